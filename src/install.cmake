@@ -41,7 +41,7 @@ function(baton_pkg_config name library description requires)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${folder})
 endfunction()
 
-foreach(program batond batonctl)
+foreach(program batond batonctl baton-guard)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()

@@ -48,6 +48,16 @@ struct EtcdOptions {
   std::string prefix = "/baton/v1";
 };
 
+/// Who ends the node's session once the node's process is dead. Without a guard, the session ends
+/// when its lease runs out: after up to `ttl`. With one, other nodes lead the shards after some ten
+/// milliseconds. A guard needs `state_dir`, and a lock in it that is a proof (`trust_state_lock`).
+/// It does nothing if the host dies, or if the guard dies with the node.
+enum class GuardMode : std::uint8_t {
+  kOff,     ///< nobody
+  kOwn,     ///< a process that the node starts, and starts again if it ends
+  kShared,  ///< a baton-guard that somebody else starts for this node's state directory
+};
+
 struct NodeOptions {
   /// REQUIRED: 1 to 128 letters, digits, '-', '_' and '.'; neither "." nor "..".
   std::string group;
@@ -78,6 +88,14 @@ struct NodeOptions {
   /// the lock proves nothing. Set this only if the file system of state_dir never frees a lock
   /// while a process that holds it lives: otherwise two processes may lead the same shards.
   bool trust_state_lock = false;
+  /// See GuardMode. A child made by fork() shares the lock of this process: while it lives and has
+  /// not called exec, no guard acts. On overlayfs a program must not close descriptors that it does
+  /// not know (closefrom): that frees the lock, and a guard would end the session of a living
+  /// process.
+  GuardMode guard = GuardMode::kOff;
+  /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
+  /// with Baton. Start fails if there is no such program.
+  std::string guard_program = "baton-guard";
 
   // Addresses that the node tells to the group's other nodes and to callers. The library listens on
   // none of them. Each address: at most 512 visible ASCII characters; may be empty.

@@ -49,7 +49,7 @@ using NodeId = std::string;
 enum class Reason : std::uint8_t {
   kStartup,          ///< the shard had no leader that this node ever saw alive
   kLeaseExpired,     ///< the leader's session ended without a resignation
-  kProcessDied,      ///< the leader's process was proven dead when it was started again
+  kProcessDied,      ///< the leader's process was proven dead, by its guard or its next process
   kRebalance,        ///< moved by the balancer
   kDrain,            ///< moved off a node that an operator drains
   kShutdown,         ///< moved or resigned by a node that drains or stops

@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "app/common/process_guard.h"
 #include "app/daemon/daemon.h"
 #include "app/daemon/daemon_options.h"
 #include "app/daemon/library_logs.h"
-#include "app/daemon/process_guard.h"
 #include "base/log.h"
 
 namespace {

@@ -173,6 +173,15 @@ struct PolicyFact {
 /// "rebalance", "cancel rebalance", "max-moves 5", "expected-nodes 3".
 std::string ChangeWords(const PolicyFact& policy);
 
+/// `died`: the last session that somebody ended early because its process was proven dead.
+/// Everybody who watches sees each of them; a read shows the last one.
+struct DeathFact {
+  Revision revision{};
+  bool present = false;
+  NodeId node{};        ///< empty if the value can't be read
+  SessionId session{};  ///< of `node`; 0 if the value can't be read
+};
+
 struct ShardRecordFact {
   ShardId shard{};
   RecordFact record{};
@@ -182,8 +191,8 @@ struct BalancerFact {
 };
 
 /// One key's fact. Absences are facts with `present == false`.
-using Fact =
-    std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact, PolicyFact>;
+using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact,
+                          PolicyFact, DeathFact>;
 
 /// Everything below the group's prefix at one revision. A key that is not in it is absent.
 struct Snapshot {

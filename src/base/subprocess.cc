@@ -36,7 +36,7 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  void UseCleanSignalsAndOwnGroup() {
+  void UseCleanSignalsAndOwnGroup(ChildLifetime lifetime) {
     sigset_t none;
     sigset_t all;
     sigemptyset(&none);
@@ -44,11 +44,18 @@ class SpawnPlan {
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     posix_spawnattr_setpgroup(&attributes_, 0);
+    // The leader of a session also has a process group of its own.
+    const int apart =
+        lifetime == ChildLifetime::kOutlivesOwner ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | apart));
   }
-  void GiveNoInput() {
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  void GiveInput(int input) {
+    if (input < 0) {
+      posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    } else {
+      posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
+    }
   }
   void SendOutputTo(const std::string& path) {
     const char* file = path.empty() ? "/dev/null" : path.c_str();
@@ -144,8 +151,8 @@ Result<std::unique_ptr<Subprocess>> Subprocess::Start(const SubprocessOptions& o
   if (!command) return command.error();
   std::vector<std::string> environment = MergedEnvironment(options.environment);
   SpawnPlan plan;
-  plan.UseCleanSignalsAndOwnGroup();
-  plan.GiveNoInput();
+  plan.UseCleanSignalsAndOwnGroup(options.lifetime);
+  plan.GiveInput(options.input);
   if (!options.inherits_output) plan.SendOutputTo(options.output_path);
   pid_t pid = 0;
   const int error =
@@ -155,7 +162,8 @@ Result<std::unique_ptr<Subprocess>> Subprocess::Start(const SubprocessOptions& o
     return Error{ErrorCode::kInternal,
                  "cannot start " + options.arguments.front() + ": " + std::strerror(error)};
   }
-  return std::unique_ptr<Subprocess>(new Subprocess(pid));
+  const bool released = options.lifetime == ChildLifetime::kOutlivesOwner;
+  return std::unique_ptr<Subprocess>(new Subprocess(pid, released));
 }
 
 Subprocess::~Subprocess() {

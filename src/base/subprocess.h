@@ -1,11 +1,11 @@
 // Subprocess: a child process, started with posix_spawn (never fork, so that it is safe beside
 // gRPC's threads), watched and ended by its process id.
 //
-// For the program of `batond run`, for etcd members of tests, the demo and benches, and for the
-// helper programs they call. Only one thread at a time may use an object. The child starts with no
-// blocked signals, default handlers and nothing on stdin. It has a process group of its own, so
-// that Ctrl-C reaches only its owner, who decides what ends when. No other code may reap it (no
-// wait for "any child").
+// For the program of `batond run`, for a node's guard, for etcd members of tests, the demo and
+// benches, and for the helper programs they call. Only one thread at a time may use an object. The
+// child starts with no blocked signals, default handlers and nothing on stdin. It has a process
+// group of its own, so that Ctrl-C reaches only its owner, who decides what ends when. No other
+// code may reap it (no wait for "any child").
 #pragma once
 
 #include <sys/types.h>
@@ -37,6 +37,8 @@ enum class ChildLifetime {
   /// from a thread that lives as long (usually main). Uses util-linux's setpriv; without it, like
   /// kOwned.
   kDiesWithStartingThread,
+  /// Nobody ends it: it goes on after its owner, in a session of its own.
+  kOutlivesOwner,
 };
 
 struct SubprocessOptions {
@@ -49,6 +51,7 @@ struct SubprocessOptions {
   /// The child uses this process's stdout and stderr; `output_path` is ignored.
   bool inherits_output = false;
   ChildLifetime lifetime = ChildLifetime::kOwned;
+  int input = -1;  ///< the child's stdin; below 0: /dev/null
 };
 
 class Subprocess {
@@ -56,7 +59,7 @@ class Subprocess {
   /// Starts the program. Errors: kNotFound (no such program), kInternal (the system refused).
   static Result<std::unique_ptr<Subprocess>> Start(const SubprocessOptions& options);
 
-  /// Kills the child unless it has ended, and reaps it.
+  /// Kills the child unless it has ended or outlives its owner, and reaps it.
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
@@ -85,11 +88,11 @@ class Subprocess {
   void Release() { released_ = true; }
 
  private:
-  explicit Subprocess(pid_t pid) : pid_(pid) {}
+  Subprocess(pid_t pid, bool released) : pid_(pid), released_(released) {}
 
   const pid_t pid_;
   std::optional<ExitStatus> status_;  ///< set once reaped
-  bool released_ = false;
+  bool released_;
 };
 
 /// The program's path: `name` itself if it has a '/', else the first executable of that name on

@@ -142,9 +142,16 @@ struct PolicyWrite {
   Revision changed{};  ///< of kChanged
 };
 
+/// Ends a session whose process is proven dead: deletes its member key, and writes `died`. Guarded
+/// by the key's lease: it is this session's. A session is never used again, so once false, this is
+/// false for ever.
+struct SessionEnd {
+  SessionRef dead{};
+};
+
 using Write =
     std::variant<ConfigCreate, ConfigMend, MemberCreate, MemberTakeover, MemberUpdate, ClaimBatch,
-                 TransferBatch, AbandonBatch, ResignBatch, MoveBatch, PolicyWrite>;
+                 TransferBatch, AbandonBatch, ResignBatch, MoveBatch, PolicyWrite, SessionEnd>;
 
 enum class Outcome : std::uint8_t {
   kDone,  ///< committed; what the write says is true

@@ -142,6 +142,8 @@ struct RevokeLease {
 /// Write the session into the state directory's lock. Comes before its member key is put.
 struct RecordSession {
   SessionId session;
+  SessionId replaces;     ///< the dead one that holds the member key until then; 0: none does
+  bool external = false;  ///< another process acts on what the session leads
 };
 struct SendKeepAlive {
   OperationId operation = 0;

@@ -36,8 +36,9 @@ struct CoreOptions {
   /// deadlines. ApplicationChanged says whether that process is attached. The member record says
   /// `external` before the node sends the first deadline.
   bool external = false;
-  /// The predecessor's session, if the state directory proved that its process is dead.
-  std::optional<SessionId> proven_dead;
+  /// The last sessions of earlier processes of this node that the state directory proved dead: any
+  /// of them may hold the member key, if a process died before it got the key.
+  std::vector<SessionId> proven_dead;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
   /// The advice to an operator if etcd went back in time. It ends the message of the node that

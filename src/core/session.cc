@@ -119,9 +119,10 @@ void Session::AdvanceGranting(TimePoint now, std::vector<Action>& actions, TimeP
 // A key without a lease is no session: somebody put it.
 bool Session::TakesOver(const MemberFact& occupant) const {
   if (occupant.lease.value == 0) return true;
-  return options_.proven_dead && occupant.HoldsSession(*options_.proven_dead) &&
-         occupant.readability == Readability::kReadable &&
-         occupant.session == *options_.proven_dead && !occupant.external;
+  const auto& dead = options_.proven_dead;
+  return std::find(dead.begin(), dead.end(), occupant.lease) != dead.end() &&
+         occupant.readability == Readability::kReadable && occupant.session == occupant.lease &&
+         !occupant.external;
 }
 
 // Another session holds our key: an earlier process whose lease must expire, or another node with
@@ -154,14 +155,15 @@ void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Actio
   if (creating.in_flight) return;
   if (now < creating.resend_at) return LowerTo(wake_at, creating.resend_at);
   if (!creating.write) {
-    actions.push_back(RecordSession{creating.lease});
     const MemberFact* occupant = view.member(options_.self.node);
     MemberFact value = Value(creating.lease);
     if (occupant != nullptr && occupant->present && TakesOver(*occupant)) {
       creating.write = MemberTakeover{value, occupant->revision};
+      creating.replaces = occupant->lease;
     } else {
       creating.write = MemberCreate{value};
     }
+    actions.push_back(RecordSession{creating.lease, creating.replaces, options_.external});
   }
   creating.in_flight = true;
   actions.push_back(
@@ -281,8 +283,7 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
   if (event.result.outcome == Outcome::kUnknown) return true;
   const MemberFact* stored = FindMember(event.result.read_back, options_.self.node);
   const SessionId lease = creating->lease;
-  const bool took_over =
-      creating->write && std::holds_alternative<MemberTakeover>(*creating->write);
+  const SessionId replaced = creating->replaces;
   // This also holds if an earlier copy of this write had been applied: the key then names this
   // lease.
   if (stored != nullptr && stored->HoldsSession(lease)) {
@@ -295,9 +296,7 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
     fresh_stream_ = true;
     next_keepalive_ = now;
     deadline_ = TimePoint::min();
-    if (took_over && options_.proven_dead) {
-      revocation_ = Revocation{.lease = *options_.proven_dead, .resend_at = now};
-    }
+    if (replaced.value != 0) revocation_ = Revocation{.lease = replaced, .resend_at = now};
     return true;
   }
   OpenLater(now, lease);

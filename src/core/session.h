@@ -120,6 +120,7 @@ class Session {
     SessionId lease;
     /// Set when the write is first sent; every later copy is the same.
     std::optional<Write> write;
+    SessionId replaces{};  ///< whose key the write takes over; 0: nobody's
     TimePoint resend_at{};
     bool in_flight = false;
   };

@@ -28,6 +28,7 @@ class SnapshotKeys {
   void Note(const PolicyFact& fact) { policies.insert(fact.name); }
   void Note(const BalancerFact&) { balancer = true; }
   void Note(const ConfigFact&) { config = true; }
+  void Note(const DeathFact&) {}
 };
 
 }  // namespace baton::core

@@ -76,7 +76,7 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
   CompareRevisions(snapshot);
   snapshot_wall_ = snapshot.wall;
   revision_ = std::max(revision_, snapshot.revision);
-  for (const Fact& fact : snapshot.facts) MergeFact(fact, Source::kRead, now);
+  MergeAll(snapshot.facts, Source::kRead, now);
   MakeAbsent(snapshot, now);
   snapshot_wall_.reset();
   read_before_ = std::exchange(read_at_, now);
@@ -94,11 +94,11 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
 
 void View::Merge(const Changes& changes, TimePoint now) {
   revision_ = std::max(revision_, changes.revision);
-  for (const Fact& fact : changes.facts) MergeFact(fact, Source::kWatch, now);
+  MergeAll(changes.facts, Source::kWatch, now);
 }
 
 void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
-  for (const Fact& fact : facts) MergeFact(fact, Source::kRead, now);
+  MergeAll(facts, Source::kRead, now);
 }
 
 // A key that the snapshot does not contain is absent at its revision, unless a later fact is known.
@@ -170,6 +170,16 @@ void View::ForgetAbsent() {
   std::erase_if(lease_ends_, unheard);
 }
 
+// Deaths first: the end of a session and its proof come in one message, in any order.
+void View::MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now) {
+  for (const Fact& fact : facts) {
+    if (std::holds_alternative<DeathFact>(fact)) MergeFact(fact, source, now);
+  }
+  for (const Fact& fact : facts) {
+    if (!std::holds_alternative<DeathFact>(fact)) MergeFact(fact, source, now);
+  }
+}
+
 void View::MergeFact(const Fact& fact, Source source, TimePoint now) {
   std::visit([&](const auto& of_its_kind) { MergeOne(of_its_kind, source, now); }, fact);
 }
@@ -187,6 +197,10 @@ void View::MergeOne(const PolicyFact& fact, Source, TimePoint) {
   if (!Newer(known, fact)) return;
   known = fact;
   changes_.policy = true;
+}
+
+void View::MergeOne(const DeathFact& fact, Source, TimePoint) {
+  if (fact.session.value != 0) Remember(proven_dead_[fact.node], fact.session);
 }
 
 void View::MergeOne(const ConfigFact& fact, Source, TimePoint) {

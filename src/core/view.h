@@ -209,7 +209,7 @@ class View {
   };
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const;
   /// Whether the session's process was proven dead. The proof: the node's next session took over
-  /// its member key. Remembers the last 8 such sessions of a node.
+  /// its member key, or `died` named the session. Remembers the last 8 such sessions of a node.
   bool ProvenDead(const SessionRef& ref) const;
 
   /// The session that a shard's record named just before the record became unreadable; the session
@@ -247,6 +247,7 @@ class View {
  private:
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
   enum class Source { kWatch, kRead };
+  void MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now);
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeOne(const ShardRecordFact& fact, Source source, TimePoint now);
   void NoteDamage(ShardId shard, Source source, TimePoint now);
@@ -255,6 +256,7 @@ class View {
   void MergeOne(const BalancerFact& fact, Source source, TimePoint now);
   void MergeOne(const PolicyFact& fact, Source source, TimePoint now);
   void MergeOne(const ConfigFact& fact, Source source, TimePoint now);
+  void MergeOne(const DeathFact& fact, Source source, TimePoint now);
   void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);
   void NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,
                     TimePoint now);
@@ -272,6 +274,7 @@ class View {
   WentBack KnownAndFound(const MoveFact&) const { return {}; }
   WentBack KnownAndFound(const BalancerFact&) const { return {}; }
   WentBack KnownAndFound(const PolicyFact&) const { return {}; }
+  WentBack KnownAndFound(const DeathFact&) const { return {}; }
   void CompareRevisions(const Snapshot& snapshot);
   void MakeAbsent(const Snapshot& snapshot, TimePoint now);
   void ForgetAbsent();

@@ -124,6 +124,17 @@ struct Builder {
                    .effects = {std::move(effect), {.key = changed, .value = EncodePolicy(news)}}});
   }
 
+  GuardedWrite operator()(const SessionEnd& write) const {
+    BATON_CHECK(write.dead.session.value > 0);
+    const std::string key = keys.MemberKey(write.dead.node);
+    DeathFact death;
+    death.node = write.dead.node;
+    death.session = write.dead.session;
+    return Single({.guards = {LeaseIs(key, write.dead.session)},
+                   .effects = {Effect{.key = key, .deletes = true},
+                               Effect{.key = keys.DeathKey(), .value = EncodeDeath(death)}}});
+  }
+
  private:
   static GuardedWrite Single(GuardedItem item) {
     GuardedWrite result;

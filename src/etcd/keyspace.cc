@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kConfig = "config";
 constexpr std::string_view kBalancer = "balancer";
+constexpr std::string_view kDied = "died";
 constexpr std::string_view kMembers = "members/";
 constexpr std::string_view kShards = "shards/";
 constexpr std::string_view kMoves = "moves/";
@@ -120,9 +121,18 @@ Fact MakePolicy(const KeyState& state, const PolicyName& name) {
   return fact;
 }
 
+Fact MakeDeath(const KeyState& state) {
+  DeathFact fact;
+  if (state.stored) fact = DecodeDeath(state.stored->value());
+  fact.present = state.stored != nullptr;
+  fact.revision = state.revision;
+  return fact;
+}
+
 // `name`: the key without the group's prefix.
 std::optional<Fact> MakeFact(std::string_view name, const KeyState& state) {
   if (name == kConfig) return MakeConfig(state);
+  if (name == kDied) return MakeDeath(state);
   if (name == kBalancer) return BalancerFact{MakeRecord(state, std::nullopt)};
   if (const auto node = After(name, kMembers)) {
     if (IsName(*node)) return MakeMember(state, *node);
@@ -191,6 +201,8 @@ std::string Keyspace::MoveKey(ShardId shard) const {
 std::string Keyspace::PolicyKey(const PolicyName& policy) const {
   return Concat(Concat(begin_, kPolicy), WordOf(policy.kind), policy.node);
 }
+
+std::string Keyspace::DeathKey() const { return Concat(begin_, kDied); }
 
 std::string Keyspace::QuarantineKey(std::optional<ShardId> shard, Revision revision) const {
   const std::string record = shard ? std::to_string(shard->value) : std::string(kBalancer);

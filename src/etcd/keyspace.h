@@ -50,6 +50,8 @@ class Keyspace {
   std::string RecordKey(std::optional<ShardId> shard) const;
   std::string MoveKey(ShardId shard) const;
   std::string PolicyKey(const PolicyName& policy) const;
+  /// Names the last session that was ended because its process was proven dead.
+  std::string DeathKey() const;
   /// The key for the bytes of a damaged record; `revision` is that record's mod revision.
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
   /// All keys for damaged records begin with it.

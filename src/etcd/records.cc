@@ -189,6 +189,14 @@ std::string EncodePolicy(const PolicyFact& policy) {
   return record.SerializeAsString();
 }
 
+std::string EncodeDeath(const DeathFact& death) {
+  pb::DeathRecord record;
+  record.set_schema(kSchema);
+  record.set_node(death.node);
+  record.set_session(death.session.value);
+  return record.SerializeAsString();
+}
+
 ConfigFact DecodeConfig(std::string_view value) {
   pb::ConfigRecord record;
   ConfigFact fact;
@@ -269,6 +277,18 @@ PolicyFact DecodePolicy(std::string_view value, const PolicyName& name) {
   fact.max_moves = record.max_moves();
   fact.expected_nodes = record.expected_nodes();
   fact.change = record.change();
+  return fact;
+}
+
+DeathFact DecodeDeath(std::string_view value) {
+  pb::DeathRecord record;
+  DeathFact fact;
+  const auto readability = Parse(value, record, [](const pb::DeathRecord& death) {
+    return IsName(death.node()) && death.session() > 0;
+  });
+  if (readability != Readability::kReadable) return fact;
+  fact.node = record.node();
+  fact.session = SessionId{record.session()};
   return fact;
 }
 

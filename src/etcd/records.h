@@ -29,6 +29,7 @@ std::string EncodeMember(const MemberFact& member);
 std::string EncodeRecord(const RecordFact& record, std::optional<ShardId> shard);
 std::string EncodeMove(const MoveFact& move);
 std::string EncodePolicy(const PolicyFact& policy);
+std::string EncodeDeath(const DeathFact& death);
 
 ConfigFact DecodeConfig(std::string_view value);
 /// `node`, `shard`, `name`: the key's.
@@ -38,5 +39,7 @@ MoveFact DecodeMove(std::string_view value, ShardId shard);
 /// The policy's name alone has its effect: if the value can't be read, the fact's other fields keep
 /// their defaults.
 PolicyFact DecodePolicy(std::string_view value, const PolicyName& name);
+/// If the value can't be read, it names nobody.
+DeathFact DecodeDeath(std::string_view value);
 
 }  // namespace baton::etcd

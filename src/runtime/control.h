@@ -131,6 +131,12 @@ struct NodeCounters {
   std::uint64_t requests_refused = 0;     ///< operators' changes: too many waited for etcd
 };
 
+/// The node's own guard, a process beside it.
+struct GuardCounters {
+  bool running = false;
+  std::uint64_t starts = 0;  ///< one, if it never ended
+};
+
 /// The most shards that one node names as failing to activate. All are counted.
 inline constexpr std::size_t kMaxFailingListed = 100;
 
@@ -346,6 +352,8 @@ class BATON_EXPORT Control {
     std::uint64_t buckets[std::size(kBounds) + 1] = {};  ///< not cumulative; last: above all bounds
   };
   virtual std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const = 0;
+  /// The node's own guard (NodeOptions::guard); nullopt: it has none.
+  virtual std::optional<GuardCounters> Guard() const { return std::nullopt; }
 };
 
 }  // namespace baton::runtime

@@ -273,7 +273,8 @@ void Engine::Do(const core::RevokeLease& action) {
 
 void Engine::Do(const core::RecordSession& action) {
   if (parts_.record == nullptr) return;
-  const auto written = parts_.record->RecordSession(action.session);
+  const auto written =
+      parts_.record->RecordSession({action.session, action.replaces, action.external});
   if (!written.ok()) parts_.log.Warn(written.error().message);
 }
 
@@ -450,6 +451,10 @@ void Engine::Do(const core::HaltNode& action) {
 
 void Engine::Do(const core::Finished& action) {
   keepalive_.reset();
+  if (!action.lease_left && parts_.record != nullptr) {
+    const auto written = parts_.record->RecordSession({});
+    if (!written.ok()) parts_.log.Warn(written.error().message);
+  }
   follower_.ForgetStatus();  // a caller that waited for the end sees the status after it
   if (finished_) finished_(action);
 }

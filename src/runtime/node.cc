@@ -1,6 +1,8 @@
 // Node: creates the parts, and starts and ends their threads in order.
 #include "baton/node.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -14,6 +16,7 @@
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
 #include "runtime/engine.h"
+#include "runtime/guard/own_guard.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/node_application.h"
@@ -60,6 +63,7 @@ class Node::Impl final : public runtime::Control {
                                              std::shared_ptr<runtime::Application> application);
 
   Status Begin();
+  Status BeginGuard();
   /// If true, no method but LeadershipOf may be called: none of the node's threads exists here, and
   /// its locks may be held for ever.
   bool InForkedChild() const noexcept { return fork_mark_.InForkedChild(); }
@@ -98,6 +102,10 @@ class Node::Impl final : public runtime::Control {
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
     return calls_.Get();
   }
+  std::optional<runtime::GuardCounters> Guard() const override {
+    if (guard_ == nullptr) return std::nullopt;
+    return guard_->counters();
+  }
 
  private:
   /// False: the node has stopped, and the function will not run.
@@ -118,6 +126,7 @@ class Node::Impl final : public runtime::Control {
   runtime::NodeLog log_;
   const std::shared_ptr<Listener> listener_;
   const std::shared_ptr<runtime::Application> application_;
+  std::unique_ptr<runtime::OwnGuard> guard_;  // ends once the lock is let go
   std::unique_ptr<runtime::StateLock> lock_;  // closed last: see StateLock
   const std::shared_ptr<runtime::History> history_;
   runtime::LeadershipTable table_;
@@ -141,6 +150,25 @@ class Node::Impl final : public runtime::Control {
   runtime::Planner planner_{*this};
 };
 
+// Another process acts for an external node: this one's death proves nothing.
+Status Node::Impl::BeginGuard() {
+  if (options_.guard != GuardMode::kOwn || application_ != nullptr) return Ok();
+  if (getpid() == 1) {
+    log_.Warn(
+        "this process is the first one of its container, so its guard dies with it; run a "
+        "baton-guard in another container, and this node with a shared guard");
+  }
+  runtime::GuardSettings settings{.group = options_.group,
+                                  .node = options_.node,
+                                  .state_dir = options_.state_dir,
+                                  .etcd = options_.etcd};
+  if (options_.trust_state_lock) settings.trust = runtime::LockTrust::kAnyFileSystem;
+  auto guard = runtime::OwnGuard::Start(options_.guard_program, settings, log_);
+  if (!guard.ok()) return guard.error();
+  guard_ = std::move(guard).value();
+  return Ok();
+}
+
 Status Node::Impl::Begin() {
   auto transport_options = runtime::TransportOptionsOf(options_.etcd, log_);
   transport_options.on_call = [this](std::string_view method, int code,
@@ -161,8 +189,11 @@ Status Node::Impl::Begin() {
     const runtime::StateLockFound& found = lock_->found();
     if (!found.never_proof.empty()) {
       log_.Warn(found.never_proof);
-    } else if (!found.proven_dead) {
+    } else if (!found.no_proof.empty()) {
       log_.Info("no proof that an earlier process of this node is dead: " + found.no_proof);
+    }
+    if (found.never_proof.empty()) {
+      if (Status begun = BeginGuard(); !begun.ok()) return begun;
     }
     core_options.proven_dead = found.proven_dead;
     core_options.highest_committed = found.highest_committed;
@@ -316,6 +347,7 @@ Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
   if (transport_ == nullptr) return runtime::kNodeStopped;
   const Status set = transport_->SetCredentials(credentials);
   if (set.ok()) doctor_.SetEtcdCredentials(credentials);
+  if (set.ok() && guard_ != nullptr) guard_->SetCredentials(credentials);
   return set;
 }
 
@@ -368,7 +400,9 @@ Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
   if (!options.state_dir.empty()) {
     const auto trust = options.trust_state_lock ? runtime::LockTrust::kAnyFileSystem
                                                 : runtime::LockTrust::kKnownFileSystems;
-    auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node, trust);
+    auto taken =
+        runtime::StateLock::Take(options.state_dir, options.group, options.node,
+                                 {.trust = trust, .guarded = options.guard != GuardMode::kOff});
     if (!taken.ok()) return taken.error();
     lock = std::move(taken).value();
   }

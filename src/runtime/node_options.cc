@@ -89,6 +89,13 @@ Status CheckEnums(const NodeOptions& options) {
     return Bad(fmt::format("hash is {}; give one of HashFunction's values",
                            static_cast<int>(options.hash)));
   }
+  if (options.guard > GuardMode::kShared) {
+    return Bad(fmt::format("guard is {}; give one of GuardMode's values",
+                           static_cast<int>(options.guard)));
+  }
+  if (options.guard != GuardMode::kOff && options.state_dir.empty()) {
+    return Bad("a guard waits for the lock in the state directory; give state_dir");
+  }
   if (options.log_level > LogLevel::kError) {
     return Bad(fmt::format("log_level is {}; give one of LogLevel's values",
                            static_cast<int>(options.log_level)));
@@ -137,9 +144,9 @@ std::string WentBackAdvice(const NodeOptions& options) {
       credentials ? " with the nodes' etcd credentials and" : " with",
       state_dir.empty() ? " the highest revision that any node names"
                         : " the --state-dir of each other node added",
-      state_dir.empty() ? "start this node again"
-                        : "stop this node, delete " + ShellWord(StateLock::FileIn(state_dir)) +
-                              " and start it again");
+      state_dir.empty()
+          ? "start this node again"
+          : "stop this node, delete " + ShellWord(StateFileIn(state_dir)) + " and start it again");
 }
 
 void SayHowTheyAreTaken(NodeLog& log, const std::string& what, const etcd::CallStatus& status) {

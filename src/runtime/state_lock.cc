@@ -2,100 +2,44 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <algorithm>
-#include <array>
-#include <boost/crc.hpp>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/text_rules.h"
-#include "runtime/file_system.h"
 #include "runtime/state_folder.h"
 
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kFileSize = 1024;  // fixed: the whole file is overwritten in place
 constexpr std::size_t kLongestIdentity = 2 * kLongestName + 1;  // group/node
-constexpr const char* kMagic = "baton-state 1";
+// Guards hold the lock for the time of a read.
+constexpr std::chrono::milliseconds kLookForGuards{1};
 
 std::string Errno() { return std::generic_category().message(errno); }
 
-std::string BootId() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
-
-std::string Checksum(const std::string& text) {
-  boost::crc_32_type crc;
-  crc.process_bytes(text.data(), text.size());
-  std::ostringstream out;
-  out << std::hex << crc.checksum();
-  return out.str();
-}
-
-// The open file's device and inode, if the path still leads to the same file; else nothing.
-std::optional<std::string> PlaceOf(int file, const std::string& path) {
+/// The device and inode of an open file; empty: it is not open.
+std::string Identity(int file) {
   struct stat opened {};
-  struct stat named {};
-  if (fstat(file, &opened) != 0 || stat(path.c_str(), &named) != 0) return std::nullopt;
-  if (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino) return std::nullopt;
+  if (fstat(file, &opened) != 0) return "";
   return fmt::format("{}:{}", opened.st_dev, opened.st_ino);
 }
 
-/// Why locks on the file's file system prove nothing; empty if they may.
-std::string NeverProof(int file, const std::string& path, LockTrust trust) {
-  if (trust == LockTrust::kAnyFileSystem) return "";
-  const FileSystem on = FileSystemOf(file);
-  if (on.locks_are_proof) return "";
-  return fmt::format(
-      "'{}' is on {}, whose locks do not prove that a process is dead: a restart of this node "
-      "waits for its old lease; use a --state-dir on a local disk (ext4, xfs, btrfs, f2fs, zfs, "
-      "tmpfs, overlayfs), or give --trust-state-lock if locks there hold for as long as their "
-      "process lives",
-      path, on.name);
-}
-
-/// The parts of the file; unset: damaged.
-struct Content {
-  std::string identity, boot, place;
-  std::int64_t session = 0;
-  Revision highest;
-};
-std::optional<Content> Parse(const std::string& text) {
-  std::istringstream lines(text);
-  std::string magic, checksum, session, highest;
-  Content content;
-  std::getline(lines, magic);
-  std::getline(lines, checksum);
-  const auto body_at = lines.tellg();
-  std::getline(lines, content.identity);
-  std::getline(lines, content.boot);
-  std::getline(lines, content.place);
-  lines >> session >> highest;
-  const std::string body =
-      body_at < 0 ? "" : std::string(text.c_str() + static_cast<std::size_t>(body_at));
-  if (magic != kMagic || Checksum(body) != checksum) return std::nullopt;
-  content.session = std::strtoll(session.c_str(), nullptr, 10);
-  content.highest = Revision{std::max(0ll, std::strtoll(highest.c_str(), nullptr, 10))};
-  return content;
-}
-
-/// Empty: the file is empty, or can't be read.
-std::string ReadAll(int file) {
-  std::string text(kFileSize, '\0');
-  const ssize_t size = pread(file, text.data(), text.size(), 0);
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  return text;
+/// Who holds a lock on the file that this process can't get.
+enum class Holder { kNode, kGuards };
+Holder HolderOf(int file) {
+  if (flock(file, LOCK_SH | LOCK_NB) != 0) return Holder::kNode;
+  flock(file, LOCK_UN);
+  return Holder::kGuards;
 }
 
 /// An open file. Its destructor closes it, and so releases its lock.
@@ -115,10 +59,8 @@ class OpenFile {
 
 }  // namespace
 
-std::string StateLock::FileIn(const std::string& directory) { return directory + "/session.lock"; }
-
 Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const std::string& group) {
-  const std::string path = FileIn(directory);
+  const std::string path = StateFileIn(directory);
   const OpenFile file(path);
   if (file.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
@@ -135,7 +77,7 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
         ErrorCode::kInvalidArgument,
         fmt::format("'{}' can't be locked: {}; copy it to a local file system", path, Errno())};
   }
-  const auto content = Parse(ReadAll(file.get()));
+  const auto content = ParseStateFile(ReadStateFile(file.get()));
   if (!content) {
     return Error{ErrorCode::kInvalidArgument,
                  "'" + path + "' is damaged: leave it out, and give --above instead"};
@@ -156,9 +98,9 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
 
 Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
                                                    const std::string& group, const NodeId& node,
-                                                   LockTrust trust) {
+                                                   StateLockOptions options) {
   if (Status made = MakeStateFolder(directory); !made) return made.error();
-  const std::string path = FileIn(directory);
+  const std::string path = StateFileIn(directory);
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) {
     return Error{ErrorCode::kInvalidArgument,
@@ -169,81 +111,109 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
     close(file);
     return checked.error();
   }
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-    const bool held = errno == EWOULDBLOCK;
-    const std::string why = Errno();
-    close(file);
-    if (held) {
+  std::unique_ptr<StateLock> lock(new StateLock(file, path, options.trust));
+  lock->content_.identity = group + "/" + node;
+  lock->content_.guarded = options.guarded;
+  const TimePoint until = Clock::Real().Now() + kWaitForGuards;
+  while (!lock->Lock()) {
+    if (errno != EWOULDBLOCK) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("'{}' can't be locked: {}", path, Errno())};
+    }
+    if (HolderOf(file) == Holder::kNode) {
       return Error{
           ErrorCode::kFailedPrecondition,
           fmt::format("node '{}' already runs on this host: '{}' is locked by a living process; "
                       "stop that one, or give this one another --node and --state-dir",
                       node, path)};
     }
-    return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' can't be locked: {}", path, why)};
+    if (Clock::Real().Now() >= until) {
+      lock->found_.no_proof = "a guard holds '" + path + "' and does not let it go";
+      break;
+    }
+    std::this_thread::sleep_for(kLookForGuards);
   }
-  std::unique_ptr<StateLock> lock(new StateLock(file, path, group + "/" + node));
-  lock->ReadFound(trust);
   return lock;
 }
 
-StateLock::StateLock(int file, std::string path, std::string identity)
-    : file_(file), path_(std::move(path)), identity_(std::move(identity)) {}
-
-StateLock::~StateLock() { close(file_); }
-
-void StateLock::ReadFound(LockTrust trust) {
-  found_.never_proof = NeverProof(file_, path_, trust);
-  const std::string text = ReadAll(file_);
-  if (text.empty()) {
-    found_.no_proof = "the state directory has no record of an earlier process";
-    return;
-  }
-  const auto content = Parse(text);
-  if (!content || content->identity != identity_) {
-    found_.no_proof = "'" + path_ + "' is damaged or another node's";
-    return;
-  }
-  highest_ = content->highest;
-  found_.highest_committed = highest_;
-  const SessionId last{content->session};
-  const auto here = PlaceOf(file_, path_);
-  if (content->boot.empty() || content->boot != BootId()) {
-    found_.no_proof = "the host has rebooted since";
-  } else if (!here || *here != content->place) {
-    found_.no_proof = "'" + path_ + "' was moved or copied";
-  } else if (!found_.never_proof.empty()) {
-    found_.no_proof = found_.never_proof;
-  } else if (last.value <= 0) {
-    found_.no_proof = "the earlier process had no session";
-  } else {
-    found_.proven_dead = last;
-  }
+StateLock::StateLock(int file, std::string path, LockTrust trust)
+    : file_(file), path_(std::move(path)), trust_(trust) {
+  content_.boot = BootId();
+  opened_ = Identity(file_);
+  found_.never_proof = NeverProof(file_, path_, trust_);
 }
 
-Status StateLock::RecordSession(SessionId session) {
-  session_ = session;
+StateLock::~StateLock() {
+  if (mapped_ != nullptr) munmap(mapped_, kStateFileSize);
+  if (Identity(file_) == opened_) close(file_);
+}
+
+// The lock lasts as long as the open file, which a mapping keeps open: so it stays if the program
+// closes descriptors that it does not know. (Not on overlayfs, which maps another file.)
+void StateLock::Hold() {
+  void* const mapped = mmap(nullptr, kStateFileSize, PROT_READ, MAP_SHARED, file_, 0);
+  if (mapped == MAP_FAILED) return;
+  madvise(mapped, kStateFileSize, MADV_DONTFORK);
+  mapped_ = mapped;
+}
+
+bool StateLock::Lock() {
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0) return false;
+  locked_ = true;
+  Hold();
+  const std::string text = ReadStateFile(file_);
+  if (text.empty()) {
+    found_.no_proof = "the state directory has no record of an earlier process";
+    return true;
+  }
+  const auto left = ParseStateFile(text);
+  if (!left || left->identity != content_.identity) {
+    found_.no_proof = "'" + path_ + "' is damaged or another node's";
+    return true;
+  }
+  content_.highest = std::max(content_.highest, left->highest);
+  found_.highest_committed = left->highest;
+  if (left->session.value == 0 && left->guarded) return true;  // it left in order
+  found_.no_proof = CheckProof(file_, path_, *left, trust_);
+  if (!found_.no_proof.empty()) return true;
+  found_.proven_dead = left->Sessions();
+  // If this process has named a session already, nobody has ended the one before.
+  if (content_.previous.value == 0) content_.previous = found_.proven_dead.front();
+  return true;
+}
+
+Status StateLock::RecordSession(const RecordedSession& session) {
+  if (session.replaces.value != 0) {
+    content_.previous = session.replaces;
+  } else if (!content_.Sessions().empty()) {
+    content_.previous = content_.Sessions().front();
+  }
+  content_.session = session.session;
+  content_.external = session.external;
+  if (session.session.value == 0) content_.previous = {};
   return Write();
 }
 
 Status StateLock::RecordHighest(Revision revision) {
-  if (revision <= highest_) return Ok();
-  highest_ = revision;
+  if (revision <= content_.highest) return Ok();
+  content_.highest = revision;
   return Write();
 }
 
 Status StateLock::Write() {
-  const auto place = PlaceOf(file_, path_);
-  const std::string body = fmt::format("{}\n{}\n{}\n{}\n{}\n", identity_, BootId(),
-                                       place.value_or("moved"), session_.value, highest_.value);
-  std::string content = fmt::format("{}\n{}\n{}", kMagic, Checksum(body), body);
-  content.resize(kFileSize, '\0');
-  if (pwrite(file_, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size())) {
+  const auto failed = [this](const std::string& why) {
     return Error{
         ErrorCode::kUnavailable,
         fmt::format(
             "'{}' can't be written: {}; a restart of this node will have to wait for its lease",
-            path_, Errno())};
+            path_, why)};
+  };
+  if (Identity(file_) != opened_) return failed("the program has closed its descriptor");
+  if (!locked_ && !Lock()) return failed("a guard holds it, and does not let it go");
+  content_.place = PlaceOf(file_, path_).value_or("moved");
+  const std::string text = Format(content_);
+  if (pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    return failed(Errno());
   }
   return Ok();
 }

@@ -16,31 +16,37 @@
 // A child made by fork() shares the lock: it is free only when the last of them has closed the file
 // or called exec. So a child that lives on holds up a restart, and makes no wrong proof.
 //
+// Guards (src/guard) hold the shared lock, for the time of a read. A node that finds guards there
+// waits for them. If one stands still under its lock, the node starts all the same, names its
+// session once it has the exclusive lock, and until then a restart has no proof.
+//
 // Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "baton/result.h"
 #include "baton/types.h"
+#include "runtime/state_file.h"
 #include "runtime/state_record.h"
 
 namespace baton::runtime {
 
-/// Which file systems' locks prove a death.
-enum class LockTrust {
-  kKnownFileSystems,  ///< see FileSystem
-  kAnyFileSystem,     ///< the operator says that the directory's file system keeps locks
+struct StateLockOptions {
+  LockTrust trust = LockTrust::kKnownFileSystems;
+  bool guarded = false;  ///< guards may end the node's sessions once its process is dead
 };
 
 struct StateLockFound {
-  /// The session of the earlier process, if it is proven dead.
-  std::optional<SessionId> proven_dead;
+  /// The last sessions of earlier processes, if these are proven dead.
+  std::vector<SessionId> proven_dead;
   /// The highest revision that a commit of the earlier process had; 0: unknown.
   Revision highest_committed;
-  /// Why nothing is proven, as one line for the log; empty if the death is proven.
+  /// Why nothing is proven, as one line for the log; empty if the death is proven, or the earlier
+  /// process left in order.
   std::string no_proof;
   /// Why locks in the directory never prove anything, as one line for the log; empty if they may.
   std::string never_proof;
@@ -48,12 +54,16 @@ struct StateLockFound {
 
 class StateLock final : public StateRecord {
  public:
+  /// How long Take waits for guards.
+  static constexpr std::chrono::seconds kWaitForGuards{2};
+
   /// Creates `directory` if it is missing, takes the lock, and reads the earlier process's file.
-  /// kFailedPrecondition: a living process holds the lock. kInvalidArgument: the directory or the
-  /// file can't be used, or others may write to it (state_folder.h).
+  /// Blocks while guards read it. kFailedPrecondition: a living process holds the lock.
+  /// kInvalidArgument: the directory or the file can't be used, or others may write to it
+  /// (state_folder.h).
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node,
-                                                 LockTrust trust = LockTrust::kKnownFileSystems);
+                                                 StateLockOptions options = {});
   /// Reads the file of a `group` node's last process in `directory`, for any node id. Changes
   /// nothing. kFailedPrecondition: a living process holds the lock. kNotFound: there is no file.
   /// kInvalidArgument: the file can't be read, is damaged, belongs to another group, or has no
@@ -67,24 +77,25 @@ class StateLock final : public StateRecord {
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
-  /// The path of the file in a state directory.
-  static std::string FileIn(const std::string& directory);
-
   const StateLockFound& found() const { return found_; }
   /// kUnavailable: the file can't be written.
-  Status RecordSession(SessionId session) override;
+  Status RecordSession(const RecordedSession& session) override;
   Status RecordHighest(Revision revision) override;
 
  private:
-  StateLock(int file, std::string path, std::string identity);
-  void ReadFound(LockTrust trust);
+  StateLock(int file, std::string path, LockTrust trust);
+  void Hold();
+  /// Takes the exclusive lock if it can be had now, and reads what the earlier process left.
+  bool Lock();
   Status Write();
 
-  int file_;
-  std::string path_;
-  std::string identity_;  ///< group/node
-  SessionId session_;
-  Revision highest_;
+  const int file_;
+  const std::string path_;
+  const LockTrust trust_;
+  bool locked_ = false;
+  void* mapped_ = nullptr;  ///< keeps the lock if the program closes file_; null: it can't be
+  std::string opened_;      ///< the file's device and inode
+  StateFile content_;       ///< as this process writes it
   StateLockFound found_;
 };
 

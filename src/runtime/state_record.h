@@ -1,4 +1,4 @@
-// StateRecord: what the engine stores for a later process of the same node.
+// StateRecord: what the engine stores for a later process of the same node, and for a guard.
 //
 // Production uses StateLock, a locked file in the state directory. The simulator keeps it in
 // memory. Not thread-safe.
@@ -9,12 +9,18 @@
 
 namespace baton::runtime {
 
+struct RecordedSession {
+  SessionId session{};    ///< 0: the node has left in order, and nothing is to be ended
+  SessionId replaces{};   ///< a dead one that may hold the member key still; 0: none is known
+  bool external = false;  ///< another process acts on what the session leads
+};
+
 class StateRecord {
  public:
   virtual ~StateRecord() = default;
   /// Stores the session, before its member key is put. kUnavailable: it can't be written; then it
   /// proves nothing, which is safe.
-  virtual Status RecordSession(SessionId session) = 0;
+  virtual Status RecordSession(const RecordedSession& session) = 0;
   /// Stores the highest revision that a commit of this node had.
   virtual Status RecordHighest(Revision revision) = 0;
 };

@@ -92,6 +92,7 @@ TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
   EXPECT_EQ(options.node.node, "host-1");
   EXPECT_EQ(options.node.state_dir, "/srv/baton/.local/state/baton/orders/host-1");
   EXPECT_EQ(options.node.trust_state_lock, defaults.trust_state_lock);
+  EXPECT_EQ(options.node.guard, defaults.guard);
   EXPECT_EQ(options.node.etcd.endpoints, defaults.etcd.endpoints);
   EXPECT_EQ(options.node.etcd.prefix, defaults.etcd.prefix);
   EXPECT_EQ(options.node.ttl, defaults.ttl);
@@ -122,6 +123,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--node=n1",
                                         "--state-dir=/s",
                                         "--trust-state-lock",
+                                        "--guard=shared",
                                         "--etcd=a:1, [::1]:2",
                                         "--etcd-user=u",
                                         "--etcd-password-file=" + password.path(),
@@ -163,6 +165,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   EXPECT_EQ(options.node.node, "n1");
   EXPECT_EQ(options.node.state_dir, "/s");
   EXPECT_TRUE(options.node.trust_state_lock);
+  EXPECT_EQ(options.node.guard, GuardMode::kShared);
   EXPECT_EQ(options.node.etcd.endpoints, (std::vector<std::string>{"a:1", "[::1]:2"}));
   EXPECT_EQ(options.node.etcd.user, "u");
   EXPECT_EQ(options.node.etcd.password, "secret");
@@ -248,6 +251,7 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--shards=0"}, "--shards: \"0\" is not valid; expected a whole number from 1 to 1000000"},
       {{"--hash=md5"},
        "--hash: \"md5\" is not a hash function; expected murmur2, xxh3-jump or modulo"},
+      {{"--guard=yes"}, "--guard: \"yes\" is none of own, shared and off"},
       {{"--weight=-1"}, "--weight: \"-1\" is not valid; expected a whole number from 0 to 1000000"},
       {{"--max-moves=1.5"},
        "--max-moves: \"1.5\" is not valid; expected a whole number from 1 to 100000"},

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "app/common/port_reservation.h"
+#include "app/common/process_guard.h"
 #include "app/daemon/command.h"
-#include "app/daemon/process_guard.h"
 #include "app/daemon/ready_file.h"
 
 namespace baton::app {

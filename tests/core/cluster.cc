@@ -54,7 +54,7 @@ void Cluster::Start(const NodeId& id, bool proof) {
   options.self.node = id;
   options.self.address = id + ":7400";
   options.has_listener = options_.listener;
-  if (proof && node.recorded.value != 0) options.proven_dead = node.recorded;
+  if (proof && node.recorded.value != 0) options.proven_dead = {node.recorded};
   options.highest_committed = node.highest;
   options.random = [this] { return Mix(random_); };
   options.wall_clock = [this, id] { return WallClockOf(id); };

@@ -46,8 +46,10 @@ void Stamp(Fact& fact, Revision mod, Revision create) {
     move->revision = mod;
   } else if (auto* config = std::get_if<ConfigFact>(&fact)) {
     config->revision = mod;
+  } else if (auto* policy = std::get_if<PolicyFact>(&fact)) {
+    policy->revision = mod;
   } else {
-    std::get<PolicyFact>(fact).revision = mod;
+    std::get<DeathFact>(fact).revision = mod;
   }
 }
 
@@ -76,6 +78,7 @@ std::string KeyOf(const Fact& fact) {
   if (const auto* record = std::get_if<ShardRecordFact>(&fact)) return ShardKey(record->shard);
   if (const auto* move = std::get_if<MoveFact>(&fact)) return MoveKey(move->shard);
   if (const auto* policy = std::get_if<PolicyFact>(&fact)) return PolicyKey(policy->name);
+  if (std::holds_alternative<DeathFact>(fact)) return "died";
   return std::holds_alternative<BalancerFact>(fact) ? "balancer" : "config";
 }
 
@@ -211,6 +214,15 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
       if (move.move.present) effect.put = move.move;
       plan.items.push_back({ModOf(key) == move.read, {std::move(effect)}, {key}});
     }
+  } else if (const auto* end = std::get_if<SessionEnd>(&write)) {
+    const std::string key = MemberKey(end->dead.node);
+    DeathFact death;
+    death.present = true;
+    death.node = end->dead.node;
+    death.session = end->dead.session;
+    plan.items.push_back({.holds = Has(key) && stored_.at(key).lease == end->dead.session,
+                          .effects = {{key, std::nullopt, {}}, {"died", death, {}}},
+                          .read_back = {key}});
   } else {
     const auto& policy = std::get<PolicyWrite>(write);
     const std::string key = PolicyKey(policy.policy.name);

@@ -395,7 +395,7 @@ TEST_F(SessionTest, EachRefusalInARowIsWaitedForLonger) {
 // Plan: the key names the very session that the state directory proves dead. The node takes the key
 // over, guarded by its mod revision, and then revokes the old lease.
 TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
-  options_.proven_dead = SessionId{77};
+  options_.proven_dead = {SessionId{77}};
   Occupy(SessionId{77});
   const auto grant = Find<GrantLease>(Advance());
   ASSERT_TRUE(grant);
@@ -406,6 +406,28 @@ TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
   ASSERT_TRUE(put);
   ASSERT_TRUE(std::holds_alternative<MemberTakeover>(*put->write));
   EXPECT_EQ(std::get<MemberTakeover>(*put->write).read, Revision{15});
+  AnswerPut(*put, Revision{20});
+  const auto revoke = Find<RevokeLease>(Advance());
+  ASSERT_TRUE(revoke);
+  EXPECT_EQ(revoke->lease, SessionId{77});
+}
+
+// Plan: two processes died, the second before it had the member key. The key still names the first
+// one's session, which the state directory proves dead, too. The node takes it over, revokes that
+// lease, and its record names both.
+TEST_F(SessionTest, TakesOverTheSessionBeforeTheLastOne) {
+  options_.proven_dead = {SessionId{78}, SessionId{77}};
+  Occupy(SessionId{77});
+  const auto grant = Find<GrantLease>(Advance());
+  ASSERT_TRUE(grant);
+  session_.On(LeaseGranted{grant->operation, Outcome::kDone, seconds(10), ""}, now_);
+  const std::vector<Action> actions = Advance();
+  const auto record = Find<RecordSession>(actions);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->replaces, SessionId{77});
+  const auto put = Find<SubmitWrite>(actions);
+  ASSERT_TRUE(put);
+  ASSERT_TRUE(std::holds_alternative<MemberTakeover>(*put->write));
   AnswerPut(*put, Revision{20});
   const auto revoke = Find<RevokeLease>(Advance());
   ASSERT_TRUE(revoke);
@@ -439,11 +461,11 @@ TEST_F(SessionTest, ReplacesAKeyWithoutALease) {
 TEST_F(SessionTest, WaitsWhereThereIsNoProof) {
   Occupy(SessionId{77});
   EXPECT_FALSE(Find<GrantLease>(Advance()));
-  options_.proven_dead = SessionId{78};
+  options_.proven_dead = {SessionId{78}};
   EXPECT_FALSE(Find<GrantLease>(Advance()));
 }
 TEST_F(SessionTest, WaitsWhereTheValueNamesAnotherSessionThanTheLease) {
-  options_.proven_dead = SessionId{77};
+  options_.proven_dead = {SessionId{77}};
   Occupy(SessionId{77});
   MemberFact contradictory = *view_.member("n1");
   contradictory.session = SessionId{78};
@@ -452,7 +474,7 @@ TEST_F(SessionTest, WaitsWhereTheValueNamesAnotherSessionThanTheLease) {
   EXPECT_FALSE(Find<GrantLease>(Advance()));
 }
 TEST_F(SessionTest, WaitsForAnExternalSession) {
-  options_.proven_dead = SessionId{77};
+  options_.proven_dead = {SessionId{77}};
   Occupy(SessionId{77}, true);
   EXPECT_FALSE(Find<GrantLease>(Advance()));
 }

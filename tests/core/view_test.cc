@@ -73,6 +73,25 @@ TEST(View, ALateFactOfAnUnknownNodeIsNoNews) {
   EXPECT_TRUE(view.SessionAlive({"n2", SessionId{2}}));
 }
 
+// Plan: a message ends n2's session and names the death, in either order. It counts as proven, in
+// the list of departures, too. A death of another session of the node proves nothing about this
+// one.
+TEST(View, ADeathThatIsNamedIsProven) {
+  for (const bool death_first : {true, false}) {
+    View view(1, "n1");
+    view.Merge(Snapshot{.revision = Revision{10}, .facts = {Member("n2", 2, 5)}}, kNow);
+    const Fact death =
+        DeathFact{.revision = Revision{11}, .present = true, .node = "n2", .session = SessionId{2}};
+    std::vector<Fact> facts{Fact(Member("n2", 0, 11)), death};
+    if (death_first) std::swap(facts[0], facts[1]);
+    view.Merge(Changes{.revision = Revision{11}, .facts = facts}, kNow);
+    EXPECT_TRUE(view.ProvenDead({"n2", SessionId{2}}));
+    EXPECT_FALSE(view.ProvenDead({"n2", SessionId{3}}));
+    ASSERT_EQ(view.departures().Lately(kNow).size(), 1u);
+    EXPECT_EQ(view.departures().Lately(kNow).front().why, Reason::kProcessDied);
+  }
+}
+
 // Plan: nodes and drains come and go under ever new names. After a read, only those names are kept
 // that exist or that a record names; nothing older than the read brings one back.
 TEST(View, ForgetsNamesThatAReadDoesNotFind) {

@@ -78,11 +78,12 @@ void RunStateFile(std::string_view bytes) {
   {
     const auto lock = Taken();
     const runtime::StateLockFound& found = lock->found();
-    if (found.proven_dead) {
+    if (!found.proven_dead.empty()) {
       Must(raw || lines.right, "a death is proven by the right lines alone");
-      Must(found.proven_dead->value > 0, "who is proven dead had a session",
-           std::to_string(found.proven_dead->value));
-    } else {
+      for (const SessionId dead : found.proven_dead) {
+        Must(dead.value > 0, "who is proven dead had a session", std::to_string(dead.value));
+      }
+    } else if (!found.no_proof.empty()) {
       MustBeOneLine(found.no_proof);
     }
     Must(found.highest_committed.value >= 0, "no revision is below 0");
@@ -90,10 +91,11 @@ void RunStateFile(std::string_view bytes) {
       Must(highest && highest.value().highest == found.highest_committed,
            "all read the same revision");
     }
-    Must(lock->RecordSession(SessionId{5}).ok(), "a session can be recorded");
+    Must(lock->RecordSession({.session = SessionId{5}}).ok(), "a session can be recorded");
   }
   const auto next = Taken();
-  Must(next->found().proven_dead == SessionId{5}, "the next process finds what was recorded");
+  Must(next->found().proven_dead.front() == SessionId{5},
+       "the next process finds what was recorded");
 }
 
 std::vector<Seed> StateFileSeeds() {

@@ -424,6 +424,28 @@ TEST_F(NodeTest, SaysInOneLineThatItsLockProvesNothing) {
   std::filesystem::remove_all(folder);
 }
 
+// Plan: a node with a guard of its own leads, and shows it. Once it has stopped and is gone, its
+// guard has ended, and the descriptors of this process are as before.
+TEST_F(NodeTest, ItsOwnGuardEndsWithIt) {
+  std::string pattern = ::testing::TempDir() + "baton-guard-XXXXXX";
+  const std::string folder = mkdtemp(pattern.data());
+  NodeOptions options = Options("n1");
+  options.state_dir = folder;
+  options.guard = GuardMode::kOwn;
+  options.guard_program = "/no/such/baton-guard";
+  EXPECT_EQ(Node::Start(options).error().code, ErrorCode::kNotFound);
+  options.guard_program = BATON_GUARD;
+  auto node = Start(options);
+  ASSERT_TRUE(node->WaitReady(kPatience).ok());
+  EXPECT_TRUE(node->SetEtcdCredentials({}).ok()) << "the guard is told, too";
+  const auto guard = node->control().Guard();
+  ASSERT_TRUE(guard.has_value());
+  EXPECT_EQ(guard->starts, 1u);
+  node->Stop();
+  node.reset();
+  std::filesystem::remove_all(folder);
+}
+
 // Plan: each option is invalid once; the message names it.
 TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   NodeOptions good;

@@ -1,15 +1,19 @@
 // What the lock in the state directory proves about an earlier process, and what it does not.
 #include "runtime/state_lock.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <utility>
 
 #include "runtime/file_system.h"
@@ -17,6 +21,7 @@
 namespace baton::runtime {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class StateLockTest : public ::testing::Test {
@@ -39,20 +44,20 @@ class StateLockTest : public ::testing::Test {
 // Plan: a process records its session and ends. The next process on this boot has the proof.
 TEST_F(StateLockTest, ProvesTheDeathOfTheProcessThatHeldIt) {
   auto first = Take(directory_);
-  EXPECT_FALSE(first->found().proven_dead);
-  ASSERT_TRUE(first->RecordSession(SessionId{4711}).ok());
+  EXPECT_TRUE(first->found().proven_dead.empty());
+  ASSERT_TRUE(first->RecordSession({.session = SessionId{4711}}).ok());
   ASSERT_TRUE(first->RecordHighest(Revision{99}).ok());
   first.reset();
   auto second = Take(directory_);
-  ASSERT_TRUE(second->found().proven_dead) << second->found().no_proof;
-  EXPECT_EQ(second->found().proven_dead->value, 4711);
+  ASSERT_FALSE(second->found().proven_dead.empty()) << second->found().no_proof;
+  EXPECT_EQ(second->found().proven_dead.front().value, 4711);
   EXPECT_EQ(second->found().highest_committed.value, 99);
 }
 
 // Plan: even with a umask that forbids nothing, others can't read the file.
 TEST_F(StateLockTest, TheFileIsForItsOwnerAlone) {
   const mode_t before = umask(0);
-  Take(directory_)->RecordSession(SessionId{1}).ok();
+  Take(directory_)->RecordSession({.session = SessionId{1}}).ok();
   umask(before);
   struct stat file {};
   ASSERT_EQ(stat(File().c_str(), &file), 0);
@@ -120,15 +125,113 @@ TEST_F(StateLockTest, RefusesWhileTheHolderLives) {
   EXPECT_THAT(second.error().message, HasSubstr("locked by a living process"));
 }
 
+// Plan: a guard holds the shared lock while a node starts. The node waits for it, and has its proof
+// once the guard lets go.
+TEST_F(StateLockTest, ANodeWaitsForAGuard) {
+  Take(directory_)->RecordSession({.session = SessionId{7}}).ok();
+  const int guard = open(File().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(guard, LOCK_SH), 0);
+  auto starts = std::async(std::launch::async, [this] { return Take(directory_); });
+  EXPECT_EQ(starts.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  close(guard);
+  const auto node = starts.get();
+  EXPECT_THAT(node->found().proven_dead, ElementsAre(SessionId{7}));
+}
+
+// Plan: a guard stands still under its lock. The node starts after a while, has no proof, and must
+// not write; once the guard is gone it names its session, and the one before that it never saw
+// end.
+TEST_F(StateLockTest, AGuardThatStandsStillHoldsUpNoNode) {
+  Take(directory_)->RecordSession({.session = SessionId{7}}).ok();
+  const int guard = open(File().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(guard, LOCK_SH), 0);
+  auto node = Take(directory_);
+  EXPECT_TRUE(node->found().proven_dead.empty());
+  EXPECT_THAT(node->found().no_proof, HasSubstr("a guard holds"));
+  EXPECT_EQ(node->RecordSession({.session = SessionId{8}}).error().code, ErrorCode::kUnavailable);
+  close(guard);
+  EXPECT_TRUE(node->RecordHighest(Revision{3}).ok());
+  EXPECT_FALSE(StateLock::Take(directory_, "orders", "n1").ok()) << "it has the lock now";
+  node.reset();
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{8}, SessionId{7}));
+}
+
+// Plan: a process dies before its session has the member key. The next one finds both sessions: it,
+// and the one before, which holds the key still.
+TEST_F(StateLockTest, NamesTheSessionBeforeToo) {
+  Take(directory_)->RecordSession({.session = SessionId{1}}).ok();
+  Take(directory_)->RecordSession({.session = SessionId{2}, .replaces = SessionId{1}}).ok();
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{2}, SessionId{1}));
+  Take(directory_)->RecordSession({.session = SessionId{3}, .replaces = SessionId{1}}).ok();
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{3}, SessionId{1}));
+  Take(directory_, "n1")->RecordSession({.session = SessionId{4}}).ok();
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{4}, SessionId{3}));
+}
+
+// Plan: another process acts on what a session leads. Its own process's death ends it neither for
+// the next process nor for a guard, now or later: it is never named as the one before.
+TEST_F(StateLockTest, ASessionOnWhichAnotherProcessActsIsNeverProvenDead) {
+  Take(directory_)->RecordSession({.session = SessionId{1}, .external = true}).ok();
+  auto next = Take(directory_);
+  EXPECT_TRUE(next->found().proven_dead.empty());
+  EXPECT_THAT(next->found().no_proof, HasSubstr("another process acts"));
+  ASSERT_TRUE(next->RecordSession({.session = SessionId{2}}).ok());
+  next.reset();
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{2}));
+  {
+    auto external = Take(directory_);
+    ASSERT_TRUE(external->RecordSession({.session = SessionId{3}, .external = true}).ok());
+    ASSERT_TRUE(external->RecordSession({.session = SessionId{4}, .external = true}).ok());
+  }
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{2}));
+}
+
+// Plan: a node that leaves in order names no session: nothing is to be proven, and there is nothing
+// to say.
+TEST_F(StateLockTest, ANodeThatLeftInOrderLeavesNothing) {
+  Take(directory_)->RecordSession({.session = SessionId{1}}).ok();
+  StateLockOptions guarded{.guarded = true};
+  {
+    auto node = StateLock::Take(directory_, "orders", "n1", guarded);
+    ASSERT_TRUE(node.ok());
+    ASSERT_TRUE(node.value()->RecordSession({}).ok());
+  }
+  auto next = StateLock::Take(directory_, "orders", "n1", guarded);
+  ASSERT_TRUE(next.ok());
+  EXPECT_TRUE(next.value()->found().proven_dead.empty());
+  EXPECT_EQ(next.value()->found().no_proof, "");
+}
+
+// Plan: the program closes all descriptors that it does not know, and opens other files, which get
+// their numbers. The lock stays, and the node writes into no file that is not its own.
+TEST_F(StateLockTest, AProgramThatClosesDescriptorsKeepsTheLock) {
+  auto node = Take(directory_);
+  ASSERT_TRUE(node->RecordSession({.session = SessionId{1}}).ok());
+  const std::string other = directory_ + "/other";
+  for (int file = 3; file < 64; ++file) {
+    struct stat named {};
+    struct stat opened {};
+    if (stat(File().c_str(), &named) != 0 || fstat(file, &opened) != 0) continue;
+    if (named.st_ino != opened.st_ino) continue;
+    close(file);
+    ASSERT_EQ(open(other.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), file);
+  }
+  EXPECT_FALSE(StateLock::Take(directory_, "orders", "n1").ok()) << "the lock stays";
+  EXPECT_THAT(node->RecordHighest(Revision{5}).error().message, HasSubstr("closed its descriptor"));
+  EXPECT_EQ(std::filesystem::file_size(other), 0u);
+  node.reset();
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{1}));
+}
+
 // Plan: the file is copied to another directory: the content is right, but the inode is another
 // one.
 TEST_F(StateLockTest, ACopiedFileProvesNothing) {
-  Take(directory_)->RecordSession(SessionId{1}).ok();
+  Take(directory_)->RecordSession({.session = SessionId{1}}).ok();
   const std::string other = directory_ + "/other";
   std::filesystem::create_directories(other);
   std::filesystem::copy_file(File(), other + "/session.lock");
   const auto lock = Take(other);
-  EXPECT_FALSE(lock->found().proven_dead);
+  EXPECT_TRUE(lock->found().proven_dead.empty());
   EXPECT_THAT(lock->found().no_proof, HasSubstr("moved or copied"));
 }
 
@@ -137,17 +240,17 @@ TEST_F(StateLockTest, ACopiedFileProvesNothing) {
 TEST_F(StateLockTest, ARenamedFileProvesNothing) {
   auto first = Take(directory_);
   std::filesystem::rename(File(), directory_ + "/elsewhere");
-  ASSERT_TRUE(first->RecordSession(SessionId{5}).ok());
+  ASSERT_TRUE(first->RecordSession({.session = SessionId{5}}).ok());
   const auto second = Take(directory_);
-  EXPECT_FALSE(second->found().proven_dead);
+  EXPECT_TRUE(second->found().proven_dead.empty());
   first.reset();
   std::filesystem::rename(directory_ + "/elsewhere", File());
-  EXPECT_FALSE(Take(directory_)->found().proven_dead);
+  EXPECT_TRUE(Take(directory_)->found().proven_dead.empty());
 }
 
 // Plan: each byte of the content is damaged in turn. None may become a proof about another session.
 TEST_F(StateLockTest, DamageProvesNothing) {
-  Take(directory_)->RecordSession(SessionId{4711}).ok();
+  Take(directory_)->RecordSession({.session = SessionId{4711}}).ok();
   std::string good;
   {
     std::ifstream in(File(), std::ios::binary);
@@ -162,14 +265,14 @@ TEST_F(StateLockTest, DamageProvesNothing) {
       std::ofstream out(File(), std::ios::binary | std::ios::in);
       out.write(bad.data(), static_cast<std::streamsize>(bad.size()));
     }
-    EXPECT_FALSE(Take(directory_)->found().proven_dead) << "byte " << i;
+    EXPECT_TRUE(Take(directory_)->found().proven_dead.empty()) << "byte " << i;
   }
 }
 
 // Plan: another node id finds the first one's file.
 TEST_F(StateLockTest, AnotherNodesFileProvesNothing) {
-  Take(directory_, "n1")->RecordSession(SessionId{7}).ok();
-  EXPECT_FALSE(Take(directory_, "n2")->found().proven_dead);
+  Take(directory_, "n1")->RecordSession({.session = SessionId{7}}).ok();
+  EXPECT_TRUE(Take(directory_, "n2")->found().proven_dead.empty());
 }
 
 // Mounts a file system on a folder, in a mount namespace of the test's own. Needs root.
@@ -206,21 +309,22 @@ TEST_F(StateLockTest, AFileSystemThatIsNotListedProvesNothingUnlessTheOperatorTr
     EXPECT_THAT(first->found().never_proof,
                 HasSubstr("/ramfs/session.lock' is on type 0x858458f6, whose locks do not prove"))
         << "said at the first start, too";
-    ASSERT_TRUE(first->RecordSession(SessionId{4711}).ok());
+    ASSERT_TRUE(first->RecordSession({.session = SessionId{4711}}).ok());
     ASSERT_TRUE(first->RecordHighest(Revision{99}).ok());
     EXPECT_FALSE(StateLock::Take(folder, "orders", "n1").ok()) << "the lock itself works";
   }
   {
     const auto second = Take(folder);
-    EXPECT_FALSE(second->found().proven_dead);
+    EXPECT_TRUE(second->found().proven_dead.empty());
     EXPECT_THAT(second->found().no_proof, HasSubstr("--trust-state-lock"));
     EXPECT_EQ(second->found().highest_committed.value, 99);
   }
-  const auto trusting = StateLock::Take(folder, "orders", "n1", LockTrust::kAnyFileSystem);
+  const auto trusting =
+      StateLock::Take(folder, "orders", "n1", {.trust = LockTrust::kAnyFileSystem});
   ASSERT_TRUE(trusting.ok());
   EXPECT_EQ(trusting.value()->found().never_proof, "");
-  ASSERT_TRUE(trusting.value()->found().proven_dead) << trusting.value()->found().no_proof;
-  EXPECT_EQ(trusting.value()->found().proven_dead->value, 4711);
+  ASSERT_FALSE(trusting.value()->found().proven_dead.empty()) << trusting.value()->found().no_proof;
+  EXPECT_EQ(trusting.value()->found().proven_dead.front().value, 4711);
 }
 
 // Plan: on overlayfs, a container's own file system. The file comes from a lower layer, an image
@@ -230,7 +334,7 @@ TEST_F(StateLockTest, OnOverlayfsALockHoldsAcrossTheCopyUp) {
   for (const char* part : {"/lower", "/upper", "/work"}) {
     std::filesystem::create_directories(directory_ + part);
   }
-  Take(directory_ + "/lower")->RecordSession(SessionId{1}).ok();
+  Take(directory_ + "/lower")->RecordSession({.session = SessionId{1}}).ok();
   const std::string folder = directory_ + "/merged";
   const Mounted mounted("overlay", folder,
                         "lowerdir=" + directory_ + "/lower,upperdir=" + directory_ +
@@ -240,14 +344,14 @@ TEST_F(StateLockTest, OnOverlayfsALockHoldsAcrossTheCopyUp) {
   {
     const auto first = Take(folder);
     EXPECT_EQ(first->found().never_proof, "");
-    EXPECT_FALSE(first->found().proven_dead) << "the image's file is a copy";
-    ASSERT_TRUE(first->RecordSession(SessionId{2}).ok());
+    EXPECT_TRUE(first->found().proven_dead.empty()) << "the image's file is a copy";
+    ASSERT_TRUE(first->RecordSession({.session = SessionId{2}}).ok());
     EXPECT_FALSE(StateLock::Take(folder, "orders", "n1").ok());
     EXPECT_EQ(StateLock::NoteIn(folder, "orders").error().code, ErrorCode::kFailedPrecondition);
   }
   const auto second = Take(folder);
-  ASSERT_TRUE(second->found().proven_dead) << second->found().no_proof;
-  EXPECT_EQ(second->found().proven_dead->value, 2);
+  ASSERT_FALSE(second->found().proven_dead.empty()) << second->found().no_proof;
+  EXPECT_EQ(second->found().proven_dead.front().value, 2);
 }
 
 // Plan: the file systems that Linux knows, by their numbers. Those of other machines, of programs

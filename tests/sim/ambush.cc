@@ -57,6 +57,7 @@ void Simulation::AddAmbush(Phase moment, Mishap strike) {
 
 // Called from within the process's own step: strikes after the step.
 void Simulation::Began(int process, Phase phase) {
+  if (process < 0) return;  // a guard's
   const auto found = std::find_if(ambushes_.begin(), ambushes_.end(),
                                   [&](const Ambush& ambush) { return ambush.moment == phase; });
   if (found == ambushes_.end()) return;

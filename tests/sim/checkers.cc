@@ -231,6 +231,10 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
                      after.create_revision == before.create_revision;
   if (origin == kByOperator) {
     if (held && !holds) excused_.insert(before.lease);
+  } else if (origin == kByGuard) {
+    if (!DeadProcessOf(before.lease)) {
+      Violation("I1", "a guard ended the session of " + after.node + "'s living process");
+    }
   } else if (after.present) {
     CheckMemberPut(before, after, origin);
   }

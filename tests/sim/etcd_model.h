@@ -54,6 +54,7 @@ struct EtcdModelOptions {
 /// The origin of a change: a process's number, or one of these.
 inline constexpr int kByEtcd = -1;
 inline constexpr int kByOperator = -2;
+inline constexpr int kByGuard = -3;
 
 enum class LeaseEnd {
   kExpired,

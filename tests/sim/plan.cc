@@ -4,6 +4,7 @@ namespace baton::sim {
 namespace {
 
 constexpr int kMaxPpm = 24'000;  // both clocks of a pair stay within the margin of 5 % of the TTL
+constexpr std::uint64_t kGuardsDraw = 0x67756172;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
 // etcd sends 1,000; runs are shorter than its life.
@@ -145,6 +146,9 @@ Plan DrawPlan(std::uint64_t seed) {
     if (random.Chance(500)) plan.downgrade_at = random.Between(*plan.upgrade_at, plan.troubles);
     plan.roll_every = milliseconds(random.Between(100, 6000));
   }
+  // Drawn apart: seeds without guards are as they were before there were any.
+  Random apart(Mixed(seed, kGuardsDraw));
+  if (plan.state_directories && apart.Chance(400)) plan.guards = apart.Chance(300) ? 2 : 1;
   return plan;
 }
 

@@ -62,6 +62,7 @@ struct Plan {
   int nodes = 0;
   core::CoreOptions core;
   bool state_directories = true;
+  int guards = 0;        ///< of each machine
   int next_version = 0;  ///< of a thousand machines, this many run a later version
   /// When a rolling upgrade to the next version begins, and one back. Without them machines keep
   /// their version.

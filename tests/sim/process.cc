@@ -102,19 +102,42 @@ void SimDispatcher::Begin(ShardId shard) {
 
 class Process::SimRecord final : public runtime::StateRecord {
  public:
-  explicit SimRecord(StateDirectory& directory) : directory_(directory) {}
-  Status RecordSession(SessionId session) override {
-    directory_.session = session;
+  explicit SimRecord(StateDirectory& directory) : directory_(directory) { Lock(); }
+  ~SimRecord() override { LetGo(); }
+  Status RecordSession(const runtime::RecordedSession& session) override {
+    if (!Lock()) return Error{ErrorCode::kUnavailable, "a guard holds the lock"};
+    if (session.session.value == 0) {
+      directory_.previous = {};
+    } else if (session.replaces.value != 0) {
+      directory_.previous = session.replaces;
+    } else if (directory_.session.value != 0) {
+      directory_.previous = directory_.session;
+    }
+    directory_.session = session.session;
     directory_.written = true;
     return Ok();
   }
   Status RecordHighest(Revision revision) override {
+    if (!Lock()) return Error{ErrorCode::kUnavailable, "a guard holds the lock"};
     directory_.highest = std::max(directory_.highest, revision);
     return Ok();
   }
+  bool locked() const { return locked_; }
+  void LetGo() {
+    if (!std::exchange(locked_, false)) return;
+    directory_.locked = false;
+    directory_.freed();
+  }
 
  private:
+  /// A process that began while a guard stood still under its lock gets it later.
+  bool Lock() {
+    if (locked_) return true;
+    if (directory_.locked || directory_.guards > 0) return false;
+    return locked_ = directory_.locked = true;
+  }
   StateDirectory& directory_;
+  bool locked_ = false;
 };
 
 class Process::SimListener final : public Listener {
@@ -211,18 +234,18 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
 
 Process::~Process() { Kill(); }
 
-// Does what StateLock::Take does: finds the directory's session, since nobody else holds the lock.
+// Does what StateLock::Take does: finds the directory's sessions, unless a guard holds the lock.
 core::CoreOptions Process::WithRecord(core::CoreOptions options) {
   if (parts_.directory == nullptr) return options;
   StateDirectory& directory = *parts_.directory;
   BATON_CHECK(!directory.locked);
-  directory.locked = true;
   record_ = std::make_unique<SimRecord>(directory);
+  if (!record_->locked()) return options;
   options.highest_committed = directory.highest;
-  if (directory.written) {
-    proven_ = true;
-    options.proven_dead = directory.session;
+  for (const SessionId dead : {directory.session, directory.previous}) {
+    if (dead.value != 0) options.proven_dead.push_back(dead);
   }
+  proven_ = !options.proven_dead.empty();
   return options;
 }
 
@@ -239,7 +262,7 @@ void Process::Kill() {
   dispatcher_.Clear();
   engine_->Close();
   engine_.reset();
-  if (parts_.directory != nullptr) parts_.directory->locked = false;
+  if (record_ != nullptr) record_->LetGo();
 }
 
 void Process::Pause() { host_.Pause(); }

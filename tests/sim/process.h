@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,9 +27,13 @@ class Process;
 /// A node's state directory. It outlives the node's processes.
 struct StateDirectory {
   SessionId session;
+  SessionId previous;
   Revision highest;
   bool locked = false;  ///< by a live process
   bool written = false;
+  bool guarded = false;                 ///< guards may end the sessions
+  int guards = 0;                       ///< that hold the shared lock
+  std::function<void()> freed = [] {};  ///< a process has let the lock go
 };
 
 /// How often chance strikes callbacks, in a thousand.

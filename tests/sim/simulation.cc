@@ -23,6 +23,7 @@ constexpr int kStopsWithin = 3000;  // milliseconds
 
 // Parts of the seed.
 constexpr std::uint64_t kSchedule = 0x5C4ED;
+constexpr std::uint64_t kGuards = 0x6775617264ull << 8;
 
 CheckerOptions CheckerOptionsOf(const Plan& plan) {
   CheckerOptions options;
@@ -77,6 +78,7 @@ Simulation::Simulation(const RunOptions& options)
     machine.next_version = random_.Chance(plan_.next_version);
     if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
   }
+  StartGuards();
   checkers_ = std::make_unique<Checkers>(world_, etcd_, processes_, CheckerOptionsOf(plan_));
   checkers_->WhenRan([this](Process& process) {
     ConsiderStrike(process);
@@ -95,6 +97,31 @@ Simulation::~Simulation() {
 }
 
 // ---- processes ----
+
+// A guard may die for good; the machine then has one less.
+void Simulation::StartGuards() {
+  for (Machine& machine : machines_) {
+    machine.directory.guarded = plan_.guards > 0;
+    const auto index = static_cast<std::uint64_t>(&machine - machines_.data());
+    Random random(Mixed(plan_.seed, kGuards + index));
+    for (int i = 0; i < plan_.guards; ++i) {
+      machine.guards.push_back(std::make_unique<Guard>(GuardParts{.world = world_,
+                                                                  .etcd = etcd_,
+                                                                  .clock = *machine.clock,
+                                                                  .network = network_,
+                                                                  .dice = *machine.dice,
+                                                                  .node = machine.node,
+                                                                  .directory = machine.directory},
+                                                       random.Fork()));
+      if (!random.Chance(100)) continue;
+      const Duration lives = random.Between(Duration{0}, plan_.troubles);
+      world_.After(lives, [guard = machine.guards.back().get()] { guard->Die(); });
+    }
+    machine.directory.freed = [&machine] {
+      for (const auto& guard : machine.guards) guard->LockFreed();
+    };
+  }
+}
 
 Process* Simulation::ProcessOf(Machine& machine) {
   if (machine.process < 0) return nullptr;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/checkers.h"
+#include "sim/guard.h"
 #include "sim/next_version.h"
 #include "sim/plan.h"
 #include "sim/steering.h"
@@ -61,6 +62,7 @@ class Simulation {
     std::unique_ptr<HostClock> clock;
     std::unique_ptr<Dice> dice;
     StateDirectory directory;
+    std::vector<std::unique_ptr<Guard>> guards = {};
     std::uint32_t weight = 1;
     int process = -1;  ///< the last one's number
     int launches = 0;
@@ -70,6 +72,7 @@ class Simulation {
   // Processes (simulation.cc).
   Process* ProcessOf(Machine& machine);
   bool Start(Machine& machine);
+  void StartGuards();
   bool StartsNextVersion(const Machine& machine) const;
   void RollFrom(Duration begin);
   void Launch(Machine& machine, Dice& dice, StateDirectory* directory);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "base/endpoint.h"
 #include "base/limits.h"
@@ -97,6 +98,23 @@ void ReadTls(SettingReader& reader, EtcdOptions& etcd) {
 }
 
 }  // namespace
+
+void AddEtcdFlags(CLI::App& app, Settings& settings) {
+  for (const Flag& flag : Flags()) {
+    const std::string name = flag.name;
+    if (!name.starts_with("etcd")) continue;
+    if (flag.fallback != nullptr) settings[name] = {flag.fallback, "--" + name, false};
+    app.add_option_function<std::string>(
+           "--" + name,
+           [&settings, name](const std::string& text) {
+             settings[name] = {text, "--" + name};
+           },
+           flag.help)
+        ->envname(EnvironmentName(name))
+        ->type_name(flag.value)
+        ->default_str(flag.fallback == nullptr ? "" : flag.fallback);
+  }
+}
 
 void ReadEtcd(SettingReader& reader, EtcdOptions& etcd) {
   ReadEndpoints(reader, etcd);

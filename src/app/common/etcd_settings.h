@@ -1,4 +1,4 @@
-// The settings for etcd, which batond and `batonctl recover` read the same way.
+// The settings for etcd, which batond, baton-guard and `batonctl recover` read the same way.
 #pragma once
 
 #include <string>
@@ -9,8 +9,15 @@
 #include "app/common/setting_reader.h"
 #include "baton/options.h"
 
+namespace CLI {
+class App;
+}
+
 namespace baton::app {
 
+/// Adds the flags whose names begin with "etcd" to a program without batond's other flags.
+/// `settings` must outlive the parsing.
+void AddEtcdFlags(CLI::App& app, Settings& settings);
 /// Reads the settings whose names begin with "etcd", with the files that they name.
 void ReadEtcd(SettingReader& reader, EtcdOptions& etcd);
 /// The same for a program without other settings. Else returns one line for each error.

@@ -211,22 +211,6 @@ ExitCode Recover(const CtlOptions& options, const RecoverOptions& recover) {
 }
 
 /// Adds batond's flags for etcd, with the same names and environment variables.
-void AddEtcdFlags(CLI::App* verb, Settings& settings) {
-  for (const Flag& flag : Flags()) {
-    const std::string name = flag.name;
-    if (!name.starts_with("etcd")) continue;
-    if (flag.fallback != nullptr) settings[name] = {flag.fallback, "--" + name, false};
-    verb->add_option_function<std::string>(
-            "--" + name,
-            [&settings, name](const std::string& text) {
-              settings[name] = {text, "--" + name};
-            },
-            flag.help)
-        ->envname(EnvironmentName(name))
-        ->type_name(flag.value)
-        ->default_str(flag.fallback == nullptr ? "" : flag.fallback);
-  }
-}
 
 }  // namespace
 
@@ -235,7 +219,7 @@ void AddRecoverCommand(CLI::App& app, Commands& commands) {
       "recover", "After a restored backup: raise etcd's revision, so that terms go on growing");
   auto recover = std::make_shared<RecoverOptions>();
   verb->add_option("--group", recover->group, "the group")->required();
-  AddEtcdFlags(verb, recover->etcd);
+  AddEtcdFlags(*verb, recover->etcd);
   CLI::Option* const state_dirs =
       verb->add_option(
               "--state-dir", recover->state_dirs,

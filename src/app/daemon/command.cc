@@ -7,7 +7,7 @@
 #include <csignal>
 #include <utility>
 
-#include "app/daemon/process_guard.h"
+#include "app/common/process_guard.h"
 
 namespace baton::app {
 namespace {

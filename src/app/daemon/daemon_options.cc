@@ -155,6 +155,18 @@ void ReadStateDir(SettingReader& reader, const Surroundings& surroundings, NodeO
   node.state_dir = fmt::format("{}/baton/{}/{}", base, node.group, node.node);
 }
 
+void ReadGuard(SettingReader& reader, NodeOptions& node) {
+  const Setting& setting = *reader.Find("guard");
+  if (setting.text == "own") {
+    node.guard = GuardMode::kOwn;
+  } else if (setting.text == "shared") {
+    node.guard = GuardMode::kShared;
+  } else if (setting.text != "off") {
+    reader.Wrong(setting.origin,
+                 fmt::format("\"{}\" is none of own, shared and off", setting.text));
+  }
+}
+
 void ReadTimes(SettingReader& reader, NodeOptions& node) {
   const milliseconds ttl = reader.Duration("ttl", std::chrono::seconds(1), kLongestTtlOption);
   node.ttl = std::chrono::duration_cast<std::chrono::seconds>(ttl);
@@ -297,6 +309,7 @@ void RefuseForRelay(SettingReader& reader, const DaemonOptions& options) {
                            "sidecar",
                            "state-dir",
                            "trust-state-lock",
+                           "guard",
                            "advertise",
                            "service-address",
                            "ttl",
@@ -391,6 +404,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
     RefuseForRelay(reader, options);
   } else {
     ReadStateDir(reader, surroundings, options.node);
+    ReadGuard(reader, options.node);
     ReadSidecar(reader, options);
     ReadTimes(reader, options.node);
     ReadShare(reader, options.node);

@@ -157,6 +157,15 @@ void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& contro
       .Add(Count(status.counters.records_quarantined));
 }
 
+void AddGuard(FamilyBuilder& out, const Control& control) {
+  const auto guard = control.Guard();
+  if (!guard) return;
+  out.Gauge("baton_guard_running", "1 while the node's own guard runs.")
+      .Add(guard->running ? 1 : 0);
+  out.Counter("baton_guard_starts_total", "Starts of the node's own guard; 1 if it never ended.")
+      .Add(Count(guard->starts));
+}
+
 void AddBounds(FamilyBuilder& out, const NodeStatus& status) {
   out.Counter("baton_requests_refused_total",
               "Operators' changes refused because too many waited for etcd.")
@@ -183,6 +192,7 @@ std::vector<prometheus::MetricFamily> NodeMetrics::Collect() const {
   AddActivations(out, *latest.status);
   AddLease(out, latest);
   AddEtcd(out, *latest.status, control_);
+  AddGuard(out, control_);
   AddBounds(out, *latest.status);
   return out.Take();
 }

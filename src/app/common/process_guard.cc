@@ -1,4 +1,4 @@
-#include "app/daemon/process_guard.h"
+#include "app/common/process_guard.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -1,0 +1,201 @@
+#include "app/guard/guard.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "etcd/grpc/transport.h"
+#include "runtime/guard/end_session.h"
+#include "runtime/guard/guard_settings.h"
+#include "runtime/loop.h"
+#include "runtime/node_options.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::Death;
+using runtime::GuardSettings;
+
+// After this long every lease has run out, unless etcd was away; then its nodes wait for the lease.
+constexpr std::chrono::minutes kGiveUp{10};
+// How long a guard waits for the lock once its node is gone: the node's next process, or a forked
+// child, has it then. Core dumps mostly take less.
+constexpr std::chrono::seconds kWaitAfterNode{10};
+// How often the file of a node that is dead, or was never started, is looked at.
+constexpr std::chrono::milliseconds kLook{200};
+
+/// Ends the sessions of a dead node, and waits for it. False: not all could be ended.
+bool End(const Death& death, const EtcdOptions& options) {
+  const TimePoint began = Clock::Real().Now();
+  auto transport = etcd::GrpcTransport::Create(runtime::TransportOptionsOf(options));
+  if (!transport) {
+    log::Error("guard: " + transport.error().message);
+    return false;
+  }
+  struct Progress {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t left = 0;
+    bool failed = false;
+  } progress;
+  progress.left = death.sessions.size();
+  runtime::Loop loop;
+  const auto ended = [&](SessionId session, const Result<runtime::SessionFound>& result) {
+    const auto took =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::Real().Now() - began);
+    if (!result) {
+      log::Error(
+          "guard: a dead node's session can't be ended, its lease has to run out",
+          {{"node", death.node}, {"session", session.value}, {"error", result.error().message}});
+    } else if (result.value() == runtime::SessionFound::kHeld) {
+      log::Info("guard: the node's process died, and its session was ended",
+                {{"group", death.group},
+                 {"node", death.node},
+                 {"session", session.value},
+                 {"after_ms", took.count()}});
+    }
+    const std::lock_guard lock(progress.mutex);
+    progress.failed = progress.failed || !result;
+    --progress.left;
+    progress.changed.notify_all();
+  };
+  loop.Post([&] {
+    for (const SessionId session : death.sessions) {
+      runtime::EndSession({*transport.value(), loop, Clock::Real()},
+                          etcd::Keyspace(options.prefix, death.group), {death.node, session},
+                          [&ended, session](const auto& result) { ended(session, result); });
+    }
+  });
+  bool in_time = false;
+  {
+    std::unique_lock lock(progress.mutex);
+    in_time = progress.changed.wait_for(lock, kGiveUp, [&] { return progress.left == 0; });
+  }
+  transport.value().reset();  // its callbacks post to the loop
+  loop.End();
+  return in_time && !progress.failed;
+}
+
+/// The lines that a node writes to its guard.
+class SettingLines {
+ public:
+  explicit SettingLines(int input) : input_(input) {}
+
+  /// Waits for the next line. nullopt: there is none any more, or it is no such line.
+  std::optional<GuardSettings> Next() {
+    while (true) {
+      const std::size_t end = text_.find('\n');
+      if (end != std::string::npos) {
+        auto parsed = runtime::ParseGuardSettings(text_.substr(0, end));
+        text_.erase(0, end + 1);
+        if (!parsed) log::Error("guard: " + parsed.error().message);
+        return parsed ? std::optional(std::move(parsed).value()) : std::nullopt;
+      }
+      if (text_.size() > runtime::kMaxGuardSettings || !Read()) return std::nullopt;
+    }
+  }
+
+ private:
+  bool Read() {
+    char bytes[4096];
+    ssize_t size = 0;
+    do {
+      size = read(input_, bytes, sizeof bytes);
+    } while (size < 0 && errno == EINTR);
+    if (size > 0) text_.append(bytes, static_cast<std::size_t>(size));
+    return size > 0;
+  }
+
+  const int input_;
+  std::string text_;
+};
+
+}  // namespace
+
+int GuardParent(int input) {
+  SettingLines lines(input);
+  const std::optional<GuardSettings> first = lines.Next();
+  if (!first) return EXIT_FAILURE;
+  std::mutex mutex;
+  EtcdOptions etcd = first->etcd;  // guarded by mutex
+  std::atomic<bool> has_lock{false};
+  // Ends with the process: it may wait for a line for ever. There is no line any more once the node
+  // is gone.
+  std::thread([&lines, &mutex, &etcd, &has_lock] {
+    while (const auto next = lines.Next()) {
+      const std::lock_guard lock(mutex);
+      etcd = next->etcd;
+    }
+    std::this_thread::sleep_for(kWaitAfterNode);
+    if (!has_lock) _exit(EXIT_SUCCESS);
+  }).detach();
+  const auto death = runtime::AwaitDeath(first->state_dir, first->trust);
+  has_lock = true;
+  int code = EXIT_SUCCESS;
+  if (!death) {
+    log::Info("guard: nothing is ended: " + death.error().message);
+  } else if (death.value().group != first->group || death.value().node != first->node) {
+    log::Error("guard: the state directory is another node's");
+    code = EXIT_FAILURE;
+  } else if (!death.value().sessions.empty()) {
+    EtcdOptions newest;
+    {
+      const std::lock_guard lock(mutex);
+      newest = etcd;
+    }
+    if (!End(death.value(), newest)) code = EXIT_FAILURE;
+  }
+  _exit(code);
+}
+
+namespace {
+
+/// Guards one node for ever.
+void GuardOne(const SharedGuard& guard, const std::string& directory) {
+  std::vector<SessionId> ended;
+  std::string said;
+  while (true) {
+    const auto death = runtime::AwaitDeath(directory, guard.trust);
+    if (!death) {
+      const bool news = death.error().code != ErrorCode::kNotFound && said != death.error().message;
+      if (news) log::Info("guard: nothing is ended: " + (said = death.error().message));
+    } else if (death.value().sessions != ended) {
+      const auto etcd = guard.etcd();
+      if (!etcd) {
+        log::Error("guard: " + etcd.error().message);
+      } else if (death.value().sessions.empty() || End(death.value(), etcd.value())) {
+        ended = death.value().sessions;
+        said.clear();
+      }
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace
+
+int GuardNodes(const SharedGuard& guard) {
+  std::vector<std::thread> threads;
+  for (const std::string& directory : guard.state_dirs) {
+    threads.emplace_back([&guard, directory] { GuardOne(guard, directory); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace baton::app

@@ -1,0 +1,30 @@
+// Guard: waits for the death of nodes' processes, and ends their sessions in etcd.
+//
+// Blocking: each function runs until its work is over.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "baton/options.h"
+#include "baton/result.h"
+#include "runtime/guard/await_death.h"
+
+namespace baton::app {
+
+/// The guard of the node that started this process, and that writes its settings to `input`
+/// (runtime/guard/guard_settings.h). Returns the exit code once the node is dead and its sessions
+/// have ended.
+int GuardParent(int input);
+
+struct SharedGuard {
+  std::vector<std::string> state_dirs = {};
+  runtime::LockTrust trust = runtime::LockTrust::kKnownFileSystems;
+  /// How to reach etcd now: files with credentials are read again for each death.
+  std::function<Result<EtcdOptions>()> etcd = {};
+};
+/// Guards the nodes whose state directories these are, whether or not they run now. Never returns.
+int GuardNodes(const SharedGuard& guard);
+
+}  // namespace baton::app

@@ -1,0 +1,36 @@
+// EndSession: ends a dead process's session in etcd at once, instead of when its lease runs out.
+//
+// One transaction deletes the member key, if the session still holds it, and names the death in
+// `died` (base/writes.h, SessionEnd). Then the lease is revoked: a write that the process had sent
+// and that is still under way can't put the key any more. Each step is sent again until its outcome
+// is definite.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/writes.h"
+#include "baton/result.h"
+#include "etcd/keyspace.h"
+#include "etcd/transport.h"
+#include "runtime/executor.h"
+
+namespace baton::runtime {
+
+struct EndSessionParts {
+  etcd::Transport& transport;
+  Executor& executor;  ///< runs everything, also `done`
+  const Clock& clock;
+};
+
+enum class SessionFound {
+  kHeld,  ///< the session held its member key until now
+  kGone,  ///< it had ended before, or had no member key
+};
+/// `done` is called once, unless the executor ends before. The parts must outlive that.
+/// kUnavailable: etcd refuses for good (role, credentials); the lease runs out by itself. REQUIRES:
+/// the process of the session is dead. From a function that runs on the executor.
+void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const SessionRef& dead,
+                std::function<void(Result<SessionFound>)> done);
+
+}  // namespace baton::runtime

@@ -1,0 +1,34 @@
+// GuardSettings: what a node tells its guard, on the guard's stdin: one line of JSON, and another
+// one whenever the credentials for etcd change. It has secrets, so it never goes to a file.
+//
+// Plain value; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "baton/options.h"
+#include "baton/result.h"
+#include "baton/types.h"
+#include "runtime/state_file.h"
+
+namespace baton::runtime {
+
+struct GuardSettings {
+  std::string group = {};
+  NodeId node = {};
+  std::string state_dir = {};
+  LockTrust trust = LockTrust::kKnownFileSystems;
+  EtcdOptions etcd = {};
+};
+
+/// The most bytes of a line. Certificates are the largest part.
+inline constexpr std::size_t kMaxGuardSettings = 8 << 20;
+
+/// One line, with its end.
+std::string Format(const GuardSettings& settings);
+/// kInvalidArgument: it is no such line.
+Result<GuardSettings> ParseGuardSettings(std::string_view line);
+
+}  // namespace baton::runtime
