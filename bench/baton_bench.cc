@@ -36,6 +36,7 @@ constexpr Part kParts[] = {
     {"j", "redirects", MeasureRedirects},
     {"k", "scrapes of /metrics/shards", MeasureScrapes},
     {"l", "TLS and client certificates", MeasureTls},
+    {"m", "the death of one of three daemons with guards", MeasureGuarded},
 };
 
 struct Arguments {

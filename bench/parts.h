@@ -51,5 +51,7 @@ void MeasureRedirects(const Settings& settings, Report& report);
 void MeasureScrapes(const Settings& settings, Report& report);
 /// (l) What TLS with client certificates costs callers.
 void MeasureTls(const Settings& settings, Report& report);
+/// (m) One of three daemons with guards is killed: from the SIGKILL to the last record's new name.
+void MeasureGuarded(const Settings& settings, Report& report);
 
 }  // namespace baton::bench
