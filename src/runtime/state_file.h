@@ -1,7 +1,7 @@
 // StateFile: the content of the lock file in a node's state directory, and what it proves.
 //
-// StateLock (a node) writes the file while it holds the exclusive lock on it. Whoever gets a lock
-// on the file knows that the process that wrote it is dead, if CheckProof finds nothing.
+// StateLock (a node) writes the file while it holds the exclusive lock on it. A process that gets a
+// lock on the file knows that the one that wrote it is dead, if CheckProof finds nothing.
 //
 // Pure, except BootId, PlaceOf and ReadStateFile, which ask the system: any thread.
 #pragma once

@@ -1,6 +1,7 @@
 #include "runtime/state_lock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,7 +11,6 @@
 #include <cerrno>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kLongestIdentity = 2 * kLongestName + 1;  // group/node
 // Guards hold the lock for the time of a read.
-constexpr std::chrono::milliseconds kLookForGuards{1};
+constexpr int kLookForGuardsMs = 1;
 
 std::string Errno() { return std::generic_category().message(errno); }
 
@@ -131,7 +131,7 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
       lock->found_.no_proof = "a guard holds '" + path + "' and does not let it go";
       break;
     }
-    std::this_thread::sleep_for(kLookForGuards);
+    poll(nullptr, 0, kLookForGuardsMs);
   }
   return lock;
 }

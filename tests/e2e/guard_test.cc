@@ -134,8 +134,8 @@ TEST(Guard, ThatComesTooLateEndsNothing) {
   EXPECT_THAT(Retermed(taken, cluster.AwaitBalanced({"n1", "n2"})), IsEmpty());
 }
 
-// A node is killed and started at once, again and again: its restart and its guard race. Whoever
-// wins, every shard is led by one node, and soon. (The node itself gets less and less: it flaps.)
+// A node is killed and started at once, again and again: its restart and its guard race. Either
+// way every shard is led by one node, and soon. (The node itself gets less and less: it flaps.)
 TEST(Guard, RacesRestarts) {
   Cluster cluster(SharedEtcd(), Guarded("own"));
   cluster.StartAll({"n1", "n2", "n3"});

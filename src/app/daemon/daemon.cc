@@ -198,9 +198,7 @@ class Daemon {
     return Ok();
   }
 
-  runtime::Audit::Sink AuditSink() {
-    return audit_file_ == nullptr ? runtime::Audit::Sink() : audit_file_->Sink();
-  }
+  runtime::Audit::Sink AuditSink() { return audit_file_ ? audit_file_->Sink() : nullptr; }
 
   Status StartNode() {
     NodeOptions node = options_.node;

@@ -1,5 +1,6 @@
 #include "app/guard/guard.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +39,8 @@ constexpr std::chrono::minutes kGiveUp{10};
 constexpr std::chrono::seconds kWaitAfterNode{10};
 // How often the file of a node that is dead, or was never started, is looked at.
 constexpr std::chrono::milliseconds kLook{200};
+
+void Pause(std::chrono::milliseconds length) { poll(nullptr, 0, static_cast<int>(length.count())); }
 
 /// Ends the sessions of a dead node, and waits for it. False: not all could be ended.
 bool End(const Death& death, const EtcdOptions& options) {
@@ -141,7 +144,7 @@ int GuardParent(int input) {
       const std::lock_guard lock(mutex);
       etcd = next->etcd;
     }
-    std::this_thread::sleep_for(kWaitAfterNode);
+    Pause(kWaitAfterNode);
     if (!has_lock) _exit(EXIT_SUCCESS);
   }).detach();
   const auto death = runtime::AwaitDeath(first->state_dir, first->trust);
@@ -183,7 +186,7 @@ void GuardOne(const SharedGuard& guard, const std::string& directory) {
         said.clear();
       }
     }
-    std::this_thread::sleep_for(kLook);
+    Pause(kLook);
   }
 }
 

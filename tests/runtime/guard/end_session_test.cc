@@ -1,4 +1,4 @@
-// A guard ends a dead process's session on a real etcd: the session it is told, once, and no other.
+// A guard ends a dead process's session on a real etcd: one session, once, and no other.
 #include "runtime/guard/end_session.h"
 
 #include <gtest/gtest.h>
