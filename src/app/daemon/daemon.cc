@@ -216,7 +216,7 @@ class Daemon {
               .shards = node.shards,
               .hash = node.hash,
               .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)},
-          access_);
+          access_, sidecar::PortTls{options_.tls, options_.tls_max_age});
       if (node.service_address.empty()) {
         log::Warn(
             "routes carry no address: callers will not find the application unless "

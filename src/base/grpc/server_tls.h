@@ -22,6 +22,10 @@ namespace baton {
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity);
 
+/// The same for a server of one connection, which shakes hands once: with what `identity` holds
+/// now.
+std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerIdentity& identity);
+
 /// The name in the certificate of the client who calls, as NameInCertificate has it. Empty: it
 /// showed none, or has none.
 std::string CertificateOf(const grpc::CallbackServerContext& context);
