@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/common/port_reservation.h"
+#include "app/common/reloaded_files.h"
 #include "app/daemon/access_file.h"
 #include "app/daemon/admin_socket.h"
 #include "app/daemon/audit_file.h"
@@ -26,7 +27,6 @@
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/ready_file.h"
 #include "app/daemon/reflection.h"
-#include "app/daemon/reloaded_files.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
 #include "base/grpc/server_limits.h"
