@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "app/demo/board.h"
+#include "app/demo/certificates.h"
 #include "app/demo/demo.h"
 #include "app/demo/observer.h"
 #include "base/facts.h"
@@ -67,6 +68,11 @@ class DemoCluster {
   DemoBoard::Head& board(NodeIndex node) { return nodes_[node].board->head(); }
   const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
   std::string endpoint(NodeIndex node) const;
+  std::string http_endpoint(NodeIndex node) const;
+  /// The certificate of `who` by which to call a node; none if the demo is not secure.
+  ClientTls tls(const std::string& who = kDemoOperator) const;
+  /// Null: the demo is not secure.
+  DemoCertificates* certificates() { return certificates_.get(); }
   std::size_t size() const { return nodes_.size(); }
   bool running(NodeIndex node) const { return nodes_[node].running; }
   bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
@@ -99,10 +105,16 @@ class DemoCluster {
     bool stopped = false;  ///< by SIGSTOP, at present
   };
 
-  DemoCluster(const DemoOptions& options, std::unique_ptr<lab::PrivateEtcd> etcd,
-              std::unique_ptr<etcd::GrpcTransport> transport);
+  struct Started {
+    std::unique_ptr<DemoCertificates> certificates;
+    std::unique_ptr<lab::PrivateEtcd> etcd;
+    std::unique_ptr<etcd::GrpcTransport> transport;
+  };
+  DemoCluster(const DemoOptions& options, Started started);
+  static Status Secure(const Started& started, etcd::GrpcTransportOptions& own);
 
   const DemoOptions options_;
+  const std::unique_ptr<DemoCertificates> certificates_;
   const std::unique_ptr<lab::PrivateEtcd> etcd_;
   const std::unique_ptr<etcd::GrpcTransport> transport_;
   const etcd::Keyspace keys_;
