@@ -37,14 +37,26 @@ std::string ProgramPath() {
 }
 
 DemoMembers::DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys)
-    : prefix_(keys.begin() + "members/") {
+    : transport_(transport), prefix_(keys.begin() + "members/") {
+  Open();
+}
+
+void DemoMembers::Open() {
   etcdserverpb::WatchCreateRequest request;
   request.set_key(prefix_);
   request.set_range_end(EndOf(prefix_));
-  request.set_start_revision(1);
-  watch_ = transport.OpenWatch(request, "",
-                               {.response = [this](const auto& response) { Note(response); },
-                                .ended = [](const etcd::CallStatus&) {}});
+  {
+    const std::lock_guard lock(mutex_);
+    request.set_start_revision(next_);
+    ended_ = false;
+  }
+  watch_ = transport_.OpenWatch(request, "",
+                                {.response = [this](const auto& response) { Note(response); },
+                                 .ended =
+                                     [this](const etcd::CallStatus&) {
+                                       const std::lock_guard lock(mutex_);
+                                       ended_ = true;
+                                     }});
 }
 
 void DemoMembers::Note(const etcdserverpb::WatchResponse& response) {
@@ -56,10 +68,18 @@ void DemoMembers::Note(const etcdserverpb::WatchResponse& response) {
       times_[node].gone = now;
     else if (event.kv().version() == 1)
       times_[node].joined = now;
+    next_ = std::max(next_, event.kv().mod_revision() + 1);
   }
 }
 
-DemoMembers::Times DemoMembers::Of(const NodeId& node) const {
+// On a busy machine a watch may end before its connection is there.
+DemoMembers::Times DemoMembers::Of(const NodeId& node) {
+  bool ended = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ended = ended_;
+  }
+  if (ended) Open();
   const std::lock_guard lock(mutex_);
   const auto found = times_.find(node);
   return found == times_.end() ? Times() : found->second;

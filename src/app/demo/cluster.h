@@ -30,7 +30,7 @@ namespace baton::app {
 /// The path of this program, which runs again as each node.
 std::string ProgramPath();
 
-/// Notes when the demo's own watch on etcd saw members come and go. Thread-safe.
+/// Notes when the demo's own watch on etcd saw members come and go. One thread.
 class DemoMembers {
  public:
   DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
@@ -39,14 +39,18 @@ class DemoMembers {
     std::optional<TimePoint> joined = {};
     std::optional<TimePoint> gone = {};
   };
-  Times Of(const NodeId& node) const;
+  Times Of(const NodeId& node);
 
  private:
+  void Open();
   void Note(const etcdserverpb::WatchResponse& response);
 
+  etcd::Transport& transport_;
   const std::string prefix_;
-  mutable std::mutex mutex_;  // guards the map
+  std::mutex mutex_;  // guards what follows, but the watch
   std::map<NodeId, Times> times_;
+  std::int64_t next_ = 1;                     ///< the first revision that was not seen
+  bool ended_ = false;                        ///< the watch, so that it must be opened again
   std::unique_ptr<etcd::WatchStream> watch_;  // ends before the map
 };
 
@@ -81,7 +85,7 @@ class DemoCluster {
   std::string Trouble();
 
   DemoObserver& observer() { return *observer_; }
-  const DemoMembers& members() const { return *members_; }
+  DemoMembers& members() { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
   /// The leader and term of every shard, as etcd's records have them.
