@@ -122,7 +122,7 @@ TEST(BatonctlDemo, ShowsTheMainJobAndEveryClaimHolds) {
 // drain, and all certificates are replaced while streams and calls go on. Not even their folder is
 // left.
 TEST(BatonctlDemo, SecureReplacesAllCertificatesUnderLoad) {
-  Demo demo({"--secure", "--nodes", "2", "--shards", "64", "--ttl", "2s"});
+  Demo demo({"--secure", "--nodes", "2", "--shards", "64", "--ttl", "3s"});
   EXPECT_EQ(demo.End(), 0) << demo.Output();
   const std::string output = demo.Output();
   EXPECT_THAT(output, Not(HasSubstr("FAIL"))) << output;
