@@ -8,11 +8,13 @@ The class Member keeps the rules of proto/baton/v1/sidecar.proto. The program be
 happens to its shards.
 """
 import argparse
+import collections
 import concurrent.futures
 import functools
 import http.client
 import json
 import os
+import pathlib
 import queue
 import signal
 import ssl
@@ -33,17 +35,35 @@ def boottime_ns():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
+class Tls(collections.namedtuple("Tls", "ca cert key name", defaults=(None, None, None))):
+    """PEM files for a batond with TLS: the authority of its certificate; your own certificate and its key, if it
+    asks for one. `name`: the name in its certificate, if that is not the address by which you attach."""
+
+    def context(self):
+        """For lookup. Reads the files."""
+        context = ssl.create_default_context(cafile=self.ca)
+        if self.cert is not None:
+            context.load_cert_chain(self.cert, self.key)
+        return context
+
+    def read(self):
+        """The contents for gRPC: the authority, the key, the certificate."""
+        return [path and pathlib.Path(path).read_bytes() for path in (self.ca, self.key, self.cert)]
+
+
 class Member:
     """Takes part in the group while run() runs. `application` has prepare(shard), acquired(shard, term),
     releasing(shard, term) and lost(shard, term). For one shard they are called one after another; they
     may block and raise. Only leads() says whether the program may act on a shard. It turns 0 just before
-    releasing(), which waits for work that has begun. Thread-safe."""
+    releasing(), which waits for work that has begun. `tls`: a Tls, if batond's port has TLS; unix sockets
+    have none. Its files are read at each attach; OSError: not even once. Thread-safe."""
 
-    def __init__(self, address, application, workers=4):
+    def __init__(self, address, application, workers=4, tls=None):
         import grpc  # here, because an argument of the program names the stubs' folder
         from baton.v1 import sidecar_pb2, sidecar_pb2_grpc
-        self._grpc, self._pb = grpc, sidecar_pb2
-        self._stub = sidecar_pb2_grpc.SidecarServiceStub(grpc.insecure_channel(address))
+        self._grpc, self._pb, self._stub = grpc, sidecar_pb2, sidecar_pb2_grpc.SidecarServiceStub
+        self._address, self._tls = address, tls
+        self._pems = tls and tls.read()
         self._application = application
         # Each shard has one worker, so its calls stay in order.
         self._workers = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(workers)]
@@ -76,10 +96,11 @@ class Member:
         complained = False
         while True:
             try:
-                for message in self._stub.Attach(self._requests()):
-                    pause = 0.05
-                    complained = False
-                    self._take(message)
+                with self._connect() as channel:
+                    for message in self._stub(channel).Attach(self._requests()):
+                        pause = 0.05
+                        complained = False
+                        self._take(message)
             except self._grpc.RpcError as error:
                 if error.code().name in FINAL:
                     raise
@@ -88,6 +109,16 @@ class Member:
                 complained = True
             time.sleep(pause)  # shards stay led until the deadline
             pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _connect(self):
+        if self._tls is None:
+            return self._grpc.insecure_channel(self._address)
+        try:
+            self._pems = self._tls.read()  # a renewed certificate has the same path
+        except OSError as error:
+            complain(f"{error}; the certificates that were read last are tried")
+        name = [("grpc.ssl_target_name_override", self._tls.name)] if self._tls.name else []
+        return self._grpc.secure_channel(self._address, self._grpc.ssl_channel_credentials(*self._pems), name)
 
     def _requests(self):
         answers = queue.SimpleQueue()
@@ -180,20 +211,18 @@ def complain(what):
 
 
 def tls_of(options):
-    """The context for a node with TLS; None without --tls-ca. Reads the files."""
+    """The options' Tls; None without --tls-ca."""
     if options.tls_ca is None:
         if options.tls_cert is not None:
             raise ValueError("--tls-cert needs --tls-ca")
         return None
-    context = ssl.create_default_context(cafile=options.tls_ca)
-    if options.tls_cert is not None:
-        context.load_cert_chain(options.tls_cert, options.tls_key)
-    return context
+    return Tls(options.tls_ca, options.tls_cert, options.tls_key, options.tls_name)
 
 
 def answer_lookup(options):
     try:
-        print(json.dumps(lookup(options.http, options.lookup, tls_of(options))))
+        tls = tls_of(options)
+        print(json.dumps(lookup(options.http, options.lookup, tls and tls.context())))
         return 0
     except urllib.error.HTTPError as refusal:  # its body is one line of JSON, or another server's page
         complain(f"{options.http} answered {refusal.code}: {refusal.read(200).decode(errors='replace')}")
@@ -225,10 +254,10 @@ def main():
                         help="batond's sidecar address; default: BATON_ATTACH, as batond run sets it")
     parser.add_argument("--lookup", metavar="KEY", help="say who leads this key's shard, and end")
     parser.add_argument("--http", default="127.0.0.1:7401", help="for --lookup: a node's HTTP address")
-    for name, what in (("ca", "the authority of a node's certificate, for --lookup; turns TLS on"),
-                       ("cert", "your certificate, if the node requires one"), ("key", "its key")):
-        parser.add_argument(f"--tls-{name}", default=os.environ.get(f"BATON_TLS_{name.upper()}"), metavar="FILE",
-                            help=f"PEM file: {what}")
+    for name, what in (("ca", "PEM file: the authority of a node's certificate; turns TLS on, but for unix sockets"),
+                       ("cert", "PEM file: your certificate, if the node asks for one"), ("key", "PEM file: its key"),
+                       ("name", "the name in the node's certificate, if it is not the sidecar's address")):
+        parser.add_argument(f"--tls-{name}", default=os.environ.get(f"BATON_TLS_{name.upper()}"), help=what)
     options = parser.parse_args()
     if options.lookup is not None:
         return answer_lookup(options)
@@ -238,7 +267,12 @@ def main():
         sys.path.insert(0, options.stubs)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # batond has handed the shards over
     try:
-        member = Member(options.sidecar, Sayer())
+        # The variables of TLS may be batond's own, in whose environment this program runs.
+        tls = None if options.sidecar.startswith("unix:") else tls_of(options)
+        member = Member(options.sidecar, Sayer(), tls=tls)
+    except (OSError, ValueError) as error:
+        complain(error)
+        return 1
     except ImportError as error:
         complain(f"{error}; install python3-grpcio and python3-protobuf, run "
                  "examples/python/generate.sh DIR, and give --stubs DIR")

@@ -397,8 +397,13 @@ Status PrivateEtcd::Restart(std::size_t member) {
   }
 }
 
+Status PrivateEtcd::Etcdctl(std::vector<std::string> words) const {
+  words.push_back("--endpoints=" + endpoints().front());
+  return state_->RunEtcdctl(std::move(words));
+}
+
 Status PrivateEtcd::SaveSnapshot(const std::string& path) {
-  return state_->RunEtcdctl({"snapshot", "save", path, "--endpoints=" + endpoints().front()});
+  return Etcdctl({"snapshot", "save", path});
 }
 
 bool PrivateEtcd::CanRaiseRevisions() const {

@@ -93,8 +93,10 @@ class PrivateEtcd {
 
   /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, later 3.5).
   bool CanRaiseRevisions() const;
+  /// Runs etcdctl at the first member. REQUIRES: it is on PATH, here and in SaveSnapshot and
+  /// Restore; otherwise kNotFound.
+  Status Etcdctl(std::vector<std::string> words) const;
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
-  /// REQUIRES: `etcdctl` is on PATH, here and in Restore.
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
   /// until they are healthy. The cluster keeps its id or gets another one: operators meet both,

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "base/grpc/server_limits.h"
-#include "base/log.h"
+#include "base/grpc/server_tls.h"
 #include "base/unix_socket.h"
 
 namespace baton::sidecar {
@@ -45,8 +45,10 @@ constexpr int kMaxMessage = 4 << 20;
 constexpr std::size_t kMemory = 32 << 20;
 constexpr std::size_t kMemoryOfDenied = 4 << 20;
 constexpr int kMaxIdle = 30'000;
+// TLS: until the handshake is done, and how long a stream may go on once its connection is old.
+constexpr int kHandshake = 10'000;
+constexpr int kMaxGrace = 30'000;
 constexpr int kBacklog = 128;
-constexpr std::chrono::minutes kSayAgain{1};
 
 Error Failed(const Address& address, const std::string& why) {
   return Error{ErrorCode::kUnavailable,
@@ -59,6 +61,21 @@ void Configure(grpc::ServerBuilder& builder, Service& service, std::size_t memor
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatience);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdle);
+}
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+
+/// Takes the one connection of a server with TLS.
+std::unique_ptr<Acceptor> AddTls(grpc::ServerBuilder& builder, const PortTls& tls) {
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshake);
+  if (tls.max_age.count() > 0) {
+    const auto age = static_cast<int>(tls.max_age.count());
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, age);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, std::min(age, kMaxGrace));
+  }
+  return builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      TlsServerCredentialsOfNow(*tls.identity));
 }
 
 void End(grpc::Server& server) {
@@ -88,7 +105,7 @@ std::uint16_t PortOf(const sockaddr_storage& name) {
 
 }  // namespace
 
-Server::Server(AttachmentOptions options, std::shared_ptr<const access::Access> access)
+Server::Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls)
     : wake_(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
             [](int* fd) {
               close(*fd);
@@ -97,7 +114,8 @@ Server::Server(AttachmentOptions options, std::shared_ptr<const access::Access> 
       attachment_(std::make_shared<Attachment>(
           std::move(options), Clock::Real(),
           [wake = wake_] { [[maybe_unused]] const int written = eventfd_write(*wake, 1); })),
-      access_(std::move(access)) {}
+      access_(std::move(access)),
+      tls_(std::move(tls)) {}
 
 Status Server::Listen(const Address& address) {
   address_ = address;
@@ -163,7 +181,7 @@ void Server::Stop() {
 SidecarBounds Server::bounds() const {
   SidecarBounds bounds = attachment_->bounds();
   bounds.connections = connections_refused_;
-  bounds.denied = denied_;
+  bounds.denied = complaints_->denied();
   return bounds;
 }
 
@@ -233,17 +251,27 @@ void Server::Accept() {
     close(fd);
     return;
   }
+  const std::uint64_t number = next_number_++;
+  connections_[number].denied = denied;
+  Serve(number, fd, caller);
+}
+
+void Server::Serve(std::uint64_t number, int fd, const access::Caller& caller) {
   const bool tcp = address_.path.empty();
   const int on = 1;
   if (tcp) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  const std::uint64_t number = next_number_++;
-  Connection& connection = connections_[number];
+  Connection& connection = connections_.at(number);
   connection.peer = tcp ? nullptr : ProcessOf(fd);
-  connection.denied = denied;
   connection.service = std::make_unique<Service>(
-      attachment_, access_, Service::Peer{.process = connection.peer, .caller = caller});
+      attachment_, access_,
+      Service::Peer{.process = connection.peer,
+                    .caller = caller,
+                    .complaints = AsksForCertificates() ? complaints_ : nullptr});
   grpc::ServerBuilder builder;
-  Configure(builder, *connection.service, denied ? kMemoryOfDenied : kMemory);
+  const bool small = connection.denied && !AsksForCertificates();
+  Configure(builder, *connection.service, small ? kMemoryOfDenied : kMemory);
+  const bool tls = tcp && tls_.identity != nullptr;
+  const std::unique_ptr<Acceptor> acceptor = tls ? AddTls(builder, tls_) : nullptr;
   connection.server = builder.BuildAndStart();
   // Both are watched before the first message, so no later event is missed.
   connection.socket = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -253,27 +281,26 @@ void Server::Accept() {
     watched = watched && Watch(connection.peer->pidfd(), EPOLLIN, number * kTags + kProcess);
   }
   if (!watched) {
-    Say("a connection to the sidecar could not be served", caller);
+    complaints_->Say("a connection to the sidecar could not be served", caller);
     close(fd);
     return Hang(number);
   }
-  grpc::AddInsecureChannelFromFd(connection.server.get(), fd);
+  if (acceptor == nullptr) return grpc::AddInsecureChannelFromFd(connection.server.get(), fd);
+  Acceptor::NewConnectionParameters taken;
+  taken.fd = fd;
+  acceptor->HandleNewConnection(&taken);
 }
 
-void Server::Say(const char* what, const access::Caller& caller) {
-  const TimePoint now = BootClock::now();
-  TimePoint& not_before = say_at_.try_emplace(what, TimePoint::min()).first->second;
-  if (now < not_before) return;
-  not_before = now + kSayAgain;
-  log::Warn(what, {{"by", access::NameOf(caller)}});
+// Then a connection's user does not decide whether it may attach, and its certificate is shown
+// later.
+bool Server::AsksForCertificates() const {
+  return address_.path.empty() && tls_.identity != nullptr &&
+         tls_.identity->clients() != ClientCertificates::kNone;
 }
 
 // Users who may not attach can't use up the places of those who may.
 bool Server::HasRoom(const access::Caller& caller, bool denied) {
-  if (denied) {
-    ++denied_;
-    Say("a user who may not attach connects to the sidecar; see --access", caller);
-  }
+  if (denied && !AsksForCertificates()) complaints_->SayDenied(caller);
   std::size_t open = 0;
   std::size_t open_denied = 0;
   for (const auto& [number, connection] : connections_) {
@@ -283,7 +310,7 @@ bool Server::HasRoom(const access::Caller& caller, bool denied) {
   }
   if (open < kMaxConnections && (!denied || open_denied < kMaxDenied)) return true;
   ++connections_refused_;
-  Say("too many connections to the sidecar; one was closed", caller);
+  complaints_->Say("too many connections to the sidecar; one was closed", caller);
   return false;
 }
 

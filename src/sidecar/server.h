@@ -3,13 +3,15 @@
 // It accepts connections itself, and asks the kernel for the user at the other end, who needs the
 // role kLead to attach. Each connection has a gRPC server of its own, so the user of a stream is
 // known for certain. On the unix socket the process is known, too, so its attachment ends as soon
-// as that process ends. TCP has no such proof. One thread waits for connections, for the ends of
-// processes, and for deadlines.
+// as that process ends. TCP has no such proof; a port may have TLS, and then the client's
+// certificate may give the role. One thread waits for connections, for the ends of processes, and
+// for deadlines.
 #pragma once
 
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,25 +23,34 @@
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
-#include "base/clock.h"
+#include "base/server_identity.h"
 #include "baton/result.h"
 #include "sidecar/address.h"
 #include "sidecar/attachment.h"
+#include "sidecar/complaints.h"
 #include "sidecar/service.h"
 
 namespace baton::sidecar {
 
 /// The most connections at a time, and the most of users who may not attach: these get an error
-/// that says why. More are closed at once. A connection without a stream is closed after half a
-/// minute.
+/// that says why, unless their certificate gives them the role. More are closed at once. A
+/// connection without a stream is closed after half a minute.
 inline constexpr std::size_t kMaxConnections = 16;
 inline constexpr std::size_t kMaxDenied = 4;
+
+/// TLS of a port. A connection shakes hands with what `identity` holds when it is accepted.
+struct PortTls {
+  std::shared_ptr<const ServerIdentity> identity = {};  ///< null: none
+  /// About how long a connection lasts; its stream may go on for as long again, 30 s at most. 0:
+  /// without a bound.
+  std::chrono::milliseconds max_age{0};
+};
 
 class Server {
  public:
   /// Does not listen yet. Start the node first: if another process is this node already, the node
-  /// fails to start, and that process keeps its socket.
-  Server(AttachmentOptions options, std::shared_ptr<const access::Access> access);
+  /// fails to start, and that process keeps its socket. A unix socket never has `tls`.
+  Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {});
   /// Listens. kUnavailable: the address can't be listened on; the message says why. Replaces a
   /// socket file that nobody listens on. The new file has mode 600. REQUIRES: called once.
   Status Listen(const Address& address);
@@ -74,8 +85,9 @@ class Server {
   Status ListenOnPort();
   void Loop();
   void Accept();
+  bool AsksForCertificates() const;
   bool HasRoom(const access::Caller& caller, bool denied);
-  void Say(const char* what, const access::Caller& caller);
+  void Serve(std::uint64_t number, int fd, const access::Caller& caller);
   std::shared_ptr<const PeerProcess> ProcessOf(int fd);
   void Handle(std::uint64_t tag);
   void Hang(std::uint64_t number);
@@ -86,19 +98,19 @@ class Server {
   std::shared_ptr<int> wake_;  ///< an eventfd, closed by its last user
   std::shared_ptr<Attachment> attachment_;
   const std::shared_ptr<const access::Access> access_;
+  const PortTls tls_;
+  const std::shared_ptr<Complaints> complaints_ = std::make_shared<Complaints>();
   int listener_ = -1;
   int epoll_ = -1;
   bool owns_path_ = false;
 
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> connections_refused_{0};
-  std::atomic<std::uint64_t> denied_{0};
   std::mutex child_mutex_;
   std::shared_ptr<const PeerProcess> child_;  ///< guarded by child_mutex_
   // Only the thread uses these until it has ended.
   std::map<std::uint64_t, Connection> connections_;
   std::uint64_t next_number_ = 1;
-  std::map<std::string, TimePoint> say_at_;  ///< by line: not before
   std::thread thread_;
 };
 

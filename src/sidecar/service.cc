@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/grpc/server_tls.h"
+
 namespace baton::sidecar {
 namespace {
 
@@ -87,8 +89,10 @@ class AttachStream final : public Stream,
       if (!request.has_hello()) return Malformed("the first message must have a hello");
       attached_ = true;
       if (auto why = access_->Refusal(peer_.caller, access::RoleFor("Attach").value())) {
+        if (peer_.complaints != nullptr) peer_.complaints->SayDenied(peer_.caller);
         // On another connection the kernel may say who it is.
-        const auto kind = peer_.caller.user ? Refusal::Kind::kDenied : Refusal::Kind::kUnavailable;
+        const bool known = peer_.caller.user || !peer_.caller.certificate.empty();
+        const auto kind = known ? Refusal::Kind::kDenied : Refusal::Kind::kUnavailable;
         return Refusal{kind, *std::move(why)};
       }
       if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_.process)) {
@@ -150,8 +154,10 @@ class AttachStream final : public Stream,
 }  // namespace
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::Attach(
-    grpc::CallbackServerContext*) {
-  const auto stream = std::make_shared<AttachStream>(attachment_, access_, peer_);
+    grpc::CallbackServerContext* context) {
+  Peer peer = peer_;
+  peer.caller.certificate = CertificateOf(*context);
+  const auto stream = std::make_shared<AttachStream>(attachment_, access_, std::move(peer));
   stream->Begin();
   return stream.get();
 }

@@ -2,6 +2,7 @@
 //
 // Each connection has a service of its own, so that the user, and on a unix socket the process, of
 // a stream is known for certain. gRPC's own name for a peer may refer to a connection that is gone.
+// The client's certificate is known once the first stream begins.
 // The service never blocks. A stream has at most one write in flight; everything else waits in the
 // Attachment.
 #pragma once
@@ -14,6 +15,7 @@
 #include "access/access.h"
 #include "baton/v1/sidecar.grpc.pb.h"
 #include "sidecar/attachment.h"
+#include "sidecar/complaints.h"
 #include "sidecar/peer_process.h"
 
 namespace baton::sidecar {
@@ -25,7 +27,8 @@ class Service final
   /// Who is at the other end of the connection.
   struct Peer {
     std::shared_ptr<const PeerProcess> process;  ///< null if its death can't be proven
-    access::Caller caller;
+    access::Caller caller;                       ///< without its certificate
+    std::shared_ptr<Complaints> complaints;  ///< null: somebody else tells of who may not attach
   };
 
   /// Lets callers attach who have the role kLead when they say hello. REQUIRES: the server that it

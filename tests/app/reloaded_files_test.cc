@@ -1,6 +1,6 @@
 // ReloadedFiles: new content is handed over once; wrong content changes nothing and is logged
 // once.
-#include "app/daemon/reloaded_files.h"
+#include "app/common/reloaded_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,9 @@
 """The rules and alerts as files: promtool and amtool accept them, and each alert is complete."""
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 import yaml
@@ -36,6 +38,20 @@ class Tools(unittest.TestCase):
 
     def test_promtool_accepts_the_scrape_configuration(self):
         self.accept("promtool", "check", "config", str(PROMETHEUS / "prometheus.yaml"))
+
+    def test_promtool_accepts_the_lines_for_nodes_with_tls(self):
+        text = (PROMETHEUS / "prometheus.yaml").read_text(encoding="utf-8")
+        with_tls, lines = re.subn(r"# (scheme|tls_config): ", r"\1: ", text)
+        self.assertEqual(lines, 2 * len(yaml.safe_load(text)["scrape_configs"]))
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            for file in ("rules.yaml", "alerts.yaml"):
+                shutil.copy(PROMETHEUS / file, here)
+            self.accept("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=prometheus",
+                        "-keyout", "prometheus.key", "-out", "prometheus.pem", folder=here)
+            shutil.copy(here / "prometheus.pem", here / "ca.pem")
+            (here / "prometheus.yaml").write_text(with_tls, encoding="utf-8")
+            self.accept("promtool", "check", "config", "prometheus.yaml", folder=here)
 
     def test_promtool_finds_each_alert_firing_and_quiet_as_expected(self):
         self.accept("promtool", "test", "rules", "alerts_test.yaml", "alerts_day_test.yaml", folder=HERE)

@@ -242,8 +242,9 @@ NodeProcess& Cluster::LaunchProgram(const std::string& id, const std::string& pr
   fs::remove(node.ready_file_, ignored);
   std::vector<std::string> line = {program};
   line.insert(line.end(), flags.begin(), flags.end());
-  const auto has_tls = [&line] {
-    return std::find(line.begin(), line.end(), "--tls-cert") != line.end();
+  const auto has_tls = [&line] {  // of batond's own words: a program of batond run has others
+    const auto own = std::find(line.begin(), line.end(), "--");
+    return std::find(line.begin(), own, "--tls-cert") != own;
   };
   if (program == BATOND && !PortFlags().empty() && !has_tls()) {
     node.secure_ = true;

@@ -31,10 +31,12 @@ class Demo {
     std::string name = (fs::temp_directory_path() / "baton-demo-test-XXXXXX").string();
     EXPECT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
+    fs::create_directory(TemporaryFolder());
     std::vector<std::string> arguments = {BATONCTL, "demo"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    auto started = Subprocess::Start(
-        {.arguments = arguments, .environment = {}, .output_path = folder_ + "/out"});
+    auto started = Subprocess::Start({.arguments = arguments,
+                                      .environment = {"TMPDIR=" + TemporaryFolder()},
+                                      .output_path = folder_ + "/out"});
     EXPECT_TRUE(started.ok());
     process_ = std::move(started).value();
   }
@@ -69,6 +71,8 @@ class Demo {
     const std::string output = Output();
     return std::regex_search(output, match, std::regex(expression)) ? match[1].str() : "";
   }
+  /// Where it puts its own folders.
+  std::string TemporaryFolder() const { return folder_ + "/tmp"; }
   std::string EtcdFolder() const { return Find("folder ([^, ]+)"); }
 
  private:
@@ -114,6 +118,24 @@ TEST(BatonctlDemo, ShowsTheMainJobAndEveryClaimHolds) {
   EXPECT_THAT(ProcessesOf(demo.EtcdFolder()), IsEmpty());
 }
 
+// Plan: the same with certificates everywhere. Who has none gets in nowhere, a reader may not
+// drain, and all certificates are replaced while streams and calls go on. Not even their folder is
+// left.
+TEST(BatonctlDemo, SecureReplacesAllCertificatesUnderLoad) {
+  Demo demo({"--secure", "--nodes", "2", "--shards", "64", "--ttl", "3s"});
+  EXPECT_EQ(demo.End(), 0) << demo.Output();
+  const std::string output = demo.Output();
+  EXPECT_THAT(output, Not(HasSubstr("FAIL"))) << output;
+  EXPECT_THAT(output, HasSubstr("4 and 4 of 4 ports, gRPC and HTTP")) << output;
+  EXPECT_THAT(output, HasSubstr("cn:reader may not do this: it needs the role operate"));
+  EXPECT_THAT(output, HasSubstr("5 of 5 ports, etcd's too, after "));
+  EXPECT_THAT(output, testing::ContainsRegex("2 streams, [0-9]+ events, 0 missing"));
+  EXPECT_THAT(output, testing::ContainsRegex("[0-9]+ answered, 0 failed"));
+  EXPECT_EQ(CountOf(output, "the fewest moves (0), nothing else moved"), 1u);
+  EXPECT_THAT(ProcessesOf(demo.TemporaryFolder()), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(demo.TemporaryFolder()));
+}
+
 // Plan: Ctrl-C in the middle, while nodes and etcd run. All of them end, and the folder is deleted.
 TEST(BatonctlDemo, CtrlCEndsEverythingItStarted) {
   Demo demo({"--nodes", "2", "--shards", "64"});
@@ -154,7 +176,8 @@ TEST(BatonctlDemo, KeepLeavesAClusterThatBatonctlTalksTo) {
 TEST(BatonctlDemo, RefusesWhatItCannotShow) {
   for (const auto& flags :
        {std::vector<std::string>{"--nodes", "1"}, std::vector<std::string>{"--ttl", "1500ms"},
-        std::vector<std::string>{"--shards", "0"}}) {
+        std::vector<std::string>{"--shards", "0"},
+        std::vector<std::string>{"--secure", "--keep"}}) {
     Demo demo(flags);
     EXPECT_EQ(demo.End(), 2) << demo.Output();
     EXPECT_THAT(demo.Output(), HasSubstr(flags.front()));

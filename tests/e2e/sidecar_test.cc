@@ -1,13 +1,16 @@
 // Applications in other processes: `batond run`, and a member written in Python.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "e2e/authority.h"
 #include "e2e/cluster.h"
 #include "http/client.h"
 
@@ -31,6 +34,12 @@ class SidecarRuns : public testing::Test {
   static std::vector<std::string> Python() {
     return {"/usr/bin/python3", PYTHON_MEMBER, "--stubs", SharedEtcd().folder() + "/stubs"};
   }
+  /// With more words than Python has.
+  static std::vector<std::string> Python(const std::vector<std::string>& words) {
+    std::vector<std::string> line = Python();
+    line.insert(line.end(), words.begin(), words.end());
+    return line;
+  }
 
   NodeProcess& Run(const std::string& id, const std::vector<std::string>& program,
                    const std::vector<std::string>& flags = {}) {
@@ -45,7 +54,7 @@ class SidecarRuns : public testing::Test {
     return cluster_.LaunchProgram(id, BATOND, line);
   }
   NodeProcess& RunPython(const std::string& id, const std::vector<std::string>& flags = {}) {
-    NodeProcess& node = Run(id, Python(), flags);
+    NodeProcess& node = Run(id, Python(CtlFlags()), flags);
     cluster_.WaitReady(node);
     return node;
   }
@@ -83,6 +92,33 @@ class SidecarRuns : public testing::Test {
   }
 
   Cluster cluster_;
+};
+
+/// A group on an etcd of the plain world whose nodes have certificates of the test's own.
+class SidecarWithCertificates : public SidecarRuns {
+ protected:
+  ~SidecarWithCertificates() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  /// Puts the certificates of this authority where the node and its application read theirs.
+  void Use(const Authority& authority) const {
+    authority.Issue("node");
+    authority.Issue("application");
+    const auto put = [&](const std::string& from, const std::string& name) {
+      std::filesystem::copy_file(from, folder_ + "/new");
+      std::filesystem::rename(folder_ + "/new", folder_ + "/" + name);
+    };
+    put(authority.ca(), "ca.pem");
+    for (const std::string name : {"node", "application"}) {
+      put(authority.cert(name), name + ".pem");
+      put(authority.key(name), name + ".key");
+    }
+  }
+  std::string File(const std::string& name) const { return folder_ + "/" + name; }
+
+  const std::string folder_ = FreshFolder();
 };
 
 class SidecarRunsShortly : public SidecarRuns {
@@ -130,6 +166,33 @@ TEST_F(SidecarRunsShortly, TheEndOfTheProgramIsNoProofOverTcp) {
   EXPECT_THAT(first.Log(), HasSubstr("gone: the last deadline that it was sent has passed"));
 }
 
+// Plan: this user may not attach; the certificate of the Python member may. Connections last a
+// second, so the member attaches again and again. Both sides get certificates of another authority,
+// which are the only ones that count from then on. The member goes on in the same terms.
+TEST_F(SidecarWithCertificates, ThePythonMemberGoesOnWhenAllOfThemAreReplaced) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "it has TLS of its own";
+  const Authority first;
+  Use(first);
+  std::ofstream(File("access.yaml")) << "rules:\n- {user: " << geteuid() << ", role: read}\n"
+                                     << "- {certificate: \"cn:application\", role: lead}\n";
+  NodeProcess& node = Run(
+      "n1",
+      Python({"--tls-ca", File("ca.pem"), "--tls-cert", File("application.pem"), "--tls-key",
+              File("application.key")}),
+      {"--sidecar", "127.0.0.1:0", "--access", File("access.yaml"), "--tls-cert", File("node.pem"),
+       "--tls-key", File("node.key"), "--tls-client-ca", File("ca.pem"), "--tls-max-age", "1s"});
+  const auto attached = [&] { return Count(node.Log(), "the application is attached again"); };
+  const auto acquired = [&] { return Count(node.Log(), "\nacquired "); };
+  cluster_.Await("the member leads all shards", [&] { return acquired() == 12; });
+  const Authority second;
+  Use(second);
+  Logged(node, "the certificates of --tls-cert have changed in their files");
+  const std::size_t before = attached();
+  cluster_.Await("it attaches with the new ones", [&] { return attached() >= before + 2; });
+  EXPECT_EQ(acquired(), 12u) << node.Log();
+  EXPECT_EQ(Count(node.Log(), "\nlost "), 0u) << node.Log();
+}
+
 // Plan: mistakes of a user who tries the example: an HTTP address without a node, the gRPC address
 // instead, a key that the group refuses, no stubs, an address without a sidecar. Each gives one
 // line and an exit code.
@@ -150,6 +213,8 @@ TEST_F(SidecarRuns, ThePythonExampleSaysInOneLineWhatIsWrong) {
   says(Python(), {"--lookup", "", "--http", http}, 1, "answered 400");
   says({"/usr/bin/python3", PYTHON_MEMBER}, {"--sidecar", "127.0.0.1:1"}, 1, "generate.sh");
   says(Python(), {"--sidecar", node.endpoint()}, 1, "refuses this member: UNIMPLEMENTED");
+  says(Python(), {"--sidecar", "127.0.0.1:1", "--tls-ca", "/no/ca.pem"}, 1, "/no/ca.pem");
+  says(Python(), {"--sidecar", "127.0.0.1:1", "--tls-cert", "c.pem"}, 1, "needs --tls-ca");
 }
 
 // Plan: a member was given the socket's path, and batond is killed. The member says so once, and

@@ -10,11 +10,13 @@
 
 #include "base/check.h"
 #include "e2e/authority.h"
+#include "e2e/cluster.h"
+#include "lab/users.h"
 
 namespace baton::e2e {
 namespace {
 
-constexpr const char* kRoot = "root:top";
+constexpr const char* kRootPassword = "top";
 
 World the_world = World::kPlain;
 
@@ -117,7 +119,7 @@ std::vector<std::string> EtcdctlFlags() {
     case World::kTls:
       return {"--cacert=" + TheAuthority().ca(), "--cert=" + TheAuthority().cert("operator"),
               "--key=" + TheAuthority().key("operator")};
-    case World::kAuth: return {std::string("--user=") + kRoot};
+    case World::kAuth: return {std::string("--user=root:") + kRootPassword};
   }
   return {};
 }
@@ -131,21 +133,21 @@ etcd::GrpcTransportOptions OperatorOptions(const std::vector<std::string>& endpo
   }
   if (TheWorld() == World::kAuth) {
     options.user = "root";
-    options.password = "top";
+    options.password = kRootPassword;
   }
   return options;
 }
 
 void EnableUsers(const lab::PrivateEtcd& etcd, const UserOptions& options) {
-  const std::string ctl = "ETCDCTL_API=3 etcdctl --endpoints=" + etcd.endpoints().front() + " ";
-  RunScript(ctl + "user add " + kRoot + "; " + ctl + "user grant-role root root || true; " + ctl +
-            "role add baton; " + ctl + "role grant-permission baton --prefix=true readwrite " +
-            options.prefix + "; " + ctl + "user add " + options.node + ":" + options.password +
-            "; " + ctl + "user grant-role " + options.node + " baton; " + ctl + "auth enable");
+  const Status enabled = lab::EnableUsers(
+      etcd, kRootPassword,
+      {.name = options.node, .password = options.password, .prefixes = {options.prefix}});
+  if (!enabled) throw Unmet(enabled.error().message);
 }
 
 std::string RootEtcdctl(const lab::PrivateEtcd& etcd) {
-  return "ETCDCTL_API=3 etcdctl --endpoints=" + etcd.endpoints().front() + " --user=" + kRoot + " ";
+  return "ETCDCTL_API=3 etcdctl --endpoints=" + etcd.endpoints().front() +
+         " --user=root:" + kRootPassword + " ";
 }
 
 }  // namespace baton::e2e

@@ -22,6 +22,12 @@ std::string Word(v1::AttachEvent::Kind kind) {
   return word;
 }
 
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const PemTexts& tls) {
+  if (tls.ca.empty()) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials(
+      {.pem_root_certs = tls.ca, .pem_private_key = tls.key, .pem_cert_chain = tls.cert});
+}
+
 }  // namespace
 
 struct Application::Impl {
@@ -30,7 +36,7 @@ struct Application::Impl {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
     arguments.SetMaxReceiveMessageSize(-1);
     stub = v1::SidecarService::NewStub(
-        grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments));
+        grpc::CreateCustomChannel(options.address, CredentialsOf(options.tls), arguments));
     stream = stub->Attach(&context);
     v1::AttachRequest first;
     first.mutable_hello()->set_protocol(1);
@@ -164,6 +170,11 @@ Application::Told Application::told() const {
 std::map<std::uint32_t, std::int64_t> Application::Led() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->led;
+}
+
+bool Application::AwaitDeadline(TimePoint deadline) {
+  std::unique_lock lock(impl_->mutex);
+  return impl_->changed.wait_for(lock, kPatience, [&] { return impl_->deadline == deadline; });
 }
 
 TimePoint Application::deadline() const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/pem.h"
 
 namespace baton::test {
 
@@ -27,6 +28,7 @@ struct ApplicationOptions {
   /// It answers one "acquired" before it falls silent or stops reading. A node that has not seen an
   /// activation succeed tries only a few.
   bool succeeds_once = false;
+  PemTexts tls = {};  ///< with a `ca` it expects TLS
 };
 
 /// How a stream ended: gRPC's code and message.
@@ -65,6 +67,8 @@ class Application {
   std::map<std::uint32_t, std::int64_t> Led() const;
   /// The last deadline that it was sent.
   TimePoint deadline() const;
+  /// Waits for this deadline.
+  bool AwaitDeadline(TimePoint deadline);
 
  private:
   struct Impl;

@@ -53,8 +53,8 @@ constexpr auto kOthers = std::to_array<Flag>({
     {"listen", "HOST:PORT", "127.0.0.1:7400", "gRPC address; port 0 picks one"},
     {"http", "HOST:PORT", "127.0.0.1:7401", "HTTP address; port 0 picks one"},
     {"tls-cert", "FILE", nullptr,
-     "PEM file of the certificate that gRPC and HTTP show, turns TLS on; read again when it "
-     "changes"},
+     "PEM file of the certificate that gRPC, HTTP and the sidecar's port show, turns TLS on; read "
+     "again when it changes"},
     {"tls-key", "FILE", nullptr, "PEM file of its key; read again when it changes"},
     {"tls-client-ca", "FILE", nullptr,
      "PEM file of the authority that signs clients' certificates; read again when it changes"},

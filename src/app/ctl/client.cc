@@ -15,7 +15,6 @@
 #include "app/ctl/interrupt.h"
 #include "base/escape.h"
 #include "base/grpc/channel_limits.h"
-#include "base/pem.h"
 #include "base/small_file.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/history_proto.h"
@@ -35,21 +34,6 @@ using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
 constexpr std::chrono::milliseconds kInterruptCheck{20};
 constexpr std::chrono::milliseconds kUntilKnown{2100};  // longer than access::Callers::kContested
 constexpr int kLongestAnswer = 256 << 20;               // bytes
-
-Result<PemTexts> ReadPems(const ClientTls& tls) {
-  PemTexts pems;
-  const std::pair<const std::string*, std::string*> files[] = {
-      {&tls.ca, &pems.ca}, {&tls.cert, &pems.cert}, {&tls.key, &pems.key}};
-  for (const auto& [path, text] : files) {
-    if (path->empty()) continue;
-    Result<std::string> read = ReadSmallFile(*path);
-    if (!read) return read.error();
-    if (read->empty()) return Error{ErrorCode::kInvalidArgument, *path + " is empty"};
-    *text = std::move(read).value();
-  }
-  if (const Status checked = CheckPem(pems, "client"); !checked) return checked.error();
-  return pems;
-}
 
 /// Nobody but its owner and root reaches a unix socket, so there is no TLS on it.
 bool IsUnixSocket(const std::string& endpoint) { return endpoint.starts_with("unix:"); }
@@ -143,6 +127,21 @@ class InterruptGuard {
 };
 
 }  // namespace
+
+Result<PemTexts> ReadPems(const ClientTls& tls) {
+  PemTexts pems;
+  const std::pair<const std::string*, std::string*> files[] = {
+      {&tls.ca, &pems.ca}, {&tls.cert, &pems.cert}, {&tls.key, &pems.key}};
+  for (const auto& [path, text] : files) {
+    if (path->empty()) continue;
+    Result<std::string> read = ReadSmallFile(*path);
+    if (!read) return read.error();
+    if (read->empty()) return Error{ErrorCode::kInvalidArgument, *path + " is empty"};
+    *text = std::move(read).value();
+  }
+  if (const Status checked = CheckPem(pems, "client"); !checked) return checked.error();
+  return pems;
+}
 
 class AdminClient::Impl {
  public:

@@ -17,6 +17,7 @@
 
 #include "app/ctl/ctl.h"
 #include "base/clock.h"
+#include "base/pem.h"
 #include "baton/result.h"
 #include "runtime/control.h"
 #include "runtime/doctor/finding.h"
@@ -70,6 +71,9 @@ class AdminClient {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The texts of its files. kInvalidArgument: they can't be read, or can't be used together.
+Result<PemTexts> ReadPems(const ClientTls& tls);
 
 /// "user@host" of this process, stored with each change.
 std::string ActorName();

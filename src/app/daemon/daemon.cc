@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/common/port_reservation.h"
+#include "app/common/reloaded_files.h"
 #include "app/daemon/access_file.h"
 #include "app/daemon/admin_socket.h"
 #include "app/daemon/audit_file.h"
@@ -27,7 +28,6 @@
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/ready_file.h"
 #include "app/daemon/reflection.h"
-#include "app/daemon/reloaded_files.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
 #include "base/grpc/server_limits.h"
@@ -216,7 +216,7 @@ class Daemon {
               .shards = node.shards,
               .hash = node.hash,
               .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)},
-          access_);
+          access_, sidecar::PortTls{options_.tls, options_.tls_max_age});
       if (node.service_address.empty()) {
         log::Warn(
             "routes carry no address: callers will not find the application unless "

@@ -60,6 +60,7 @@ class DemoBoard {
     std::atomic<std::uint64_t> changes;      ///< changes of words
     std::atomic<std::int64_t> sweep_period;  ///< ns from one sweep to the next, at present
     std::atomic<std::uint32_t> port;         ///< its gRPC server's port
+    std::atomic<std::uint32_t> http_port;    ///< 0: it serves no HTTP
     std::atomic<BoardState> state;
     std::atomic<WriteState> write_state;
     std::atomic<std::int64_t> write_term;  ///< term of the leadership that guards the write

@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "app/ctl/client.h"
 #include "app/ctl/interrupt.h"
 #include "app/demo/node.h"
 #include "base/log.h"
 #include "baton/options.h"
+#include "lab/users.h"
 
 namespace baton::app {
 namespace {
@@ -35,14 +37,26 @@ std::string ProgramPath() {
 }
 
 DemoMembers::DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys)
-    : prefix_(keys.begin() + "members/") {
+    : transport_(transport), prefix_(keys.begin() + "members/") {
+  Open();
+}
+
+void DemoMembers::Open() {
   etcdserverpb::WatchCreateRequest request;
   request.set_key(prefix_);
   request.set_range_end(EndOf(prefix_));
-  request.set_start_revision(1);
-  watch_ = transport.OpenWatch(request, "",
-                               {.response = [this](const auto& response) { Note(response); },
-                                .ended = [](const etcd::CallStatus&) {}});
+  {
+    const std::lock_guard lock(mutex_);
+    request.set_start_revision(next_);
+    ended_ = false;
+  }
+  watch_ = transport_.OpenWatch(request, "",
+                                {.response = [this](const auto& response) { Note(response); },
+                                 .ended =
+                                     [this](const etcd::CallStatus&) {
+                                       const std::lock_guard lock(mutex_);
+                                       ended_ = true;
+                                     }});
 }
 
 void DemoMembers::Note(const etcdserverpb::WatchResponse& response) {
@@ -54,31 +68,65 @@ void DemoMembers::Note(const etcdserverpb::WatchResponse& response) {
       times_[node].gone = now;
     else if (event.kv().version() == 1)
       times_[node].joined = now;
+    next_ = std::max(next_, event.kv().mod_revision() + 1);
   }
 }
 
-DemoMembers::Times DemoMembers::Of(const NodeId& node) const {
+// On a busy machine a watch may end before its connection is there.
+DemoMembers::Times DemoMembers::Of(const NodeId& node) {
+  bool ended = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ended = ended_;
+  }
+  if (ended) Open();
   const std::lock_guard lock(mutex_);
   const auto found = times_.find(node);
   return found == times_.end() ? Times() : found->second;
 }
 
 Result<std::unique_ptr<DemoCluster>> DemoCluster::Start(const DemoOptions& options) {
+  Started started;
   lab::PrivateEtcdOptions etcd_options;
   if (options.keep) etcd_options.lifetime = ChildLifetime::kOwned;
+  if (options.secure) {
+    auto made = DemoCertificates::Create();
+    if (!made) return made.error();
+    started.certificates = std::move(made).value();
+    const ClientTls own = started.certificates->Of(kDemoOperator);
+    etcd_options.tls = started.certificates->OfEtcd();
+    etcd_options.etcdctl_arguments = {"--cacert=" + own.ca, "--cert=" + own.cert,
+                                      "--key=" + own.key};
+  }
   auto etcd = lab::PrivateEtcd::Start(etcd_options);
   if (!etcd) return etcd.error();
-  auto transport = etcd::GrpcTransport::Create({.endpoints = etcd.value()->endpoints()});
+  started.etcd = std::move(etcd).value();
+  etcd::GrpcTransportOptions own{.endpoints = started.etcd->endpoints()};
+  if (options.secure) {
+    if (const Status done = Secure(started, own); !done) return done.error();
+  }
+  auto transport = etcd::GrpcTransport::Create(std::move(own));
   if (!transport) return transport.error();
-  return std::unique_ptr<DemoCluster>(
-      new DemoCluster(options, std::move(etcd).value(), std::move(transport).value()));
+  started.transport = std::move(transport).value();
+  return std::unique_ptr<DemoCluster>(new DemoCluster(options, std::move(started)));
 }
 
-DemoCluster::DemoCluster(const DemoOptions& options, std::unique_ptr<lab::PrivateEtcd> etcd,
-                         std::unique_ptr<etcd::GrpcTransport> transport)
+/// Turns users on. The demo itself is root.
+Status DemoCluster::Secure(const Started& started, etcd::GrpcTransportOptions& own) {
+  const Result<PemTexts> texts = ReadPems(started.certificates->Of(kDemoOperator));
+  if (!texts) return texts.error();
+  UseAtDemoEtcd("root", *texts, own);
+  return lab::EnableUsers(*started.etcd, kDemoEtcdPassword,
+                          {.name = kDemoEtcdUser,
+                           .password = kDemoEtcdPassword,
+                           .prefixes = {EtcdOptions{}.prefix + "/", kDemoDataPrefix}});
+}
+
+DemoCluster::DemoCluster(const DemoOptions& options, Started started)
     : options_(options),
-      etcd_(std::move(etcd)),
-      transport_(std::move(transport)),
+      certificates_(std::move(started.certificates)),
+      etcd_(std::move(started.etcd)),
+      transport_(std::move(started.transport)),
       keys_(EtcdOptions{}.prefix, kDemoGroup),
       members_(std::make_unique<DemoMembers>(*transport_, keys_)),
       observer_(std::make_unique<DemoObserver>(options.shards)) {}
@@ -91,11 +139,16 @@ Result<NodeIndex> DemoCluster::StartNode(std::uint32_t expect_nodes) {
   auto board = DemoBoard::Create(DemoBoardPath(folder(), node.name), options_.shards);
   if (!board) return board.error();
   node.board = std::move(board).value();
+  std::vector<std::string> line = {ProgramPath(),    "demo-node",
+                                   "--node",         node.name,
+                                   "--etcd",         etcd_endpoint(),
+                                   "--folder",       folder(),
+                                   "--shards",       std::to_string(options_.shards),
+                                   "--expect-nodes", std::to_string(expect_nodes),
+                                   "--ttl",          std::to_string(options_.ttl.count()) + "s"};
+  if (certificates_) line.insert(line.end(), {"--certificates", certificates_->folder()});
   auto process = Subprocess::Start(
-      {.arguments = {ProgramPath(), "demo-node", "--node", node.name, "--etcd", etcd_endpoint(),
-                     "--folder", folder(), "--shards", std::to_string(options_.shards),
-                     "--expect-nodes", std::to_string(expect_nodes), "--ttl",
-                     std::to_string(options_.ttl.count()) + "s"},
+      {.arguments = line,
        .environment = {},
        .output_path = fmt::format("{}/{}.log", folder(), node.name),
        .lifetime = options_.keep ? ChildLifetime::kOwned : ChildLifetime::kDiesWithStartingThread});
@@ -126,6 +179,14 @@ void DemoCluster::Wake(NodeIndex node) {
 
 std::string DemoCluster::endpoint(NodeIndex node) const {
   return "127.0.0.1:" + std::to_string(board(node).port.load());
+}
+
+std::string DemoCluster::http_endpoint(NodeIndex node) const {
+  return "127.0.0.1:" + std::to_string(board(node).http_port.load());
+}
+
+ClientTls DemoCluster::tls(const std::string& who) const {
+  return certificates_ ? certificates_->Of(who) : ClientTls{};
 }
 
 std::string DemoCluster::Trouble() {

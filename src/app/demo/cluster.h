@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "app/demo/board.h"
+#include "app/demo/certificates.h"
 #include "app/demo/demo.h"
 #include "app/demo/observer.h"
 #include "base/facts.h"
@@ -29,7 +30,7 @@ namespace baton::app {
 /// The path of this program, which runs again as each node.
 std::string ProgramPath();
 
-/// Notes when the demo's own watch on etcd saw members come and go. Thread-safe.
+/// Notes when the demo's own watch on etcd saw members come and go. One thread.
 class DemoMembers {
  public:
   DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
@@ -38,14 +39,18 @@ class DemoMembers {
     std::optional<TimePoint> joined = {};
     std::optional<TimePoint> gone = {};
   };
-  Times Of(const NodeId& node) const;
+  Times Of(const NodeId& node);
 
  private:
+  void Open();
   void Note(const etcdserverpb::WatchResponse& response);
 
+  etcd::Transport& transport_;
   const std::string prefix_;
-  mutable std::mutex mutex_;  // guards the map
+  std::mutex mutex_;  // guards what follows, but the watch
   std::map<NodeId, Times> times_;
+  std::int64_t next_ = 1;                     ///< the first revision that was not seen
+  bool ended_ = false;                        ///< the watch, so that it must be opened again
   std::unique_ptr<etcd::WatchStream> watch_;  // ends before the map
 };
 
@@ -67,6 +72,11 @@ class DemoCluster {
   DemoBoard::Head& board(NodeIndex node) { return nodes_[node].board->head(); }
   const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
   std::string endpoint(NodeIndex node) const;
+  std::string http_endpoint(NodeIndex node) const;
+  /// The certificate of `who` by which to call a node; none if the demo is not secure.
+  ClientTls tls(const std::string& who = kDemoOperator) const;
+  /// Null: the demo is not secure.
+  DemoCertificates* certificates() { return certificates_.get(); }
   std::size_t size() const { return nodes_.size(); }
   bool running(NodeIndex node) const { return nodes_[node].running; }
   bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
@@ -75,7 +85,7 @@ class DemoCluster {
   std::string Trouble();
 
   DemoObserver& observer() { return *observer_; }
-  const DemoMembers& members() const { return *members_; }
+  DemoMembers& members() { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
   /// The leader and term of every shard, as etcd's records have them.
@@ -99,10 +109,16 @@ class DemoCluster {
     bool stopped = false;  ///< by SIGSTOP, at present
   };
 
-  DemoCluster(const DemoOptions& options, std::unique_ptr<lab::PrivateEtcd> etcd,
-              std::unique_ptr<etcd::GrpcTransport> transport);
+  struct Started {
+    std::unique_ptr<DemoCertificates> certificates;
+    std::unique_ptr<lab::PrivateEtcd> etcd;
+    std::unique_ptr<etcd::GrpcTransport> transport;
+  };
+  DemoCluster(const DemoOptions& options, Started started);
+  static Status Secure(const Started& started, etcd::GrpcTransportOptions& own);
 
   const DemoOptions options_;
+  const std::unique_ptr<DemoCertificates> certificates_;
   const std::unique_ptr<lab::PrivateEtcd> etcd_;
   const std::unique_ptr<etcd::GrpcTransport> transport_;
   const etcd::Keyspace keys_;

@@ -53,7 +53,12 @@ void AddDemo(CLI::App& app, Commands& commands) {
       ->check(Between(DemoOptions::kMaxNodes + 1, DemoOptions::kMaxShards))
       ->capture_default_str();
   AddTtl(verb, &demo->ttl);
-  verb->add_flag("--keep", demo->keep, "leave the cluster running and print how to use it");
+  CLI::Option* keep =
+      verb->add_flag("--keep", demo->keep, "leave the cluster running and print how to use it");
+  verb->add_flag("--secure", demo->secure,
+                 "TLS and certificates everywhere, users at etcd, and a part in which all "
+                 "certificates are replaced; needs etcdctl")
+      ->excludes(keep);
   verb->callback([&commands, demo] {
     commands.run = [&commands, demo] {
       demo->color = commands.options.color;
@@ -70,6 +75,7 @@ void AddDemoNode(CLI::App& app, Commands& commands) {
   verb->add_option("--folder", node->folder, "the demo's folder")->required();
   verb->add_option("--shards", node->shards, "shards of the group")->required();
   verb->add_option("--expect-nodes", node->expect_nodes, "nodes that a cold start waits for");
+  verb->add_option("--certificates", node->certificates, "folder of a secure demo's certificates");
   AddTtl(verb, &node->ttl);
   verb->callback([&commands, node] {
     commands.run = [node] { return static_cast<ExitCode>(RunDemoNode(*node)); };

@@ -10,7 +10,7 @@
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
 #include "app/demo/node.h"
-#include "app/demo/stage.h"
+#include "app/demo/security.h"
 
 namespace baton::app {
 namespace {
@@ -20,9 +20,9 @@ using std::chrono::milliseconds;
 // Commits this slow explain slow results, whatever Baton does.
 constexpr milliseconds kSlowSync{500};
 
-class Demo : public DemoStage {
+class Demo : public DemoSecurity {
  public:
-  explicit Demo(const DemoOptions& options) : DemoStage(options) {}
+  explicit Demo(const DemoOptions& options) : DemoSecurity(options) {}
 
   int Run() {
     try {
@@ -32,6 +32,7 @@ class Demo : public DemoStage {
       KillOne();
       StopOne();
       DrainOne();
+      if (options_.secure) ReplaceCertificates();
     } catch (const DemoAbort& abort) {
       return GiveUp(abort.error);
     }
@@ -163,7 +164,7 @@ class Demo : public DemoStage {
     report_.Part("A node is drained: batonctl nodes drain " + name);
     const Start before = Begin();
     const std::uint32_t led = Share(leaving);
-    AdminClient client(cluster_->endpoint(leaving));
+    AdminClient client(cluster_->endpoint(leaving), cluster_->tls());
     runtime::PolicyRequest drain;
     drain.verb = runtime::PolicyRequest::Verb::kDrain;
     drain.node = name;
@@ -207,7 +208,7 @@ class Demo : public DemoStage {
            .claim = "the demo can go on",
            .measured = error.message,
            .next = error.code == ErrorCode::kNotFound
-                       ? "apt-get install etcd-server, or put etcd on PATH"
+                       ? "apt-get install etcd-server etcd-client, or put etcd on PATH"
                        : ""});
     report_.End();
     return static_cast<int>(ExitCode::kFailed);

@@ -21,6 +21,7 @@ struct DemoOptions {
   std::uint32_t shards = 1024;
   std::chrono::seconds ttl{5};  ///< the nodes' lease time
   bool keep = false;            ///< leave the cluster running and print how to use it
+  bool secure = false;          ///< TLS and certificates everywhere, and a part about them
   bool color = false;
 };
 

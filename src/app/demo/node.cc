@@ -13,7 +13,9 @@
 #include "app/common/port_reservation.h"
 #include "app/ctl/interrupt.h"
 #include "app/demo/board.h"
+#include "app/demo/certificates.h"
 #include "app/demo/repeater.h"
+#include "app/demo/secure_node.h"
 #include "base/log.h"
 #include "baton/fencing.h"
 #include "baton/grpc.h"
@@ -30,6 +32,7 @@ using std::chrono::nanoseconds;
 constexpr std::uint32_t kShareOfACore = 8;  // one eighth
 constexpr milliseconds kSweepPause{1};
 constexpr milliseconds kServerStop{1000};
+constexpr milliseconds kLookAtFiles{500};
 constexpr milliseconds kWriteDeadline{2000};
 constexpr int kWriteAttempts = 10;
 
@@ -115,7 +118,7 @@ class Writer {
     guard->set_key(fence.key);
     guard->set_mod_revision(fence.mod_revision);
     auto* put = write->add_success()->mutable_request_put();
-    put->set_key(DemoDataKey(shard));
+    put->set_key(kDemoDataPrefix + std::to_string(shard.value));
     put->set_value("written in term " + std::to_string(term.value));
     return write;
   }
@@ -164,30 +167,48 @@ NodeOptions NodeOptionsOf(const DemoNodeOptions& demo, const std::string& addres
   return node;
 }
 
-int Fail(const Error& error) {
+int LogFailure(const Error& error) {
   log::Error(error.message);
   return 1;
 }
 
 int Serve(const DemoNodeOptions& options, DemoBoard& board) {
   auto port = PortReservation::Take({.host = "127.0.0.1", .port = 0});
-  if (!port) return Fail(port.error());
-  auto etcd = etcd::GrpcTransport::Create({.endpoints = {options.etcd}});
-  if (!etcd) return Fail(etcd.error());
-  const NodeOptions node_options = NodeOptionsOf(options, port.value().address());
+  if (!port) return LogFailure(port.error());
+  NodeOptions node_options = NodeOptionsOf(options, port.value().address());
+  etcd::GrpcTransportOptions etcd_options{.endpoints = {options.etcd}};
+  std::unique_ptr<SecureNode> secure;
+  if (!options.certificates.empty()) {
+    auto loaded = SecureNode::Load(options.certificates);
+    if (!loaded) return LogFailure(loaded.error());
+    secure = std::move(loaded).value();
+    UseAtDemoEtcd(kDemoEtcdUser, secure->texts(), node_options.etcd);
+    UseAtDemoEtcd(kDemoEtcdUser, secure->texts(), etcd_options);
+  }
+  auto etcd = etcd::GrpcTransport::Create(std::move(etcd_options));
+  if (!etcd) return LogFailure(etcd.error());
   std::error_code ignored;  // Start reports what is wrong with the folder
   std::filesystem::create_directories(node_options.state_dir, ignored);
   auto node = Node::Start(node_options, std::make_shared<DemoListener>(board));
-  if (!node) return Fail(node.error());
+  if (!node) return LogFailure(node.error());
 
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddListeningPort(port.value().address(), grpc::InsecureServerCredentials());
+  builder.AddListeningPort(port.value().address(),
+                           secure ? secure->credentials() : grpc::InsecureServerCredentials());
   LimitServer(builder);
-  const auto admin = RegisterAdminService(builder, *node.value());
+  const auto admin = secure ? secure->Register(builder, *node.value())
+                            : RegisterAdminService(builder, *node.value());
   const auto server = builder.BuildAndStart();
   if (server == nullptr) {
-    return Fail({ErrorCode::kUnavailable, "can't serve on " + port.value().address()});
+    return LogFailure({ErrorCode::kUnavailable, "can't serve on " + port.value().address()});
+  }
+  std::unique_ptr<http::HttpServer> http;
+  if (secure) {
+    auto serving = secure->ServeHttp(*node.value());
+    if (!serving) return LogFailure(serving.error());
+    http = std::move(serving).value();
+    board.head().http_port.store(http->port());
   }
   board.head().port.store(port.value().port());
   board.head().state.store(BoardState::kServing);
@@ -195,7 +216,8 @@ int Serve(const DemoNodeOptions& options, DemoBoard& board) {
   {
     const Sweeper sweeper(*node.value(), board);
     const Writer writer(*node.value(), board, *etcd.value());
-    while (Interrupt::Sleep(milliseconds(1000))) {
+    while (Interrupt::Sleep(kLookAtFiles)) {
+      if (secure) secure->Look(*node.value());
     }
     if (const Status drained = node.value()->Drain(); !drained) log::Warn(drained.error().message);
   }
@@ -209,13 +231,11 @@ int Serve(const DemoNodeOptions& options, DemoBoard& board) {
 
 int RunDemoNode(const DemoNodeOptions& options) {
   auto board = DemoBoard::Open(DemoBoardPath(options.folder, options.node), options.shards);
-  if (!board) return Fail(board.error());
+  if (!board) return LogFailure(board.error());
   const int code = Serve(options, *board.value());
   if (code != 0) board.value()->head().state.store(BoardState::kHalted);
   return code;
 }
-
-std::string DemoDataKey(ShardId shard) { return "/demo-data/" + std::to_string(shard.value); }
 
 std::string DemoBoardPath(const std::string& folder, const NodeId& node) {
   return fmt::format("{}/{}.board", folder, node);

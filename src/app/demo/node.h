@@ -17,8 +17,9 @@ inline constexpr const char* kDemoGroup = "demo";
 
 struct DemoNodeOptions {
   NodeId node;
-  std::string etcd;    ///< host:port
-  std::string folder;  ///< holds `<node>.board` and the node's state
+  std::string etcd;               ///< host:port
+  std::string folder;             ///< holds `<node>.board` and the node's state
+  std::string certificates = {};  ///< folder of DemoCertificates; empty: nothing is secured
   std::uint32_t shards = 0;
   std::uint32_t expect_nodes = 1;
   std::chrono::seconds ttl{5};
@@ -27,8 +28,8 @@ struct DemoNodeOptions {
 /// Runs until SIGTERM or SIGINT, then drains. Returns the exit code.
 int RunDemoNode(const DemoNodeOptions& options);
 
-/// The application's own key in etcd for a shard. Its guarded writes go there.
-std::string DemoDataKey(ShardId shard);
+/// The application's own keys in etcd, one for each shard. Its guarded writes go there.
+inline constexpr const char* kDemoDataPrefix = "/demo-data/";
 std::string DemoBoardPath(const std::string& folder, const NodeId& node);
 
 }  // namespace baton::app

@@ -282,7 +282,7 @@ std::string DemoStage::Took(const Start& before, NodeIndex newcomer) {
 void DemoStage::ShowNodes() {
   for (NodeIndex node = cluster_->size(); node-- > 0;) {
     if (!cluster_->running(node) || cluster_->stopped(node)) continue;
-    AdminClient client(cluster_->endpoint(node));
+    AdminClient client(cluster_->endpoint(node), cluster_->tls());
     const auto answer = client.GetStatus(false, BootClock::now() + kPatience);
     if (!answer) throw DemoAbort{answer.error()};
     return report_.Show(NodesTable(answer.value().status, false));

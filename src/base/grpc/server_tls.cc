@@ -170,6 +170,15 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
   return std::make_shared<FetchingCredentials>(std::move(identity));
 }
 
+// No fetcher: those are kept for ever.
+std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerIdentity& identity) {
+  const auto pems = identity.Get();
+  grpc::SslServerCredentialsOptions options(RequestType(identity.clients()));
+  options.pem_root_certs = pems->texts.ca;
+  options.pem_key_cert_pairs = {{pems->texts.key, pems->texts.cert}};
+  return grpc::SslServerCredentials(options);
+}
+
 std::string CertificateOf(const grpc::CallbackServerContext& context) {
   const auto peer = context.auth_context();
   if (peer == nullptr || !peer->IsPeerAuthenticated()) return {};

@@ -25,6 +25,10 @@ namespace baton {
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity);
 
+/// The same for a server of one connection, which shakes hands once: with what `identity` holds
+/// now.
+std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerIdentity& identity);
+
 /// Lets gRPC's own listeners serve `address` (host:port, or unix:/path) like that. Each socket that
 /// the host's name stands for has credentials of its own, and none shares its port with another:
 /// gRPC accepts from one socket on one thread at a time. `port`: as grpc's AddListeningPort.

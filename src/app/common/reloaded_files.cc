@@ -1,4 +1,4 @@
-#include "app/daemon/reloaded_files.h"
+#include "app/common/reloaded_files.h"
 
 #include <utility>
 
