@@ -30,7 +30,8 @@ void ClaimPace::Assign(const Context& context, const Share& share, bool idle) {
             .total = std::max({std::int64_t{1}, share.assigned, share.total}),
             .before = share.before};
   const auto watchers = static_cast<std::int64_t>(context.view.LiveMembers());
-  each_of_group_ = kSecond * std::max<std::int64_t>(1, watchers) / kEventDeliveriesPerSecond;
+  each_of_group_ =
+      kSecond * std::max<std::int64_t>(1, watchers) / context.options.event_deliveries_per_second;
   if (!idle) return;
   const Duration each = PaceOf(context, share_).each;
   const Duration turn = each * share_.before / share_.total;

@@ -2,9 +2,9 @@
 //
 // Every claim goes to every watcher, and all members may be claiming at once. Each node computes
 // the whole assignment, so it knows its share of the vacancies: it may cause the same share of the
-// group's limit (kEventDeliveriesPerSecond). The shares add up to one. A tenth of the share may be
-// claimed at once after a pause; that and what accrues in a second add up to the share. Nodes whose
-// share is less than one claim in that time begin one after another, by node id.
+// group's limit (CoreOptions::event_deliveries_per_second). The shares add up to one. A tenth of
+// the share may be claimed at once after a pause; that and what accrues in a second add up to the
+// share. Nodes whose share is less than one claim in that time begin one after another, by node id.
 //
 // If vacancies come little by little, each of many assignments gives its whole limit to somebody.
 // So the node also counts the leaderships that it sees begin, and claims nothing while they exceed

@@ -14,6 +14,12 @@
 
 namespace baton::core {
 
+/// How many watch events per second, summed over all watchers, claims may cause in the whole group.
+/// ClaimPace shares it among the members. 500 watchers took 10,000 claims (5,000,000 events) in a
+/// second; 1,000 watchers and 100,000 claims at full speed overran etcd. While confirmations are
+/// slow, the limit is halved.
+inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
+
 struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
@@ -50,6 +56,8 @@ struct CoreOptions {
   std::function<std::uint64_t()> random;
   /// Returns the wall clock's time. Only DeathBackoff uses it; unset: unknown.
   std::function<WallTime()> wall_clock;
+  /// Of the whole group, the same on all nodes. Only tests change it: small groups never reach it.
+  std::int64_t event_deliveries_per_second = kEventDeliveriesPerSecond;
 };
 
 /// The number of the assignment's rules, which members announce. If later rules differ, a node can
@@ -81,12 +89,6 @@ inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 /// longer than a few commits take, and short enough not to matter, because the shards are led
 /// meanwhile.
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
-
-/// How many watch events per second, summed over all watchers, claims may cause in the whole group.
-/// ClaimPace shares it among the members. 500 watchers took 10,000 claims (5,000,000 events) in a
-/// second; 1,000 watchers and 100,000 claims at full speed overran etcd. While confirmations are
-/// slow, the limit is halved.
-inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
 /// claim, lease or member key is tried again. The backoff doubles each time.

@@ -35,7 +35,7 @@ Checkers::Checkers(World& world, EtcdModel& etcd, const Processes& processes,
 
 void Checkers::Violation(const char* invariant, const std::string& what) {
   world_.Trace(2, static_cast<std::int64_t>(violations_.size()), 0);
-  if (violations_.size() >= kMaxViolations) return;
+  if (violations_.size() >= kMaxViolations || restoring_) return;
   const auto millis = world_.now().time_since_epoch() / milliseconds(1);
   violations_.push_back(std::string(invariant) + " at " + std::to_string(millis) + " ms: " + what);
   if (world_.verbose()) world_.Say("VIOLATION " + violations_.back());
@@ -126,6 +126,7 @@ void Checkers::Committed(std::int64_t revision, int origin) {
 
 // Each request to change a policy has an actor of its own.
 void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
+  if (after.name.kind == PolicyKind::kDrain) eligible_at_ = world_.now();
   if (after.name.kind == PolicyKind::kChanged) {
     policies_changed_ = after.present ? after.revision : Revision{};
   }
@@ -198,7 +199,11 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
   }
   // The last leader replaces a damaged record, whatever fails there.
   if (before.readability == Readability::kReadable || !before.present) {
-    CheckNoSink(after.leader, keyspace_.ShardKey(shard), origin);
+    CheckMayGet(after.leader, keyspace_.ShardKey(shard), origin);
+  }
+  CheckBrake(shard, origin);
+  if (claims_) {
+    claims_->push_back(FirstSent(keyspace_.ShardKey(shard), origin).value_or(world_.now()));
   }
   CheckFirstClaim(after, origin);
   if (!before.present) {
@@ -226,6 +231,7 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
   members_changed_at_ = world_.now();
   MemberFact& kept = members_[after.node];
   const MemberFact before = std::exchange(kept, after);
+  NoteMember(before, after);
   const bool held = before.present && before.lease.value != 0;
   const bool holds = held && after.present && after.lease == before.lease &&
                      after.create_revision == before.create_revision;
@@ -310,6 +316,7 @@ void Checkers::Ran(Process& process) {
   if (process.core().session().member()) established_.insert(process.session());
   Seen& seen = seen_[process.number()];
   seen.shards.resize(options_.shards);
+  NoteCame(process, seen);
   if (process.core().pending_writes() == 0) seen.nothing_open = world_.now();
   const bool knows_its_end = KnowsItsEnd(process);
   for (std::uint32_t s = 0; s < options_.shards; ++s) {

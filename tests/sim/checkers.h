@@ -7,7 +7,8 @@
 //
 //   I2  A fenced resource never accepts an older leadership after a newer one.
 //
-//   I3  A shard's terms only grow, and no two nodes hold the same one.
+//   I3  A shard's terms only grow, and no two nodes hold the same one. If a restored backup makes a
+//       key's revision go down, each node that knew the later one halts.
 //
 //   I4  At rest, views equal the store.
 //
@@ -24,6 +25,10 @@
 //
 //   I10 If a shard's leaders died soon, several times in a row, its record counts them, and nobody
 //       claims it before its wait is over.
+//
+//   I11 Nobody claims while more members are gone at once than the brake allows, a member that
+//       comes and goes gets nothing for a while, and all claims together keep to their pace.
+//       Nothing else holds claims up, and no key without a lease keeps a node out of the group.
 //
 // If etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for a
 // while. Those overlaps are counted and measured; they are no violations.
@@ -103,6 +108,13 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     if (spoilt != config_spoilt_at_.has_value()) config_spoilt_at_.reset();
     if (spoilt && !config_spoilt_at_) config_spoilt_at_ = world_.now();
   }
+  /// etcd goes back in time: only who halts is still judged, by the caller. `restoring` is false
+  /// again when that is over.
+  void Restoring(bool restoring) { restoring_ = restoring; }
+  /// Notes from now on when claims are sent that are carried out.
+  void CountClaims() { claims_.emplace(); }
+  /// When they were first sent, sorted; and ends the count.
+  std::vector<TimePoint> TakeClaims();
   /// To be called regularly: checks the rules that have time limits.
   void Tick();
 
@@ -134,7 +146,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   core::View Truth() const;
 
   const std::vector<std::string>& violations() const { return violations_; }
-  /// One of I1 to I10 is violated: the run need not go on.
+  /// One of I1 to I11 is violated: the run need not go on.
   bool decided() const { return violations_.size() > (core_wrong_ ? 1 : 0); }
   const Observed& observed() const { return observed_; }
   /// As the store has them now.
@@ -179,6 +191,20 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     SessionId session;
     TimePoint since{};
   };
+  /// What a process has seen of a node's sessions. How many of the last ones in a row were short is
+  /// counted so that the process itself, by its clock, counts no fewer, and no more. It may have
+  /// seen more of them than is seen here, if it heard of several at once.
+  struct Came {
+    Revision known;                    ///< of the member key
+    std::optional<SessionId> session;  ///< nullopt: the node is not here
+    SessionId last;                    ///< also once the node has gone
+    TimePoint since{};                 ///< when the process saw it come, or go, at the earliest
+    TimePoint since_at_most{};         ///< and at the latest
+    bool idle = false;                 ///< it had no write under way then
+    bool from_start = false;           ///< it was here when the process first read the group
+    int short_at_least = 0;
+    int short_at_most = 0;
+  };
   struct Seen {
     std::vector<Led> shards;
     TimePoint deadline = TimePoint::min();
@@ -187,6 +213,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     /// key and value that it sent, and when it first did
     std::map<std::string, TimePoint> records;
     TimePoint nothing_open = TimePoint::min();  ///< when it last had no write under way
+    std::map<NodeId, Came> came;
+    bool idle = true;   ///< it had no write under way when it last ran
+    bool read = false;  ///< its view was complete then
   };
   struct Move {
     MoveFact fact;
@@ -225,6 +254,16 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckMove(const MoveFact& after, int origin);
   void CheckPlanner(const MoveFact& planned, int origin);
+  // Members that come and go (checkers_members.cc).
+  void NoteCame(const Process& process, Seen& seen);
+  bool NoteCame(const NodeId& node, Came& came, std::optional<SessionId> session,
+                Revision known) const;
+  void NoteMember(const MemberFact& before, const MemberFact& after);
+  static bool DecidedSince(const Seen& seen, const Came& came, TimePoint sent);
+  void CheckBrake(ShardId shard, int origin);
+  void CheckUnsteady(const NodeId& node, const std::string& key, int origin);
+  bool Prevail(const Seen& seen, int origin, TimePoint sent) const;
+  void CheckMayGet(const NodeId& node, const std::string& key, int origin);
   // Activations that fail (checkers_failing.cc).
   void CheckOtherTry(const MoveFact& move, int origin);
   void CheckNoSink(const NodeId& node, const std::string& key, int origin);
@@ -296,7 +335,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<SessionId, TimePoint> ended_at_;  ///< when the session's member key went
   std::map<int, TimePoint> joined_at_;       ///< by process: when its first member key was put
   std::set<NodeId> joined_;                  ///< nodes that ever had a member key
-  bool claimed_ = false;                     ///< a node has led a shard
+  std::map<NodeId, SessionId> last_session_;
+  std::map<NodeId, std::vector<Revision>> session_ends_;
+  std::set<SessionId> leavers_;  ///< sessions that said that they leave
+  TimePoint eligible_at_{};      ///< when a drain policy, or who fails, last changed
+  bool claimed_ = false;         ///< a node has led a shard
   std::map<int, Seen> seen_;
   std::function<void(Process&)> ran_;
   TimePoint disturbed_at_{};
@@ -310,6 +353,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::optional<TimePoint> config_spoilt_at_;  ///< since when it is; nullopt: it is good
   std::optional<TimePoint> config_bad_until_;  ///< the end of the last time that was long
   bool agreed_on_deaths_ = true;               ///< since the last TakeAgreedOnDeaths
+  std::optional<std::vector<TimePoint>> claims_;
+  bool restoring_ = false;
 };
 
 }  // namespace baton::sim

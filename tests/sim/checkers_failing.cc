@@ -63,7 +63,7 @@ void Checkers::CheckOtherTry(const MoveFact& move, int origin) {
                                std::to_string(origin) + ", which does not lead it");
   }
   const std::string key = keyspace_.MoveKey(move.shard);
-  CheckNoSink(move.to, key, origin);
+  CheckMayGet(move.to, key, origin);
   const std::optional<TimePoint> sent = FirstSent(key, origin);
   if (!sent) return;
   const auto threw = history(move.shard).threw.find(record.term().value);

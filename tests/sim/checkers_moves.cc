@@ -57,7 +57,7 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
                           std::to_string(origin) + ", which is not the balancer");
     }
     CheckPlanner(after, origin);
-    CheckNoSink(after.to, keyspace_.MoveKey(after.shard), origin);
+    CheckMayGet(after.to, keyspace_.MoveKey(after.shard), origin);
   }
 }
 

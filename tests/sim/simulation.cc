@@ -354,6 +354,7 @@ void Simulation::Rest() {
   TroubleMove();
   CheckMoves();
   CheckSuccession();
+  TroubleMembers();
 }
 
 // Members that came and went too often get nothing until they have stayed for a while, and nobody

@@ -196,6 +196,39 @@ class Simulation {
   void LosePortion(const Handoff& move);
   void FillUnderTransfer(const Handoff& move);
 
+  // Members in trouble at rest (members_in_trouble.cc).
+  enum class MemberTrouble : std::uint8_t {
+    kVanish,
+    kComeBack,
+    kLeaveInOrder,
+    kComesAndGoes,
+    kKeyWithoutLease,
+    kPaced,
+    kEtcdRestored,  ///< nothing can come after it
+  };
+  void TroubleMembers();
+  MemberTrouble DrawMemberTrouble();
+  void Happen(MemberTrouble trouble);
+  /// Starts what has ended, and waits for rest.
+  bool RestWithAll();
+  std::vector<Machine*> DrawMachines(std::size_t count);
+  void Vanish(Machine& machine);
+  bool LoseSession(Machine& machine);
+  bool AllKnow(const NodeId& node, SessionId session) const;
+  void VanishTogether();
+  /// By then every node has heard of a vacancy, and it is claimed, if nothing holds claims back.
+  Duration ClaimedWithin() const;
+  void VanishWithoutBrake(Machine& machine, TimePoint since);
+  void ComeBack();
+  void LeaveInOrder();
+  void ComeAndGo();
+  void PutWithoutLease();
+  void ClaimAtALowLimit();
+  void DeleteInTurn(Duration every);
+  void CheckPace(std::int64_t nodes);
+  void RestoreEtcd();
+  bool KnowsLater(const Process& process, const Store& backup) const;
+
   // Strikes (strikes.cc).
   enum class Moment : std::uint8_t { kGiving, kReleasing, kWriting, kJoining };
   static constexpr std::uint64_t kStrikeMoments = 4;
