@@ -13,21 +13,24 @@
 namespace baton::access {
 namespace {
 
+using Kind = CallLimits::Kind;
+
 struct Row {
   std::string_view method;
   Role needs;
+  std::optional<Kind> limit = {};
 };
 
 constexpr Row kTable[] = {
     // AdminService
     {"WhoAmI", Role::kProbe},
-    {"GetStatus", Role::kRead},
-    {"ListShards", Role::kRead},
-    {"DescribeShard", Role::kRead},
-    {"ListEvents", Role::kRead},
-    {"WatchEvents", Role::kRead},
-    {"PlanRebalance", Role::kRead},
-    {"Diagnose", Role::kRead},
+    {"GetStatus", Role::kRead, Kind::kRead},
+    {"ListShards", Role::kRead, Kind::kRead},
+    {"DescribeShard", Role::kRead, Kind::kRead},
+    {"ListEvents", Role::kRead, Kind::kRead},
+    {"WatchEvents", Role::kRead, Kind::kRead},
+    {"PlanRebalance", Role::kRead, Kind::kRead},
+    {"Diagnose", Role::kRead, Kind::kDiagnose},
     {"TransferShard", Role::kOperate},
     {"RetryShard", Role::kOperate},
     {"DrainNode", Role::kOperate},
@@ -38,8 +41,8 @@ constexpr Row kTable[] = {
     {"ResumeBalance", Role::kOperate},
     {"SetGroupSetting", Role::kOperate},
     // RoutingService
-    {"Lookup", Role::kRead},
-    {"WatchRoutes", Role::kRead},
+    {"Lookup", Role::kRead, Kind::kRoutes},
+    {"WatchRoutes", Role::kRead, Kind::kRoutes},
     // SidecarService
     {"Attach", Role::kLead},
 };
@@ -48,6 +51,7 @@ constexpr Row kTable[] = {
 // nothing of the group; the data that they load does.
 constexpr std::string_view kProbePaths[] = {"/livez", "/readyz", "/"};
 constexpr std::string_view kPagePrefix = "/page/";
+constexpr std::string_view kRoutePaths[] = {"/v1/lookup", "/v1/routes"};
 
 constexpr std::size_t kLongestWhat = 128;
 constexpr std::chrono::seconds kLogEvery{1};
@@ -77,11 +81,16 @@ bool Includes(Role has, Role needed) {
   return needed == Role::kRead && has != Role::kProbe;
 }
 
-std::optional<Role> RoleFor(std::string_view method) {
+std::optional<Demand> DemandOf(std::string_view method) {
   for (const Row& row : kTable) {
-    if (row.method == method) return row.needs;
+    if (row.method == method) return Demand{.role = row.needs, .limit = row.limit};
   }
   return std::nullopt;
+}
+
+std::optional<Role> RoleFor(std::string_view method) {
+  const auto demand = DemandOf(method);
+  return demand ? std::optional(demand->role) : std::nullopt;
 }
 
 std::vector<std::string_view> MethodsWithRoles() {
@@ -90,12 +99,14 @@ std::vector<std::string_view> MethodsWithRoles() {
   return methods;
 }
 
-Role RoleForPath(std::string_view path) {
-  for (const std::string_view probe : kProbePaths) {
-    if (path == probe) return Role::kProbe;
-  }
+Demand DemandOfPath(std::string_view path) {
+  const auto is = [path](std::string_view one) { return path == one; };
   const bool leader = path.starts_with(kLeaderPathPrefix) && path.ends_with(kLeaderPathSuffix);
-  return leader || path.starts_with(kPagePrefix) ? Role::kProbe : Role::kRead;
+  if (leader || path.starts_with(kPagePrefix) || std::ranges::any_of(kProbePaths, is)) {
+    return {.role = Role::kProbe};
+  }
+  const bool routes = std::ranges::any_of(kRoutePaths, is);
+  return {.role = Role::kRead, .limit = routes ? Kind::kRoutes : Kind::kRead};
 }
 
 void Access::SetRules(Rules rules) {
@@ -142,17 +153,6 @@ Role Access::RoleWithout(bool local) const {
   return Role::kProbe;
 }
 
-Role Access::RoleOfAll(bool local) const {
-  const std::lock_guard lock(mutex_);
-  const Role without = RoleWithout(local);
-  for (const Role role : {without, Role::kRead}) {
-    const auto has = [role](const CertificateRule& rule) { return Includes(rule.role, role); };
-    const auto& all = rules_.certificates;
-    if (Includes(without, role) && std::all_of(all.begin(), all.end(), has)) return role;
-  }
-  return Role::kProbe;
-}
-
 std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) const {
   if (Includes(RoleOf(caller), needed)) return std::nullopt;
   std::string line =
@@ -178,9 +178,30 @@ std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) co
   return line;
 }
 
-std::optional<std::string> Access::RefuseRead(const Caller& caller, Role needed,
-                                              std::string_view what) const {
-  auto refusal = Refusal(caller, needed);
+std::optional<Refused> Access::WhyNot(const Caller& caller, const Demand& demand) const {
+  if (auto refusal = Refusal(caller, demand.role)) {
+    return Refused{.why = Refused::Why::kRole, .line = *std::move(refusal)};
+  }
+  if (!demand.limit || Includes(RoleOf(caller), Role::kOperate)) return std::nullopt;
+  {
+    const std::lock_guard lock(limits_mutex_);
+    if (limits_.Take(LimitedAs(caller), *demand.limit, BootClock::now())) return std::nullopt;
+    ++limited_[static_cast<std::size_t>(*demand.limit)];
+  }
+  return Refused{.why = Refused::Why::kTooMany,
+                 .line = fmt::format("{} asks too often: {} without the role operate; try again in "
+                                     "a moment",
+                                     NameOf(caller), Words(*demand.limit))};
+}
+
+std::uint64_t Access::limited(CallLimits::Kind kind) const {
+  const std::lock_guard lock(limits_mutex_);
+  return limited_[static_cast<std::size_t>(kind)];
+}
+
+std::optional<Refused> Access::RefuseRead(const Caller& caller, const Demand& demand,
+                                          std::string_view what) const {
+  auto refusal = WhyNot(caller, demand);
   if (!refusal) return std::nullopt;
   std::uint64_t not_logged = 0;
   {
@@ -194,6 +215,7 @@ std::optional<std::string> Access::RefuseRead(const Caller& caller, Role needed,
     not_logged = std::exchange(not_logged_, 0);
   }
   log::Warn("read refused", {{"what", OneLine(what, kLongestWhat)},
+                             {"why", refusal->why == Refused::Why::kRole ? "role" : "too_often"},
                              {"by", NameOf(caller)},
                              {"peer", OneLine(caller.peer, kLongestPeerName)},
                              {"not_logged", not_logged}});
@@ -211,9 +233,9 @@ std::optional<std::string> Gate::Refusal(const Caller& caller, std::string_view 
   return needed ? access_->Refusal(caller, *needed) : "nobody may do this";
 }
 
-std::optional<std::string> Gate::RefuseRead(const Caller& caller, std::string_view method) const {
-  const std::optional<Role> needed = RoleFor(method);
-  return needed ? access_->RefuseRead(caller, *needed, method) : Refusal(caller, method);
+std::optional<Refused> Gate::RefuseRead(const Caller& caller, std::string_view method) const {
+  if (const auto demand = DemandOf(method)) return access_->RefuseRead(caller, *demand, method);
+  return Refused{.line = *Refusal(caller, method)};
 }
 
 }  // namespace baton::access

@@ -1,6 +1,6 @@
 // Access: who may do what on the ports of a node.
 //
-// Each method of the gRPC services and each path of HTTP needs a role (RoleFor, RoleForPath). A
+// Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). A
 // caller has one:
 //   1. that of the first rule for the name in the caller's certificate;
 //   2. else that of the first rule for the caller's user;
@@ -9,11 +9,15 @@
 // A caller of this host whose user is not known may be any user, so it has only what every user of
 // this host has.
 //
+// Callers without the role kOperate ask within limits (CallLimits), so that they leave room for
+// those who have it.
+//
 // Thread-safe; waits only for a short lock.
 #pragma once
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -24,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "access/call_limits.h"
 #include "access/callers.h"
 
 namespace baton::access {
@@ -44,17 +49,39 @@ std::optional<Role> RoleNamed(std::string_view word);
 /// Whether who has the one role may do what needs the other.
 bool Includes(Role has, Role needed);
 
-/// The role that a method of one of the services in baton.v1 needs, as the table in access.cc says.
+/// What a method or path asks of its caller.
+struct Demand {
+  Role role = Role::kRead;  ///< that the caller needs
+  /// The limit under which calls count of callers without the role kOperate. Unset: no limit. These
+  /// are probes, and what needs a role that such callers don't have.
+  std::optional<CallLimits::Kind> limit = {};
+
+  bool operator==(const Demand&) const = default;
+};
+
+/// What a method of one of the services in baton.v1 demands, as the table in access.cc says.
 /// nullopt: it has no row, so nobody may call it.
+std::optional<Demand> DemandOf(std::string_view method);
+/// Its role alone.
 std::optional<Role> RoleFor(std::string_view method);
 /// The methods in the table.
 std::vector<std::string_view> MethodsWithRoles();
-/// The role that a path of the HTTP server needs. `path` has no query. A path that the table does
-/// not name needs kRead.
-Role RoleForPath(std::string_view path);
+/// What a path of the HTTP server demands. `path` has no query. A path that the table does not name
+/// needs kRead.
+Demand DemandOfPath(std::string_view path);
 /// The paths /shards/{s}/leader, by which load balancers find a shard's leader.
 inline constexpr std::string_view kLeaderPathPrefix = "/shards/";
 inline constexpr std::string_view kLeaderPathSuffix = "/leader";
+
+/// Why a call that only reads is refused.
+struct Refused {
+  enum class Why : std::uint8_t {
+    kRole,     ///< the caller lacks the role
+    kTooMany,  ///< the caller may ask, but asks too often
+  };
+  Why why = Why::kRole;
+  std::string line;  ///< one line that says so, and what to do
+};
 
 /// In each refusal of a caller of this host whose user is not known. It may be known soon.
 inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";
@@ -96,15 +123,16 @@ class Access {
   void SetRules(Rules rules);
 
   Role RoleOf(const Caller& caller) const;
-  /// The role that every caller of this kind of host has, whatever its user and certificate.
-  Role RoleOfAll(bool local) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
   std::optional<std::string> Refusal(const Caller& caller, Role needed) const;
-  /// The same, for what only reads. Logs a refusal (`read refused`), once a second at most; the
-  /// next line says how many were not logged. `what`: the method or path, any bytes.
-  std::optional<std::string> RefuseRead(const Caller& caller, Role needed,
-                                        std::string_view what) const;
+  /// The same, for what only reads, which it also counts (CallLimits). Logs a refusal (`read
+  /// refused`), once a second at most; the next line says how many were not logged. `what`: the
+  /// method or path, any bytes.
+  std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
+                                    std::string_view what) const;
+  /// How often a call was refused because its caller asks too often, since the start.
+  std::uint64_t limited(CallLimits::Kind kind) const;
 
  private:
   // REQUIRES: mutex_ is held.
@@ -112,12 +140,17 @@ class Access {
   std::optional<Role> RoleOfCertificate(const std::string& name) const;
   /// What every caller of this kind of host has who has no certificate.
   Role RoleWithout(bool local) const;
+  std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;
 
   const Defaults defaults_;
   mutable std::mutex mutex_;  // guards what follows
   Rules rules_;
   mutable std::chrono::steady_clock::time_point quiet_until_{};
   mutable std::uint64_t not_logged_ = 0;
+
+  mutable std::mutex limits_mutex_;  // guards what follows; never held together with mutex_
+  mutable CallLimits limits_;
+  mutable std::array<std::uint64_t, kCallKinds.size()> limited_{};
 };
 
 /// Decides about the calls of a gRPC server.
@@ -134,7 +167,7 @@ class Gate {
   /// As Access::Refusal says, for the role that this method needs (RoleFor).
   std::optional<std::string> Refusal(const Caller& caller, std::string_view method) const;
   /// As Access::RefuseRead says.
-  std::optional<std::string> RefuseRead(const Caller& caller, std::string_view method) const;
+  std::optional<Refused> RefuseRead(const Caller& caller, std::string_view method) const;
 
  private:
   std::shared_ptr<const Access> access_;

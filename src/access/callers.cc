@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/ip/address.hpp>
 #include <charconv>
@@ -280,6 +281,15 @@ Caller CallerOfConnection(int connection) {
                             : fmt::format("ipv6:[{}]:{}", host.to_string(), ends->other.port)};
   if (host.is_loopback()) caller.user = UserOfLoopback(connection, *ends);
   return caller;
+}
+
+std::string NetworkOf(std::string_view peer) {
+  const auto endpoint = EndpointOf(peer);
+  if (!endpoint) return std::string(peer.substr(0, peer.rfind(':')));
+  if (endpoint->host.is_v4()) return endpoint->host.to_string();
+  auto bytes = endpoint->host.to_v6().to_bytes();
+  std::fill(bytes.begin() + bytes.size() / 2, bytes.end(), 0);
+  return boost::asio::ip::address_v6(bytes).to_string() + "/64";
 }
 
 bool IsLocalPeer(std::string_view peer) {

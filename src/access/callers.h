@@ -73,6 +73,10 @@ class Callers {
 /// loopback connection, which takes about 0.1 ms. A unix socket's peer is "unix:".
 Caller CallerOfConnection(int connection);
 
+/// The address in a peer's name, without its port; of an IPv6 address the first 64 bits. Of a name
+/// that has no such address all but the last word after a colon.
+std::string NetworkOf(std::string_view peer);
+
 /// Whether `peer` is on this host: IPv4 or IPv6 loopback, or a unix socket.
 bool IsLocalPeer(std::string_view peer);
 

@@ -51,13 +51,28 @@ TEST(Access, EveryMethodHasARow) {
 
 TEST(Access, ProbesOverHttpNeedNothingAndTheRestNeedsRead) {
   for (const char* path : {"/", "/livez", "/readyz", "/shards/7/leader", "/page/main.js"}) {
-    EXPECT_EQ(RoleForPath(path), Role::kProbe) << path;
+    EXPECT_EQ(DemandOfPath(path), (Demand{.role = Role::kProbe})) << path;
   }
   for (const char* path :
        {"/metrics", "/metrics/shards", "/v1/shards", "/v1/shards/7", "/v1/lookup", "/v1/routes",
         "/v1/events", "/v1/status", "/v1/overview", "/livezz", "/nothing", ""}) {
-    EXPECT_EQ(RoleForPath(path), Role::kRead) << path;
+    EXPECT_EQ(DemandOfPath(path).role, Role::kRead) << path;
   }
+}
+
+// Plan: without a limit are probes, and what callers with a limit may not do anyway.
+TEST(Access, WhateverReadsHasALimit) {
+  for (const std::string_view method : MethodsWithRoles()) {
+    const Demand demand = *DemandOf(method);
+    EXPECT_EQ(demand.limit.has_value(), demand.role == Role::kRead) << method;
+  }
+  using Kind = CallLimits::Kind;
+  EXPECT_EQ(DemandOf("Diagnose")->limit, Kind::kDiagnose);
+  EXPECT_EQ(DemandOf("WatchRoutes")->limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/v1/routes").limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/v1/lookup").limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/metrics").limit, Kind::kRead);
+  EXPECT_EQ(DemandOfPath("/nothing").limit, Kind::kRead);
 }
 
 TEST(Access, RolesHaveWords) {
@@ -142,14 +157,9 @@ TEST(Access, TheFirstRuleForACertificateComesBeforeTheUser) {
   EXPECT_THAT(*refusal, StartsWith("spiffe://x/ops/bob may not do this"));
 }
 
-// Plan: what every caller has is what the one with the least has.
-TEST(Access, CertificatesWithLessCountForWhatAllHave) {
+TEST(Access, ACertificatesRuleIsForThoseWhoShowIt) {
   Access access({});
-  access.SetRules({.certificates = {{"cn:a", Role::kOperate}}});
-  EXPECT_EQ(access.RoleOfAll(false), Role::kRead);
   access.SetRules({.certificates = {{"cn:a", Role::kProbe}}});
-  EXPECT_EQ(access.RoleOfAll(false), Role::kProbe);
-  EXPECT_EQ(access.RoleOfAll(true), Role::kProbe);
   EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kRead) << "it showed no certificate";
 }
 
@@ -158,7 +168,6 @@ TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   Access access({.this_host = Role::kOperate, .other_hosts = Role::kRead});
   const auto unknown = [&] { return access.RoleOf(Local(std::nullopt)); };
   EXPECT_EQ(unknown(), Role::kOperate);
-  EXPECT_EQ(access.RoleOfAll(false), Role::kRead);
   access.SetRules({.users = {{kStranger, Role::kAdmin}}});
   EXPECT_EQ(unknown(), Role::kOperate);
   for (const Role role : {Role::kRead, Role::kLead}) {
@@ -168,7 +177,6 @@ TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   }
   access.SetRules({.users = {{kStranger, Role::kProbe}}, .this_host = Role::kLead});
   EXPECT_EQ(unknown(), Role::kProbe);
-  EXPECT_EQ(access.RoleOfAll(true), Role::kProbe);
   EXPECT_EQ(access.RoleOf(kRemote), Role::kRead) << "nobody there has a user";
 }
 
@@ -187,6 +195,36 @@ TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
   access.SetRules({.users = {}, .this_host = {}, .other_hosts = Role::kProbe});
   EXPECT_THAT(*access.Refusal(kRemote, Role::kRead),
               HasSubstr("other_hosts in the node's --access gives it less"));
+}
+
+// Plan: a stranger uses its examinations up, and another one those of routes. Neither other callers
+// nor its other questions are concerned, and operators have no limit.
+TEST(Access, WhoAsksTooOftenIsRefusedAloneUnlessItMayOperate) {
+  Access access({});
+  const Demand diagnose = *DemandOf("Diagnose");
+  const auto refused = [&](const Caller& caller) {
+    return access.RefuseRead(caller, diagnose, "Diagnose");
+  };
+  const auto burst = CallLimits::LimitOf(CallLimits::Kind::kDiagnose).burst;
+  for (std::uint32_t i = 0; i < burst; ++i) EXPECT_FALSE(refused(Local(kStranger)));
+  const auto once_more = refused(Local(kStranger));
+  ASSERT_TRUE(once_more.has_value());
+  EXPECT_EQ(once_more->why, Refused::Why::kTooMany);
+  EXPECT_EQ(once_more->line,
+            "uid " + std::to_string(kStranger) +
+                " asks too often: at most one examination in 10 s without the role "
+                "operate; try again in a moment");
+  EXPECT_EQ(access.limited(CallLimits::Kind::kDiagnose), 1U);
+  EXPECT_EQ(access.limited(CallLimits::Kind::kRead), 0U);
+  EXPECT_FALSE(refused(Local(kStranger + 1)));
+  EXPECT_FALSE(refused(kRemote));
+  EXPECT_FALSE(access.RefuseRead(Local(kStranger), *DemandOf("GetStatus"), "GetStatus"));
+  EXPECT_FALSE(access.RefuseRead(Local(kStranger), *DemandOf("WhoAmI"), "WhoAmI"));
+  for (std::uint32_t i = 0; i < 10 * burst; ++i) EXPECT_FALSE(refused(Local(geteuid())));
+  access.SetRules({.users = {{kStranger, Role::kOperate}}});
+  EXPECT_FALSE(refused(Local(kStranger)));
+  access.SetRules({.users = {{kStranger, Role::kProbe}}});
+  EXPECT_EQ(refused(Local(kStranger))->why, Refused::Why::kRole) << "this is said first";
 }
 
 // Plan: without callers nobody's user is known, so hosts decide.
