@@ -56,6 +56,15 @@ constexpr std::string_view kRoutePaths[] = {"/v1/lookup", "/v1/routes"};
 constexpr std::size_t kLongestWhat = 128;
 constexpr std::chrono::seconds kLogEvery{1};
 
+const char* Word(Refused::Why why) {
+  switch (why) {
+    case Refused::Why::kToken: return "token";
+    case Refused::Why::kRole: return "role";
+    case Refused::Why::kTooMany: return "too_often";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 const char* ToString(Role role) {
@@ -130,8 +139,49 @@ std::optional<Role> Access::RoleOfCertificate(const std::string& name) const {
   return std::nullopt;
 }
 
-Role Access::RoleOf(const Caller& caller) const {
+Caller Access::Identified(Caller caller, const Shown& shown,
+                          std::chrono::system_clock::time_point now) const {
+  std::optional<std::string_view> token;
+  for (const std::string& header : shown.authorization) {
+    const auto found = TokenIn(header);
+    if (found && token) caller.bad_token = "there are two";
+    if (found) token = found;
+  }
+  if (!token || !caller.bad_token.empty()) return caller;
+  if (!shown.secure && !IsLocalPeer(caller.peer)) {
+    caller.bad_token =
+        "tokens count by TLS or from the node's own host alone, and this one crossed the network "
+        "unencrypted; replace it";
+    return caller;
+  }
+  if (token->empty() || token->size() > kLongestToken) {
+    caller.bad_token = fmt::format("expected 1 to {} bytes", kLongestToken);
+    return caller;
+  }
+  const Digest digest = DigestOf(*token);
   const std::lock_guard lock(mutex_);
+  caller.bad_token = "--access of the node has no such token";
+  for (const TokenRule& rule : rules_.tokens) {  // all of them, so that the time tells nothing
+    if (!IsSame(rule.sha256, digest)) continue;
+    const bool over = rule.until && now >= *rule.until;
+    caller.token = over ? "" : rule.name;
+    caller.bad_token = over ? fmt::format("the token {} has expired", rule.name) : "";
+  }
+  return caller;
+}
+
+// Rules may change between Identified and this.
+Role Access::RoleOfToken(const std::string& name) const {
+  for (const TokenRule& rule : rules_.tokens) {
+    if (rule.name == name) return rule.role;
+  }
+  return Role::kProbe;
+}
+
+Role Access::RoleOf(const Caller& caller) const {
+  if (!caller.bad_token.empty()) return Role::kProbe;
+  const std::lock_guard lock(mutex_);
+  if (!caller.token.empty()) return RoleOfToken(caller.token);
   if (const auto role = RoleOfCertificate(caller.certificate)) return *role;
   if (!caller.user) return RoleWithout(IsLocalPeer(caller.peer));
   for (const Rule& rule : rules_.users) {
@@ -153,11 +203,18 @@ Role Access::RoleWithout(bool local) const {
   return Role::kProbe;
 }
 
-std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) const {
+std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const {
+  if (!caller.bad_token.empty()) {
+    return Refused{.why = Refused::Why::kToken,
+                   .line = fmt::format("{} sent a token that does not count: {}", NameOf(caller),
+                                       caller.bad_token)};
+  }
   if (Includes(RoleOf(caller), needed)) return std::nullopt;
   std::string line =
       fmt::format("{} may not do this: it needs the role {}", NameOf(caller), ToString(needed));
-  if (!caller.certificate.empty()) {
+  if (!caller.token.empty()) {
+    line += "; --access of the node gives roles to tokens";
+  } else if (!caller.certificate.empty()) {
     line += "; --access of the node gives roles to certificates";
   } else if (!IsLocalPeer(caller.peer)) {
     line += needed == Role::kOperate
@@ -175,13 +232,11 @@ std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) co
         "docs/security.md",
         kUserNotKnown);
   }
-  return line;
+  return Refused{.why = Refused::Why::kRole, .line = std::move(line)};
 }
 
 std::optional<Refused> Access::WhyNot(const Caller& caller, const Demand& demand) const {
-  if (auto refusal = Refusal(caller, demand.role)) {
-    return Refused{.why = Refused::Why::kRole, .line = *std::move(refusal)};
-  }
+  if (auto refusal = Refusal(caller, demand.role)) return refusal;
   if (!demand.limit || Includes(RoleOf(caller), Role::kOperate)) return std::nullopt;
   {
     const std::lock_guard lock(limits_mutex_);
@@ -215,27 +270,27 @@ std::optional<Refused> Access::RefuseRead(const Caller& caller, const Demand& de
     not_logged = std::exchange(not_logged_, 0);
   }
   log::Warn("read refused", {{"what", OneLine(what, kLongestWhat)},
-                             {"why", refusal->why == Refused::Why::kRole ? "role" : "too_often"},
+                             {"why", Word(refusal->why)},
                              {"by", NameOf(caller)},
                              {"peer", OneLine(caller.peer, kLongestPeerName)},
                              {"not_logged", not_logged}});
   return refusal;
 }
 
-Caller Gate::CallerAt(std::string peer, std::string certificate) const {
+Caller Gate::CallerAt(std::string peer, std::string certificate, const Shown& shown) const {
   Caller caller{.peer = std::move(peer), .certificate = std::move(certificate)};
   if (callers_ != nullptr) caller.user = callers_->UserOf(caller.peer);
-  return caller;
+  return access_->Identified(std::move(caller), shown, std::chrono::system_clock::now());
 }
 
-std::optional<std::string> Gate::Refusal(const Caller& caller, std::string_view method) const {
-  const std::optional<Role> needed = RoleFor(method);
-  return needed ? access_->Refusal(caller, *needed) : "nobody may do this";
+std::optional<Refused> Gate::Refusal(const Caller& caller, std::string_view method) const {
+  if (const auto needed = RoleFor(method)) return access_->Refusal(caller, *needed);
+  return Refused{.line = "nobody may do this"};
 }
 
 std::optional<Refused> Gate::RefuseRead(const Caller& caller, std::string_view method) const {
-  if (const auto demand = DemandOf(method)) return access_->RefuseRead(caller, *demand, method);
-  return Refused{.line = *Refusal(caller, method)};
+  const auto demand = DemandOf(method);
+  return demand ? access_->RefuseRead(caller, *demand, method) : Refusal(caller, method);
 }
 
 }  // namespace baton::access

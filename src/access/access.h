@@ -2,10 +2,11 @@
 //
 // Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). A
 // caller has one:
-//   1. that of the first rule for the name in the caller's certificate;
-//   2. else that of the first rule for the caller's user;
-//   3. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
-//   4. else what the rules, or else the defaults, give to its host.
+//   1. that of the token that it sends; with one that does not count it is refused everything;
+//   2. else that of the first rule for the name in the caller's certificate;
+//   3. else that of the first rule for the caller's user;
+//   4. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
+//   5. else what the rules, or else the defaults, give to its host.
 // A caller of this host whose user is not known may be any user, so it has only what every user of
 // this host has.
 //
@@ -30,6 +31,7 @@
 
 #include "access/call_limits.h"
 #include "access/callers.h"
+#include "access/tokens.h"
 
 namespace baton::access {
 
@@ -73,9 +75,10 @@ Demand DemandOfPath(std::string_view path);
 inline constexpr std::string_view kLeaderPathPrefix = "/shards/";
 inline constexpr std::string_view kLeaderPathSuffix = "/leader";
 
-/// Why a call that only reads is refused.
+/// Why a call is refused.
 struct Refused {
   enum class Why : std::uint8_t {
+    kToken,    ///< the caller sent a token that does not count
     kRole,     ///< the caller lacks the role
     kTooMany,  ///< the caller may ask, but asks too often
   };
@@ -101,12 +104,29 @@ struct CertificateRule {
   bool operator==(const CertificateRule&) const = default;
 };
 
+struct TokenRule {
+  std::string name = {};  ///< unique among the rules
+  Digest sha256 = {};     ///< of the token
+  Role role = Role::kRead;
+  /// From then on it does not count.
+  std::optional<std::chrono::system_clock::time_point> until = {};
+
+  bool operator==(const TokenRule&) const = default;
+};
+
+/// How a caller says who it is.
+struct Shown {
+  std::vector<std::string> authorization = {};  ///< its headers of that name, any bytes
+  bool secure = false;                          ///< by TLS
+};
+
 /// What an operator decided.
 struct Rules {
   std::vector<Rule> users = {};                    ///< the first one for a user decides
   std::vector<CertificateRule> certificates = {};  ///< the first one for a name decides
-  std::optional<Role> this_host = {};              ///< instead of Access::Defaults::this_host
-  std::optional<Role> other_hosts = {};            ///< instead of Access::Defaults::other_hosts
+  std::vector<TokenRule> tokens = {};
+  std::optional<Role> this_host = {};    ///< instead of Access::Defaults::this_host
+  std::optional<Role> other_hosts = {};  ///< instead of Access::Defaults::other_hosts
 
   bool operator==(const Rules&) const = default;
 };
@@ -122,10 +142,14 @@ class Access {
 
   void SetRules(Rules rules);
 
+  /// The caller with the name of the token that it shows, if it shows one. A token counts by TLS or
+  /// from this host alone: elsewhere others may have read it on the way.
+  Caller Identified(Caller caller, const Shown& shown,
+                    std::chrono::system_clock::time_point now) const;
   Role RoleOf(const Caller& caller) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
-  std::optional<std::string> Refusal(const Caller& caller, Role needed) const;
+  std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
   /// The same, for what only reads, which it also counts (CallLimits). Logs a refusal (`read
   /// refused`), once a second at most; the next line says how many were not logged. `what`: the
   /// method or path, any bytes.
@@ -138,6 +162,7 @@ class Access {
   // REQUIRES: mutex_ is held.
   Role RoleOfHost(bool local) const;
   std::optional<Role> RoleOfCertificate(const std::string& name) const;
+  Role RoleOfToken(const std::string& name) const;
   /// What every caller of this kind of host has who has no certificate.
   Role RoleWithout(bool local) const;
   std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;
@@ -162,10 +187,10 @@ class Gate {
       : access_(std::move(access)), callers_(std::move(callers)) {}
 
   /// `peer`: as grpc::ServerContext::peer names it. `certificate`: see Caller.
-  Caller CallerAt(std::string peer, std::string certificate = {}) const;
+  Caller CallerAt(std::string peer, std::string certificate = {}, const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// As Access::Refusal says, for the role that this method needs (RoleFor).
-  std::optional<std::string> Refusal(const Caller& caller, std::string_view method) const;
+  std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// As Access::RefuseRead says.
   std::optional<Refused> RefuseRead(const Caller& caller, std::string_view method) const;
 

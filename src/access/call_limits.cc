@@ -72,6 +72,7 @@ std::string Words(CallLimits::Kind kind) {
 }
 
 std::string LimitedAs(const Caller& caller) {
+  if (!caller.token.empty()) return "token " + caller.token;
   if (!caller.certificate.empty()) {
     const std::string& name = caller.certificate;
     if (name.size() <= kLongestKey) return "certificate " + name;

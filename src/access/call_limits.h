@@ -62,9 +62,9 @@ const char* ToString(CallLimits::Kind kind);
 /// "at most 50 questions a second".
 std::string Words(CallLimits::Kind kind);
 
-/// The name under which a caller's calls are counted: its certificate's, else its user, else the
-/// host that it calls from. An IPv6 address counts as its network of 64 bits, since one host may
-/// have all addresses there.
+/// The name under which a caller's calls are counted: its token's or its certificate's, else its
+/// user, else the host that it calls from. An IPv6 address counts as its network of 64 bits, since
+/// one host may have all addresses there.
 std::string LimitedAs(const Caller& caller);
 
 }  // namespace baton::access

@@ -223,6 +223,7 @@ std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
 
 std::string NameOf(const Caller& caller) {
   constexpr std::size_t kLongestCertificate = 256;
+  if (!caller.token.empty()) return "token " + caller.token;
   if (!caller.certificate.empty()) return OneLine(caller.certificate, kLongestCertificate);
   if (caller.user) return fmt::format("uid {}", *caller.user);
   return OneLine(caller.peer, kLongestPeerName);

@@ -30,8 +30,11 @@ struct Caller {
   /// The name in the certificate that the caller has the key of (NameInCertificate), any bytes;
   /// empty: none.
   std::string certificate = {};
+  std::string token = {};  ///< the name of the token that it sent; empty: it sent none that counts
+  /// Why the token that it sent does not count; empty: it sent none, or one that counts.
+  std::string bad_token = {};
 };
-/// The certificate's name, or "uid 1000", or else the peer. One line.
+/// "token ci", or the certificate's name, or "uid 1000", or else the peer. One line.
 std::string NameOf(const Caller& caller);
 
 class Callers {

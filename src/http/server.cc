@@ -230,11 +230,17 @@ class HttpServer::Impl : public Connection::Owner {
     const std::string_view target = request.target;
     const access::Demand demand = access::DemandOfPath(target.substr(0, target.find('?')));
     if (demand.role == access::Role::kProbe) return std::nullopt;
-    const auto refused = options_.access->RefuseRead(connection.PeerCaller(), demand, target);
+    const access::Shown shown{.authorization = request.authorization,
+                              .secure = connection.secure()};
+    const auto refused =
+        options_.access->RefuseRead(options_.access->Identified(connection.PeerCaller(), shown,
+                                                                std::chrono::system_clock::now()),
+                                    demand, target);
     if (!refused) return std::nullopt;
-    if (refused->why == access::Refused::Why::kRole) {
+    if (refused->why != access::Refused::Why::kTooMany) {
       ++bounds_->denied;
-      return ErrorResponse(403, target, refused->line);
+      return ErrorResponse(refused->why == access::Refused::Why::kRole ? 403 : 401, target,
+                           refused->line);
     }
     Response busy = ErrorResponse(429, target, refused->line);
     busy.retry_after = kRetryCalls;

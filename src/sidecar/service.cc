@@ -89,7 +89,7 @@ class AttachStream final : public Stream,
       if (auto why = access_->Refusal(peer_.caller, access::RoleFor("Attach").value())) {
         // On another connection the kernel may say who it is.
         const auto kind = peer_.caller.user ? Refusal::Kind::kDenied : Refusal::Kind::kUnavailable;
-        return Refusal{kind, *std::move(why)};
+        return Refusal{kind, std::move(why->line)};
       }
       if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_.process)) {
         return refusal;

@@ -154,7 +154,7 @@ TEST(Access, TheFirstRuleForACertificateComesBeforeTheUser) {
   EXPECT_EQ(access.RoleOf(root), Role::kLead);
   const auto refusal = access.Refusal(root, Role::kOperate);
   ASSERT_TRUE(refusal.has_value());
-  EXPECT_THAT(*refusal, StartsWith("spiffe://x/ops/bob may not do this"));
+  EXPECT_THAT(refusal->line, StartsWith("spiffe://x/ops/bob may not do this"));
 }
 
 TEST(Access, ACertificatesRuleIsForThoseWhoShowIt) {
@@ -186,14 +186,14 @@ TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
   EXPECT_FALSE(access.Refusal(kRemote, Role::kRead).has_value());
   const auto stranger = access.Refusal(Local(kStranger), Role::kOperate);
   ASSERT_TRUE(stranger.has_value());
-  EXPECT_THAT(*stranger, StartsWith("uid " + std::to_string(kStranger) + " may not do this"));
-  EXPECT_THAT(*stranger, HasSubstr("role operate"));
-  EXPECT_THAT(*stranger, HasSubstr("--access"));
-  EXPECT_THAT(*access.Refusal(kRemote, Role::kOperate), HasSubstr("--allow-remote-admin"));
-  EXPECT_THAT(*access.Refusal(Local(std::nullopt), Role::kOperate),
+  EXPECT_THAT(stranger->line, StartsWith("uid " + std::to_string(kStranger) + " may not do this"));
+  EXPECT_THAT(stranger->line, HasSubstr("role operate"));
+  EXPECT_THAT(stranger->line, HasSubstr("--access"));
+  EXPECT_THAT(access.Refusal(kRemote, Role::kOperate)->line, HasSubstr("--allow-remote-admin"));
+  EXPECT_THAT(access.Refusal(Local(std::nullopt), Role::kOperate)->line,
               HasSubstr("ask again on this connection"));
   access.SetRules({.users = {}, .this_host = {}, .other_hosts = Role::kProbe});
-  EXPECT_THAT(*access.Refusal(kRemote, Role::kRead),
+  EXPECT_THAT(access.Refusal(kRemote, Role::kRead)->line,
               HasSubstr("other_hosts in the node's --access gives it less"));
 }
 

@@ -33,10 +33,13 @@ struct StatusAnswer {
 class AdminClient {
  public:
   explicit AdminClient(const std::string& endpoint, const ClientTls& tls = {});
+  /// Talks to the endpoint of batonctl, and sends it the token of --token-file, unless that would
+  /// cross the network unencrypted: then each call is kInvalidArgument, as if a file can't be used.
+  explicit AdminClient(const CtlOptions& options);
   ~AdminClient();
 
   struct Identity {
-    std::string caller;  ///< "uid 1000", or an address
+    std::string caller;  ///< "uid 1000", "token ci", a certificate's name, or an address
     std::string role;    ///< one word
   };
   /// Returns who this process is in the node's eyes.

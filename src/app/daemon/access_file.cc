@@ -4,10 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +21,8 @@
 #include "app/common/config_file.h"
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/text_rules.h"
+#include "base/timestamp.h"
 
 namespace baton::app {
 namespace {
@@ -27,7 +33,10 @@ constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
 constexpr const char* kForm =
-    "expected a list of {user: NAME, role: ROLE} or {certificate: NAME, role: ROLE}";
+    "expected a list of {user: NAME, role: ROLE}, {certificate: NAME, role: ROLE} or {token: NAME, "
+    "sha256: DIGITS, role: ROLE, until: TIME}";
+constexpr std::string_view kEntryKeys[] = {"role",  "user",   "certificate",
+                                           "token", "sha256", "until"};
 constexpr const char* kKeys = "expected rules, this_host or other_hosts";
 
 Error At(const std::string& path, const YAML::Node& node, const std::string& what) {
@@ -69,31 +78,34 @@ Result<access::Role> RoleAt(const std::string& path, const YAML::Node& node) {
   return At(path, node, Quoted(text) + " is not a role; expected " + words);
 }
 
+/// One entry of the list; keys that it does not have are unset.
 struct Entry {
   std::optional<access::Role> role;
-  std::optional<std::string> user;
-  std::optional<std::string> certificate;
+  std::map<std::string, YAML::Node> values;  ///< scalars, by key
+
+  bool Has(const char* key) const { return values.contains(key); }
+  const std::string& Text(const char* key) const { return values.at(key).Scalar(); }
 };
 
 Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
-  if (!node.IsMap() || node.size() != 2) return At(path, node, kForm);
+  if (!node.IsMap()) return At(path, node, kForm);
   Entry entry;
   for (const auto& pair : node) {
     if (!pair.first.IsScalar() || !pair.second.IsScalar()) return At(path, node, kForm);
     const std::string& key = pair.first.Scalar();
-    if (key == "role") {
-      const auto named = RoleAt(path, pair.second);
-      if (!named) return named.error();
-      entry.role = *named;
-    } else if (key == "user") {
-      entry.user = pair.second.Scalar();
-    } else if (key == "certificate") {
-      entry.certificate = pair.second.Scalar();
-    } else {
-      return At(path, pair.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
-    }
+    const bool known = std::ranges::find(kEntryKeys, key) != std::end(kEntryKeys);
+    if (!known) return At(path, pair.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
+    if (!entry.values.emplace(key, pair.second).second) return At(path, node, kForm);
+    if (key != "role") continue;
+    const auto named = RoleAt(path, pair.second);
+    if (!named) return named.error();
+    entry.role = *named;
   }
-  if (!entry.role || (!entry.user && !entry.certificate)) return At(path, node, kForm);
+  const std::size_t size = entry.values.size();
+  const bool simple = size == 2 && (entry.Has("user") || entry.Has("certificate"));
+  const bool token = entry.Has("token") && entry.Has("sha256") &&
+                     size == (entry.Has("until") ? std::size_t{4} : std::size_t{3});
+  if (!entry.role || !(simple || token)) return At(path, node, kForm);
   return entry;
 }
 
@@ -108,24 +120,56 @@ Status CheckCertificateName(const std::string& path, const YAML::Node& node,
                 "or cn:..., with * at most as its last character");
 }
 
+Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
+  access::TokenRule rule{.name = entry.Text("token"), .role = *entry.role};
+  if (!IsName(rule.name)) {
+    return At(path, entry.values.at("token"),
+              fmt::format("{} can't name a token; expected {}", Quoted(rule.name), kNameRule));
+  }
+  const auto digest = access::DigestNamed(entry.Text("sha256"));
+  if (!digest) {
+    return At(path, entry.values.at("sha256"),
+              "this is not a SHA-256; expected 64 hexadecimal digits, such as sha256sum prints");
+  }
+  rule.sha256 = *digest;
+  if (entry.Has("until")) {
+    rule.until = TimeNamed(entry.Text("until"));
+    if (!rule.until) {
+      return At(path, entry.values.at("until"),
+                Quoted(entry.Text("until")) +
+                    " is not a time; expected UTC in seconds, such as 2027-01-01T00:00:00Z");
+    }
+  }
+  for (const access::TokenRule& other : rules.tokens) {
+    if (other.name != rule.name && other.sha256 != rule.sha256) continue;
+    return At(path, entry.values.at("token"),
+              fmt::format("the tokens {} and {} have the same {}", other.name, rule.name,
+                          other.name == rule.name ? "name" : "SHA-256"));
+  }
+  rules.tokens.push_back(std::move(rule));
+  return Ok();
+}
+
+Status AddUser(const std::string& path, const Entry& entry, Rules& rules) {
+  const auto user = UserNamed(entry.Text("user"));
+  if (!user) return At(path, entry.values.at("user"), user.error().message);
+  if (*user) {
+    rules.users.push_back({.user = **user, .role = *entry.role});
+  } else {
+    log::Warn("a rule of --access is for a user whom this host does not have",
+              {{"user", OneLine(entry.Text("user"), kLongestWord)}});
+  }
+  return Ok();
+}
+
 Status AddRule(const std::string& path, const YAML::Node& node, Rules& rules) {
   const auto entry = EntryOf(path, node);
   if (!entry) return entry.error();
-  if (entry->certificate) {
-    if (const Status checked = CheckCertificateName(path, node, *entry->certificate); !checked) {
-      return checked;
-    }
-    rules.certificates.push_back({.name = *entry->certificate, .role = *entry->role});
-    return Ok();
-  }
-  const auto user = UserNamed(*entry->user);
-  if (!user) return At(path, node, user.error().message);
-  if (*user) {
-    rules.users.push_back({.user = **user, .role = *entry->role});
-  } else {
-    log::Warn("a rule of --access is for a user whom this host does not have",
-              {{"user", OneLine(*entry->user, kLongestWord)}});
-  }
+  if (entry->Has("token")) return AddToken(path, *entry, rules);
+  if (entry->Has("user")) return AddUser(path, *entry, rules);
+  const std::string& name = entry->Text("certificate");
+  if (const Status checked = CheckCertificateName(path, node, name); !checked) return checked;
+  rules.certificates.push_back({.name = name, .role = *entry->role});
   return Ok();
 }
 
@@ -207,7 +251,7 @@ void AccessFile::Look(access::Access& access) {
       return role ? access::ToString(*role) : "default";
     };
     log::Info("the rules of --access have changed",
-              {{"rules", rules->users.size() + rules->certificates.size()},
+              {{"rules", rules->users.size() + rules->certificates.size() + rules->tokens.size()},
                {"this_host", word(rules->this_host)},
                {"other_hosts", word(rules->other_hosts)}});
   } else {

@@ -134,9 +134,13 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Reactor* WhoAmI(Context* context, const v1::WhoAmIRequest*,
                   v1::WhoAmIResponse* response) override {
     const access::Caller caller = CallerOf(gate_, *context);
+    Reactor* reactor = context->DefaultReactor();
+    if (auto refused = gate_.Refusal(caller, "WhoAmI")) {
+      reactor->Finish(StatusOf(*std::move(refused)));
+      return reactor;
+    }
     response->set_caller(access::NameOf(caller));
     response->set_role(access::ToString(gate_.RoleOf(caller)));
-    Reactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
@@ -402,7 +406,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     auto refusal = gate_.Refusal(change.caller, method);
     if (!refusal) return change;
     audit_.Refused(change);
-    reactor->Finish({grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)});
+    reactor->Finish(StatusOf(*std::move(refusal)));
     return std::nullopt;
   }
 

@@ -1,10 +1,44 @@
 #include "runtime/admin/grpc_access.h"
 
+#include <grpc/grpc_security_constants.h>
+
 #include <utility>
+
+#include <grpcpp/security/auth_context.h>
 
 #include "base/grpc/server_tls.h"
 
 namespace baton::runtime {
+namespace {
+
+grpc::StatusCode CodeOf(access::Refused::Why why) {
+  switch (why) {
+    case access::Refused::Why::kToken: return grpc::StatusCode::UNAUTHENTICATED;
+    case access::Refused::Why::kRole: break;
+    case access::Refused::Why::kTooMany: return grpc::StatusCode::RESOURCE_EXHAUSTED;
+  }
+  return grpc::StatusCode::PERMISSION_DENIED;
+}
+
+bool IsSecure(const grpc::CallbackServerContext& context) {
+  const auto peer = context.auth_context();
+  if (peer == nullptr) return false;
+  const auto types = peer->FindPropertyValues(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
+  return types.size() == 1 && types.front() == GRPC_SSL_TRANSPORT_SECURITY_TYPE;
+}
+
+access::Shown ShownIn(const grpc::CallbackServerContext& context) {
+  const auto [first, last] = context.client_metadata().equal_range(
+      grpc::string_ref(access::kAuthorization.data(), access::kAuthorization.size()));
+  access::Shown shown;
+  for (auto header = first; header != last; ++header) {
+    shown.authorization.emplace_back(header->second.data(), header->second.size());
+  }
+  if (!shown.authorization.empty()) shown.secure = IsSecure(context);
+  return shown;
+}
+
+}  // namespace
 
 grpc::Status StatusOf(const Error& error) {
   switch (error.code) {
@@ -22,14 +56,11 @@ grpc::Status StatusOf(const Error& error) {
 }
 
 grpc::Status StatusOf(access::Refused refused) {
-  using Why = access::Refused::Why;
-  const auto code = refused.why == Why::kTooMany ? grpc::StatusCode::RESOURCE_EXHAUSTED
-                                                 : grpc::StatusCode::PERMISSION_DENIED;
-  return {code, std::move(refused.line)};
+  return {CodeOf(refused.why), std::move(refused.line)};
 }
 
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context) {
-  return gate.CallerAt(context.peer(), CertificateOf(context));
+  return gate.CallerAt(context.peer(), CertificateOf(context), ShownIn(context));
 }
 
 std::optional<grpc::Status> RefuseRead(const access::Gate& gate,
