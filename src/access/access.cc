@@ -56,10 +56,19 @@ constexpr std::string_view kRoutePaths[] = {"/v1/lookup", "/v1/routes"};
 constexpr std::size_t kLongestWhat = 128;
 constexpr std::chrono::seconds kLogEvery{1};
 
+/// The greatest role that each of these includes.
+Role Common(const std::vector<Role>& all) {
+  for (const Role role : {Role::kAdmin, Role::kOperate, Role::kLead, Role::kRead}) {
+    if (std::ranges::all_of(all, [role](Role one) { return Includes(one, role); })) return role;
+  }
+  return Role::kProbe;
+}
+
 const char* Word(Refused::Why why) {
   switch (why) {
     case Refused::Why::kToken: return "token";
     case Refused::Why::kRole: return "role";
+    case Refused::Why::kUnknown: return "not_known";
     case Refused::Why::kTooMany: return "too_often";
   }
   return "unknown";
@@ -119,8 +128,19 @@ Demand DemandOfPath(std::string_view path) {
 }
 
 void Access::SetRules(Rules rules) {
+  const bool by_groups = std::ranges::any_of(
+      rules.users, [](const Rule& rule) { return rule.who == Rule::For::kGroup; });
+  if (by_groups) {
+    for (const uid_t user : {uid_t{0}, geteuid()}) groups_.Know(user, BootClock::now());
+  }
   const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
+  by_groups_ = by_groups;
+}
+
+void Access::Expect(uid_t user) const {
+  const std::lock_guard lock(mutex_);
+  if (by_groups_) groups_.Of(user, BootClock::now());
 }
 
 Role Access::RoleOfHost(bool local) const {
@@ -183,12 +203,29 @@ Role Access::RoleOf(const Caller& caller) const {
   const std::lock_guard lock(mutex_);
   if (!caller.token.empty()) return RoleOfToken(caller.token);
   if (const auto role = RoleOfCertificate(caller.certificate)) return *role;
-  if (!caller.user) return RoleWithout(IsLocalPeer(caller.peer));
+  return caller.user ? RoleOfUser(*caller.user) : RoleWithout(IsLocalPeer(caller.peer));
+}
+
+Role Access::RoleOfUser(uid_t user) const {
+  const auto groups = by_groups_ ? groups_.Of(user, BootClock::now()) : nullptr;
+  std::vector<Role> possible;  // more than one if its groups matter and are not known
   for (const Rule& rule : rules_.users) {
-    if (rule.user == *caller.user) return rule.role;
+    const bool for_group = rule.who == Rule::For::kGroup;
+    if (for_group && groups == nullptr) possible.push_back(rule.role);
+    const bool fits =
+        for_group ? groups != nullptr && std::ranges::count(*groups, rule.id) > 0 : rule.id == user;
+    if (!fits) continue;
+    possible.push_back(rule.role);
+    return Common(possible);
   }
-  if (*caller.user == 0 || *caller.user == geteuid()) return Role::kAdmin;
-  return RoleOfHost(true);
+  possible.push_back(user == 0 || user == geteuid() ? Role::kAdmin : RoleOfHost(true));
+  return Common(possible);
+}
+
+bool Access::LacksGroupsOf(const Caller& caller) const {
+  const std::lock_guard lock(mutex_);
+  return by_groups_ && caller.user && caller.certificate.empty() &&
+         groups_.Of(*caller.user, BootClock::now()) == nullptr;
 }
 
 Role Access::RoleWithout(bool local) const {
@@ -212,6 +249,11 @@ std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const 
   if (Includes(RoleOf(caller), needed)) return std::nullopt;
   std::string line =
       fmt::format("{} may not do this: it needs the role {}", NameOf(caller), ToString(needed));
+  if (caller.token.empty() && LacksGroupsOf(caller)) {
+    return Refused{.why = Refused::Why::kUnknown,
+                   .line = fmt::format("{}, and {}; ask again in 2 s", line, kGroupsNotKnown)};
+  }
+  auto why = Refused::Why::kRole;
   if (!caller.token.empty()) {
     line += "; --access of the node gives roles to tokens";
   } else if (!caller.certificate.empty()) {
@@ -231,8 +273,9 @@ std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const 
         ", and {}; ask again on this connection in 2 s, and if this stays, connect again, and see "
         "docs/security.md",
         kUserNotKnown);
+    why = Refused::Why::kUnknown;
   }
-  return Refused{.why = Refused::Why::kRole, .line = std::move(line)};
+  return Refused{.why = why, .line = std::move(line)};
 }
 
 std::optional<Refused> Access::WhyNot(const Caller& caller, const Demand& demand) const {

@@ -4,11 +4,12 @@
 // caller has one:
 //   1. that of the token that it sends; with one that does not count it is refused everything;
 //   2. else that of the first rule for the name in the caller's certificate;
-//   3. else that of the first rule for the caller's user;
+//   3. else that of the first rule for the caller's user, or for a group that it is in
+//   (UserGroups);
 //   4. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
 //   5. else what the rules, or else the defaults, give to its host.
 // A caller of this host whose user is not known may be any user, so it has only what every user of
-// this host has.
+// this host has. A user whose groups are not known yet has only what it has in any groups.
 //
 // Callers without the role kOperate ask within limits (CallLimits), so that they leave room for
 // those who have it.
@@ -32,6 +33,7 @@
 #include "access/call_limits.h"
 #include "access/callers.h"
 #include "access/tokens.h"
+#include "access/user_groups.h"
 
 namespace baton::access {
 
@@ -80,18 +82,25 @@ struct Refused {
   enum class Why : std::uint8_t {
     kToken,    ///< the caller sent a token that does not count
     kRole,     ///< the caller lacks the role
+    kUnknown,  ///< the same, but more may be known of the caller soon
     kTooMany,  ///< the caller may ask, but asks too often
   };
   Why why = Why::kRole;
   std::string line;  ///< one line that says so, and what to do
 };
 
+/// In each refusal of a user whose groups are not known and matter. They may be known soon.
+inline constexpr std::string_view kGroupsNotKnown =
+    "this host has not said in which groups the user is";
 /// In each refusal of a caller of this host whose user is not known. It may be known soon.
 inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";
 
 struct Rule {
-  uid_t user = 0;
+  enum class For : std::uint8_t { kUser, kGroup };
+
+  id_t id = 0;  ///< the number of a user or of a group
   Role role = Role::kRead;
+  For who = For::kUser;
 
   bool operator==(const Rule&) const = default;
 };
@@ -122,7 +131,7 @@ struct Shown {
 
 /// What an operator decided.
 struct Rules {
-  std::vector<Rule> users = {};                    ///< the first one for a user decides
+  std::vector<Rule> users = {};  ///< the first one for a user or one of its groups decides
   std::vector<CertificateRule> certificates = {};  ///< the first one for a name decides
   std::vector<TokenRule> tokens = {};
   std::optional<Role> this_host = {};    ///< instead of Access::Defaults::this_host
@@ -138,9 +147,17 @@ class Access {
     Role other_hosts = Role::kRead;  ///< of callers from elsewhere
   };
 
-  explicit Access(Defaults defaults) : defaults_(defaults) {}
+  /// `ask`: the database of groups.
+  explicit Access(Defaults defaults, UserGroups::Ask ask = GroupsInDatabase)
+      : defaults_(defaults), groups_(std::move(ask)) {}
 
+  /// One thread at a time. If there are rules for groups, it asks for those of root and of this
+  /// process's user.
   void SetRules(Rules rules);
+  /// This user will call: its groups are asked for, if rules need them. Does not wait.
+  void Expect(uid_t user) const;
+  /// Returns once the database has answered for all users so far. For tests.
+  void AwaitGroups() const { groups_.AwaitAnswers(); }
 
   /// The caller with the name of the token that it shows, if it shows one. A token counts by TLS or
   /// from this host alone: elsewhere others may have read it on the way.
@@ -163,6 +180,8 @@ class Access {
   Role RoleOfHost(bool local) const;
   std::optional<Role> RoleOfCertificate(const std::string& name) const;
   Role RoleOfToken(const std::string& name) const;
+  Role RoleOfUser(uid_t user) const;
+  bool LacksGroupsOf(const Caller& caller) const;
   /// What every caller of this kind of host has who has no certificate.
   Role RoleWithout(bool local) const;
   std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;
@@ -170,6 +189,8 @@ class Access {
   const Defaults defaults_;
   mutable std::mutex mutex_;  // guards what follows
   Rules rules_;
+  bool by_groups_ = false;     // there are rules for groups
+  mutable UserGroups groups_;  // has a lock of its own
   mutable std::chrono::steady_clock::time_point quiet_until_{};
   mutable std::uint64_t not_logged_ = 0;
 

@@ -230,7 +230,9 @@ std::string NameOf(const Caller& caller) {
 }
 
 // The number is read now, while descriptors are free.
-Callers::Callers() { Mapped(std::nullopt); }
+Callers::Callers(std::function<void(uid_t)> noted) : noted_(std::move(noted)) {
+  Mapped(std::nullopt);
+}
 
 bool Callers::Note(int connection, const std::string& listens_on) {
   const auto ends = EndsOf(connection);
@@ -239,6 +241,7 @@ bool Callers::Note(int connection, const std::string& listens_on) {
   if (!ends->other.host.is_loopback()) return true;
   if (!IsServedAt(ends->local.host, listens_on) || !IsUsual(ends->other.host)) return false;
   const std::optional<uid_t> user = UserOfLoopback(connection, *ends);
+  if (user && noted_) noted_(*user);
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   const auto [entry, first] =

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -43,7 +44,9 @@ class Callers {
   /// of the first one may still be on its way to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
-  Callers();
+  /// `noted` gets the user of each connection that Note takes note of, before its first call; it
+  /// must not wait.
+  explicit Callers(std::function<void(uid_t)> noted = {});
 
   /// Takes note of a connection that was just accepted. False: close it. That is a loopback
   /// connection (1) to an address other than the one on which the server listens, or than 127.0.0.1
@@ -67,6 +70,7 @@ class Callers {
     Clock::time_point contested_until;
   };
 
+  const std::function<void(uid_t)> noted_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;  ///< guarded by mutex_; at most one a port of two addresses
   std::optional<uid_t> user_of_unix_sockets_;  ///< guarded by mutex_

@@ -239,7 +239,7 @@ class HttpServer::Impl : public Connection::Owner {
     if (!refused) return std::nullopt;
     if (refused->why != access::Refused::Why::kTooMany) {
       ++bounds_->denied;
-      return ErrorResponse(refused->why == access::Refused::Why::kRole ? 403 : 401, target,
+      return ErrorResponse(refused->why == access::Refused::Why::kToken ? 401 : 403, target,
                            refused->line);
     }
     Response busy = ErrorResponse(429, target, refused->line);
@@ -397,7 +397,9 @@ class HttpServer::Impl : public Connection::Owner {
     auto connection = std::make_shared<Connection>(
         std::move(socket), pems != nullptr ? pems->context.get() : nullptr, options_, *this);
     // Later the client may have closed its sending side, and then the kernel no longer says.
-    if (options_.access != nullptr) connection->PeerCaller();
+    if (options_.access != nullptr) {
+      if (const auto user = connection->PeerCaller().user) options_.access->Expect(*user);
+    }
     connections_.emplace(connection.get(), connection);
     connection->Start();
   }

@@ -88,7 +88,8 @@ class AttachStream final : public Stream,
       attached_ = true;
       if (auto why = access_->Refusal(peer_.caller, access::RoleFor("Attach").value())) {
         // On another connection the kernel may say who it is.
-        const auto kind = peer_.caller.user ? Refusal::Kind::kDenied : Refusal::Kind::kUnavailable;
+        const bool unknown = why->why == access::Refused::Why::kUnknown;
+        const auto kind = unknown ? Refusal::Kind::kUnavailable : Refusal::Kind::kDenied;
         return Refusal{kind, std::move(why->line)};
       }
       if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_.process)) {

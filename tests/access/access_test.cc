@@ -163,6 +163,47 @@ TEST(Access, ACertificatesRuleIsForThoseWhoShowIt) {
   EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kRead) << "it showed no certificate";
 }
 
+// Plan: rules for users and for groups in turn, for a user in two groups, and for this process's
+// own.
+TEST(Access, TheFirstRuleForAUserOrItsGroupDecides) {
+  constexpr auto kGroup = Rule::For::kGroup;
+  Access access({}, [](uid_t user) -> std::optional<Groups> {
+    return user == kStranger ? Groups{7, 8} : Groups{};
+  });
+  const auto role = [&](std::vector<Rule> rules) {
+    access.SetRules({.users = std::move(rules)});
+    access.Expect(kStranger);
+    access.AwaitGroups();
+    return access.RoleOf(Local(kStranger));
+  };
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}}), Role::kOperate);
+  EXPECT_EQ(role({{7, Role::kOperate}}), Role::kRead) << "a user of that number";
+  EXPECT_EQ(role({{6, Role::kAdmin, kGroup}, {8, Role::kOperate, kGroup}}), Role::kOperate);
+  EXPECT_EQ(role({{8, Role::kProbe, kGroup}, {7, Role::kOperate, kGroup}}), Role::kProbe);
+  EXPECT_EQ(role({{kStranger, Role::kLead}, {7, Role::kOperate, kGroup}}), Role::kLead);
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}, {kStranger, Role::kLead}}), Role::kOperate);
+  EXPECT_EQ(access.RoleOf(Local(geteuid())), Role::kAdmin) << "it is in no group";
+}
+
+// Plan: the database does not answer. A user has what it would have in any groups; a rule of its
+// own that comes first needs none. Its refusal says that more may be known soon.
+TEST(Access, AUserWhoseGroupsAreNotKnownHasWhatItHasInAny) {
+  constexpr auto kGroup = Rule::For::kGroup;
+  Access access({}, [](uid_t) -> std::optional<Groups> { return std::nullopt; });
+  const auto role = [&](std::vector<Rule> rules) {
+    access.SetRules({.users = std::move(rules)});
+    return access.RoleOf(Local(kStranger));
+  };
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}}), Role::kRead);
+  const auto refused = access.Refusal(Local(kStranger), Role::kOperate);
+  EXPECT_EQ(refused->why, Refused::Why::kUnknown);
+  EXPECT_THAT(refused->line, HasSubstr("this host has not said in which groups the user is"));
+  EXPECT_EQ(role({{7, Role::kProbe, kGroup}}), Role::kProbe);
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}, {kStranger, Role::kLead}}), Role::kRead);
+  EXPECT_EQ(role({{7, Role::kAdmin, kGroup}, {kStranger, Role::kLead}}), Role::kLead);
+  EXPECT_EQ(role({{kStranger, Role::kOperate}, {7, Role::kProbe, kGroup}}), Role::kOperate);
+}
+
 // Plan: a caller whose user is not known may be a user with less than the others.
 TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   Access access({.this_host = Role::kOperate, .other_hosts = Role::kRead});

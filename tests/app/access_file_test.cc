@@ -67,6 +67,18 @@ TEST(AccessRules, NameCertificates) {
   }
 }
 
+TEST(AccessRules, NameGroups) {
+  const auto parsed = ParseAccessRules("f",
+                                       "rules:\n- {group: root, role: lead}\n"
+                                       "- {role: operate, group: 4711}\n"
+                                       "- {group: no-such-group-here, role: read}\n"
+                                       "- {user: root, role: read}\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_THAT(parsed->users,
+              ElementsAre(Rule{0, Role::kLead, Rule::For::kGroup},
+                          Rule{4711, Role::kOperate, Rule::For::kGroup}, Rule{0, Role::kRead}));
+}
+
 const std::string kDigits =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";  // of "abc"
 
@@ -140,6 +152,7 @@ TEST(AccessRules, WhatIsWrongHasALine) {
       {"rules: []\nanonymous: read", "access.yaml:2: unknown key \"anonymous\"; expected rules"},
       {"rules: [", "this is not YAML"},
       {"rules:\n- {user: [root], role: read}", "expected a list"},
+      {"rules:\n- {user: root, group: root, role: read}", "expected a list"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_THAT(WrongWith(text), HasSubstr(expected)) << text;

@@ -232,7 +232,8 @@ class AdminClient::Impl {
 
   static bool IsUserNotKnown(const grpc::Status& status) {
     return status.error_code() == grpc::StatusCode::PERMISSION_DENIED &&
-           status.error_message().find(access::kUserNotKnown) != std::string::npos;
+           (status.error_message().find(access::kUserNotKnown) != std::string::npos ||
+            status.error_message().find(access::kGroupsNotKnown) != std::string::npos);
   }
 
   Error ErrorOf(const grpc::Status& status) const {

@@ -1,5 +1,6 @@
 #include "app/daemon/access_file.h"
 
+#include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -33,9 +35,10 @@ constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
 constexpr const char* kForm =
-    "expected a list of {user: NAME, role: ROLE}, {certificate: NAME, role: ROLE} or {token: NAME, "
+    "expected a list of {user: NAME, role: ROLE}, {group: NAME, role: ROLE}, {certificate: NAME, "
+    "role: ROLE} or {token: NAME, "
     "sha256: DIGITS, role: ROLE, until: TIME}";
-constexpr std::string_view kEntryKeys[] = {"role",  "user",   "certificate",
+constexpr std::string_view kEntryKeys[] = {"role",  "user",   "group", "certificate",
                                            "token", "sha256", "until"};
 constexpr const char* kKeys = "expected rules, this_host or other_hosts";
 
@@ -45,26 +48,44 @@ Error At(const std::string& path, const YAML::Node& node, const std::string& wha
 
 std::string Quoted(const std::string& text) { return '"' + OneLine(text, kLongestWord) + '"'; }
 
-/// Reads a number, or a name of the host's user database. A user that it does not have is unset.
-Result<std::optional<uid_t>> UserNamed(const std::string& name) {
-  uid_t number = 0;
+/// Reads a number, or a name for which `look` asks the host's database with a buffer; it answers as
+/// getpwnam_r does. A name that the host does not have is unset.
+using Look = std::function<int(std::vector<char>& buffer, std::optional<id_t>& found)>;
+Result<std::optional<id_t>> IdNamed(const char* kind, const std::string& name, const Look& look) {
+  id_t number = 0;
   const char* const end = name.data() + name.size();
   const auto [stop, failed] = std::from_chars(name.data(), end, number);
   if (!name.empty() && failed == std::errc() && stop == end) return std::optional(number);
   std::vector<char> buffer(4096);
-  passwd entry{};
-  passwd* found = nullptr;
+  std::optional<id_t> found;
   int wrong = 0;
-  while ((wrong = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) ==
-             ERANGE &&
-         buffer.size() < kLargestEntry) {
+  while ((wrong = look(buffer, found)) == ERANGE && buffer.size() < kLargestEntry) {
     buffer.resize(2 * buffer.size());
   }
-  if (found != nullptr) return std::optional(found->pw_uid);
-  if (wrong == 0 || wrong == ENOENT || wrong == ESRCH) return std::optional<uid_t>();
+  if (found || wrong == 0 || wrong == ENOENT || wrong == ESRCH) return found;
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("can't ask this host for the user {}: {}", Quoted(name),
+               fmt::format("can't ask this host for the {} {}: {}", kind, Quoted(name),
                            std::generic_category().message(wrong))};
+}
+
+Result<std::optional<id_t>> UserNamed(const std::string& name) {
+  return IdNamed("user", name, [&name](std::vector<char>& buffer, std::optional<id_t>& found) {
+    passwd entry{};
+    passwd* result = nullptr;
+    const int wrong = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &result);
+    if (result != nullptr) found = result->pw_uid;
+    return wrong;
+  });
+}
+
+Result<std::optional<id_t>> GroupNamed(const std::string& name) {
+  return IdNamed("group", name, [&name](std::vector<char>& buffer, std::optional<id_t>& found) {
+    group entry{};
+    group* result = nullptr;
+    const int wrong = getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &result);
+    if (result != nullptr) found = result->gr_gid;
+    return wrong;
+  });
 }
 
 Result<access::Role> RoleAt(const std::string& path, const YAML::Node& node) {
@@ -102,7 +123,8 @@ Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
     entry.role = *named;
   }
   const std::size_t size = entry.values.size();
-  const bool simple = size == 2 && (entry.Has("user") || entry.Has("certificate"));
+  const bool simple =
+      size == 2 && (entry.Has("user") || entry.Has("group") || entry.Has("certificate"));
   const bool token = entry.Has("token") && entry.Has("sha256") &&
                      size == (entry.Has("until") ? std::size_t{4} : std::size_t{3});
   if (!entry.role || !(simple || token)) return At(path, node, kForm);
@@ -150,14 +172,19 @@ Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
   return Ok();
 }
 
-Status AddUser(const std::string& path, const Entry& entry, Rules& rules) {
-  const auto user = UserNamed(entry.Text("user"));
-  if (!user) return At(path, entry.values.at("user"), user.error().message);
-  if (*user) {
-    rules.users.push_back({.user = **user, .role = *entry.role});
+/// Adds a rule for a user, or for a group.
+Status AddUsers(const std::string& path, const Entry& entry, Rules& rules) {
+  const bool group = entry.Has("group");
+  const char* const key = group ? "group" : "user";
+  const auto id = group ? GroupNamed(entry.Text(key)) : UserNamed(entry.Text(key));
+  if (!id) return At(path, entry.values.at(key), id.error().message);
+  if (*id) {
+    rules.users.push_back({.id = **id,
+                           .role = *entry.role,
+                           .who = group ? access::Rule::For::kGroup : access::Rule::For::kUser});
   } else {
-    log::Warn("a rule of --access is for a user whom this host does not have",
-              {{"user", OneLine(entry.Text("user"), kLongestWord)}});
+    log::Warn(fmt::format("a rule of --access is for a {} whom this host does not have", key),
+              {{key, OneLine(entry.Text(key), kLongestWord)}});
   }
   return Ok();
 }
@@ -166,7 +193,7 @@ Status AddRule(const std::string& path, const YAML::Node& node, Rules& rules) {
   const auto entry = EntryOf(path, node);
   if (!entry) return entry.error();
   if (entry->Has("token")) return AddToken(path, *entry, rules);
-  if (entry->Has("user")) return AddUser(path, *entry, rules);
+  if (!entry->Has("certificate")) return AddUsers(path, *entry, rules);
   const std::string& name = entry->Text("certificate");
   if (const Status checked = CheckCertificateName(path, node, name); !checked) return checked;
   rules.certificates.push_back({.name = name, .role = *entry->role});

@@ -450,7 +450,8 @@ class Daemon {
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
   ReadyFile ready_file_;
   const std::shared_ptr<access::Access> access_;
-  const std::shared_ptr<access::Callers> callers_ = std::make_shared<access::Callers>();
+  const std::shared_ptr<access::Callers> callers_ =
+      std::make_shared<access::Callers>([access = access_](uid_t user) { access->Expect(user); });
   AccessFile access_file_;
   ReloadedFiles credentials_;
   ReloadedFiles certificates_;
