@@ -159,6 +159,11 @@ TEST(AccessRules, WhatIsWrongHasALine) {
   }
 }
 
+// Plan: YAML's reader repeats a byte of the text, which steers terminals.
+TEST(AccessRules, WhatIsWrongIsOneLine) {
+  EXPECT_THAT(WrongWith("rules: \"\\\x01\""), HasSubstr("unknown escape character: \\u0001"));
+}
+
 class AccessFileTest : public testing::Test {
  protected:
   AccessFileTest() {

@@ -240,8 +240,9 @@ Result<Rules> ParseAccessRules(const std::string& path, const std::string& text)
   try {
     return RulesOf(path, YAML::Load(text));
   } catch (const YAML::Exception& malformed) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{}:{}: this is not YAML: {}", path,
-                                                          malformed.mark.line + 1, malformed.msg)};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}:{}: this is not YAML: {}", path, malformed.mark.line + 1,
+                             OneLine(malformed.msg, kLongestWord))};
   }
 }
 
