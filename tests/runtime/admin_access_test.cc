@@ -104,6 +104,32 @@ TEST(AdminAccess, WhateverNamesAnActorNeedsTheRoleOperate) {
   }
 }
 
+// Plan: programs that embed a node name who may make changes, or nobody.
+TEST(AdminAccess, AProgramThatEmbedsANodeNamesItsOperators) {
+  const auto may = [](const AdminOptions& options, const std::string& peer,
+                      const std::string& certificate) {
+    const access::Gate gate = GateOf(options);
+    const access::Caller caller = gate.CallerAt(peer, certificate);
+    EXPECT_FALSE(gate.Refusal(caller, "GetStatus")) << peer << certificate;
+    return !gate.Refusal(caller, "DrainNode");
+  };
+  const std::string here = "ipv4:127.0.0.1:5";
+  const std::string there = "ipv4:10.0.0.1:5";
+  EXPECT_TRUE(may({}, here, ""));
+  EXPECT_FALSE(may({}, there, "cn:bob"));
+  const AdminOptions named{.allow_remote = true,
+                           .operators = std::vector<std::string>{"cn:bob", "spiffe://x/ops/*"}};
+  for (const std::string& peer : {here, there}) {
+    EXPECT_TRUE(may(named, peer, "cn:bob"));
+    EXPECT_TRUE(may(named, peer, "spiffe://x/ops/alice"));
+    for (const char* other : {"", "cn:bobby", "spiffe://x/app"}) {
+      EXPECT_FALSE(may(named, peer, other)) << peer << other;
+      EXPECT_FALSE(may({.operators = std::vector<std::string>()}, peer, other)) << peer << other;
+    }
+    EXPECT_FALSE(may({.operators = std::vector<std::string>()}, peer, "cn:bob"));
+  }
+}
+
 /// Examinations go on until the test ends them.
 class SlowControl final : public FakeControl {
  public:
