@@ -316,6 +316,7 @@ def fleet():
                           (rate("baton_route_bounds_reached_total", by="bound", function="increase"), "routes {{bound}}"),
                           (rate("baton_grpc_connections_refused_total", function="increase"), "gRPC connections"),
                           (rate("baton_grpc_bounds_reached_total", by="bound", function="increase"), "gRPC {{bound}}"),
+                          (rate("baton_calls_limited_total", by="kind", function="increase"), "callers of {{kind}}"),
                           (rate("baton_routes_refused_total", by="what", function="increase"), "routes {{what}}")])),
                 (8, lines("Callers of routes", "Streams of WatchRoutes, by node; and callers of /v1/routes that wait for a change.",
                           [("baton_route_watchers{S}", "{{instance}}"),

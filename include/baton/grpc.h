@@ -19,6 +19,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <grpcpp/support/status.h>
 
@@ -45,6 +48,13 @@ struct AdminOptions {
   /// Set this only if the server authenticates its callers, because any accepted caller can move
   /// every shard.
   bool allow_remote = false;
+  /// If set, changes are accepted only from callers whose certificate has one of these names, on
+  /// any host, and `allow_remote` has no effect; with an empty list from nobody. Without it every
+  /// user of this host may make changes, because gRPC's own listener does not say who opened a
+  /// connection. A name is spiffe://..., else dns: and the first DNS name, else cn: and the common
+  /// name; one that ends with * stands for all that begin like it. REQUIRES: the server has TLS and
+  /// verifies the certificates of its clients.
+  std::optional<std::vector<std::string>> operators = {};
 };
 
 /// A registered admin service. Destroy it after the server has shut down and before the node.

@@ -14,21 +14,24 @@
 namespace baton::access {
 namespace {
 
+using Kind = CallLimits::Kind;
+
 struct Row {
   std::string_view method;
   Role needs;
+  std::optional<Kind> limit = {};
 };
 
 constexpr Row kTable[] = {
     // AdminService
     {"WhoAmI", Role::kProbe},
-    {"GetStatus", Role::kRead},
-    {"ListShards", Role::kRead},
-    {"DescribeShard", Role::kRead},
-    {"ListEvents", Role::kRead},
-    {"WatchEvents", Role::kRead},
-    {"PlanRebalance", Role::kRead},
-    {"Diagnose", Role::kRead},
+    {"GetStatus", Role::kRead, Kind::kRead},
+    {"ListShards", Role::kRead, Kind::kRead},
+    {"DescribeShard", Role::kRead, Kind::kRead},
+    {"ListEvents", Role::kRead, Kind::kRead},
+    {"WatchEvents", Role::kRead, Kind::kRead},
+    {"PlanRebalance", Role::kRead, Kind::kRead},
+    {"Diagnose", Role::kRead, Kind::kDiagnose},
     {"TransferShard", Role::kOperate},
     {"RetryShard", Role::kOperate},
     {"DrainNode", Role::kOperate},
@@ -39,8 +42,8 @@ constexpr Row kTable[] = {
     {"ResumeBalance", Role::kOperate},
     {"SetGroupSetting", Role::kOperate},
     // RoutingService
-    {"Lookup", Role::kRead},
-    {"WatchRoutes", Role::kRead},
+    {"Lookup", Role::kRead, Kind::kRoutes},
+    {"WatchRoutes", Role::kRead, Kind::kRoutes},
     // SidecarService
     {"Attach", Role::kLead},
 };
@@ -49,9 +52,28 @@ constexpr Row kTable[] = {
 // nothing of the group; the data that they load does.
 constexpr std::string_view kProbePaths[] = {"/livez", "/readyz", "/"};
 constexpr std::string_view kPagePrefix = "/page/";
+constexpr std::string_view kRoutePaths[] = {"/v1/lookup", "/v1/routes"};
 
 constexpr std::size_t kLongestWhat = 128;
 constexpr std::chrono::seconds kLogEvery{1};
+
+/// The greatest role that each of these includes.
+Role Common(const std::vector<Role>& all) {
+  for (const Role role : {Role::kAdmin, Role::kOperate, Role::kLead, Role::kRead}) {
+    if (std::ranges::all_of(all, [role](Role one) { return Includes(one, role); })) return role;
+  }
+  return Role::kProbe;
+}
+
+const char* Word(Refused::Why why) {
+  switch (why) {
+    case Refused::Why::kToken: return "token";
+    case Refused::Why::kRole: return "role";
+    case Refused::Why::kUnknown: return "not_known";
+    case Refused::Why::kTooMany: return "too_often";
+  }
+  return "unknown";
+}
 
 }  // namespace
 
@@ -78,11 +100,16 @@ bool Includes(Role has, Role needed) {
   return needed == Role::kRead && has != Role::kProbe;
 }
 
-std::optional<Role> RoleFor(std::string_view method) {
+std::optional<Demand> DemandOf(std::string_view method) {
   for (const Row& row : kTable) {
-    if (row.method == method) return row.needs;
+    if (row.method == method) return Demand{.role = row.needs, .limit = row.limit};
   }
   return std::nullopt;
+}
+
+std::optional<Role> RoleFor(std::string_view method) {
+  const auto demand = DemandOf(method);
+  return demand ? std::optional(demand->role) : std::nullopt;
 }
 
 std::vector<std::string_view> MethodsWithRoles() {
@@ -91,17 +118,30 @@ std::vector<std::string_view> MethodsWithRoles() {
   return methods;
 }
 
-Role RoleForPath(std::string_view path) {
-  for (const std::string_view probe : kProbePaths) {
-    if (path == probe) return Role::kProbe;
-  }
+Demand DemandOfPath(std::string_view path) {
+  const auto is = [path](std::string_view one) { return path == one; };
   const bool leader = path.starts_with(kLeaderPathPrefix) && path.ends_with(kLeaderPathSuffix);
-  return leader || path.starts_with(kPagePrefix) ? Role::kProbe : Role::kRead;
+  if (leader || path.starts_with(kPagePrefix) || std::ranges::any_of(kProbePaths, is)) {
+    return {.role = Role::kProbe};
+  }
+  const bool routes = std::ranges::any_of(kRoutePaths, is);
+  return {.role = Role::kRead, .limit = routes ? Kind::kRoutes : Kind::kRead};
 }
 
 void Access::SetRules(Rules rules) {
+  const bool by_groups = std::ranges::any_of(
+      rules.users, [](const Rule& rule) { return rule.who == Rule::For::kGroup; });
+  if (by_groups) {
+    for (const uid_t user : {uid_t{0}, geteuid()}) groups_.Know(user, BootClock::now());
+  }
   const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
+  by_groups_ = by_groups;
+}
+
+void Access::Expect(uid_t user) const {
+  const std::lock_guard lock(mutex_);
+  if (by_groups_) groups_.Of(user, BootClock::now());
 }
 
 Role Access::RoleOfHost(bool local) const {
@@ -116,15 +156,73 @@ std::optional<Role> Access::RoleOfCertificate(const std::string& name) const {
   return std::nullopt;
 }
 
-Role Access::RoleOf(const Caller& caller) const {
-  const std::lock_guard lock(mutex_);
-  if (const auto role = RoleOfCertificate(caller.certificate)) return *role;
-  if (!caller.user) return RoleWithout(IsLocalPeer(caller.peer));
-  for (const Rule& rule : rules_.users) {
-    if (rule.user == *caller.user) return rule.role;
+Caller Access::Identified(Caller caller, const Shown& shown,
+                          std::chrono::system_clock::time_point now) const {
+  std::optional<std::string_view> token;
+  for (const std::string& header : shown.authorization) {
+    const auto found = TokenIn(header);
+    if (found && token) caller.bad_token = "there are two";
+    if (found) token = found;
   }
-  if (*caller.user == 0 || *caller.user == geteuid()) return Role::kAdmin;
-  return RoleOfHost(true);
+  if (!token || !caller.bad_token.empty()) return caller;
+  if (!shown.secure && !IsLocalPeer(caller.peer)) {
+    caller.bad_token =
+        "tokens count by TLS or from the node's own host alone, and this one crossed the network "
+        "unencrypted; replace it";
+    return caller;
+  }
+  if (token->empty() || token->size() > kLongestToken) {
+    caller.bad_token = fmt::format("expected 1 to {} bytes", kLongestToken);
+    return caller;
+  }
+  const Digest digest = DigestOf(*token);
+  const std::lock_guard lock(mutex_);
+  caller.bad_token = "--access of the node has no such token";
+  for (const TokenRule& rule : rules_.tokens) {  // all of them, so that the time tells nothing
+    if (!IsSame(rule.sha256, digest)) continue;
+    const bool over = rule.until && now >= *rule.until;
+    caller.token = over ? "" : rule.name;
+    caller.bad_token = over ? fmt::format("the token {} has expired", rule.name) : "";
+  }
+  return caller;
+}
+
+// Rules may change between Identified and this.
+Role Access::RoleOfToken(const std::string& name) const {
+  for (const TokenRule& rule : rules_.tokens) {
+    if (rule.name == name) return rule.role;
+  }
+  return Role::kProbe;
+}
+
+Role Access::RoleOf(const Caller& caller) const {
+  if (!caller.bad_token.empty()) return Role::kProbe;
+  const std::lock_guard lock(mutex_);
+  if (!caller.token.empty()) return RoleOfToken(caller.token);
+  if (const auto role = RoleOfCertificate(caller.certificate)) return *role;
+  return caller.user ? RoleOfUser(*caller.user) : RoleWithout(IsLocalPeer(caller.peer));
+}
+
+Role Access::RoleOfUser(uid_t user) const {
+  const auto groups = by_groups_ ? groups_.Of(user, BootClock::now()) : nullptr;
+  std::vector<Role> possible;  // more than one if its groups matter and are not known
+  for (const Rule& rule : rules_.users) {
+    const bool for_group = rule.who == Rule::For::kGroup;
+    if (for_group && groups == nullptr) possible.push_back(rule.role);
+    const bool fits =
+        for_group ? groups != nullptr && std::ranges::count(*groups, rule.id) > 0 : rule.id == user;
+    if (!fits) continue;
+    possible.push_back(rule.role);
+    return Common(possible);
+  }
+  possible.push_back(user == 0 || user == geteuid() ? Role::kAdmin : RoleOfHost(true));
+  return Common(possible);
+}
+
+bool Access::LacksGroupsOf(const Caller& caller) const {
+  const std::lock_guard lock(mutex_);
+  return by_groups_ && caller.user && caller.certificate.empty() &&
+         groups_.Of(*caller.user, BootClock::now()) == nullptr;
 }
 
 Role Access::RoleWithout(bool local) const {
@@ -139,22 +237,23 @@ Role Access::RoleWithout(bool local) const {
   return Role::kProbe;
 }
 
-Role Access::RoleOfAll(bool local) const {
-  const std::lock_guard lock(mutex_);
-  const Role without = RoleWithout(local);
-  for (const Role role : {without, Role::kRead}) {
-    const auto has = [role](const CertificateRule& rule) { return Includes(rule.role, role); };
-    const auto& all = rules_.certificates;
-    if (Includes(without, role) && std::all_of(all.begin(), all.end(), has)) return role;
+std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const {
+  if (!caller.bad_token.empty()) {
+    return Refused{.why = Refused::Why::kToken,
+                   .line = fmt::format("{} sent a token that does not count: {}", NameOf(caller),
+                                       caller.bad_token)};
   }
-  return Role::kProbe;
-}
-
-std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) const {
   if (Includes(RoleOf(caller), needed)) return std::nullopt;
   std::string line =
       fmt::format("{} may not do this: it needs the role {}", NameOf(caller), ToString(needed));
-  if (!caller.certificate.empty()) {
+  if (caller.token.empty() && LacksGroupsOf(caller)) {
+    return Refused{.why = Refused::Why::kUnknown,
+                   .line = fmt::format("{}, and {}; ask again in 2 s", line, kGroupsNotKnown)};
+  }
+  auto why = Refused::Why::kRole;
+  if (!caller.token.empty()) {
+    line += "; --access of the node gives roles to tokens";
+  } else if (!caller.certificate.empty()) {
     line += "; --access of the node gives roles to certificates";
   } else if (!IsLocalPeer(caller.peer)) {
     line += needed == Role::kOperate
@@ -171,13 +270,33 @@ std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) co
         ", and {}; ask again on this connection in 2 s, and if this stays, connect again, and see "
         "docs/security.md",
         kUserNotKnown);
+    why = Refused::Why::kUnknown;
   }
-  return line;
+  return Refused{.why = why, .line = std::move(line)};
 }
 
-std::optional<std::string> Access::RefuseRead(const Caller& caller, Role needed,
-                                              std::string_view what) const {
-  auto refusal = Refusal(caller, needed);
+std::optional<Refused> Access::WhyNot(const Caller& caller, const Demand& demand) const {
+  if (auto refusal = Refusal(caller, demand.role)) return refusal;
+  if (!demand.limit || Includes(RoleOf(caller), Role::kOperate)) return std::nullopt;
+  {
+    const std::lock_guard lock(limits_mutex_);
+    if (limits_.Take(LimitedAs(caller), *demand.limit, BootClock::now())) return std::nullopt;
+    ++limited_[static_cast<std::size_t>(*demand.limit)];
+  }
+  return Refused{.why = Refused::Why::kTooMany,
+                 .line = fmt::format("{} asks too often: {} without the role operate; try again in "
+                                     "a moment",
+                                     NameOf(caller), Words(*demand.limit))};
+}
+
+std::uint64_t Access::limited(CallLimits::Kind kind) const {
+  const std::lock_guard lock(limits_mutex_);
+  return limited_[static_cast<std::size_t>(kind)];
+}
+
+std::optional<Refused> Access::RefuseRead(const Caller& caller, const Demand& demand,
+                                          std::string_view what) const {
+  auto refusal = WhyNot(caller, demand);
   if (!refusal) return std::nullopt;
   std::uint64_t not_logged = 0;
   {
@@ -191,26 +310,27 @@ std::optional<std::string> Access::RefuseRead(const Caller& caller, Role needed,
     not_logged = std::exchange(not_logged_, 0);
   }
   log::Warn("read refused", {{"what", OneLine(what, kLongestWhat)},
+                             {"why", Word(refusal->why)},
                              {"by", NameOf(caller)},
                              {"peer", OneLine(caller.peer, kLongestPeerName)},
                              {"not_logged", not_logged}});
   return refusal;
 }
 
-Caller Gate::CallerAt(std::string peer, std::string certificate) const {
+Caller Gate::CallerAt(std::string peer, std::string certificate, const Shown& shown) const {
   Caller caller{.peer = std::move(peer), .certificate = std::move(certificate)};
   if (callers_ != nullptr) caller.user = callers_->UserOf(caller.peer);
-  return caller;
+  return access_->Identified(std::move(caller), shown, std::chrono::system_clock::now());
 }
 
-std::optional<std::string> Gate::Refusal(const Caller& caller, std::string_view method) const {
-  const std::optional<Role> needed = RoleFor(method);
-  return needed ? access_->Refusal(caller, *needed) : "nobody may do this";
+std::optional<Refused> Gate::Refusal(const Caller& caller, std::string_view method) const {
+  if (const auto needed = RoleFor(method)) return access_->Refusal(caller, *needed);
+  return Refused{.line = "nobody may do this"};
 }
 
-std::optional<std::string> Gate::RefuseRead(const Caller& caller, std::string_view method) const {
-  const std::optional<Role> needed = RoleFor(method);
-  return needed ? access_->RefuseRead(caller, *needed, method) : Refusal(caller, method);
+std::optional<Refused> Gate::RefuseRead(const Caller& caller, std::string_view method) const {
+  const auto demand = DemandOf(method);
+  return demand ? access_->RefuseRead(caller, *demand, method) : Refusal(caller, method);
 }
 
 }  // namespace baton::access

@@ -1,19 +1,25 @@
 // Access: who may do what on the ports of a node.
 //
-// Each method of the gRPC services and each path of HTTP needs a role (RoleFor, RoleForPath). A
+// Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). A
 // caller has one:
-//   1. that of the first rule for the name in the caller's certificate;
-//   2. else that of the first rule for the caller's user;
-//   3. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
-//   4. else what the rules, or else the defaults, give to its host.
+//   1. that of the token that it sends; with one that does not count it is refused everything;
+//   2. else that of the first rule for the name in the caller's certificate;
+//   3. else that of the first rule for the caller's user, or for a group that it is in
+//   (UserGroups);
+//   4. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
+//   5. else what the rules, or else the defaults, give to its host.
 // A caller of this host whose user is not known may be any user, so it has only what every user of
-// this host has.
+// this host has. A user whose groups are not known yet has only what it has in any groups.
+//
+// Callers without the role kOperate ask within limits (CallLimits), so that they leave room for
+// those who have it.
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -24,7 +30,10 @@
 #include <utility>
 #include <vector>
 
+#include "access/call_limits.h"
 #include "access/callers.h"
+#include "access/tokens.h"
+#include "access/user_groups.h"
 
 namespace baton::access {
 
@@ -44,24 +53,54 @@ std::optional<Role> RoleNamed(std::string_view word);
 /// Whether who has the one role may do what needs the other.
 bool Includes(Role has, Role needed);
 
-/// The role that a method of one of the services in baton.v1 needs, as the table in access.cc says.
+/// What a method or path asks of its caller.
+struct Demand {
+  Role role = Role::kRead;  ///< that the caller needs
+  /// The limit under which calls count of callers without the role kOperate. Unset: no limit. These
+  /// are probes, and what needs a role that such callers don't have.
+  std::optional<CallLimits::Kind> limit = {};
+
+  bool operator==(const Demand&) const = default;
+};
+
+/// What a method of one of the services in baton.v1 demands, as the table in access.cc says.
 /// nullopt: it has no row, so nobody may call it.
+std::optional<Demand> DemandOf(std::string_view method);
+/// Its role alone.
 std::optional<Role> RoleFor(std::string_view method);
 /// The methods in the table.
 std::vector<std::string_view> MethodsWithRoles();
-/// The role that a path of the HTTP server needs. `path` has no query. A path that the table does
-/// not name needs kRead.
-Role RoleForPath(std::string_view path);
+/// What a path of the HTTP server demands. `path` has no query. A path that the table does not name
+/// needs kRead.
+Demand DemandOfPath(std::string_view path);
 /// The paths /shards/{s}/leader, by which load balancers find a shard's leader.
 inline constexpr std::string_view kLeaderPathPrefix = "/shards/";
 inline constexpr std::string_view kLeaderPathSuffix = "/leader";
 
+/// Why a call is refused.
+struct Refused {
+  enum class Why : std::uint8_t {
+    kToken,    ///< the caller sent a token that does not count
+    kRole,     ///< the caller lacks the role
+    kUnknown,  ///< the same, but more may be known of the caller soon
+    kTooMany,  ///< the caller may ask, but asks too often
+  };
+  Why why = Why::kRole;
+  std::string line;  ///< one line that says so, and what to do
+};
+
+/// In each refusal of a user whose groups are not known and matter. They may be known soon.
+inline constexpr std::string_view kGroupsNotKnown =
+    "this host has not said in which groups the user is";
 /// In each refusal of a caller of this host whose user is not known. It may be known soon.
 inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";
 
 struct Rule {
-  uid_t user = 0;
+  enum class For : std::uint8_t { kUser, kGroup };
+
+  id_t id = 0;  ///< the number of a user or of a group
   Role role = Role::kRead;
+  For who = For::kUser;
 
   bool operator==(const Rule&) const = default;
 };
@@ -74,12 +113,29 @@ struct CertificateRule {
   bool operator==(const CertificateRule&) const = default;
 };
 
+struct TokenRule {
+  std::string name = {};  ///< unique among the rules
+  Digest sha256 = {};     ///< of the token
+  Role role = Role::kRead;
+  /// From then on it does not count.
+  std::optional<std::chrono::system_clock::time_point> until = {};
+
+  bool operator==(const TokenRule&) const = default;
+};
+
+/// How a caller says who it is.
+struct Shown {
+  std::vector<std::string> authorization = {};  ///< its headers of that name, any bytes
+  bool secure = false;                          ///< by TLS
+};
+
 /// What an operator decided.
 struct Rules {
-  std::vector<Rule> users = {};                    ///< the first one for a user decides
+  std::vector<Rule> users = {};  ///< the first one for a user or one of its groups decides
   std::vector<CertificateRule> certificates = {};  ///< the first one for a name decides
-  std::optional<Role> this_host = {};              ///< instead of Access::Defaults::this_host
-  std::optional<Role> other_hosts = {};            ///< instead of Access::Defaults::other_hosts
+  std::vector<TokenRule> tokens = {};
+  std::optional<Role> this_host = {};    ///< instead of Access::Defaults::this_host
+  std::optional<Role> other_hosts = {};  ///< instead of Access::Defaults::other_hosts
 
   bool operator==(const Rules&) const = default;
 };
@@ -91,33 +147,56 @@ class Access {
     Role other_hosts = Role::kRead;  ///< of callers from elsewhere
   };
 
-  explicit Access(Defaults defaults) : defaults_(defaults) {}
+  /// `ask`: the database of groups.
+  explicit Access(Defaults defaults, UserGroups::Ask ask = GroupsInDatabase)
+      : defaults_(defaults), groups_(std::move(ask)) {}
 
+  /// One thread at a time. If there are rules for groups, it asks for those of root and of this
+  /// process's user.
   void SetRules(Rules rules);
+  /// This user will call: its groups are asked for, if rules need them. Does not wait.
+  void Expect(uid_t user) const;
+  /// Returns once the database has answered for all users so far. For tests.
+  void AwaitGroups() const { groups_.AwaitAnswers(); }
 
+  /// The caller with the name of the token that it shows, if it shows one. A token counts by TLS or
+  /// from this host alone: elsewhere others may have read it on the way.
+  Caller Identified(Caller caller, const Shown& shown,
+                    std::chrono::system_clock::time_point now) const;
   Role RoleOf(const Caller& caller) const;
-  /// The role that every caller of this kind of host has, whatever its user and certificate.
-  Role RoleOfAll(bool local) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
-  std::optional<std::string> Refusal(const Caller& caller, Role needed) const;
-  /// The same, for what only reads. Logs a refusal (`read refused`), once a second at most; the
-  /// next line says how many were not logged. `what`: the method or path, any bytes.
-  std::optional<std::string> RefuseRead(const Caller& caller, Role needed,
-                                        std::string_view what) const;
+  std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
+  /// The same, for what only reads, which it also counts (CallLimits). Logs a refusal (`read
+  /// refused`), once a second at most; the next line says how many were not logged. `what`: the
+  /// method or path, any bytes.
+  std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
+                                    std::string_view what) const;
+  /// How often a call was refused because its caller asks too often, since the start.
+  std::uint64_t limited(CallLimits::Kind kind) const;
 
  private:
   // REQUIRES: mutex_ is held.
   Role RoleOfHost(bool local) const;
   std::optional<Role> RoleOfCertificate(const std::string& name) const;
+  Role RoleOfToken(const std::string& name) const;
+  Role RoleOfUser(uid_t user) const;
+  bool LacksGroupsOf(const Caller& caller) const;
   /// What every caller of this kind of host has who has no certificate.
   Role RoleWithout(bool local) const;
+  std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;
 
   const Defaults defaults_;
   mutable std::mutex mutex_;  // guards what follows
   Rules rules_;
+  bool by_groups_ = false;     // there are rules for groups
+  mutable UserGroups groups_;  // has a lock of its own
   mutable std::chrono::steady_clock::time_point quiet_until_{};
   mutable std::uint64_t not_logged_ = 0;
+
+  mutable std::mutex limits_mutex_;  // guards what follows; never held together with mutex_
+  mutable CallLimits limits_;
+  mutable std::array<std::uint64_t, kCallKinds.size()> limited_{};
 };
 
 /// Decides about the calls of a gRPC server.
@@ -129,12 +208,12 @@ class Gate {
       : access_(std::move(access)), callers_(std::move(callers)) {}
 
   /// `peer`: as grpc::ServerContext::peer names it. `certificate`: see Caller.
-  Caller CallerAt(std::string peer, std::string certificate = {}) const;
+  Caller CallerAt(std::string peer, std::string certificate = {}, const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// As Access::Refusal says, for the role that this method needs (RoleFor).
-  std::optional<std::string> Refusal(const Caller& caller, std::string_view method) const;
+  std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// As Access::RefuseRead says.
-  std::optional<std::string> RefuseRead(const Caller& caller, std::string_view method) const;
+  std::optional<Refused> RefuseRead(const Caller& caller, std::string_view method) const;
 
  private:
   std::shared_ptr<const Access> access_;

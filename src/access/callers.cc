@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/ip/address.hpp>
 #include <charconv>
@@ -222,13 +223,16 @@ std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
 
 std::string NameOf(const Caller& caller) {
   constexpr std::size_t kLongestCertificate = 256;
+  if (!caller.token.empty()) return "token " + caller.token;
   if (!caller.certificate.empty()) return OneLine(caller.certificate, kLongestCertificate);
   if (caller.user) return fmt::format("uid {}", *caller.user);
   return OneLine(caller.peer, kLongestPeerName);
 }
 
 // The number is read now, while descriptors are free.
-Callers::Callers() { Mapped(std::nullopt); }
+Callers::Callers(std::function<void(uid_t)> noted) : noted_(std::move(noted)) {
+  Mapped(std::nullopt);
+}
 
 bool Callers::Note(int connection, const std::string& listens_on) {
   const auto ends = EndsOf(connection);
@@ -237,6 +241,7 @@ bool Callers::Note(int connection, const std::string& listens_on) {
   if (!ends->other.host.is_loopback()) return true;
   if (!IsServedAt(ends->local.host, listens_on) || !IsUsual(ends->other.host)) return false;
   const std::optional<uid_t> user = UserOfLoopback(connection, *ends);
+  if (user && noted_) noted_(*user);
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   const auto [entry, first] =
@@ -280,6 +285,15 @@ Caller CallerOfConnection(int connection) {
                             : fmt::format("ipv6:[{}]:{}", host.to_string(), ends->other.port)};
   if (host.is_loopback()) caller.user = UserOfLoopback(connection, *ends);
   return caller;
+}
+
+std::string NetworkOf(std::string_view peer) {
+  const auto endpoint = EndpointOf(peer);
+  if (!endpoint) return std::string(peer.substr(0, peer.rfind(':')));
+  if (endpoint->host.is_v4()) return endpoint->host.to_string();
+  auto bytes = endpoint->host.to_v6().to_bytes();
+  std::fill(bytes.begin() + bytes.size() / 2, bytes.end(), 0);
+  return boost::asio::ip::address_v6(bytes).to_string() + "/64";
 }
 
 bool IsLocalPeer(std::string_view peer) {

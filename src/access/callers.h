@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -30,8 +31,11 @@ struct Caller {
   /// The name in the certificate that the caller has the key of (NameInCertificate), any bytes;
   /// empty: none.
   std::string certificate = {};
+  std::string token = {};  ///< the name of the token that it sent; empty: it sent none that counts
+  /// Why the token that it sent does not count; empty: it sent none, or one that counts.
+  std::string bad_token = {};
 };
-/// The certificate's name, or "uid 1000", or else the peer. One line.
+/// "token ci", or the certificate's name, or "uid 1000", or else the peer. One line.
 std::string NameOf(const Caller& caller);
 
 class Callers {
@@ -40,7 +44,9 @@ class Callers {
   /// of the first one may still be on its way to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
-  Callers();
+  /// `noted` gets the user of each connection that Note takes note of, before its first call; it
+  /// must not wait.
+  explicit Callers(std::function<void(uid_t)> noted = {});
 
   /// Takes note of a connection that was just accepted. False: close it. That is a loopback
   /// connection (1) to an address other than the one on which the server listens, or than 127.0.0.1
@@ -64,6 +70,7 @@ class Callers {
     Clock::time_point contested_until;
   };
 
+  const std::function<void(uid_t)> noted_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;  ///< guarded by mutex_; at most one a port of two addresses
   std::optional<uid_t> user_of_unix_sockets_;  ///< guarded by mutex_
@@ -72,6 +79,10 @@ class Callers {
 /// Who is at the other end of this connection over TCP or a unix socket. Asks the kernel about a
 /// loopback connection, which takes about 0.1 ms. A unix socket's peer is "unix:".
 Caller CallerOfConnection(int connection);
+
+/// The address in a peer's name, without its port; of an IPv6 address the first 64 bits. Of a name
+/// that has no such address all but the last word after a colon.
+std::string NetworkOf(std::string_view peer);
 
 /// Whether `peer` is on this host: IPv4 or IPv6 loopback, or a unix socket.
 bool IsLocalPeer(std::string_view peer);

@@ -19,6 +19,7 @@ namespace net = boost::asio;
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::chrono::seconds kLookForEnd{1};
 constexpr std::size_t kMaxDiscarded = 256 * 1024;
+constexpr unsigned kUnauthorized = 401;
 
 /// Whether our own time limit passed, or the kernel's for acknowledgements by the client's host.
 bool IsNotTaken(beast::error_code error) {
@@ -58,6 +59,7 @@ void SetHead(Message& message, const Response& response) {
   message.set("X-Content-Type-Options", "nosniff");
   message.set("Cross-Origin-Resource-Policy", "same-origin");
   message.set("Referrer-Policy", "no-referrer");
+  if (response.status == kUnauthorized) message.set(field::www_authenticate, "Bearer");
   if (!response.content_security_policy.empty()) {
     message.set("Content-Security-Policy", response.content_security_policy);
   }
@@ -74,6 +76,14 @@ beast::http::message_generator Finish(Message message, const Response& response,
   message.content_length(response.body->size());
   message.keep_alive(keep_alive);
   return beast::http::message_generator(std::move(message));
+}
+
+template <typename Message>
+std::vector<std::string> AuthorizationsOf(const Message& request) {
+  std::vector<std::string> all;
+  const auto [first, last] = request.equal_range(beast::http::field::authorization);
+  for (auto header = first; header != last; ++header) all.emplace_back(header->value());
+  return all;
 }
 
 /// 0.0.0.0 if the client has gone already.
@@ -200,6 +210,7 @@ void Connection::Handle() {
                             .fetch_site = named("Sec-Fetch-Site"),
                             .fetch_mode = named("Sec-Fetch-Mode"),
                             .fetch_dest = named("Sec-Fetch-Dest")},
+                 .authorization = AuthorizationsOf(request),
                  .peer = peer_},
                 [self = shared_from_this(), keep_alive](Response response) {
                   const bool stays = keep_alive && !self->IsOld();

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "access/callers.h"
 #include "http/channel.h"
@@ -33,6 +34,7 @@ struct Request {
   std::string accept = {};
   std::string last_event_id = {};
   Caller caller = {};
+  std::vector<std::string> authorization = {};  ///< the headers of that name
   boost::asio::ip::address peer = {};
 };
 
@@ -64,6 +66,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Who is at the other end; asks the kernel the first time. The certificate is known once there
   /// is a request.
   const access::Caller& PeerCaller();
+  /// Whether it has TLS.
+  bool secure() const { return stream_.secure(); }
   /// The answer may take long, so the connection closes as soon as the client is gone. A client
   /// that closed only its sending side counts as gone, because it looks the same. If the client has
   /// already sent its next request, its end goes unnoticed until the answer. With TLS it is noticed

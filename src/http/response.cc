@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/escape.h"
+
 namespace baton::http {
 
 std::shared_ptr<const std::string> Line(std::string text) {
@@ -16,8 +18,10 @@ Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body) 
 }
 
 Response JsonError(unsigned status, const std::string& message) {
+  std::string escaped;
+  AppendEscaped(escaped, message, true);
   return JsonResponse(
-      status, std::make_shared<std::string>(fmt::format("{{\"error\":\"{}\"}}\n", message)));
+      status, std::make_shared<std::string>(fmt::format("{{\"error\":\"{}\"}}\n", escaped)));
 }
 
 Response TextResponse(unsigned status, std::string line) {

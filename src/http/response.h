@@ -25,7 +25,7 @@ std::shared_ptr<const std::string> Line(std::string text);
 
 Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body);
 
-/// {"error":"..."}. REQUIRES: `message` needs no JSON escapes.
+/// {"error":"..."}, with any bytes in it.
 Response JsonError(unsigned status, const std::string& message);
 
 /// A plain text answer of one line.

@@ -49,6 +49,7 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::minutes kSayFewAgain{1};
 constexpr std::chrono::seconds kRetryPlace{5};
 constexpr std::chrono::seconds kRetryBytes{5};
+constexpr std::chrono::seconds kRetryCalls{1};
 // Otherwise the kernel keeps up to 4 MiB for each client that does not read. It doubles this.
 constexpr int kSendBuffer = 256 << 10;
 
@@ -223,22 +224,27 @@ class HttpServer::Impl : public Connection::Owner {
     std::optional<net::ip::address> peer;  ///< see CountedPeer
   };
 
-  /// The refusal of a request whose caller lacks the role that its path needs.
+  /// The refusal of a request whose caller lacks the role that its path needs, or asks too often.
   std::optional<Response> Deny(Connection& connection, const Request& request) {
     if (options_.access == nullptr) return std::nullopt;
     const std::string_view target = request.target;
-    const access::Role needed = access::RoleForPath(target.substr(0, target.find('?')));
-    if (!Asks(needed)) return std::nullopt;
-    const auto why = options_.access->RefuseRead(connection.PeerCaller(), needed, target);
-    if (!why) return std::nullopt;
-    ++bounds_->denied;
-    return ErrorResponse(403, target, *why);
-  }
-
-  /// Whether it matters who calls.
-  bool Asks(access::Role needed) const {
-    return !access::Includes(options_.access->RoleOfAll(true), needed) ||
-           !access::Includes(options_.access->RoleOfAll(false), needed);
+    const access::Demand demand = access::DemandOfPath(target.substr(0, target.find('?')));
+    if (demand.role == access::Role::kProbe) return std::nullopt;
+    const access::Shown shown{.authorization = request.authorization,
+                              .secure = connection.secure()};
+    const auto refused =
+        options_.access->RefuseRead(options_.access->Identified(connection.PeerCaller(), shown,
+                                                                std::chrono::system_clock::now()),
+                                    demand, target);
+    if (!refused) return std::nullopt;
+    if (refused->why != access::Refused::Why::kTooMany) {
+      ++bounds_->denied;
+      return ErrorResponse(refused->why == access::Refused::Why::kToken ? 401 : 403, target,
+                           refused->line);
+    }
+    Response busy = ErrorResponse(429, target, refused->line);
+    busy.retry_after = kRetryCalls;
+    return busy;
   }
 
   static bool IsFeed(const Request& request) {
@@ -391,7 +397,9 @@ class HttpServer::Impl : public Connection::Owner {
     auto connection = std::make_shared<Connection>(
         std::move(socket), pems != nullptr ? pems->context.get() : nullptr, options_, *this);
     // Later the client may have closed its sending side, and then the kernel no longer says.
-    if (options_.access != nullptr && Asks(access::Role::kRead)) connection->PeerCaller();
+    if (options_.access != nullptr) {
+      if (const auto user = connection->PeerCaller().user) options_.access->Expect(*user);
+    }
     connections_.emplace(connection.get(), connection);
     connection->Start();
   }

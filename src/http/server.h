@@ -52,7 +52,7 @@ struct HttpOptions {
   /// The client must read a whole answer within this time, and its host must acknowledge it.
   std::chrono::milliseconds write_timeout{30'000};
   std::size_t most_unread = kMaxUnread;
-  /// Who may read what (access::RoleForPath); null: everybody may read everything.
+  /// Who may read what (access::DemandOfPath), and how often; null: everybody may read everything.
   std::shared_ptr<const access::Access> access = nullptr;
 };
 

@@ -91,9 +91,9 @@ class AttachStream final : public Stream,
       if (auto why = access_->Refusal(peer_.caller, access::RoleFor("Attach").value())) {
         if (peer_.complaints != nullptr) peer_.complaints->SayDenied(peer_.caller);
         // On another connection the kernel may say who it is.
-        const bool known = peer_.caller.user || !peer_.caller.certificate.empty();
-        const auto kind = known ? Refusal::Kind::kDenied : Refusal::Kind::kUnavailable;
-        return Refusal{kind, *std::move(why)};
+        const bool unknown = why->why == access::Refused::Why::kUnknown;
+        const auto kind = unknown ? Refusal::Kind::kUnavailable : Refusal::Kind::kDenied;
+        return Refusal{kind, std::move(why->line)};
       }
       if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_.process)) {
         return refusal;

@@ -51,13 +51,28 @@ TEST(Access, EveryMethodHasARow) {
 
 TEST(Access, ProbesOverHttpNeedNothingAndTheRestNeedsRead) {
   for (const char* path : {"/", "/livez", "/readyz", "/shards/7/leader", "/page/main.js"}) {
-    EXPECT_EQ(RoleForPath(path), Role::kProbe) << path;
+    EXPECT_EQ(DemandOfPath(path), (Demand{.role = Role::kProbe})) << path;
   }
   for (const char* path :
        {"/metrics", "/metrics/shards", "/v1/shards", "/v1/shards/7", "/v1/lookup", "/v1/routes",
         "/v1/events", "/v1/status", "/v1/overview", "/livezz", "/nothing", ""}) {
-    EXPECT_EQ(RoleForPath(path), Role::kRead) << path;
+    EXPECT_EQ(DemandOfPath(path).role, Role::kRead) << path;
   }
+}
+
+// Plan: without a limit are probes, and what callers with a limit may not do anyway.
+TEST(Access, WhateverReadsHasALimit) {
+  for (const std::string_view method : MethodsWithRoles()) {
+    const Demand demand = *DemandOf(method);
+    EXPECT_EQ(demand.limit.has_value(), demand.role == Role::kRead) << method;
+  }
+  using Kind = CallLimits::Kind;
+  EXPECT_EQ(DemandOf("Diagnose")->limit, Kind::kDiagnose);
+  EXPECT_EQ(DemandOf("WatchRoutes")->limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/v1/routes").limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/v1/lookup").limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/metrics").limit, Kind::kRead);
+  EXPECT_EQ(DemandOfPath("/nothing").limit, Kind::kRead);
 }
 
 TEST(Access, RolesHaveWords) {
@@ -139,18 +154,54 @@ TEST(Access, TheFirstRuleForACertificateComesBeforeTheUser) {
   EXPECT_EQ(access.RoleOf(root), Role::kLead);
   const auto refusal = access.Refusal(root, Role::kOperate);
   ASSERT_TRUE(refusal.has_value());
-  EXPECT_THAT(*refusal, StartsWith("spiffe://x/ops/bob may not do this"));
+  EXPECT_THAT(refusal->line, StartsWith("spiffe://x/ops/bob may not do this"));
 }
 
-// Plan: what every caller has is what the one with the least has.
-TEST(Access, CertificatesWithLessCountForWhatAllHave) {
+TEST(Access, ACertificatesRuleIsForThoseWhoShowIt) {
   Access access({});
-  access.SetRules({.certificates = {{"cn:a", Role::kOperate}}});
-  EXPECT_EQ(access.RoleOfAll(false), Role::kRead);
   access.SetRules({.certificates = {{"cn:a", Role::kProbe}}});
-  EXPECT_EQ(access.RoleOfAll(false), Role::kProbe);
-  EXPECT_EQ(access.RoleOfAll(true), Role::kProbe);
   EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kRead) << "it showed no certificate";
+}
+
+// Plan: rules for users and for groups in turn, for a user in two groups, and for this process's
+// own.
+TEST(Access, TheFirstRuleForAUserOrItsGroupDecides) {
+  constexpr auto kGroup = Rule::For::kGroup;
+  Access access({}, [](uid_t user) -> std::optional<Groups> {
+    return user == kStranger ? Groups{7, 8} : Groups{};
+  });
+  const auto role = [&](std::vector<Rule> rules) {
+    access.SetRules({.users = std::move(rules)});
+    access.Expect(kStranger);
+    access.AwaitGroups();
+    return access.RoleOf(Local(kStranger));
+  };
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}}), Role::kOperate);
+  EXPECT_EQ(role({{7, Role::kOperate}}), Role::kRead) << "a user of that number";
+  EXPECT_EQ(role({{6, Role::kAdmin, kGroup}, {8, Role::kOperate, kGroup}}), Role::kOperate);
+  EXPECT_EQ(role({{8, Role::kProbe, kGroup}, {7, Role::kOperate, kGroup}}), Role::kProbe);
+  EXPECT_EQ(role({{kStranger, Role::kLead}, {7, Role::kOperate, kGroup}}), Role::kLead);
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}, {kStranger, Role::kLead}}), Role::kOperate);
+  EXPECT_EQ(access.RoleOf(Local(geteuid())), Role::kAdmin) << "it is in no group";
+}
+
+// Plan: the database does not answer. A user has what it would have in any groups; a rule of its
+// own that comes first needs none. Its refusal says that more may be known soon.
+TEST(Access, AUserWhoseGroupsAreNotKnownHasWhatItHasInAny) {
+  constexpr auto kGroup = Rule::For::kGroup;
+  Access access({}, [](uid_t) -> std::optional<Groups> { return std::nullopt; });
+  const auto role = [&](std::vector<Rule> rules) {
+    access.SetRules({.users = std::move(rules)});
+    return access.RoleOf(Local(kStranger));
+  };
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}}), Role::kRead);
+  const auto refused = access.Refusal(Local(kStranger), Role::kOperate);
+  EXPECT_EQ(refused->why, Refused::Why::kUnknown);
+  EXPECT_THAT(refused->line, HasSubstr("this host has not said in which groups the user is"));
+  EXPECT_EQ(role({{7, Role::kProbe, kGroup}}), Role::kProbe);
+  EXPECT_EQ(role({{7, Role::kOperate, kGroup}, {kStranger, Role::kLead}}), Role::kRead);
+  EXPECT_EQ(role({{7, Role::kAdmin, kGroup}, {kStranger, Role::kLead}}), Role::kLead);
+  EXPECT_EQ(role({{kStranger, Role::kOperate}, {7, Role::kProbe, kGroup}}), Role::kOperate);
 }
 
 // Plan: a caller whose user is not known may be a user with less than the others.
@@ -158,7 +209,6 @@ TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   Access access({.this_host = Role::kOperate, .other_hosts = Role::kRead});
   const auto unknown = [&] { return access.RoleOf(Local(std::nullopt)); };
   EXPECT_EQ(unknown(), Role::kOperate);
-  EXPECT_EQ(access.RoleOfAll(false), Role::kRead);
   access.SetRules({.users = {{kStranger, Role::kAdmin}}});
   EXPECT_EQ(unknown(), Role::kOperate);
   for (const Role role : {Role::kRead, Role::kLead}) {
@@ -168,7 +218,6 @@ TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   }
   access.SetRules({.users = {{kStranger, Role::kProbe}}, .this_host = Role::kLead});
   EXPECT_EQ(unknown(), Role::kProbe);
-  EXPECT_EQ(access.RoleOfAll(true), Role::kProbe);
   EXPECT_EQ(access.RoleOf(kRemote), Role::kRead) << "nobody there has a user";
 }
 
@@ -178,15 +227,45 @@ TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
   EXPECT_FALSE(access.Refusal(kRemote, Role::kRead).has_value());
   const auto stranger = access.Refusal(Local(kStranger), Role::kOperate);
   ASSERT_TRUE(stranger.has_value());
-  EXPECT_THAT(*stranger, StartsWith("uid " + std::to_string(kStranger) + " may not do this"));
-  EXPECT_THAT(*stranger, HasSubstr("role operate"));
-  EXPECT_THAT(*stranger, HasSubstr("--access"));
-  EXPECT_THAT(*access.Refusal(kRemote, Role::kOperate), HasSubstr("--allow-remote-admin"));
-  EXPECT_THAT(*access.Refusal(Local(std::nullopt), Role::kOperate),
+  EXPECT_THAT(stranger->line, StartsWith("uid " + std::to_string(kStranger) + " may not do this"));
+  EXPECT_THAT(stranger->line, HasSubstr("role operate"));
+  EXPECT_THAT(stranger->line, HasSubstr("--access"));
+  EXPECT_THAT(access.Refusal(kRemote, Role::kOperate)->line, HasSubstr("--allow-remote-admin"));
+  EXPECT_THAT(access.Refusal(Local(std::nullopt), Role::kOperate)->line,
               HasSubstr("ask again on this connection"));
   access.SetRules({.users = {}, .this_host = {}, .other_hosts = Role::kProbe});
-  EXPECT_THAT(*access.Refusal(kRemote, Role::kRead),
+  EXPECT_THAT(access.Refusal(kRemote, Role::kRead)->line,
               HasSubstr("other_hosts in the node's --access gives it less"));
+}
+
+// Plan: a stranger uses its examinations up, and another one those of routes. Neither other callers
+// nor its other questions are concerned, and operators have no limit.
+TEST(Access, WhoAsksTooOftenIsRefusedAloneUnlessItMayOperate) {
+  Access access({});
+  const Demand diagnose = *DemandOf("Diagnose");
+  const auto refused = [&](const Caller& caller) {
+    return access.RefuseRead(caller, diagnose, "Diagnose");
+  };
+  const auto burst = CallLimits::LimitOf(CallLimits::Kind::kDiagnose).burst;
+  for (std::uint32_t i = 0; i < burst; ++i) EXPECT_FALSE(refused(Local(kStranger)));
+  const auto once_more = refused(Local(kStranger));
+  ASSERT_TRUE(once_more.has_value());
+  EXPECT_EQ(once_more->why, Refused::Why::kTooMany);
+  EXPECT_EQ(once_more->line,
+            "uid " + std::to_string(kStranger) +
+                " asks too often: at most one examination in 10 s without the role "
+                "operate; try again in a moment");
+  EXPECT_EQ(access.limited(CallLimits::Kind::kDiagnose), 1U);
+  EXPECT_EQ(access.limited(CallLimits::Kind::kRead), 0U);
+  EXPECT_FALSE(refused(Local(kStranger + 1)));
+  EXPECT_FALSE(refused(kRemote));
+  EXPECT_FALSE(access.RefuseRead(Local(kStranger), *DemandOf("GetStatus"), "GetStatus"));
+  EXPECT_FALSE(access.RefuseRead(Local(kStranger), *DemandOf("WhoAmI"), "WhoAmI"));
+  for (std::uint32_t i = 0; i < 10 * burst; ++i) EXPECT_FALSE(refused(Local(geteuid())));
+  access.SetRules({.users = {{kStranger, Role::kOperate}}});
+  EXPECT_FALSE(refused(Local(kStranger)));
+  access.SetRules({.users = {{kStranger, Role::kProbe}}});
+  EXPECT_EQ(refused(Local(kStranger))->why, Refused::Why::kRole) << "this is said first";
 }
 
 // Plan: without callers nobody's user is known, so hosts decide.

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +67,65 @@ TEST(AccessRules, NameCertificates) {
   }
 }
 
+TEST(AccessRules, NameGroups) {
+  const auto parsed = ParseAccessRules("f",
+                                       "rules:\n- {group: root, role: lead}\n"
+                                       "- {role: operate, group: 4711}\n"
+                                       "- {group: no-such-group-here, role: read}\n"
+                                       "- {user: root, role: read}\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_THAT(parsed->users,
+              ElementsAre(Rule{0, Role::kLead, Rule::For::kGroup},
+                          Rule{4711, Role::kOperate, Rule::For::kGroup}, Rule{0, Role::kRead}));
+}
+
+const std::string kDigits =
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";  // of "abc"
+
+TEST(AccessRules, NameTokens) {
+  const auto parsed = ParseAccessRules("f",
+                                       "rules:\n"
+                                       "- {token: ci, sha256: \"" +
+                                           kDigits +
+                                           "\", role: operate, until: 2027-01-02T03:04:05Z}\n"
+                                           "- {role: read, sha256: " +
+                                           std::string(64, '1') + ", token: scrape}\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  using namespace std::chrono_literals;
+  const auto until = std::chrono::sys_days{2027y / 1 / 2} + 3h + 4min + 5s;
+  EXPECT_THAT(
+      parsed->tokens,
+      ElementsAre(access::TokenRule{"ci", access::DigestOf("abc"), Role::kOperate, until},
+                  access::TokenRule{
+                      "scrape", *access::DigestNamed(std::string(64, '1')), Role::kRead, {}}));
+}
+
+TEST(AccessRules, OfTokensHaveLinesForWhatIsWrong) {
+  const std::string good = "- {token: ci, role: read, sha256: " + kDigits;
+  const std::pair<std::string, const char*> cases[] = {
+      {"- {token: ci, role: read}", "expected a list"},
+      {"- {token: ci, sha256: " + kDigits + "}", "expected a list"},
+      {"- {sha256: " + kDigits + ", role: read}", "expected a list"},
+      {"- {user: root, role: read, until: 2027-01-01T00:00:00Z}", "expected a list"},
+      {good + ", user: root}", "expected a list"},
+      {good + ", token: ci}", "expected a list"},
+      {"- {token: a b, role: read, sha256: " + kDigits + "}", "\"a b\" can't name a token"},
+      {"- {token: ci, role: read, sha256: abc}", "f:2: this is not a SHA-256"},
+      {good + ", until: 2027-01-01}", "\"2027-01-01\" is not a time; expected UTC"},
+      {good + ", until: 2027-02-30T00:00:00Z}", "is not a time"},
+      {good + ", until: 2027-01-01T24:00:00Z}", "is not a time"},
+      {good + ", until: 2027-01-01T00:00:00+}", "is not a time"},
+      {good + "}\n" + good + "}", "f:3: the tokens ci and ci have the same name"},
+      {good + "}\n- {token: b, role: read, sha256: " + kDigits + "}",
+       "f:3: the tokens ci and b have the same SHA-256"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto parsed = ParseAccessRules("f", "rules:\n" + text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_THAT(parsed.error().message, HasSubstr(expected)) << text;
+  }
+}
+
 // Plan: somebody is deleted from the host. The rules for the others count.
 TEST(AccessRules, ForAUserWhomTheHostDoesNotHaveCountForNobody) {
   const auto parsed = ParseAccessRules(
@@ -91,10 +152,16 @@ TEST(AccessRules, WhatIsWrongHasALine) {
       {"rules: []\nanonymous: read", "access.yaml:2: unknown key \"anonymous\"; expected rules"},
       {"rules: [", "this is not YAML"},
       {"rules:\n- {user: [root], role: read}", "expected a list"},
+      {"rules:\n- {user: root, group: root, role: read}", "expected a list"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_THAT(WrongWith(text), HasSubstr(expected)) << text;
   }
+}
+
+// Plan: YAML's reader repeats a byte of the text, which steers terminals.
+TEST(AccessRules, WhatIsWrongIsOneLine) {
+  EXPECT_THAT(WrongWith("rules: \"\\\x01\""), HasSubstr("unknown escape character: \\u0001"));
 }
 
 class AccessFileTest : public testing::Test {

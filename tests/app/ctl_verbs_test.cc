@@ -1,8 +1,12 @@
 // batonctl as operators run it: the real program against a real gRPC server on a fake node.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,6 +60,45 @@ TEST_F(Batonctl3, WhoAmISaysWhoCallsAndWhatTheyMay) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.out, testing::MatchesRegex("ipv4:127.0.0.1:[0-9]+: operate\n"));
   EXPECT_THAT(Batonctl(server_, {"whoami", "-o", "json"}).out, HasSubstr("\"role\":\"operate\""));
+}
+
+// Plan: files that can't be used, an endpoint to which a token is not sent, and a node that does
+// not have the token. No message has it.
+TEST_F(Batonctl3, ATokenIsSentOnlyWhereNobodyElseReadsIt) {
+  char folder[] = "/tmp/baton-token-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/token";
+  const auto ask = [&](const std::string& text, mode_t mode, const std::string& endpoint) {
+    std::ofstream(path) << text;
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    return RunProcess(
+        {.arguments = {BATONCTL, "--endpoint", endpoint, "--token-file", path, "whoami"},
+         .input = {},
+         .watch = {}});
+  };
+  const std::string& here = server_.endpoint;
+  for (const auto& [text, mode, endpoint, words] :
+       {std::tuple("secret\n", 0644, here, "run chmod 600"),
+        std::tuple("secret\n", 0660, here, "run chmod 600"),
+        std::tuple("two words\n", 0600, here, "expected one line"),
+        std::tuple("\n", 0600, here, "expected one line"),
+        std::tuple("secret\n", 0600, std::string("192.0.2.1:7400"), "is sent by TLS (--tls-ca)")}) {
+    const Ran ran = ask(text, mode, endpoint);
+    EXPECT_EQ(ran.exit, 2) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(words));
+    EXPECT_THAT(ran.err, Not(HasSubstr("secret")));
+  }
+  for (const mode_t mode : {0600, 0640}) {
+    const Ran unknown = ask("secret\r\n", mode, here);
+    EXPECT_EQ(unknown.exit, 1);
+    EXPECT_THAT(unknown.err,
+                HasSubstr("sent a token that does not count: --access of the node has"));
+  }
+  unlink(path.c_str());
+  const Ran missing = Batonctl(server_, {"whoami", "--token-file", path});
+  EXPECT_EQ(missing.exit, 2) << missing.err;
+  EXPECT_THAT(missing.err, HasSubstr(path));
+  rmdir(folder);
 }
 
 // The list is the document of HTTP's /v1/shards, byte for byte.

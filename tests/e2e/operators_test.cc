@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <sys/socket.h>
 
 #include <unistd.h>
@@ -250,6 +251,34 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
     EXPECT_EQ(get_as_stranger(closed), "403") << closed;
   }
   EXPECT_THAT(node.Log(), testing::ContainsRegex("read refused what=[^\n]* by=.uid 61234"));
+  std::filesystem::remove_all(folder);
+}
+
+// Plan: a user of the host calls, whose group may make changes, until the rules lose the group. The
+// node asks the host for the groups while the connection opens; batonctl asks again if that takes
+// longer.
+TEST_F(Operators, AGroupOfThisHostMayMakeChanges) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can run batonctl as somebody else";
+  const passwd* const user = getpwnam("daemon");
+  if (user == nullptr) GTEST_SKIP() << "this host has no user daemon";
+  const std::string folder = FreshFolder();
+  const std::string access = folder + "/access.yaml";
+  std::ofstream(access) << "rules:\n- {group: daemon, role: operate}\n";
+  NodeProcess& node = cluster_.Start("n1", {"--access", access});
+  std::filesystem::copy_file(BATONCTL, folder + "/batonctl");
+  std::filesystem::permissions(folder, std::filesystem::perms(0755));
+  const auto as_daemon = [&](const std::string& verb) {
+    return app::RunProcess(
+        {.arguments = {"setpriv", "--reuid", "daemon", "--regid", "65534", "--clear-groups",
+                       folder + "/batonctl", "--endpoint", node.endpoint(), verb},
+         .input = {},
+         .watch = {}});
+  };
+  const app::Ran paused = as_daemon("pause");
+  EXPECT_EQ(paused.exit, 0) << paused.err;
+  EXPECT_EQ(as_daemon("whoami").out, "uid " + std::to_string(user->pw_uid) + ": operate\n");
+  std::ofstream(access) << "rules:\n- {group: nogroup, role: operate}\n";
+  cluster_.Await("the rule counts no more", [&] { return as_daemon("resume").exit == 1; });
   std::filesystem::remove_all(folder);
 }
 

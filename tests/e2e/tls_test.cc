@@ -46,12 +46,20 @@ void Knock(std::uint16_t port) {
   if (!error) stream.handshake(net::ssl::stream_base::client, error);
 }
 
-/// Asks for all shards, so many times at once, until it is destroyed.
+/// Asks for all shards, or for the status, so many times at once, until it is destroyed.
 class Flood {
  public:
+  enum class For { kShards, kStatus };
+  struct Question {
+    For what;
+    int at_once;
+  };
   Flood(const std::string& endpoint, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-        int at_once)
-      : stub_(v1::AdminService::NewStub(Connect(endpoint, credentials))), running_(at_once) {
+        Question question)
+      : question_(question),
+        stub_(v1::AdminService::NewStub(Connect(endpoint, credentials))),
+        running_(question.at_once) {
+    const int at_once = question.at_once;
     for (int i = 0; i < at_once; ++i) Ask();
   }
   ~Flood() {
@@ -62,7 +70,10 @@ class Flood {
   Flood(const Flood&) = delete;
   Flood& operator=(const Flood&) = delete;
 
+  int answered() const { return answered_; }
   int refused() const { return refused_; }
+  /// Because the node is busy, and not because of the caller's own limit.
+  int crowded_out() const { return crowded_out_; }
 
  private:
   /// A connection of its own: a server takes 100 calls at once on each.
@@ -75,21 +86,31 @@ class Flood {
 
   struct Call {
     grpc::ClientContext context;
-    v1::ListShardsRequest request;
-    v1::ListShardsResponse response;
+    v1::ListShardsResponse shards;
+    v1::GetStatusResponse status;
   };
 
   void Ask() {
     auto* const call = new Call;  // gRPC keeps the callback in the call's own memory
     call->context.set_deadline(std::chrono::system_clock::now() + kPatience);
-    stub_->async()->ListShards(&call->context, &call->request, &call->response,
-                               [this, call](const grpc::Status& status) {
-                                 delete call;
-                                 Answered(status);
-                               });
+    const auto done = [this, call](const grpc::Status& status) {
+      delete call;
+      Answered(status);
+    };
+    static const v1::ListShardsRequest all_shards;
+    static const v1::GetStatusRequest status;
+    if (question_.what == For::kShards) {
+      stub_->async()->ListShards(&call->context, &all_shards, &call->shards, done);
+    } else {
+      stub_->async()->GetStatus(&call->context, &status, &call->status, done);
+    }
   }
   void Answered(const grpc::Status& status) {
-    if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused_;
+    const bool full = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+    const bool limited = status.error_message().find("asks too often") != std::string::npos;
+    if (status.ok()) ++answered_;
+    if (full) ++refused_;
+    if (full && !limited) ++crowded_out_;
     {
       const std::lock_guard lock(mutex_);
       if (ending_) {
@@ -101,8 +122,11 @@ class Flood {
     Ask();
   }
 
+  const Question question_;
   const std::unique_ptr<v1::AdminService::Stub> stub_;
+  std::atomic<int> answered_{0};
   std::atomic<int> refused_{0};
+  std::atomic<int> crowded_out_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
   int running_;          // guarded by mutex_
@@ -131,7 +155,7 @@ class Tls : public testing::Test {
   std::vector<std::string> NodeFlags() {
     std::ofstream(folder_ + "/access.yaml") << "rules:\n"
                                                "- {certificate: \"cn:operator\", role: operate}\n"
-                                               "- {certificate: \"cn:reader\", role: read}\n"
+                                               "- {certificate: \"cn:reader*\", role: read}\n"
                                                "- {certificate: \"*\", role: probe}\n";
     Use("node");
     return {"--tls-cert", folder_ + "/node.pem",    "--tls-key",       folder_ + "/node.key",
@@ -154,6 +178,11 @@ class Tls : public testing::Test {
       words.push_back(word);
     }
     return words;
+  }
+  std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const std::string& name) const {
+    return grpc::SslCredentials({.pem_root_certs = ContentOf(authority_.ca()),
+                                 .pem_private_key = ContentOf(authority_.key(name)),
+                                 .pem_cert_chain = ContentOf(authority_.cert(name))});
   }
   /// batonctl, which writes the node's events to a file as they happen.
   std::unique_ptr<Subprocess> Follow(const NodeProcess& node, const std::string& path) const {
@@ -213,6 +242,37 @@ TEST_F(Tls, TheCertificateDecidesWhoGetsInAndWhoMayDoWhat) {
                             other.cert("operator"), "--tls-key", other.key("operator")})
                 .exit,
             3);
+}
+
+// Plan: a caller without a certificate sends a token, which the node knows, and another one. Then
+// the rules lose it.
+TEST_F(Tls, ATokenIsAsGoodAsACertificate) {
+  std::vector<std::string> flags = NodeFlags();
+  flags.insert(flags.end(), {"--tls-client-auth", "ask"});
+  std::ofstream(folder_ + "/access.yaml", std::ios::app)
+      << "- {token: ci, role: operate, sha256: "  // of "secret"
+         "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}\n";
+  const std::string token = folder_ + "/token";
+  const auto ran = [&](const std::string& word) {
+    return cluster_.Ctl("n1", {"--tls-ca", authority_.ca(), "--token-file", token, word});
+  };
+  std::ofstream(token) << "secret\n";
+  fs::permissions(token, fs::perms(0600));
+  const NodeProcess& node = cluster_.Start("n1", flags);
+  EXPECT_EQ(ran("whoami").out, "token ci: operate\n");
+  const app::Ran paused = ran("pause");
+  EXPECT_EQ(paused.exit, 0) << paused.err;
+  EXPECT_THAT(node.Log(), testing::ContainsRegex("change verb=PauseBalance[^\n]*by=.token ci"));
+  std::ofstream(token) << "secret2\n";
+  for (const char* word : {"whoami", "status", "resume"}) {
+    const app::Ran refused = ran(word);
+    EXPECT_EQ(refused.exit, 1) << word << refused.out;
+    EXPECT_THAT(refused.err, HasSubstr("sent a token that does not count"));
+  }
+  std::ofstream(token) << "secret\n";
+  std::ofstream(folder_ + "/access.yaml") << "other_hosts: probe\n";
+  cluster_.Await("the token counts no more", [&] { return ran("whoami").exit == 1; });
+  EXPECT_THAT(node.Log(), testing::Not(HasSubstr("secret")));
 }
 
 // Plan: somebody follows the events. The certificate is replaced, key first; while the two don't
@@ -328,33 +388,77 @@ TEST_F(Tls, AFloodOfHandshakesCostsNoLease) {
   EXPECT_EQ(cluster_.Ctl("n1", As("reader", {"health"})).exit, 0);
 }
 
-// Plan: readers ask for all shards, 256 questions at once, more than the node answers. An operator
-// gets all that it asks for.
+/// The sum of a count of all floods.
+int SumOf(const std::vector<std::unique_ptr<Flood>>& floods, int (Flood::*count)() const) {
+  int all = 0;
+  for (const auto& flood : floods) all += (flood.get()->*count)();
+  return all;
+}
+
+// Plan: four readers ask for all shards, 256 questions at once, more than the node answers. An
+// operator gets all that it asks for.
 TEST_F(Tls, AFloodOfQuestionsKeepsNoOperatorOut) {
   Cluster cluster(SharedEtcd(), {.shards = 2000});
   const NodeProcess& node = cluster.Start("n1", NodeFlags());
   cluster.Await("the node leads",
                 [&] { return cluster.Ctl("n1", As("reader", {"health"})).exit == 0; });
-  const auto credentials =
-      grpc::SslCredentials({.pem_root_certs = ContentOf(authority_.ca()),
-                            .pem_private_key = ContentOf(authority_.key("reader")),
-                            .pem_cert_chain = ContentOf(authority_.cert("reader"))});
   std::vector<std::unique_ptr<Flood>> floods;
   for (int i = 0; i < 4; ++i) {
-    floods.push_back(std::make_unique<Flood>(node.endpoint(), credentials, 64));
+    const std::string reader = "reader" + std::to_string(i);
+    authority_.Issue(reader);
+    floods.push_back(std::make_unique<Flood>(node.endpoint(), CredentialsOf(reader),
+                                             Flood::Question{Flood::For::kShards, 64}));
   }
-  const auto refused = [&] {
-    int all = 0;
-    for (const auto& flood : floods) all += flood->refused();
-    return all;
-  };
-  ASSERT_TRUE(Eventually(kPatience, [&] { return refused() > 0; })) << "the node answers them all";
+  ASSERT_TRUE(Eventually(kPatience, [&] { return SumOf(floods, &Flood::crowded_out) > 0; }))
+      << "the node answers them all";
   for (int i = 0; i < 5; ++i) {
     for (const char* word : {"pause", "status", "resume", "health"}) {
       const app::Ran ran = cluster.Ctl("n1", As("operator", {word}));
       EXPECT_EQ(ran.exit, 0) << word << ": " << ran.err;
     }
   }
+}
+
+// Plan: a reader of this host asks as often as it can, on four connections. It gets what its limit
+// says, and an operator drains the node and has it examined. Another reader and a probe are not
+// concerned.
+TEST_F(Tls, ACallerWhoAsksTooOftenHasALimitAndOperatorsHaveNone) {
+  const NodeProcess& node = cluster_.Start("n1", NodeFlags());
+  cluster_.Start("n2", NodeFlags());
+  authority_.Issue("reader2");
+  cluster_.Await("the nodes lead",
+                 [&] { return cluster_.Ctl("n1", As("reader2", {"health"})).exit == 0; });
+  const auto began = BootClock::now();
+  std::vector<std::unique_ptr<Flood>> floods;
+  for (int i = 0; i < 4; ++i) {
+    floods.push_back(std::make_unique<Flood>(node.endpoint(), CredentialsOf("reader"),
+                                             Flood::Question{Flood::For::kStatus, 64}));
+  }
+  ASSERT_TRUE(Eventually(kPatience, [&] { return SumOf(floods, &Flood::refused) > 20'000; }));
+  const auto asked = std::chrono::duration<double>(BootClock::now() - began).count();
+  RecordProperty("calls_a_second", static_cast<int>(SumOf(floods, &Flood::refused) / asked));
+  const auto before = BootClock::now();
+  const app::Ran drained = cluster_.Ctl("n1", As("operator", {"nodes", "drain", "n1"}));
+  EXPECT_EQ(drained.exit, 0) << drained.err;
+  const auto took = BootClock::now() - before;
+  RecordProperty("drain_ms", static_cast<int>(took / std::chrono::milliseconds(1)));
+  const app::Ran undrained = cluster_.Ctl("n1", As("operator", {"nodes", "undrain", "n1"}));
+  EXPECT_EQ(undrained.exit, 0) << undrained.err;
+  const app::Ran examined = cluster_.Ctl("n1", As("operator", {"doctor"}));
+  EXPECT_THAT(examined.out, HasSubstr("session")) << examined.err;
+  EXPECT_EQ(cluster_.Ctl("n1", As("reader2", {"status"})).exit, 0);
+  app::Ran refused;  // once in a while its question is the one that is answered
+  cluster_.Await("the reader is refused", [&] {
+    refused = cluster_.Ctl("n1", As("reader", {"status"}));
+    return refused.exit == 1;
+  });
+  EXPECT_THAT(refused.err, HasSubstr("cn:reader asks too often: at most 50 questions a second"));
+  EXPECT_EQ(cluster_.Ctl("n1", As("reader", {"whoami"})).exit, 0);
+  const auto passed = std::chrono::duration<double>(BootClock::now() - began).count();
+  EXPECT_LE(SumOf(floods, &Flood::answered), 500 + 50 * passed + 1);
+  EXPECT_EQ(node.Log().find("session lost"), std::string::npos);
+  EXPECT_THAT(node.Log(),
+              testing::ContainsRegex("read refused what=GetStatus why=too_often by=.?cn:reader"));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kLongestLine = 4096;
 
 constexpr Target kTargets[] = {
+    {"access", RunAccess, AccessSeeds},
     {"calls", RunCalls, CallsSeeds},
     {"command_line", RunCommandLine, CommandLineSeeds},
     {"config", RunConfig, ConfigSeeds},

@@ -8,6 +8,8 @@
 
 namespace baton::fuzz {
 
+void RunAccess(std::string_view bytes);
+std::vector<Seed> AccessSeeds();
 void RunCalls(std::string_view bytes);
 std::vector<Seed> CallsSeeds();
 void RunCommandLine(std::string_view bytes);

@@ -469,5 +469,31 @@ TEST_F(HttpServerTest, WhoMayNotReadGetsProbesAlone) {
   EXPECT_THAT(Fetch("/v1/status"), StartsWith("HTTP/1.1 200"));
 }
 
+// Plan: a reader has used its questions up. It is told to come back later; probes go on.
+TEST_F(HttpServerTest, WhoAsksTooOftenIsToldToComeBack) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  access->SetRules({.users = {{geteuid(), access::Role::kRead}}});
+  Start({.address = "127.0.0.1:0", .access = access});
+  const access::Caller self{.peer = "ipv4:127.0.0.1:5", .user = geteuid()};
+  std::string answer;
+  do {  // a slow machine has a new question by then
+    while (!access->RefuseRead(self, access::DemandOfPath("/nothing"), "/nothing")) {
+    }
+    answer = Fetch("/nothing");
+  } while (StatusOf(answer) == 404);
+  EXPECT_EQ(StatusOf(answer), 429);
+  EXPECT_EQ(HeaderOf(answer, "Retry-After"), "1");
+  EXPECT_THAT(answer, HasSubstr("asks too often: at most 50 questions a second"));
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+  EXPECT_GE(access->limited(access::CallLimits::Kind::kRead), 1U);
+  EXPECT_EQ(server_->bounds().denied, 0U);
+  access->SetRules({});
+  EXPECT_EQ(StatusOf(Fetch("/nothing")), 404) << "this user may make changes now";
+}
+
+TEST(Response, ErrorsAreJsonWhateverTheySay) {
+  EXPECT_EQ(*JsonError(403, "cn:a\"b\\c").body, "{\"error\":\"cn:a\\\"b\\\\c\"}\n");
+}
+
 }  // namespace
 }  // namespace baton::http

@@ -122,6 +122,36 @@ TEST_F(HttpTlsTest, WhoShowsNoCertificateHasWhatItsUserHas) {
   EXPECT_THAT(Fetch("/metrics", issuer_.Issue("scraper")), StartsWith("HTTP/1.1 200"));
 }
 
+// Plan: with and without TLS on this host. A token that does not count is refused, whatever its
+// sender could do without it; but probes don't look at it.
+TEST_F(HttpTlsTest, TokensCountAndWrongOnesAreRefused) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  Start(ClientCertificates::kNone, {.access = access});
+  access->SetRules({.users = {{geteuid(), access::Role::kProbe}},
+                    .tokens = {{"scrape", access::DigestOf("secret"), access::Role::kRead, {}}}});
+  const auto fetch = [&](const std::string& path, const std::string& headers) {
+    SecureClient client(server_->port(), Nobody());
+    client.Send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + headers +
+                "\r\n");
+    return client.ReceiveAll();
+  };
+  const std::string good = "Authorization: Bearer secret\r\n";
+  EXPECT_THAT(fetch("/metrics", ""), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(fetch("/metrics", good), StartsWith("HTTP/1.1 200"));
+  access->SetRules({.tokens = {{"scrape", access::DigestOf("secret"), access::Role::kRead, {}}}});
+  EXPECT_THAT(fetch("/metrics", ""), StartsWith("HTTP/1.1 200"));
+  for (const std::string& bad : {std::string("Authorization: Bearer secrets\r\n"), good + good,
+                                 std::string("Authorization: Bearer\r\n"),
+                                 "Authorization: Bearer " + std::string(5000, 'a') + "\r\n",
+                                 std::string("Authorization: Bearer \xff\xc3\r\n")}) {
+    const std::string refused = fetch("/v1/status", bad);
+    EXPECT_THAT(refused, StartsWith("HTTP/1.1 401")) << bad;
+    EXPECT_EQ(HeaderOf(refused, "WWW-Authenticate"), "Bearer");
+    EXPECT_THAT(refused, HasSubstr("sent a token that does not count"));
+    EXPECT_THAT(fetch("/livez", bad), StartsWith("HTTP/1.1 200"));
+  }
+}
+
 // Plan: several requests on one connection, a certificate that changes between them, and a client
 // that trusts only the new one.
 TEST_F(HttpTlsTest, OpenConnectionsGoOnWhenTheCertificateChanges) {

@@ -1,8 +1,10 @@
 // Who gets what from the admin service: each method of the proto, called by callers with and
 // without the role that it needs.
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <mutex>
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
@@ -100,6 +102,133 @@ TEST(AdminAccess, WhateverNamesAnActorNeedsTheRoleOperate) {
     const bool names = method->input_type()->FindFieldByName("actor") != nullptr;
     EXPECT_EQ(names, access::RoleFor(method->name()) == Role::kOperate) << method->full_name();
   }
+}
+
+// Plan: programs that embed a node name who may make changes, or nobody.
+TEST(AdminAccess, AProgramThatEmbedsANodeNamesItsOperators) {
+  const auto may = [](const AdminOptions& options, const std::string& peer,
+                      const std::string& certificate) {
+    const access::Gate gate = GateOf(options);
+    const access::Caller caller = gate.CallerAt(peer, certificate);
+    EXPECT_FALSE(gate.Refusal(caller, "GetStatus")) << peer << certificate;
+    return !gate.Refusal(caller, "DrainNode");
+  };
+  const std::string here = "ipv4:127.0.0.1:5";
+  const std::string there = "ipv4:10.0.0.1:5";
+  EXPECT_TRUE(may({}, here, ""));
+  EXPECT_FALSE(may({}, there, "cn:bob"));
+  const AdminOptions named{.allow_remote = true,
+                           .operators = std::vector<std::string>{"cn:bob", "spiffe://x/ops/*"}};
+  for (const std::string& peer : {here, there}) {
+    EXPECT_TRUE(may(named, peer, "cn:bob"));
+    EXPECT_TRUE(may(named, peer, "spiffe://x/ops/alice"));
+    for (const char* other : {"", "cn:bobby", "spiffe://x/app"}) {
+      EXPECT_FALSE(may(named, peer, other)) << peer << other;
+      EXPECT_FALSE(may({.operators = std::vector<std::string>()}, peer, other)) << peer << other;
+    }
+    EXPECT_FALSE(may({.operators = std::vector<std::string>()}, peer, "cn:bob"));
+  }
+}
+
+/// Examinations go on until the test ends them.
+class SlowControl final : public FakeControl {
+ public:
+  using FakeControl::FakeControl;
+  void Examine(ExamineRequest, std::function<void(Result<Diagnosis>)> handler) override {
+    const std::lock_guard lock(mutex_);
+    examinations_.push_back(std::move(handler));
+    changed_.notify_all();
+  }
+  /// Waits until so many have begun since the last End.
+  void Await(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return examinations_.size() >= count; });
+  }
+  void End() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& handler : examinations_) handler(Diagnosis{});
+    examinations_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::function<void(Result<Diagnosis>)>> examinations_;  // guarded by mutex_
+};
+
+/// The service at a port, whose callers may read, and at a unix socket, whose callers may do all.
+class Examined : public testing::Test {
+ protected:
+  Examined() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "baton-access-XXXXXX").string();
+    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    const auto callers = std::make_shared<access::Callers>();
+    callers->TrustUnixSockets();
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort("unix:" + folder_ + "/socket", grpc::InsecureServerCredentials());
+    service_ = RegisterAdminService(builder, control_,
+                                    {std::make_shared<Access>(Access::Defaults{}), callers});
+    server_ = builder.BuildAndStart();
+    reader_ = Dial("127.0.0.1:" + std::to_string(port));
+    operator_ = Dial("unix:" + folder_ + "/socket");
+  }
+  ~Examined() override {
+    control_.End();
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    server_->Wait();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  using Stub = std::unique_ptr<v1::AdminService::Stub>;
+  static Stub Dial(const std::string& address) {
+    return v1::AdminService::NewStub(
+        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  }
+  static std::future<grpc::Status> Diagnose(const Stub& stub) {
+    return std::async(std::launch::async, [&stub] {
+      grpc::ClientContext context;
+      v1::DiagnoseResponse response;
+      return stub->Diagnose(&context, {}, &response);
+    });
+  }
+
+  SlowControl control_{{"n1"}, 4};
+  std::string folder_;
+  std::unique_ptr<AdminService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  Stub reader_;
+  Stub operator_;
+};
+
+// Plan: two readers have the node examined. A third one is refused, and operators are not.
+TEST_F(Examined, ReadersLeavePlacesToOperators) {
+  std::vector<std::future<grpc::Status>> running;
+  for (int i = 0; i < kMaxDiagnosesOfReaders; ++i) running.push_back(Diagnose(reader_));
+  control_.Await(running.size());
+  const grpc::Status refused = Diagnose(reader_).get();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("is being examined for others"));
+  for (int i = 0; i < 3; ++i) running.push_back(Diagnose(operator_));
+  control_.Await(running.size());
+  control_.End();
+  for (auto& one : running) EXPECT_TRUE(one.get().ok());
+}
+
+// Plan: one reader asks once more than it may. Meanwhile none is running.
+TEST_F(Examined, AReaderAsksSeldomAndOperatorsAsTheyLike) {
+  const auto burst = access::CallLimits::LimitOf(access::CallLimits::Kind::kDiagnose).burst;
+  for (std::uint32_t i = 0; i < burst + 2; ++i) {
+    auto asked = Diagnose(i < burst ? reader_ : operator_);
+    control_.Await(1);
+    control_.End();
+    EXPECT_TRUE(asked.get().ok());
+  }
+  const grpc::Status refused = Diagnose(reader_).get();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("at most one examination in 10 s"));
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ struct QuickWords {
 };
 
 ExitCode Quick(const CtlOptions& options, const PolicyRequest& request, const QuickWords& words) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const Status result = client.Request(request, CallDeadline(WorkDeadline(options)));
   if (!result) return FailChange(result.error(), words.check);
   if (request.dry_run) return Report(options, "dry_run", words.dry_run);
@@ -109,7 +109,7 @@ ExitCode DryDrain(const CtlOptions& options, const StatusAnswer& answer,
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   runtime::TransferRequest request;
   request.shard = transfer.shard;
   request.to = transfer.to;
@@ -137,7 +137,7 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
 
 ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto before = client.DescribeShard(shard, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   runtime::RetryRequest request;
@@ -162,7 +162,7 @@ ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOption
 
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto before = client.GetStatus(false, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   const Status result =
@@ -191,7 +191,7 @@ ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const Change
 
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto plan = client.PlanRebalance(CallDeadline(deadline));
   if (!plan) return Fail(plan.error());
   const auto total = static_cast<std::uint32_t>(plan.value().size());

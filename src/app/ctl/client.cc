@@ -12,11 +12,12 @@
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
+#include "app/ctl/client_files.h"
 #include "app/ctl/interrupt.h"
 #include "base/escape.h"
 #include "base/grpc/channel_limits.h"
-#include "base/small_file.h"
 #include "baton/v1/admin.grpc.pb.h"
+#include "http/address.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
@@ -46,7 +47,9 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint, const Cl
   arguments.SetMaxReceiveMessageSize(kLongestAnswer);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);
+  // Also how long an attempt to connect may take. A node whose processor is busy may need seconds
+  // for a handshake.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
   LimitChannel(arguments);
@@ -128,29 +131,31 @@ class InterruptGuard {
 
 }  // namespace
 
-Result<PemTexts> ReadPems(const ClientTls& tls) {
-  PemTexts pems;
-  const std::pair<const std::string*, std::string*> files[] = {
-      {&tls.ca, &pems.ca}, {&tls.cert, &pems.cert}, {&tls.key, &pems.key}};
-  for (const auto& [path, text] : files) {
-    if (path->empty()) continue;
-    Result<std::string> read = ReadSmallFile(*path);
-    if (!read) return read.error();
-    if (read->empty()) return Error{ErrorCode::kInvalidArgument, *path + " is empty"};
-    *text = std::move(read).value();
-  }
-  if (const Status checked = CheckPem(pems, "client"); !checked) return checked.error();
-  return pems;
-}
-
 class AdminClient::Impl {
  public:
   Impl(const std::string& endpoint, const ClientTls& tls)
       : endpoint_(endpoint), secure_(tls.on() && !IsUnixSocket(endpoint)) {
-    const Result<PemTexts> pems = ReadPems(tls);
+    const Result<PemTexts> pems = ReadClientPems(tls);
     if (!pems) bad_files_ = pems.error();
     channel_ = OpenChannel(endpoint, tls, pems ? *pems : PemTexts{});
     stub_ = v1::AdminService::NewStub(channel_);
+  }
+
+  void UseToken(const std::string& path) {
+    const auto address = http::ParseAddress(endpoint_);
+    const bool own_host = IsUnixSocket(endpoint_) || (address && http::IsLoopback(*address));
+    Result<std::string> token = ReadToken(path);
+    if (!secure_ && !own_host) {
+      bad_files_ =
+          Error{ErrorCode::kInvalidArgument,
+                "a token is sent by TLS (--tls-ca) or to this host alone: everybody on the "
+                "way to " +
+                    endpoint_ + " could read and use it"};
+    } else if (!token) {
+      bad_files_ = token.error();
+    } else {
+      authorization_ = "Bearer " + *token;
+    }
   }
 
   /// What a call that got no answer leaves behind.
@@ -196,6 +201,7 @@ class AdminClient::Impl {
               const std::function<void(const v1::WatchEventsResponse&)>& message) {
     if (bad_files_) return *bad_files_;
     grpc::ClientContext context;
+    SayWho(context);
     if (deadline != TimePoint::max()) context.set_deadline(SystemTime(deadline));
     const InterruptGuard guard(context);
     const auto stream = stub_->WatchEvents(&context, request);
@@ -209,6 +215,7 @@ class AdminClient::Impl {
   grpc::Status CallOnce(Method<Request, Response> method, const Request& request,
                         TimePoint deadline, Response* response) {
     grpc::ClientContext context;
+    SayWho(context);
     context.set_deadline(SystemTime(deadline));
     Completion completion;
     (static_cast<Async*>(stub_->async())->*method)(
@@ -217,9 +224,15 @@ class AdminClient::Impl {
     return completion.Wait(&context);
   }
 
+  void SayWho(grpc::ClientContext& context) const {
+    if (authorization_.empty()) return;
+    context.AddMetadata(std::string(access::kAuthorization), authorization_);
+  }
+
   static bool IsUserNotKnown(const grpc::Status& status) {
     return status.error_code() == grpc::StatusCode::PERMISSION_DENIED &&
-           status.error_message().find(access::kUserNotKnown) != std::string::npos;
+           (status.error_message().find(access::kUserNotKnown) != std::string::npos ||
+            status.error_message().find(access::kGroupsNotKnown) != std::string::npos);
   }
 
   Error ErrorOf(const grpc::Status& status) const {
@@ -288,13 +301,18 @@ class AdminClient::Impl {
 
   const std::string endpoint_;
   const bool secure_;
-  std::optional<Error> bad_files_;  // of TLS; no call is made
+  std::optional<Error> bad_files_;  // no call is made
+  std::string authorization_;       // empty: there is no token
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::AdminService::Stub> stub_;
 };
 
 AdminClient::AdminClient(const std::string& endpoint, const ClientTls& tls)
     : impl_(std::make_unique<Impl>(endpoint, tls)) {}
+AdminClient::AdminClient(const CtlOptions& options)
+    : impl_(std::make_unique<Impl>(options.endpoint, options.tls)) {
+  if (!options.token_file.empty()) impl_->UseToken(options.token_file);
+}
 AdminClient::~AdminClient() = default;
 
 Result<AdminClient::Identity> AdminClient::WhoAmI(TimePoint deadline) {

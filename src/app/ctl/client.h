@@ -17,7 +17,6 @@
 
 #include "app/ctl/ctl.h"
 #include "base/clock.h"
-#include "base/pem.h"
 #include "baton/result.h"
 #include "runtime/control.h"
 #include "runtime/doctor/finding.h"
@@ -34,10 +33,13 @@ struct StatusAnswer {
 class AdminClient {
  public:
   explicit AdminClient(const std::string& endpoint, const ClientTls& tls = {});
+  /// Talks to the endpoint of batonctl, and sends it the token of --token-file, unless that would
+  /// cross the network unencrypted: then each call is kInvalidArgument, as if a file can't be used.
+  explicit AdminClient(const CtlOptions& options);
   ~AdminClient();
 
   struct Identity {
-    std::string caller;  ///< "uid 1000", or an address
+    std::string caller;  ///< "uid 1000", "token ci", a certificate's name, or an address
     std::string role;    ///< one word
   };
   /// Returns who this process is in the node's eyes.
@@ -71,9 +73,6 @@ class AdminClient {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// The texts of its files. kInvalidArgument: they can't be read, or can't be used together.
-Result<PemTexts> ReadPems(const ClientTls& tls);
 
 /// "user@host" of this process, stored with each change.
 std::string ActorName();

@@ -64,6 +64,10 @@ void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
         return parsed ? std::string() : parsed.error().message;
       });
   AddTlsFlags(app, options.tls);
+  app.add_option("--token-file", options.token_file,
+                 "file with a token for this endpoint, by TLS or on the node's host")
+      ->envname("BATON_TOKEN_FILE")
+      ->type_name("FILE");
   app.add_option_function<std::string>(
          "-o,--output", [&options](const std::string& word) { options.format = FormatOf(word); },
          "table, wide, json or yaml")

@@ -38,6 +38,7 @@ struct ClientTls {
 struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
   ClientTls tls = {};
+  std::string token_file = {};  ///< sent to the endpoint alone; empty: none
   Format format = Format::kTable;
   bool color = false;
   /// Bounds the whole command. Unset: kCallTimeout, or kWorkTimeout for long operations.

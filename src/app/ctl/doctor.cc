@@ -80,7 +80,7 @@ void AddActivationsOfOthers(AdminClient& client, const ClientTls& tls, TimePoint
 }  // namespace
 
 ExitCode Examine(const CtlOptions& options) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const WallTime asked = std::chrono::system_clock::now();
   const TimePoint deadline = BootClock::now() + options.timeout.value_or(kDoctorTimeout);
   auto answer = client.Diagnose(deadline);

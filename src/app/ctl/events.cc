@@ -97,7 +97,7 @@ Error TimeIsUp() { return {ErrorCode::kTimedOut, "timed out: the time of --timeo
 /// Follows a node's events. If the node goes away, it is asked again for the events after the last
 /// one printed. An error of the first call ends the command. --timeout bounds all calls together.
 ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   AdminClient::Watch watch{.after = events.after, .started = {}, .shard = events.shard};
   const TimePoint first = CallDeadline(options);
   const TimePoint deadline = options.timeout ? first : TimePoint::max();
@@ -125,7 +125,7 @@ ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
 }  // namespace
 
 ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const TimePoint deadline = CallDeadline(options);
   const Status known = CheckShard(client, shard, deadline);
   if (!known) return Fail(known.error());
@@ -147,7 +147,7 @@ ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
 
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events) {
   if (events.follow) return Follow(options, events);
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const TimePoint deadline = CallDeadline(options);
   const Status known = CheckShard(client, events.shard, deadline);
   if (!known) return Fail(known.error());

@@ -175,7 +175,7 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
 
 ExitCode ShowStatus(const CtlOptions& options) {
   const TimePoint deadline = CallDeadline(options);
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto answer = client.GetStatus(true, deadline);
   if (!answer) return Fail(answer.error());
   if (options.structured()) {
@@ -187,7 +187,7 @@ ExitCode ShowStatus(const CtlOptions& options) {
 }
 
 ExitCode ShowIdentity(const CtlOptions& options) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto identity = client.WhoAmI(CallDeadline(options));
   if (!identity) return Fail(identity.error());
   const auto& [caller, role] = identity.value();
@@ -200,7 +200,7 @@ ExitCode ShowIdentity(const CtlOptions& options) {
 }
 
 ExitCode CheckHealth(const CtlOptions& options, bool wait) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   if (wait) return WaitHealthy(options, client);
   const auto answer = client.GetStatus(true, CallDeadline(options));
   if (!answer) return Fail(answer.error());
@@ -208,7 +208,7 @@ ExitCode CheckHealth(const CtlOptions& options, bool wait) {
 }
 
 ExitCode ListShards(const CtlOptions& options) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto status = client.ListShards(CallDeadline(options));
   if (!status) return Fail(status.error());
   if (options.structured()) {
@@ -221,7 +221,7 @@ ExitCode ListShards(const CtlOptions& options) {
 }
 
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const TimePoint deadline = CallDeadline(options);
   auto status = client.DescribeShard(shard, deadline);
   if (!status) return Fail(status.error());
@@ -236,7 +236,7 @@ ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
 }
 
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto group = client.GetStatus(false, CallDeadline(options));
   if (!group) return Fail(group.error());
   const NodeStatus& known = group.value().status;
@@ -256,7 +256,7 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
 }
 
 ExitCode ListNodes(const CtlOptions& options) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto answer = client.GetStatus(false, CallDeadline(options));
   if (!answer) return Fail(answer.error());
   if (options.structured()) {
@@ -269,7 +269,7 @@ ExitCode ListNodes(const CtlOptions& options) {
 }
 
 ExitCode ShowGroup(const CtlOptions& options) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto answer = client.GetStatus(false, CallDeadline(options));
   if (!answer) return Fail(answer.error());
   const NodeStatus& status = answer.value().status;
@@ -287,14 +287,14 @@ ExitCode ShowGroup(const CtlOptions& options) {
 }
 
 ExitCode ShowRebalancePlan(const CtlOptions& options) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto moves = client.PlanRebalance(CallDeadline(options));
   if (!moves) return Fail(moves.error());
   return PrintMoves(options, moves.value());
 }
 
 ExitCode ShowRebalanceStatus(const CtlOptions& options) {
-  AdminClient client(options.endpoint, options.tls);
+  AdminClient client(options);
   const auto answer = client.GetStatus(false, CallDeadline(options));
   if (!answer) return Fail(answer.error());
   const NodeStatus& status = answer.value().status;

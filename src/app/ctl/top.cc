@@ -32,8 +32,7 @@ constexpr short kFirstNodePair = 10;
 /// Fetches the newest status on a thread of its own, so that keys work while the node is silent.
 class Feed {
  public:
-  explicit Feed(const CtlOptions& options)
-      : client_(options.endpoint, options.tls), thread_([this] { Run(); }) {}
+  explicit Feed(const CtlOptions& options) : client_(options), thread_([this] { Run(); }) {}
   ~Feed() {
     Interrupt::Raise();  // ends a call in flight
     thread_.join();

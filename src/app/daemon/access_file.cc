@@ -1,13 +1,19 @@
 #include "app/daemon/access_file.h"
 
+#include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +24,7 @@
 #include "base/log.h"
 #include "base/small_file.h"
 #include "base/text_rules.h"
+#include "base/timestamp.h"
 
 namespace baton::app {
 namespace {
@@ -28,7 +35,11 @@ constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
 constexpr const char* kForm =
-    "expected a list of {user: NAME, role: ROLE} or {certificate: NAME, role: ROLE}";
+    "expected a list of {user: NAME, role: ROLE}, {group: NAME, role: ROLE}, {certificate: NAME, "
+    "role: ROLE} or {token: NAME, "
+    "sha256: DIGITS, role: ROLE, until: TIME}";
+constexpr std::string_view kEntryKeys[] = {"role",  "user",   "group", "certificate",
+                                           "token", "sha256", "until"};
 constexpr const char* kKeys = "expected rules, this_host or other_hosts";
 
 Error At(const std::string& path, const YAML::Node& node, const std::string& what) {
@@ -37,26 +48,44 @@ Error At(const std::string& path, const YAML::Node& node, const std::string& wha
 
 std::string Quoted(const std::string& text) { return '"' + OneLine(text, kLongestWord) + '"'; }
 
-/// Reads a number, or a name of the host's user database. A user that it does not have is unset.
-Result<std::optional<uid_t>> UserNamed(const std::string& name) {
-  uid_t number = 0;
+/// Reads a number, or a name for which `look` asks the host's database with a buffer; it answers as
+/// getpwnam_r does. A name that the host does not have is unset.
+using Look = std::function<int(std::vector<char>& buffer, std::optional<id_t>& found)>;
+Result<std::optional<id_t>> IdNamed(const char* kind, const std::string& name, const Look& look) {
+  id_t number = 0;
   const char* const end = name.data() + name.size();
   const auto [stop, failed] = std::from_chars(name.data(), end, number);
   if (!name.empty() && failed == std::errc() && stop == end) return std::optional(number);
   std::vector<char> buffer(4096);
-  passwd entry{};
-  passwd* found = nullptr;
+  std::optional<id_t> found;
   int wrong = 0;
-  while ((wrong = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) ==
-             ERANGE &&
-         buffer.size() < kLargestEntry) {
+  while ((wrong = look(buffer, found)) == ERANGE && buffer.size() < kLargestEntry) {
     buffer.resize(2 * buffer.size());
   }
-  if (found != nullptr) return std::optional(found->pw_uid);
-  if (wrong == 0 || wrong == ENOENT || wrong == ESRCH) return std::optional<uid_t>();
+  if (found || wrong == 0 || wrong == ENOENT || wrong == ESRCH) return found;
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("can't ask this host for the user {}: {}", Quoted(name),
+               fmt::format("can't ask this host for the {} {}: {}", kind, Quoted(name),
                            std::generic_category().message(wrong))};
+}
+
+Result<std::optional<id_t>> UserNamed(const std::string& name) {
+  return IdNamed("user", name, [&name](std::vector<char>& buffer, std::optional<id_t>& found) {
+    passwd entry{};
+    passwd* result = nullptr;
+    const int wrong = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &result);
+    if (result != nullptr) found = result->pw_uid;
+    return wrong;
+  });
+}
+
+Result<std::optional<id_t>> GroupNamed(const std::string& name) {
+  return IdNamed("group", name, [&name](std::vector<char>& buffer, std::optional<id_t>& found) {
+    group entry{};
+    group* result = nullptr;
+    const int wrong = getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &result);
+    if (result != nullptr) found = result->gr_gid;
+    return wrong;
+  });
 }
 
 Result<access::Role> RoleAt(const std::string& path, const YAML::Node& node) {
@@ -70,31 +99,35 @@ Result<access::Role> RoleAt(const std::string& path, const YAML::Node& node) {
   return At(path, node, Quoted(text) + " is not a role; expected " + words);
 }
 
+/// One entry of the list; keys that it does not have are unset.
 struct Entry {
   std::optional<access::Role> role;
-  std::optional<std::string> user;
-  std::optional<std::string> certificate;
+  std::map<std::string, YAML::Node> values;  ///< scalars, by key
+
+  bool Has(const char* key) const { return values.contains(key); }
+  const std::string& Text(const char* key) const { return values.at(key).Scalar(); }
 };
 
 Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
-  if (!node.IsMap() || node.size() != 2) return At(path, node, kForm);
+  if (!node.IsMap()) return At(path, node, kForm);
   Entry entry;
   for (const auto& pair : node) {
     if (!pair.first.IsScalar() || !pair.second.IsScalar()) return At(path, node, kForm);
     const std::string& key = pair.first.Scalar();
-    if (key == "role") {
-      const auto named = RoleAt(path, pair.second);
-      if (!named) return named.error();
-      entry.role = *named;
-    } else if (key == "user") {
-      entry.user = pair.second.Scalar();
-    } else if (key == "certificate") {
-      entry.certificate = pair.second.Scalar();
-    } else {
-      return At(path, pair.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
-    }
+    const bool known = std::ranges::find(kEntryKeys, key) != std::end(kEntryKeys);
+    if (!known) return At(path, pair.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
+    if (!entry.values.emplace(key, pair.second).second) return At(path, node, kForm);
+    if (key != "role") continue;
+    const auto named = RoleAt(path, pair.second);
+    if (!named) return named.error();
+    entry.role = *named;
   }
-  if (!entry.role || (!entry.user && !entry.certificate)) return At(path, node, kForm);
+  const std::size_t size = entry.values.size();
+  const bool simple =
+      size == 2 && (entry.Has("user") || entry.Has("group") || entry.Has("certificate"));
+  const bool token = entry.Has("token") && entry.Has("sha256") &&
+                     size == (entry.Has("until") ? std::size_t{4} : std::size_t{3});
+  if (!entry.role || !(simple || token)) return At(path, node, kForm);
   return entry;
 }
 
@@ -107,24 +140,61 @@ Status CheckCertificateName(const std::string& path, const YAML::Node& node,
                 "or cn:..., with * at most as its last character");
 }
 
+Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
+  access::TokenRule rule{.name = entry.Text("token"), .role = *entry.role};
+  if (!IsName(rule.name)) {
+    return At(path, entry.values.at("token"),
+              fmt::format("{} can't name a token; expected {}", Quoted(rule.name), kNameRule));
+  }
+  const auto digest = access::DigestNamed(entry.Text("sha256"));
+  if (!digest) {
+    return At(path, entry.values.at("sha256"),
+              "this is not a SHA-256; expected 64 hexadecimal digits, such as sha256sum prints");
+  }
+  rule.sha256 = *digest;
+  if (entry.Has("until")) {
+    rule.until = TimeNamed(entry.Text("until"));
+    if (!rule.until) {
+      return At(path, entry.values.at("until"),
+                Quoted(entry.Text("until")) +
+                    " is not a time; expected UTC in seconds, such as 2027-01-01T00:00:00Z");
+    }
+  }
+  for (const access::TokenRule& other : rules.tokens) {
+    if (other.name != rule.name && other.sha256 != rule.sha256) continue;
+    return At(path, entry.values.at("token"),
+              fmt::format("the tokens {} and {} have the same {}", other.name, rule.name,
+                          other.name == rule.name ? "name" : "SHA-256"));
+  }
+  rules.tokens.push_back(std::move(rule));
+  return Ok();
+}
+
+/// Adds a rule for a user, or for a group.
+Status AddUsers(const std::string& path, const Entry& entry, Rules& rules) {
+  const bool group = entry.Has("group");
+  const char* const key = group ? "group" : "user";
+  const auto id = group ? GroupNamed(entry.Text(key)) : UserNamed(entry.Text(key));
+  if (!id) return At(path, entry.values.at(key), id.error().message);
+  if (*id) {
+    rules.users.push_back({.id = **id,
+                           .role = *entry.role,
+                           .who = group ? access::Rule::For::kGroup : access::Rule::For::kUser});
+  } else {
+    log::Warn(fmt::format("a rule of --access is for a {} whom this host does not have", key),
+              {{key, OneLine(entry.Text(key), kLongestWord)}});
+  }
+  return Ok();
+}
+
 Status AddRule(const std::string& path, const YAML::Node& node, Rules& rules) {
   const auto entry = EntryOf(path, node);
   if (!entry) return entry.error();
-  if (entry->certificate) {
-    if (const Status checked = CheckCertificateName(path, node, *entry->certificate); !checked) {
-      return checked;
-    }
-    rules.certificates.push_back({.name = *entry->certificate, .role = *entry->role});
-    return Ok();
-  }
-  const auto user = UserNamed(*entry->user);
-  if (!user) return At(path, node, user.error().message);
-  if (*user) {
-    rules.users.push_back({.user = **user, .role = *entry->role});
-  } else {
-    log::Warn("a rule of --access is for a user whom this host does not have",
-              {{"user", OneLine(*entry->user, kLongestWord)}});
-  }
+  if (entry->Has("token")) return AddToken(path, *entry, rules);
+  if (!entry->Has("certificate")) return AddUsers(path, *entry, rules);
+  const std::string& name = entry->Text("certificate");
+  if (const Status checked = CheckCertificateName(path, node, name); !checked) return checked;
+  rules.certificates.push_back({.name = name, .role = *entry->role});
   return Ok();
 }
 
@@ -168,8 +238,9 @@ Result<Rules> ParseAccessRules(const std::string& path, const std::string& text)
   try {
     return RulesOf(path, YAML::Load(text));
   } catch (const YAML::Exception& malformed) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{}:{}: this is not YAML: {}", path,
-                                                          malformed.mark.line + 1, malformed.msg)};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}:{}: this is not YAML: {}", path, malformed.mark.line + 1,
+                             OneLine(malformed.msg, kLongestWord))};
   }
 }
 
@@ -206,7 +277,7 @@ void AccessFile::Look(access::Access& access) {
       return role ? access::ToString(*role) : "default";
     };
     log::Info("the rules of --access have changed",
-              {{"rules", rules->users.size() + rules->certificates.size()},
+              {{"rules", rules->users.size() + rules->certificates.size() + rules->tokens.size()},
                {"this_host", word(rules->this_host)},
                {"other_hosts", word(rules->other_hosts)}});
   } else {

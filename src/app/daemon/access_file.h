@@ -1,10 +1,12 @@
 // AccessFile: the file of batond's --access, which gives roles to users of this host, to
-// certificates, and to everybody else.
+// certificates, to tokens, and to everybody else.
 //
 //   rules:
 //     - {user: alice, role: operate}
 //     - {user: 1234, role: lead}
+//     - {group: baton-admin, role: operate}
 //     - {certificate: "spiffe://example.org/operators/*", role: operate}
+//     - {token: ci, sha256: 9f86d0...(64 digits), role: operate, until: 2027-01-01T00:00:00Z}
 //   this_host: probe    # users without a rule
 //   other_hosts: read   # callers from other hosts
 //
@@ -19,10 +21,11 @@
 
 namespace baton::app {
 
-/// Reads rules from YAML text. The first rule for a user decides, and the first for a
-/// certificate's name (NameInCertificate), whose last byte may be *. A rule for a user whom this
-/// host does not have counts for nobody; the log says so. kInvalidArgument: the message has `path`,
-/// the line, what is wrong and what was expected.
+/// Reads rules from YAML text. The first rule for a user or its group decides, and the first for a
+/// certificate's name (NameInCertificate), whose last byte may be *. No two tokens have the same
+/// name or digest; `until` may be missing. A rule for a user or group that this host does not have
+/// counts for nobody; the log says so. kInvalidArgument: the message has `path`, the line, what is
+/// wrong and what was expected.
 Result<access::Rules> ParseAccessRules(const std::string& path, const std::string& text);
 
 /// Reads the file's text. kInvalidArgument: it can't be read, is no regular file, belongs to

@@ -75,22 +75,6 @@ access::Access::Defaults DefaultsOf(const DaemonOptions& options) {
   return {.this_host = role, .other_hosts = role};
 }
 
-std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options) {
-  const CredentialPaths& paths = options.credentials;
-  const EtcdOptions& etcd = options.node.etcd;
-  return {{paths.password, etcd.password},
-          {paths.ca, etcd.ca_pem},
-          {paths.cert, etcd.cert_pem},
-          {paths.key, etcd.key_pem}};
-}
-
-std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options) {
-  if (options.tls == nullptr) return {};
-  const PemTexts texts = options.tls->Get()->texts;
-  const CredentialPaths& paths = options.tls_files;
-  return {{paths.ca, texts.ca}, {paths.cert, texts.cert}, {paths.key, texts.key}};
-}
-
 class Daemon {
  public:
   explicit Daemon(const DaemonOptions& options)
@@ -324,7 +308,8 @@ class Daemon {
 
   void ServeHttp() {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
-    const auto refused = MakeListenerMetrics(options_.node.group, *listener_, admin_->unread());
+    const auto refused =
+        MakeListenerMetrics(options_.node.group, *listener_, admin_->unread(), access_);
     http::MetricsSources metrics{.node = {metrics_->node(), calls_, process, refused},
                                  .shards = {metrics_->shards()}};
     if (sidecar_ != nullptr) {
@@ -465,7 +450,8 @@ class Daemon {
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
   ReadyFile ready_file_;
   const std::shared_ptr<access::Access> access_;
-  const std::shared_ptr<access::Callers> callers_ = std::make_shared<access::Callers>();
+  const std::shared_ptr<access::Callers> callers_ =
+      std::make_shared<access::Callers>([access = access_](uid_t user) { access->Expect(user); });
   AccessFile access_file_;
   ReloadedFiles credentials_;
   ReloadedFiles certificates_;

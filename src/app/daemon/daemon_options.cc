@@ -386,6 +386,22 @@ Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
   return advertised;
 }
 
+std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options) {
+  const CredentialPaths& paths = options.credentials;
+  const EtcdOptions& etcd = options.node.etcd;
+  return {{paths.password, etcd.password},
+          {paths.ca, etcd.ca_pem},
+          {paths.cert, etcd.cert_pem},
+          {paths.key, etcd.key_pem}};
+}
+
+std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options) {
+  if (options.tls == nullptr) return {};
+  const PemTexts texts = options.tls->Get()->texts;
+  const CredentialPaths& paths = options.tls_files;
+  return {{paths.ca, texts.ca}, {paths.cert, texts.cert}, {paths.key, texts.key}};
+}
+
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings) {
   auto command = TakeCommand(arguments);

@@ -14,6 +14,7 @@
 
 #include "access/access.h"
 #include "app/common/flag_table.h"
+#include "app/common/reloaded_files.h"
 #include "base/log.h"
 #include "base/server_identity.h"
 #include "baton/options.h"
@@ -75,6 +76,11 @@ Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
 /// The names by which browsers and scrapers may ask for HTTP: those of this host that follow from
 /// the settings, and those that operators added.
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
+
+/// The files whose changes count while batond runs, with what it read at the start: etcd's
+/// password, CA, certificate and key; and CA, certificate and key of its own ports.
+std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options);
+std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options);
 
 /// Reads and checks all settings, with the files that they name. `arguments` come without the
 /// program's name.

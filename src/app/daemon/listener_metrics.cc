@@ -11,8 +11,12 @@ namespace {
 class ListenerMetrics final : public prometheus::Collectable {
  public:
   ListenerMetrics(std::string group, const ConnectionListener& listener,
-                  std::shared_ptr<const runtime::UnreadCounts> unread)
-      : group_(std::move(group)), refused_(listener.refused()), unread_(std::move(unread)) {}
+                  std::shared_ptr<const runtime::UnreadCounts> unread,
+                  std::shared_ptr<const access::Access> access)
+      : group_(std::move(group)),
+        refused_(listener.refused()),
+        unread_(std::move(unread)),
+        access_(std::move(access)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override {
     runtime::FamilyBuilder out(group_);
@@ -23,6 +27,12 @@ class ListenerMetrics final : public prometheus::Collectable {
                 "How often the admin service reached a limit of answers that nobody reads.")
         .Add(static_cast<double>(unread_->refused.load()), {{"bound", "unread_answers"}})
         .Add(static_cast<double>(unread_->cut_off.load()), {{"bound", "slow_reader"}});
+    auto& limited = out.Counter("baton_calls_limited_total",
+                                "Calls over gRPC and HTTP that were refused because a caller "
+                                "without the role operate asked too often.");
+    for (const auto kind : access::kCallKinds) {
+      limited.Add(static_cast<double>(access_->limited(kind)), {{"kind", access::ToString(kind)}});
+    }
     return out.Take();
   }
 
@@ -30,14 +40,17 @@ class ListenerMetrics final : public prometheus::Collectable {
   const std::string group_;
   const std::shared_ptr<const std::atomic<std::uint64_t>> refused_;
   const std::shared_ptr<const runtime::UnreadCounts> unread_;
+  const std::shared_ptr<const access::Access> access_;
 };
 
 }  // namespace
 
 std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(
     std::string group, const ConnectionListener& listener,
-    std::shared_ptr<const runtime::UnreadCounts> unread) {
-  return std::make_shared<ListenerMetrics>(std::move(group), listener, std::move(unread));
+    std::shared_ptr<const runtime::UnreadCounts> unread,
+    std::shared_ptr<const access::Access> access) {
+  return std::make_shared<ListenerMetrics>(std::move(group), listener, std::move(unread),
+                                           std::move(access));
 }
 
 }  // namespace baton::app

@@ -8,6 +8,7 @@
 
 #include <prometheus/collectable.h>
 
+#include "access/access.h"
 #include "app/daemon/connection_listener.h"
 #include "runtime/admin/unread_answers.h"
 
@@ -16,6 +17,7 @@ namespace baton::app {
 /// Makes the metrics. They may outlive `listener`.
 std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(
     std::string group, const ConnectionListener& listener,
-    std::shared_ptr<const runtime::UnreadCounts> unread);
+    std::shared_ptr<const runtime::UnreadCounts> unread,
+    std::shared_ptr<const access::Access> access);
 
 }  // namespace baton::app

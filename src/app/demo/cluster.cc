@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/ctl/client.h"
+#include "app/ctl/client_files.h"
 #include "app/ctl/interrupt.h"
 #include "app/demo/node.h"
 #include "base/log.h"
@@ -113,7 +114,7 @@ Result<std::unique_ptr<DemoCluster>> DemoCluster::Start(const DemoOptions& optio
 
 /// Turns users on. The demo itself is root.
 Status DemoCluster::Secure(const Started& started, etcd::GrpcTransportOptions& own) {
-  const Result<PemTexts> texts = ReadPems(started.certificates->Of(kDemoOperator));
+  const Result<PemTexts> texts = ReadClientPems(started.certificates->Of(kDemoOperator));
   if (!texts) return texts.error();
   UseAtDemoEtcd("root", *texts, own);
   return lab::EnableUsers(*started.etcd, kDemoEtcdPassword,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/ctl/client.h"
+#include "app/ctl/client_files.h"
 #include "app/demo/certificates.h"
 #include "app/demo/node.h"
 #include "base/grpc/server_tls.h"
@@ -12,7 +13,7 @@ namespace baton::app {
 
 Result<std::unique_ptr<SecureNode>> SecureNode::Load(const std::string& folder) {
   const ClientTls files = DemoFiles(folder, kDemoNode);
-  const Result<PemTexts> texts = ReadPems(files);
+  const Result<PemTexts> texts = ReadClientPems(files);
   if (!texts) return texts.error();
   auto identity = ServerIdentity::Create(*texts, ClientCertificates::kRequire);
   if (!identity) return identity.error();

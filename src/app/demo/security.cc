@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "app/ctl/client.h"
+#include "app/ctl/client_files.h"
 #include "base/grpc/channel_limits.h"
 #include "baton/v1/admin.grpc.pb.h"
 
@@ -184,7 +185,7 @@ void DemoSecurity::ReplaceCertificates() {
   const Start before = Begin();
   ClaimRefused();
   ClaimReaderReads();
-  const Result<PemTexts> pems = ReadPems(cluster_->tls(kDemoReader));
+  const Result<PemTexts> pems = ReadClientPems(cluster_->tls(kDemoReader));
   if (!pems) throw DemoAbort{pems.error()};
   std::deque<EventStream> streams;
   Load load;

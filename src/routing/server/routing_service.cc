@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/grpc/server_tls.h"
 #include "baton/v1/routing.grpc.pb.h"
-#include "runtime/admin/admin_service.h"
+#include "runtime/admin/grpc_access.h"
 
 namespace baton::routing {
 namespace {
@@ -116,7 +115,7 @@ class Service final : public Methods, public baton::RoutingService {
   grpc::ServerUnaryReactor* Lookup(Context* context, const v1::LookupRequest* request,
                                    v1::LookupResponse* response) override {
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    if (const auto refusal = RefusalOf(*context, "Lookup")) {
+    if (const auto refusal = runtime::RefuseRead(gate_, *context, "Lookup")) {
       reactor->Finish(*refusal);
       return reactor;
     }
@@ -139,7 +138,7 @@ class Service final : public Methods, public baton::RoutingService {
   grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchRoutes(
       Context* context, const grpc::ByteBuffer* request) override {
     auto* const stream = new Stream(routes_, *context);
-    if (const auto refusal = RefusalOf(*context, "WatchRoutes")) {
+    if (const auto refusal = runtime::RefuseRead(gate_, *context, "WatchRoutes")) {
       stream->Finish(*refusal);
     } else {
       stream->Begin(*request);
@@ -148,12 +147,6 @@ class Service final : public Methods, public baton::RoutingService {
   }
 
  private:
-  std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
-    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer(), CertificateOf(context)), method);
-    if (!refusal) return std::nullopt;
-    return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
-  }
-
   const std::shared_ptr<RouteServer> routes_;
   const access::Gate gate_;
 };

@@ -1,6 +1,7 @@
 #include "runtime/admin/admin_service.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
@@ -8,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "base/escape.h"
-#include "base/grpc/server_tls.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/audit.h"
 #include "runtime/admin/event_stream.h"
+#include "runtime/admin/grpc_access.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
@@ -42,6 +43,9 @@ const grpc::Status kTooMuchUnread{grpc::StatusCode::RESOURCE_EXHAUSTED,
                                   "again in half a minute, or ask another node"};
 const grpc::Status kTooManyCalls{grpc::StatusCode::RESOURCE_EXHAUSTED,
                                  "too many status calls at once: try again in a moment"};
+const grpc::Status kTooManyDiagnoses{
+    grpc::StatusCode::RESOURCE_EXHAUSTED,
+    "the node is being examined for others who have not the role operate: try again in a moment"};
 
 void AddMoves(const NodeStatus& status, v1::GetStatusResponse* response) {
   for (const ShardStatus& shard : status.shards) {
@@ -129,10 +133,14 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* WhoAmI(Context* context, const v1::WhoAmIRequest*,
                   v1::WhoAmIResponse* response) override {
-    const access::Caller caller = gate_.CallerAt(context->peer(), CertificateOf(*context));
+    const access::Caller caller = CallerOf(gate_, *context);
+    Reactor* reactor = context->DefaultReactor();
+    if (auto refused = gate_.Refusal(caller, "WhoAmI")) {
+      reactor->Finish(StatusOf(*std::move(refused)));
+      return reactor;
+    }
     response->set_caller(access::NameOf(caller));
     response->set_role(access::ToString(gate_.RoleOf(caller)));
-    Reactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
@@ -187,7 +195,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   EventStreams::Reactor* WatchEvents(Context* context,
                                      const v1::WatchEventsRequest* request) override {
-    if (const auto refusal = RefusalOf(*context, "WatchEvents"))
+    if (const auto refusal = RefuseRead(gate_, *context, "WatchEvents"))
       return EventStreams::Refuse(*refusal);
     return events_.Watch(*context, *request);
   }
@@ -293,7 +301,14 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                     v1::DiagnoseResponse* response) override {
     if (Reactor* refused = Refuse(context, "Diagnose")) return refused;
     Reactor* reactor = context->DefaultReactor();
-    control_.Examine(examine_, [reactor, response](Result<Diagnosis> result) {
+    const bool reader = UrgencyOf(*context) == Urgency::kUsual;
+    if (reader && ++diagnoses_of_readers_ > kMaxDiagnosesOfReaders) {
+      --diagnoses_of_readers_;
+      reactor->Finish(kTooManyDiagnoses);
+      return reactor;
+    }
+    control_.Examine(examine_, [this, reader, reactor, response](Result<Diagnosis> result) {
+      if (reader) --diagnoses_of_readers_;
       if (result) ToProto(result.value(), response);
       reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
     });
@@ -307,7 +322,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   /// Callers who may make changes don't wait for those who only read, however many these are.
   Urgency UrgencyOf(const Context& context) const {
-    const Role role = gate_.RoleOf(gate_.CallerAt(context.peer(), CertificateOf(context)));
+    const Role role = gate_.RoleOf(CallerOf(gate_, context));
     return access::Includes(role, Role::kOperate) ? Urgency::kUrgent : Urgency::kUsual;
   }
   /// Whether the caller is to be refused because answers are not read.
@@ -370,15 +385,9 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return reactor;
   }
 
-  /// Unset: the caller may call this method, which only reads.
-  std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
-    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer(), CertificateOf(context)), method);
-    if (!refusal) return std::nullopt;
-    return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
-  }
   /// Finishes the call with an error if the caller may not read. Null: it may.
   Reactor* Refuse(Context* context, const char* method) const {
-    const auto refusal = RefusalOf(*context, method);
+    const auto refusal = RefuseRead(gate_, *context, method);
     if (!refusal) return nullptr;
     Reactor* reactor = context->DefaultReactor();
     reactor->Finish(*refusal);
@@ -389,7 +398,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   template <typename Request>
   std::optional<AskedChange> Admit(const Context& context, const std::string& method,
                                    std::string target, const Request& request, Reactor* reactor) {
-    AskedChange change{.caller = gate_.CallerAt(context.peer(), CertificateOf(context)),
+    AskedChange change{.caller = CallerOf(gate_, context),
                        .verb = method,
                        .target = std::move(target),
                        .claimed = ActorOf(context, request.actor()),
@@ -397,7 +406,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     auto refusal = gate_.Refusal(change.caller, method);
     if (!refusal) return change;
     audit_.Refused(change);
-    reactor->Finish({grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)});
+    reactor->Finish(StatusOf(*std::move(refusal)));
     return std::nullopt;
   }
 
@@ -441,6 +450,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   const ExamineRequest examine_;
   const access::Gate gate_;
   Audit audit_;
+  std::atomic<int> diagnoses_of_readers_{0};
   EventStreams events_;
   UnreadAnswers answers_;
   Worker worker_;
@@ -449,10 +459,19 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 }  // namespace
 
 access::Gate GateOf(const AdminOptions& options) {
-  return {std::make_shared<access::Access>(access::Access::Defaults{
-              .this_host = Role::kOperate,
-              .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead}),
-          nullptr};
+  if (!options.operators) {
+    return {std::make_shared<access::Access>(access::Access::Defaults{
+                .this_host = Role::kOperate,
+                .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead}),
+            nullptr};
+  }
+  access::Rules rules;
+  for (const std::string& name : *options.operators) {
+    rules.certificates.push_back({.name = name, .role = Role::kOperate});
+  }
+  auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  access->SetRules(std::move(rules));
+  return {std::move(access), nullptr};
 }
 
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
@@ -463,21 +482,6 @@ std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& 
       std::make_unique<Service>(control, std::move(gate), std::move(examine), std::move(audit));
   builder.RegisterService(service.get());
   return service;
-}
-
-grpc::Status StatusOf(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kInvalidArgument: return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
-    case ErrorCode::kNotFound: return {grpc::StatusCode::NOT_FOUND, error.message};
-    case ErrorCode::kFailedPrecondition:
-      return {grpc::StatusCode::FAILED_PRECONDITION, error.message};
-    case ErrorCode::kUnavailable: return {grpc::StatusCode::UNAVAILABLE, error.message};
-    case ErrorCode::kTimedOut: return {grpc::StatusCode::DEADLINE_EXCEEDED, error.message};
-    case ErrorCode::kStaleTerm: return {grpc::StatusCode::ABORTED, error.message};
-    case ErrorCode::kUnimplemented: return {grpc::StatusCode::UNIMPLEMENTED, error.message};
-    case ErrorCode::kInternal: break;
-  }
-  return {grpc::StatusCode::INTERNAL, error.message};
 }
 
 }  // namespace baton::runtime

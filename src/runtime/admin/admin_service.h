@@ -5,7 +5,7 @@
 // a thread of its own. At most kMaxQueuedStatuses wait for it; more are refused with
 // RESOURCE_EXHAUSTED. So are calls while callers have yet to read what was sent (UnreadAnswers).
 // Callers who may make changes come first: they have a queue of their own, and twice the budget of
-// unread answers.
+// unread answers; and of the examinations that run and wait (Diagnose) others have two at most.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@
 namespace baton::runtime {
 
 inline constexpr std::size_t kMaxQueuedStatuses = 64;
+/// Examinations at once for callers who may not make changes. The doctor takes five in all.
+inline constexpr int kMaxDiagnosesOfReaders = 2;
 
 /// The service, with what it counts.
 class CountingAdminService : public baton::AdminService {
@@ -41,8 +43,5 @@ std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& 
                                                            Control& control, access::Gate gate,
                                                            ExamineRequest examine = {},
                                                            Audit::Sink audit = {});
-
-/// The gRPC status of an error, with the same message.
-grpc::Status StatusOf(const Error& error);
 
 }  // namespace baton::runtime

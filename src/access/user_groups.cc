@@ -1,0 +1,158 @@
+#include "access/user_groups.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+
+namespace baton::access {
+namespace {
+
+constexpr std::size_t kLargestEntry = 1 << 20;  // bytes, of the user database
+constexpr int kMostGroups = 1 << 16;            // of a user: what Linux allows
+
+/// They may always call, and must not be crowded out.
+bool IsKept(uid_t user) { return user == 0 || user == geteuid(); }
+
+}  // namespace
+
+std::optional<Groups> GroupsInDatabase(uid_t user) {
+  std::vector<char> buffer(4096);
+  passwd entry{};
+  passwd* found = nullptr;
+  int wrong = 0;
+  while ((wrong = getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found)) == ERANGE &&
+         buffer.size() < kLargestEntry) {
+    buffer.resize(2 * buffer.size());
+  }
+  if (found == nullptr) {
+    const bool unknown = wrong == 0 || wrong == ENOENT || wrong == ESRCH;
+    return unknown ? std::optional(Groups()) : std::nullopt;
+  }
+  int count = 64;
+  Groups groups(static_cast<std::size_t>(count));
+  while (getgrouplist(found->pw_name, found->pw_gid, groups.data(), &count) < 0) {
+    if (count > kMostGroups || static_cast<std::size_t>(count) <= groups.size())
+      return std::nullopt;
+    groups.resize(static_cast<std::size_t>(count));
+  }
+  groups.resize(static_cast<std::size_t>(count));
+  return groups;
+}
+
+struct UserGroups::State {
+  struct Entry {
+    std::shared_ptr<const Groups> groups = {};  ///< null: never answered
+    TimePoint at{};                             ///< of that answer
+    TimePoint ask_at{};                         ///< the next question, not earlier
+    TimePoint used{};
+    bool waits = false;  ///< for an answer
+  };
+
+  explicit State(Ask how) : ask(std::move(how)) {}
+
+  // REQUIRES: mutex is held. Null: there is no place, as all wait for answers.
+  Entry* EntryOf(uid_t user) {
+    if (const auto known = users.find(user); known != users.end()) return &known->second;
+    if (users.size() >= kMostUsers) {
+      auto oldest = users.end();
+      for (auto one = users.begin(); one != users.end(); ++one) {
+        if (one->second.waits || IsKept(one->first)) continue;
+        if (oldest == users.end() || one->second.used < oldest->second.used) oldest = one;
+      }
+      if (oldest == users.end()) return nullptr;
+      users.erase(oldest);
+    }
+    return &users[user];
+  }
+
+  // REQUIRES: mutex is held.
+  static void Answered(Entry& entry, std::optional<Groups> answer, TimePoint now) {
+    entry.waits = false;
+    entry.ask_at = now + (answer ? kFresh : kAskAgain);
+    if (!answer) return;
+    entry.groups = std::make_shared<const Groups>(*std::move(answer));
+    entry.at = now;
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [this] { return ending || !questions.empty(); });
+      if (ending) return;
+      const auto [user, asked] = questions.front();
+      lock.unlock();
+      auto answer = ask(user);
+      lock.lock();
+      questions.pop_front();
+      if (const auto entry = users.find(user); entry != users.end()) {
+        Answered(entry->second, std::move(answer), asked);
+      }
+      changed.notify_all();
+    }
+  }
+
+  const Ask ask;
+  std::mutex mutex;  // guards what follows
+  std::condition_variable changed;
+  std::map<uid_t, Entry> users;                       // at most kMostUsers
+  std::deque<std::pair<uid_t, TimePoint>> questions;  // one a user; the first is being asked
+  bool running = false;                               // the thread
+  bool ending = false;
+};
+
+UserGroups::UserGroups(Ask ask) : state_(std::make_shared<State>(std::move(ask))) {}
+
+UserGroups::~UserGroups() {
+  const std::lock_guard lock(state_->mutex);
+  state_->ending = true;
+  state_->changed.notify_all();
+}
+
+std::shared_ptr<const Groups> UserGroups::Of(uid_t user, TimePoint now) {
+  const std::lock_guard lock(state_->mutex);
+  State::Entry* const entry = state_->EntryOf(user);
+  if (entry == nullptr) return nullptr;
+  entry->used = now;
+  if (!entry->waits && now >= entry->ask_at) {
+    if (!state_->running) {
+      try {
+        std::thread([state = state_] { state->Run(); }).detach();
+        state_->running = true;
+      } catch (const std::system_error& error) {
+        log::Warn("nobody's groups can be asked for", {{"error", error.what()}});
+        entry->ask_at = now + kAskAgain;
+        return nullptr;
+      }
+    }
+    entry->waits = true;
+    state_->questions.emplace_back(user, now);
+    state_->changed.notify_all();
+  }
+  return entry->groups != nullptr && now < entry->at + kUsable ? entry->groups : nullptr;
+}
+
+void UserGroups::Know(uid_t user, TimePoint now) {
+  auto answer = state_->ask(user);
+  const std::lock_guard lock(state_->mutex);
+  State::Entry* const entry = state_->EntryOf(user);
+  if (entry != nullptr && !entry->waits) State::Answered(*entry, std::move(answer), now);
+}
+
+void UserGroups::AwaitAnswers() {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->questions.empty(); });
+}
+
+}  // namespace baton::access

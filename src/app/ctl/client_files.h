@@ -1,0 +1,21 @@
+// The files with which batonctl says who it is: certificates, keys and tokens.
+//
+// Blocking. kInvalidArgument: a file can't be used; the message names it and says why.
+#pragma once
+
+#include <string>
+
+#include "app/ctl/ctl.h"
+#include "base/pem.h"
+#include "baton/result.h"
+
+namespace baton::app {
+
+/// Reads the files that are given, and checks that they belong together.
+Result<PemTexts> ReadClientPems(const ClientTls& tls);
+
+/// Reads a token: one line. A file that more than its owner and group can read, or more than its
+/// owner can write, is refused: others have that token, too.
+Result<std::string> ReadToken(const std::string& path);
+
+}  // namespace baton::app

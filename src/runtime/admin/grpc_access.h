@@ -1,0 +1,28 @@
+// Access over gRPC: who calls a method, and errors and refusals as gRPC's statuses.
+//
+// Any thread.
+#pragma once
+
+#include <optional>
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+
+#include "access/access.h"
+#include "baton/result.h"
+
+namespace baton::runtime {
+
+/// The gRPC status of an error, with the same message.
+grpc::Status StatusOf(const Error& error);
+/// The gRPC status of a refusal, with its line.
+grpc::Status StatusOf(access::Refused refused);
+
+/// Who calls.
+access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
+/// Unset: the caller may call this method, which only reads; it counts (access::CallLimits).
+std::optional<grpc::Status> RefuseRead(const access::Gate& gate,
+                                       const grpc::CallbackServerContext& context,
+                                       const char* method);
+
+}  // namespace baton::runtime

@@ -1,0 +1,117 @@
+// In which groups a user is: asked beside the caller, and kept for a while.
+#include "access/user_groups.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace baton::access {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pointee;
+
+constexpr TimePoint kStart{1000h};
+constexpr uid_t kAlice = 4711;
+
+/// A user database. It answers for nobody unless it is told to.
+class Database {
+ public:
+  void Set(uid_t user, std::optional<Groups> groups) {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->groups[user] = std::move(groups);
+  }
+  int asked() const {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->asked;
+  }
+  UserGroups::Ask Ask() const {
+    return [shared = shared_](uid_t user) {
+      const std::lock_guard lock(shared->mutex);
+      ++shared->asked;
+      return shared->groups[user];
+    };
+  }
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    std::map<uid_t, std::optional<Groups>> groups;
+    int asked = 0;
+  };
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+};
+
+class UserGroupsTest : public testing::Test {
+ protected:
+  /// What is known after the questions so far are answered.
+  std::shared_ptr<const Groups> Later(uid_t user, TimePoint now) {
+    groups_.Of(user, now);
+    groups_.AwaitAnswers();
+    return groups_.Of(user, now);
+  }
+
+  Database database_;
+  UserGroups groups_{database_.Ask()};
+};
+
+// Plan: a first call, many within a minute, and one after it, which finds the earlier groups still.
+TEST_F(UserGroupsTest, AreAskedForOnceAMinute) {
+  database_.Set(kAlice, Groups{7, 8});
+  EXPECT_EQ(groups_.Of(kAlice, kStart), nullptr) << "not yet";
+  EXPECT_THAT(Later(kAlice, kStart), Pointee(ElementsAre(7, 8)));
+  database_.Set(kAlice, Groups{7});
+  for (auto at = kStart; at < kStart + UserGroups::kFresh; at += 1s) {
+    EXPECT_THAT(groups_.Of(kAlice, at), Pointee(ElementsAre(7, 8)));
+  }
+  EXPECT_EQ(database_.asked(), 1);
+  EXPECT_THAT(groups_.Of(kAlice, kStart + UserGroups::kFresh), Pointee(Contains(7)));
+  EXPECT_THAT(Later(kAlice, kStart + UserGroups::kFresh), Pointee(ElementsAre(7)));
+  EXPECT_EQ(database_.asked(), 2);
+}
+
+// Plan: the database is away from some time on, and before a user's first call.
+TEST_F(UserGroupsTest, TheLastAnswerCountsWhileTheDatabaseIsAway) {
+  EXPECT_EQ(Later(kAlice, kStart), nullptr);
+  EXPECT_EQ(Later(kAlice, kStart + 1s), nullptr);
+  EXPECT_EQ(database_.asked(), 1) << "not asked again at once";
+  database_.Set(kAlice, Groups{7});
+  const TimePoint known = kStart + UserGroups::kAskAgain;
+  EXPECT_THAT(Later(kAlice, known), Pointee(ElementsAre(7)));
+  database_.Set(kAlice, std::nullopt);
+  EXPECT_THAT(Later(kAlice, known + UserGroups::kUsable - 1s), Pointee(ElementsAre(7)));
+  EXPECT_EQ(Later(kAlice, known + UserGroups::kUsable), nullptr);
+}
+
+// Plan: more users than are kept; those who called least lately are asked for again, and one who
+// was known from the start is not.
+TEST_F(UserGroupsTest, OfThoseWhoCalledLatelyAreKept) {
+  database_.Set(0, Groups{0});
+  groups_.Know(0, kStart);
+  const auto most = static_cast<uid_t>(UserGroups::kMostUsers);
+  for (uid_t user = 1; user <= most; ++user) {
+    database_.Set(user, Groups{user});
+    EXPECT_THAT(Later(user, kStart + user * 1ms), Pointee(ElementsAre(user)));
+  }
+  const int asked = database_.asked();
+  EXPECT_THAT(groups_.Of(0, kStart + 5s), Pointee(ElementsAre(0)));
+  EXPECT_THAT(groups_.Of(most, kStart + 5s), Pointee(ElementsAre(most)));
+  EXPECT_EQ(database_.asked(), asked);
+  EXPECT_THAT(Later(1, kStart + 5s), Pointee(ElementsAre(1)));
+  EXPECT_EQ(database_.asked(), asked + 1);
+}
+
+TEST(GroupsInDatabase, HaveRootsAndNobodyElses) {
+  EXPECT_THAT(GroupsInDatabase(0).value(), Contains(0));
+  EXPECT_THAT(GroupsInDatabase(3'999'999'999).value(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace baton::access
