@@ -60,6 +60,19 @@ pid_t AwaitGuard(const NodeProcess& node) {
   return guard.value_or(0);
 }
 
+/// Stops a process, and lets it go on again at the end of the test if nobody has.
+class Stopped {
+ public:
+  explicit Stopped(pid_t pid) : pid_(pid) { kill(pid_, SIGSTOP); }
+  ~Stopped() { GoOn(); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+  void GoOn() { kill(pid_, SIGCONT); }
+
+ private:
+  const pid_t pid_;
+};
+
 bool Ends(pid_t pid) {
   return Eventually(kPatience, [pid] { return !Find(pid).has_value(); });
 }
@@ -125,11 +138,11 @@ TEST(Guard, ThatComesTooLateEndsNothing) {
   cluster.StartAll({"n1", "n2"});
   cluster.AwaitBalanced({"n1", "n2"});
   const pid_t guard = AwaitGuard(cluster.node("n2"));
-  kill(guard, SIGSTOP);
+  Stopped stopped(guard);
   cluster.node("n2").Kill();
   cluster.Start("n2");
   const Table taken = cluster.AwaitBalanced({"n1", "n2"});
-  kill(guard, SIGCONT);
+  stopped.GoOn();
   EXPECT_TRUE(Ends(guard));
   EXPECT_THAT(Retermed(taken, cluster.AwaitBalanced({"n1", "n2"})), IsEmpty());
 }
