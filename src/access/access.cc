@@ -159,6 +159,7 @@ std::optional<Role> Access::RoleOfCertificate(const std::string& name) const {
 Caller Access::Identified(Caller caller, const Shown& shown,
                           std::chrono::system_clock::time_point now) const {
   std::optional<std::string_view> token;
+  if (defaults_.tokens == Tokens::kIgnored) return caller;
   for (const std::string& header : shown.authorization) {
     const auto found = TokenIn(header);
     if (found && token) caller.bad_token = "there are two";
@@ -221,8 +222,14 @@ Role Access::RoleOfUser(uid_t user) const {
 
 bool Access::LacksGroupsOf(const Caller& caller) const {
   const std::lock_guard lock(mutex_);
-  return by_groups_ && caller.user && caller.certificate.empty() &&
+  return by_groups_ && caller.user && !RoleOfCertificate(caller.certificate) &&
          groups_.Of(*caller.user, BootClock::now()) == nullptr;
+}
+
+// A certificate without a rule counts for nothing, also if the user is not known yet.
+bool Access::IsUnknownUser(const Caller& caller) const {
+  const std::lock_guard lock(mutex_);
+  return !caller.user && IsLocalPeer(caller.peer) && !RoleOfCertificate(caller.certificate);
 }
 
 Role Access::RoleWithout(bool local) const {
@@ -253,7 +260,7 @@ std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const 
   auto why = Refused::Why::kRole;
   if (!caller.token.empty()) {
     line += "; --access of the node gives roles to tokens";
-  } else if (!caller.certificate.empty()) {
+  } else if (!caller.certificate.empty() && !IsUnknownUser(caller)) {
     line += "; --access of the node gives roles to certificates";
   } else if (!IsLocalPeer(caller.peer)) {
     line += needed == Role::kOperate

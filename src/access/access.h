@@ -142,9 +142,13 @@ struct Rules {
 
 class Access {
  public:
+  /// What the header `authorization` means. Servers of programs that embed a node may use it for
+  /// services of their own.
+  enum class Tokens : std::uint8_t { kRead, kIgnored };
   struct Defaults {
     Role this_host = Role::kRead;    ///< of this host's users without a rule
     Role other_hosts = Role::kRead;  ///< of callers from elsewhere
+    Tokens tokens = Tokens::kRead;
   };
 
   /// `ask`: the database of groups.
@@ -182,6 +186,9 @@ class Access {
   Role RoleOfToken(const std::string& name) const;
   Role RoleOfUser(uid_t user) const;
   bool LacksGroupsOf(const Caller& caller) const;
+  /// Whether the caller is on this host, and the kernel has not said which user it is, which
+  /// matters.
+  bool IsUnknownUser(const Caller& caller) const;
   /// What every caller of this kind of host has who has no certificate.
   Role RoleWithout(bool local) const;
   std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;

@@ -37,8 +37,7 @@ std::optional<Groups> GroupsInDatabase(uid_t user) {
     buffer.resize(2 * buffer.size());
   }
   if (found == nullptr) {
-    const bool unknown = wrong == 0 || wrong == ENOENT || wrong == ESRCH;
-    return unknown ? std::optional(Groups()) : std::nullopt;
+    return wrong == 0 ? std::optional(Groups()) : std::nullopt;
   }
   int count = 64;
   Groups groups(static_cast<std::size_t>(count));

@@ -221,6 +221,24 @@ TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   EXPECT_EQ(access.RoleOf(kRemote), Role::kRead) << "nobody there has a user";
 }
 
+// A certificate without a rule counts for nothing: who shows one is asked to come back like others,
+// while its user, or its user's groups, are not known.
+TEST(Access, ACertificateWithoutARuleHidesNotThatMoreMayBeKnownSoon) {
+  Access access({});
+  access.SetRules({.users = {{.id = kStranger, .role = Role::kOperate}},
+                   .certificates = {{.name = "dns:ruled", .role = Role::kRead}}});
+  Caller caller = Local(std::nullopt);
+  caller.certificate = "dns:unruled";
+  auto refused = access.Refusal(caller, Role::kOperate);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->why, Refused::Why::kUnknown);
+  EXPECT_THAT(refused->line, HasSubstr(kUserNotKnown));
+  caller.certificate = "dns:ruled";
+  refused = access.Refusal(caller, Role::kOperate);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->why, Refused::Why::kRole);
+}
+
 TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
   Access access({});
   EXPECT_FALSE(access.Refusal(Local(geteuid()), Role::kOperate).has_value());

@@ -77,7 +77,7 @@ TEST(Router, RefusesInvalidOptions) {
       {"endpoint \"a b\" is not an endpoint; write host:port, such as 10.0.0.7:7400 or [::1]:7400",
        [](auto& options) { options.endpoints.push_back("a b"); }},
       {"endpoint \"https://a:1\" is not an endpoint; write host:port, without https:// (TLS: set "
-       "RouterOptions::credentials)",
+       "RouterOptions::group_credentials)",
        [](auto& options) { options.endpoints.push_back("https://a:1"); }},
       {"\"xds:///orders\" is not an endpoint; write host:port, without xds://",
        [](auto& options) { options.endpoints.push_back("xds:///orders"); }},

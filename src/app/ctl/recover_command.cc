@@ -210,8 +210,6 @@ ExitCode Recover(const CtlOptions& options, const RecoverOptions& recover) {
   return Carry(options, recover, recovery, now, report);
 }
 
-/// Adds batond's flags for etcd, with the same names and environment variables.
-
 }  // namespace
 
 void AddRecoverCommand(CLI::App& app, Commands& commands) {

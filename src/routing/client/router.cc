@@ -61,7 +61,7 @@ Status Check(const RouterOptions& options) {
     if (Status checked = CheckEndpoint(endpoint, kNodePort); !checked) {
       const bool tls = endpoint.starts_with("https://");
       return bad("endpoint " + checked.error().message +
-                 (tls ? " (TLS: set RouterOptions::credentials)" : ""));
+                 (tls ? " (TLS: set RouterOptions::group_credentials)" : ""));
     }
   }
   if (options.credentials != nullptr && options.group_credentials != nullptr) {
@@ -166,6 +166,7 @@ class Router::Impl {
   const std::shared_ptr<routing::RequestIds> ids_;
   const std::shared_ptr<routing::InterceptedCalls> intercepted_calls_;
   const std::shared_ptr<const GroupCredentials> group_credentials_;  // null: not given
+  std::mutex credentials_mutex_;  // calls and the stream of routes get the same ones, in order
   routing::ChannelCache channels_;
   routing::InFlightAttempts in_flight_attempts_;
   routing::CallCounters counters_;
@@ -291,6 +292,7 @@ void Router::Impl::SetCredentials(std::shared_ptr<grpc::ChannelCredentials> cred
 }
 
 void Router::Impl::Use(std::shared_ptr<grpc::ChannelCredentials> credentials) {
+  const std::lock_guard lock(credentials_mutex_);
   channels_.SetCredentials(credentials);
   follower_.SetCredentials(std::move(credentials));
 }

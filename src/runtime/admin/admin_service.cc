@@ -459,17 +459,19 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 }  // namespace
 
 access::Gate GateOf(const AdminOptions& options) {
+  constexpr auto kIgnored = access::Access::Tokens::kIgnored;
   if (!options.operators) {
     return {std::make_shared<access::Access>(access::Access::Defaults{
                 .this_host = Role::kOperate,
-                .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead}),
+                .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead,
+                .tokens = kIgnored}),
             nullptr};
   }
   access::Rules rules;
   for (const std::string& name : *options.operators) {
     rules.certificates.push_back({.name = name, .role = Role::kOperate});
   }
-  auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  auto access = std::make_shared<access::Access>(access::Access::Defaults{.tokens = kIgnored});
   access->SetRules(std::move(rules));
   return {std::move(access), nullptr};
 }
