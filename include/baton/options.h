@@ -88,11 +88,14 @@ struct NodeOptions {
   /// the lock proves nothing. Set this only if the file system of state_dir never frees a lock
   /// while a process that holds it lives: otherwise two processes may lead the same shards.
   bool trust_state_lock = false;
-  /// See GuardMode. A child made by fork() shares the lock of this process: while it lives and has
-  /// not called exec, no guard acts. On overlayfs a program must not close descriptors that it does
-  /// not know (closefrom): that frees the lock, and a guard would end the session of a living
-  /// process.
+  /// See GuardMode. A child made by fork() shares the lock of this process: until it ends, calls
+  /// exec, or closes its descriptors, no guard acts. A program that reaps any child (waitpid(-1))
+  /// sees the node's own guard, too.
   GuardMode guard = GuardMode::kOff;
+  /// Whether this program never closes descriptors that it does not know, as closefrom() does. On
+  /// overlayfs that would free the lock, and a guard would end the session of a living process. So
+  /// with `state_dir` on overlayfs no guard acts, unless this is true.
+  bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. Start fails if there is no such program.
   std::string guard_program = "baton-guard";

@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   // It holds etcd's password as batond does.
   app::GuardProcess(app::CoreDumps::kNone, app::GrpcTraces::kNone);
   google::protobuf::SetLogHandler(nullptr);
+  // The reader of its log may end, and its file may be full.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   CLI::App program(
       "Ends the session of a node in etcd at once when the node's process dies, so that others "
       "lead "
@@ -65,12 +67,7 @@ int main(int argc, char** argv) {
   }
   // What the program that started it has open is not to stay open for it: its ports, above all.
   if (for_parent) close_range(STDERR_FILENO + 1, ~0U, 0);
-  // A node's guard ends when its node has ended, also if a service manager asks all processes of a
-  // unit to end: then the node still works for seconds, and may die without a farewell.
-  if (for_parent) {
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
-    return app::GuardParent(STDIN_FILENO);
-  }
+  if (for_parent) return app::GuardParent(STDIN_FILENO);
   if (guard.state_dirs.empty()) return Complain("give the --state-dir of each node");
   if (trust) guard.trust = runtime::LockTrust::kAnyFileSystem;
   guard.etcd = [&settings] { return ReadEtcdNow(settings); };

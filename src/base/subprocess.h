@@ -3,9 +3,9 @@
 //
 // For the program of `batond run`, for a node's guard, for etcd members of tests, the demo and
 // benches, and for the helper programs they call. Only one thread at a time may use an object. The
-// child starts with no blocked signals, default handlers and nothing on stdin. It has a process
-// group of its own, so that Ctrl-C reaches only its owner, who decides what ends when. No other
-// code may reap it (no wait for "any child").
+// child starts with no blocked signals, default handlers and, unless it is given input, nothing on
+// stdin. It has a process group of its own, so that Ctrl-C reaches only its owner, who decides what
+// ends when. No other code may reap it (no wait for "any child").
 #pragma once
 
 #include <sys/types.h>

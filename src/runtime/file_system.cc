@@ -15,6 +15,7 @@ struct Known {
   Locks locks;
 };
 
+constexpr const char* kOverlay = "overlayfs";
 // overlayfs keeps the lock with its own inode, which stays the same when a file of a lower layer is
 // copied up. Opening for writing, as StateLock does, copies up before it locks.
 constexpr Known kKnown[] = {
@@ -24,7 +25,7 @@ constexpr Known kKnown[] = {
     {0xF2F52010, "f2fs", Locks::kAreProof},
     {0x2FC12FC1, "zfs", Locks::kAreProof},
     {0x01021994, "tmpfs", Locks::kAreProof},
-    {0x794C7630, "overlayfs", Locks::kAreProof},
+    {0x794C7630, kOverlay, Locks::kAreProof},
     // Only for the name in the log.
     {0x6969, "nfs", Locks::kAreNoProof},
     {0xFF534D42, "cifs", Locks::kAreNoProof},
@@ -57,5 +58,7 @@ FileSystem FileSystemOf(int file) {
   // On 32-bit machines the kernel's number is negative if its highest bit is set.
   return FileSystemOfType(static_cast<std::uint32_t>(info.f_type));
 }
+
+bool MapsAnotherFile(int file) { return FileSystemOf(file).name == kOverlay; }
 
 }  // namespace baton::runtime

@@ -26,5 +26,8 @@ struct FileSystem {
 FileSystem FileSystemOfType(std::int64_t type);
 /// Of an open file. If the kernel does not say it: without proof.
 FileSystem FileSystemOf(int file);
+/// Whether mapping the open file keeps another file open, as on overlayfs: then a lock on it ends
+/// with its last descriptor.
+bool MapsAnotherFile(int file);
 
 }  // namespace baton::runtime

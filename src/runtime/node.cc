@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -152,16 +153,26 @@ class Node::Impl final : public runtime::Control {
 
 // Another process acts for an external node: this one's death proves nothing.
 Status Node::Impl::BeginGuard() {
-  if (options_.guard != GuardMode::kOwn || application_ != nullptr) return Ok();
+  if (options_.guard == GuardMode::kOff) return Ok();
+  const std::string& no_guard = lock_->found().no_guard;
+  if (!no_guard.empty() || !lock_->found().never_proof.empty() || application_ != nullptr) {
+    log_.Warn("no guard acts for this node: " + (application_ != nullptr
+                                                     ? "another process acts on what it leads"
+                                                 : no_guard.empty() ? "its lock proves nothing"
+                                                                    : no_guard));
+    return Ok();
+  }
+  if (options_.guard != GuardMode::kOwn) return Ok();
   if (getpid() == 1) {
     log_.Warn(
         "this process is the first one of its container, so its guard dies with it; run a "
         "baton-guard in another container, and this node with a shared guard");
   }
-  runtime::GuardSettings settings{.group = options_.group,
-                                  .node = options_.node,
-                                  .state_dir = options_.state_dir,
-                                  .etcd = options_.etcd};
+  runtime::GuardSettings settings{
+      .group = options_.group,
+      .node = options_.node,
+      .state_dir = std::filesystem::absolute(options_.state_dir).string(),
+      .etcd = options_.etcd};
   if (options_.trust_state_lock) settings.trust = runtime::LockTrust::kAnyFileSystem;
   auto guard = runtime::OwnGuard::Start(options_.guard_program, settings, log_);
   if (!guard.ok()) return guard.error();
@@ -192,9 +203,7 @@ Status Node::Impl::Begin() {
     } else if (!found.no_proof.empty()) {
       log_.Info("no proof that an earlier process of this node is dead: " + found.no_proof);
     }
-    if (found.never_proof.empty()) {
-      if (Status begun = BeginGuard(); !begun.ok()) return begun;
-    }
+    if (Status begun = BeginGuard(); !begun.ok()) return begun;
     core_options.proven_dead = found.proven_dead;
     core_options.highest_committed = found.highest_committed;
   }
@@ -400,9 +409,10 @@ Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
   if (!options.state_dir.empty()) {
     const auto trust = options.trust_state_lock ? runtime::LockTrust::kAnyFileSystem
                                                 : runtime::LockTrust::kKnownFileSystems;
-    auto taken =
-        runtime::StateLock::Take(options.state_dir, options.group, options.node,
-                                 {.trust = trust, .guarded = options.guard != GuardMode::kOff});
+    auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node,
+                                          {.trust = trust,
+                                           .guarded = options.guard != GuardMode::kOff,
+                                           .keeps_descriptors = options.keeps_descriptors});
     if (!taken.ok()) return taken.error();
     lock = std::move(taken).value();
   }

@@ -72,8 +72,9 @@ std::optional<StateFile> ParseStateFile(const std::string& text) {
   content.session = SessionId{Number(session)};
   content.highest = Revision{Number(highest)};
   // The first versions wrote no such lines.
-  content.guarded = guarded == "guard 1" && external.starts_with("external ");
-  content.external = external != "external 0";
+  content.says_external = external.starts_with("external ");
+  content.guarded = guarded == "guard 1" && content.says_external;
+  content.external = content.says_external && external != "external 0";
   content.previous = SessionId{NumberAfter("previous", previous)};
   return content;
 }

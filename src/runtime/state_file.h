@@ -26,11 +26,12 @@ struct StateFile {
   std::string place = {};     ///< PlaceOf when it was written
   SessionId session = {};     ///< of the process that wrote it; 0: none
   Revision highest = {};      ///< the highest revision that a commit of the node had; 0: unknown
-  /// A session of an earlier process that may hold the member key still; 0: none. Never one on
-  /// whose leaderships another process acts.
+  /// The session before, of this process or of an earlier one, which may hold the member key still;
+  /// 0: none. Never one on whose leaderships another process acts.
   SessionId previous = {};
   /// Another process acts on what `session` leads, so the death of this one proves nothing.
   bool external = false;
+  bool says_external = true;  ///< false: an early version wrote it, which did not say `external`
   /// Guards may end the sessions. Else only the node's next process acts on the proof.
   bool guarded = false;
 

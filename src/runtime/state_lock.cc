@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/text_rules.h"
+#include "runtime/file_system.h"
 #include "runtime/state_folder.h"
 
 namespace baton::runtime {
@@ -37,7 +38,7 @@ std::string Identity(int file) {
 /// Who holds a lock on the file that this process can't get.
 enum class Holder { kNode, kGuards };
 Holder HolderOf(int file) {
-  if (flock(file, LOCK_SH | LOCK_NB) != 0) return Holder::kNode;
+  if (flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Holder::kNode;
   flock(file, LOCK_UN);
   return Holder::kGuards;
 }
@@ -113,7 +114,8 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
   }
   std::unique_ptr<StateLock> lock(new StateLock(file, path, options.trust));
   lock->content_.identity = group + "/" + node;
-  lock->content_.guarded = options.guarded;
+  lock->guards_wanted_ = options.guarded;
+  lock->keeps_descriptors_ = options.keeps_descriptors;
   const TimePoint until = Clock::Real().Now() + kWaitForGuards;
   while (!lock->Lock()) {
     if (errno != EWOULDBLOCK) {
@@ -157,10 +159,24 @@ void StateLock::Hold() {
   mapped_ = mapped;
 }
 
+// A guard must not act on a lock that proves nothing, or that the program may free by mistake.
+void StateLock::ConsiderGuards() {
+  if (!guards_wanted_ || !found_.never_proof.empty()) return;
+  const bool held = keeps_descriptors_ || (mapped_ != nullptr && !MapsAnotherFile(file_));
+  content_.guarded = held;
+  if (held) return;
+  found_.no_guard = fmt::format(
+      "'{}' is on overlayfs, or can't be mapped: if this program closed descriptors that it does "
+      "not know, the lock would be free; no guard acts for this node: give it a state directory "
+      "on another file system",
+      path_);
+}
+
 bool StateLock::Lock() {
   if (flock(file_, LOCK_EX | LOCK_NB) != 0) return false;
   locked_ = true;
   Hold();
+  ConsiderGuards();
   const std::string text = ReadStateFile(file_);
   if (text.empty()) {
     found_.no_proof = "the state directory has no record of an earlier process";
@@ -173,16 +189,20 @@ bool StateLock::Lock() {
   }
   content_.highest = std::max(content_.highest, left->highest);
   found_.highest_committed = left->highest;
-  if (left->session.value == 0 && left->guarded) return true;  // it left in order
+  if (left->session.value == 0 && left->says_external) return true;  // it left in order
   found_.no_proof = CheckProof(file_, path_, *left, trust_);
   if (!found_.no_proof.empty()) return true;
   found_.proven_dead = left->Sessions();
-  // If this process has named a session already, nobody has ended the one before.
-  if (content_.previous.value == 0) content_.previous = found_.proven_dead.front();
+  // If this process has named a session already, nobody has ended the one before. An early version
+  // did not say whether another process acts on it.
+  const bool ours = left->says_external;
+  if (content_.previous.value == 0 && ours) content_.previous = found_.proven_dead.front();
   return true;
 }
 
 Status StateLock::RecordSession(const RecordedSession& session) {
+  // A process that never had a session leaves its predecessor's named.
+  if (session.session.value == 0 && content_.session.value == 0) return Ok();
   if (session.replaces.value != 0) {
     content_.previous = session.replaces;
   } else if (!content_.Sessions().empty()) {
@@ -209,7 +229,7 @@ Status StateLock::Write() {
             path_, why)};
   };
   if (Identity(file_) != opened_) return failed("the program has closed its descriptor");
-  if (!locked_ && !Lock()) return failed("a guard holds it, and does not let it go");
+  if (!locked_ && !Lock()) return failed("another process holds it, and does not let it go");
   content_.place = PlaceOf(file_, path_).value_or("moved");
   const std::string text = Format(content_);
   if (pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {

@@ -16,8 +16,8 @@
 // A child made by fork() shares the lock: it is free only when the last of them has closed the file
 // or called exec. So a child that lives on holds up a restart, and makes no wrong proof.
 //
-// Guards (src/guard) hold the shared lock, for the time of a read. A node that finds guards there
-// waits for them. If one stands still under its lock, the node starts all the same, names its
+// Guards (runtime/guard) hold the shared lock, for the time of a read. A node that finds guards
+// there waits for them. If one stands still under its lock, the node starts all the same, names its
 // session once it has the exclusive lock, and until then a restart has no proof.
 //
 // Not thread-safe.
@@ -38,6 +38,8 @@ namespace baton::runtime {
 struct StateLockOptions {
   LockTrust trust = LockTrust::kKnownFileSystems;
   bool guarded = false;  ///< guards may end the node's sessions once its process is dead
+  /// The program closes no descriptors that it does not know, so the lock lasts on overlayfs, too.
+  bool keeps_descriptors = false;
 };
 
 struct StateLockFound {
@@ -48,6 +50,8 @@ struct StateLockFound {
   /// Why nothing is proven, as one line for the log; empty if the death is proven, or the earlier
   /// process left in order.
   std::string no_proof;
+  /// Why guards don't act although they were wanted, as one line for the log; empty if they do.
+  std::string no_guard;
   /// Why locks in the directory never prove anything, as one line for the log; empty if they may.
   std::string never_proof;
 };
@@ -85,6 +89,7 @@ class StateLock final : public StateRecord {
  private:
   StateLock(int file, std::string path, LockTrust trust);
   void Hold();
+  void ConsiderGuards();
   /// Takes the exclusive lock if it can be had now, and reads what the earlier process left.
   bool Lock();
   Status Write();
@@ -92,6 +97,8 @@ class StateLock final : public StateRecord {
   const int file_;
   const std::string path_;
   const LockTrust trust_;
+  bool guards_wanted_ = false;
+  bool keeps_descriptors_ = false;
   bool locked_ = false;
   void* mapped_ = nullptr;  ///< keeps the lock if the program closes file_; null: it can't be
   std::string opened_;      ///< the file's device and inode

@@ -56,8 +56,10 @@ std::optional<pid_t> GuardOf(pid_t node) {
 
 pid_t AwaitGuard(const NodeProcess& node) {
   std::optional<pid_t> guard;
-  EXPECT_TRUE(Eventually(kPatience, [&] { return (guard = GuardOf(node.pid())).has_value(); }));
-  return guard.value_or(0);
+  const bool found =
+      Eventually(kPatience, [&] { return (guard = GuardOf(node.pid())).has_value(); });
+  if (!found) throw Unmet("a node with --guard own has no guard");
+  return *guard;
 }
 
 /// Stops a process, and lets it go on again at the end of the test if nobody has.

@@ -424,8 +424,8 @@ TEST_F(NodeTest, SaysInOneLineThatItsLockProvesNothing) {
   std::filesystem::remove_all(folder);
 }
 
-// Plan: a node with a guard of its own leads, and shows it. Once it has stopped and is gone, its
-// guard has ended, and the descriptors of this process are as before.
+// Plan: a node with a guard of its own leads, and shows it. It stops and is gone within the time
+// that it waits for its guard. Without the program it does not start.
 TEST_F(NodeTest, ItsOwnGuardEndsWithIt) {
   std::string pattern = ::testing::TempDir() + "baton-guard-XXXXXX";
   const std::string folder = mkdtemp(pattern.data());

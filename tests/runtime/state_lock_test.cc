@@ -194,12 +194,52 @@ TEST_F(StateLockTest, ANodeThatLeftInOrderLeavesNothing) {
   {
     auto node = StateLock::Take(directory_, "orders", "n1", guarded);
     ASSERT_TRUE(node.ok());
+    ASSERT_TRUE(node.value()->RecordSession({.session = SessionId{2}}).ok());
     ASSERT_TRUE(node.value()->RecordSession({}).ok());
   }
   auto next = StateLock::Take(directory_, "orders", "n1", guarded);
   ASSERT_TRUE(next.ok());
   EXPECT_TRUE(next.value()->found().proven_dead.empty());
   EXPECT_EQ(next.value()->found().no_proof, "");
+}
+
+// Plan: a process that never had a session ends in order. Its predecessor stays named.
+TEST_F(StateLockTest, AnEndWithoutASessionLeavesThePredecessorNamed) {
+  Take(directory_)->RecordSession({.session = SessionId{1}}).ok();
+  EXPECT_TRUE(Take(directory_)->RecordSession({}).ok());
+  EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{1}));
+}
+
+// Plan: guards are wanted. The file says so on a file system whose lock is a proof and outlives the
+// descriptors; on overlayfs only if the program keeps its descriptors; without a proof never.
+TEST_F(StateLockTest, TellsGuardsToActOnlyIfTheLockLasts) {
+  const auto guarded = [](const std::string& directory, StateLockOptions options) {
+    options.guarded = true;
+    auto lock = StateLock::Take(directory, "orders", "n1", options);
+    EXPECT_TRUE(lock.ok() && lock.value()->RecordSession({.session = SessionId{1}}).ok());
+    std::ifstream file(StateFileIn(directory));
+    return ParseStateFile({std::istreambuf_iterator<char>(file), {}})->guarded;
+  };
+  EXPECT_TRUE(guarded(directory_, {}));
+  const std::string ramfs = directory_ + "/ramfs";
+  const std::string overlay = directory_ + "/merged";
+  for (const char* part : {"/ramfs", "/lower", "/upper", "/work", "/merged"}) {
+    std::filesystem::create_directory(directory_ + part);
+  }
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") != 0 ||
+      mount("baton-test", ramfs.c_str(), "ramfs", 0, "") != 0) {
+    GTEST_SKIP() << "mounting needs root";
+  }
+  EXPECT_FALSE(guarded(ramfs, {}));
+  umount2(ramfs.c_str(), MNT_DETACH);
+  const std::string layers = "lowerdir=" + directory_ + "/lower,upperdir=" + directory_ +
+                             "/upper,workdir=" + directory_ + "/work";
+  if (mount("baton-test", overlay.c_str(), "overlay", 0, layers.c_str()) != 0) {
+    GTEST_SKIP() << "no overlayfs here";
+  }
+  EXPECT_FALSE(guarded(overlay, {}));
+  EXPECT_TRUE(guarded(overlay, {.keeps_descriptors = true}));
+  umount2(overlay.c_str(), MNT_DETACH);
 }
 
 // Plan: the program closes all descriptors that it does not know, and opens other files, which get

@@ -104,23 +104,21 @@ class Process::SimRecord final : public runtime::StateRecord {
  public:
   explicit SimRecord(StateDirectory& directory) : directory_(directory) { Lock(); }
   ~SimRecord() override { LetGo(); }
+  // As StateLock has it: what could not be written is kept, and written with the next record.
   Status RecordSession(const runtime::RecordedSession& session) override {
-    if (!Lock()) return Error{ErrorCode::kUnavailable, "a guard holds the lock"};
-    if (session.session.value == 0) {
-      directory_.previous = {};
-    } else if (session.replaces.value != 0) {
-      directory_.previous = session.replaces;
-    } else if (directory_.session.value != 0) {
-      directory_.previous = directory_.session;
+    if (session.session.value == 0 && session_.value == 0) return Ok();
+    if (session.replaces.value != 0) {
+      previous_ = session.replaces;
+    } else if (session_.value != 0) {
+      previous_ = session_;
     }
-    directory_.session = session.session;
-    directory_.written = true;
-    return Ok();
+    session_ = session.session;
+    if (session_.value == 0) previous_ = {};
+    return Write();
   }
   Status RecordHighest(Revision revision) override {
-    if (!Lock()) return Error{ErrorCode::kUnavailable, "a guard holds the lock"};
-    directory_.highest = std::max(directory_.highest, revision);
-    return Ok();
+    highest_ = std::max(highest_, revision);
+    return Write();
   }
   bool locked() const { return locked_; }
   void LetGo() {
@@ -134,9 +132,24 @@ class Process::SimRecord final : public runtime::StateRecord {
   bool Lock() {
     if (locked_) return true;
     if (directory_.locked || directory_.guards > 0) return false;
+    if (previous_.value == 0) previous_ = directory_.session;
     return locked_ = directory_.locked = true;
   }
+  Status Write() {
+    if (!Lock()) return Error{ErrorCode::kUnavailable, "a guard holds the lock"};
+    if (session_.value != 0 || wrote_session_) {
+      directory_.session = session_;
+      directory_.previous = previous_;
+      wrote_session_ = directory_.written = true;
+    }
+    directory_.highest = std::max(directory_.highest, highest_);
+    return Ok();
+  }
   StateDirectory& directory_;
+  SessionId session_;
+  SessionId previous_;
+  Revision highest_;
+  bool wrote_session_ = false;
   bool locked_ = false;
 };
 

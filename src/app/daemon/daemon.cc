@@ -187,6 +187,7 @@ class Daemon {
   Status StartNode() {
     NodeOptions node = options_.node;
     node.guard_program = GuardProgram();
+    node.keeps_descriptors = true;
     const Advertised told = AdvertisedBy(options_, reservation_->port(), http_->port());
     node.address = told.grpc;
     node.http_address = told.http;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -32,13 +33,26 @@ namespace {
 using runtime::Death;
 using runtime::GuardSettings;
 
-// After this long every lease has run out, unless etcd was away; then its nodes wait for the lease.
+// After this long most leases have run out.
 constexpr std::chrono::minutes kGiveUp{10};
+// How long a guard that was asked to end (SIGTERM) still works for a node that is dead: mostly it
+// needs milliseconds.
+constexpr std::chrono::seconds kGraceAfterDeath{2};
+constexpr std::chrono::milliseconds kLookAtSignals{100};
+// After a failure, the pause before the next try; it doubles.
+constexpr std::chrono::milliseconds kFirstRetry{200};
+constexpr std::chrono::milliseconds kLongestRetry{60'000};
+
+// A service manager asks all processes of a unit to end at once. While the node lives, its guard
+// stays: the node still works for seconds, and may die without a farewell.
+volatile std::sig_atomic_t asked_to_end = 0;
+void NoteSignal(int) { asked_to_end = 1; }
+
 // How long a guard waits for the lock once its node is gone: the node's next process, or a forked
 // child, has it then. Core dumps mostly take less.
 constexpr std::chrono::seconds kWaitAfterNode{10};
-// How often the file of a node that is dead, or was never started, is looked at.
-constexpr std::chrono::milliseconds kLook{200};
+// How often a shared guard reads the file of a node that is dead, or was never started.
+constexpr std::chrono::milliseconds kPollInterval{200};
 
 void Pause(std::chrono::milliseconds length) { poll(nullptr, 0, static_cast<int>(length.count())); }
 
@@ -71,6 +85,14 @@ bool End(const Death& death, const EtcdOptions& options) {
                  {"node", death.node},
                  {"session", session.value},
                  {"after_ms", took.count()}});
+    } else {
+      const bool gone = result.value() == runtime::SessionFound::kGone;
+      log::Info(gone ? "guard: the node's process died, and its session had no member key any more"
+                     : "guard: the node's process died, and its lease was revoked",
+                {{"group", death.group},
+                 {"node", death.node},
+                 {"session", session.value},
+                 {"prefix", options.prefix}});
     }
     const std::lock_guard lock(progress.mutex);
     progress.failed = progress.failed || !result;
@@ -87,10 +109,15 @@ bool End(const Death& death, const EtcdOptions& options) {
   bool in_time = false;
   {
     std::unique_lock lock(progress.mutex);
-    in_time = progress.changed.wait_for(lock, kGiveUp, [&] { return progress.left == 0; });
+    const auto done = [&] { return progress.left == 0; };
+    const TimePoint grace_over = began + kGraceAfterDeath;
+    while (!in_time && Clock::Real().Now() < began + kGiveUp) {
+      if (asked_to_end != 0 && Clock::Real().Now() > grace_over) break;
+      in_time = progress.changed.wait_for(lock, kLookAtSignals, done);
+    }
   }
-  transport.value().reset();  // its callbacks post to the loop
-  loop.End();
+  loop.End();  // before the transport: its functions use it
+  transport.value().reset();
   return in_time && !progress.failed;
 }
 
@@ -131,6 +158,7 @@ class SettingLines {
 }  // namespace
 
 int GuardParent(int input) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, NoteSignal);
   SettingLines lines(input);
   const std::optional<GuardSettings> first = lines.Next();
   if (!first) return EXIT_FAILURE;
@@ -172,21 +200,28 @@ namespace {
 void GuardOne(const SharedGuard& guard, const std::string& directory) {
   std::vector<SessionId> ended;
   std::string said;
+  const auto say = [&said](const std::string& trouble) {
+    if (std::exchange(said, trouble) != trouble) log::Warn("guard: " + trouble);
+  };
+  std::chrono::milliseconds retry = kFirstRetry;
   while (true) {
     const auto death = runtime::AwaitDeath(directory, guard.trust);
     if (!death) {
-      const bool news = death.error().code != ErrorCode::kNotFound && said != death.error().message;
-      if (news) log::Info("guard: nothing is ended: " + (said = death.error().message));
+      if (death.error().code != ErrorCode::kNotFound) {
+        say("nothing is ended: " + death.error().message);
+      }
     } else if (death.value().sessions != ended) {
       const auto etcd = guard.etcd();
-      if (!etcd) {
-        log::Error("guard: " + etcd.error().message);
-      } else if (death.value().sessions.empty() || End(death.value(), etcd.value())) {
+      if (!etcd) say(etcd.error().message);
+      if (etcd && (death.value().sessions.empty() || End(death.value(), etcd.value()))) {
         ended = death.value().sessions;
         said.clear();
+        retry = kFirstRetry;
+      } else {
+        Pause(std::exchange(retry, std::min(2 * retry, kLongestRetry)));
       }
     }
-    Pause(kLook);
+    Pause(kPollInterval);
   }
 }
 

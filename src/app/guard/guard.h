@@ -14,8 +14,9 @@
 namespace baton::app {
 
 /// The guard of the node that started this process, and that writes its settings to `input`
-/// (runtime/guard/guard_settings.h). Returns the exit code once the node is dead and its sessions
-/// have ended.
+/// (runtime/guard/guard_settings.h). Ends this process once the node is dead and its sessions have
+/// ended. Returns only if `input` has no settings: the exit code. SIGTERM ends it while the node is
+/// dead, not before.
 int GuardParent(int input);
 
 struct SharedGuard {

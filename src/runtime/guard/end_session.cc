@@ -10,6 +10,7 @@ namespace baton::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds kCall{2000};
+constexpr int kMaxUnknown = 3;
 constexpr Duration kFirstPause = std::chrono::milliseconds(20);
 constexpr Duration kLongestPause = std::chrono::seconds(2);
 
@@ -32,8 +33,12 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
  private:
   void Deleted(const WriteResult& result) {
     if (result.permanent) return done_(Error{ErrorCode::kUnavailable, "etcd: " + result.detail});
-    if (result.outcome == Outcome::kUnknown) return Again(&SessionEnding::Delete);
-    if (result.outcome == Outcome::kDone) found_ = SessionFound::kHeld;
+    if (result.outcome == Outcome::kUnknown && ++unknown_ < kMaxUnknown) {
+      return Again(&SessionEnding::Delete);
+    }
+    found_ = result.outcome == Outcome::kDone      ? SessionFound::kHeld
+             : result.outcome == Outcome::kRefused ? SessionFound::kGone
+                                                   : SessionFound::kRevoked;
     Revoke();
   }
 
@@ -66,6 +71,7 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
   const std::function<void(Result<SessionFound>)> done_;
   etcd::WriteExecutor writes_;
   SessionFound found_ = SessionFound::kGone;
+  int unknown_ = 0;  ///< outcomes of the transaction
   Duration pause_ = kFirstPause;
 };
 

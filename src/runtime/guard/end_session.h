@@ -3,7 +3,8 @@
 // One transaction deletes the member key, if the session still holds it, and names the death in
 // `died` (base/writes.h, SessionEnd). Then the lease is revoked: a write that the process had sent
 // and that is still under way can't put the key any more. Each step is sent again until its outcome
-// is definite.
+// is definite; but after three unknown outcomes of the transaction the lease is revoked without it,
+// which needs no space in etcd's database. Then others take the death for an expired lease.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,9 @@ struct EndSessionParts {
 };
 
 enum class SessionFound {
-  kHeld,  ///< the session held its member key until now
-  kGone,  ///< it had ended before, or had no member key
+  kHeld,     ///< the session held its member key until now
+  kGone,     ///< it had ended before, or had no member key
+  kRevoked,  ///< not known: the transaction had no definite outcome, and the lease was revoked
 };
 /// `done` is called once, unless the executor ends before. The parts must outlive that.
 /// kUnavailable: etcd refuses for good (role, credentials); the lease runs out by itself. REQUIRES:

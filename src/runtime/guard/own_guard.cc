@@ -12,9 +12,9 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <system_error>
 #include <utility>
 
-#include "base/check.h"
 #include "base/subprocess.h"
 
 namespace baton::runtime {
@@ -64,7 +64,12 @@ class OwnGuard::Run {
   std::optional<ExitStatus> Wait(Duration bound) {
     return process_->Wait(Clock::Real().Now() + bound);
   }
-  void Add(const std::string& line) { unwritten_ += line; }
+  /// Of lines that were not begun, only the newest is written.
+  void Add(const std::string& line) {
+    const std::size_t begun = unwritten_.find('\n');
+    unwritten_.erase(begun == std::string::npos ? 0 : begun + 1);
+    unwritten_ += line;
+  }
 
   /// Waits for the process's end, for `wake`, or for room in the pipe; then writes what it can.
   void WaitAndWrite(int wake) {
@@ -95,18 +100,19 @@ Result<std::unique_ptr<OwnGuard>> OwnGuard::Start(const std::string& program,
                                                   const GuardSettings& settings, NodeLog& log) {
   auto found = FindProgram(program);
   if (!found) return found.error();
-  std::unique_ptr<OwnGuard> guard(new OwnGuard(found.value(), settings, log));
-  guard->thread_ = std::thread([raw = guard.get()] { raw->Watch(); });
+  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0) return Error{ErrorCode::kInternal, "no descriptor for the guard"};
+  std::unique_ptr<OwnGuard> guard(new OwnGuard(found.value(), settings, log, wake));
+  try {
+    guard->thread_ = std::thread([raw = guard.get()] { raw->Watch(); });
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::kInternal, std::string("no thread for the guard: ") + error.what()};
+  }
   return guard;
 }
 
-OwnGuard::OwnGuard(std::string program, GuardSettings settings, NodeLog& log)
-    : program_(std::move(program)),
-      log_(log),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      settings_(std::move(settings)) {
-  BATON_CHECK(wake_ >= 0);
-}
+OwnGuard::OwnGuard(std::string program, GuardSettings settings, NodeLog& log, int wake)
+    : program_(std::move(program)), log_(log), wake_(wake), settings_(std::move(settings)) {}
 
 OwnGuard::~OwnGuard() {
   {
@@ -114,7 +120,7 @@ OwnGuard::~OwnGuard() {
     stopping_ = true;
   }
   Wake();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(wake_);
 }
 

@@ -25,11 +25,12 @@ namespace baton::runtime {
 class OwnGuard {
  public:
   /// Starts the program. `log` must outlive this object. kNotFound: there is no such program.
-  /// REQUIRES: this process holds the lock of `settings.state_dir`.
+  /// kInternal: the system gives no descriptor or thread. While this process does not hold the lock
+  /// of `settings.state_dir`, its guards end at once, and are started again after pauses.
   static Result<std::unique_ptr<OwnGuard>> Start(const std::string& program,
                                                  const GuardSettings& settings, NodeLog& log);
-  /// Waits a moment for the guard's end, and else leaves it to finish what it does. REQUIRES: the
-  /// node's lock was let go.
+  /// Waits a moment for the guard's end, and else leaves it to finish what it does: nobody reaps it
+  /// then before this process ends. REQUIRES: the node's lock was let go.
   ~OwnGuard();
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
@@ -41,7 +42,7 @@ class OwnGuard {
 
  private:
   class Run;
-  OwnGuard(std::string program, GuardSettings settings, NodeLog& log);
+  OwnGuard(std::string program, GuardSettings settings, NodeLog& log, int wake);
   void Watch();
   void WatchOne(Run& run);
   std::string Settings();
