@@ -122,8 +122,8 @@ TEST_F(TokensOfCallers, ThatAreTakenAwayGiveNothing) {
 // Servers of programs that embed a node may use the header for services of their own.
 TEST(Tokens, AreIgnoredIfTheServerSaysSo) {
   Access access({.tokens = Access::Tokens::kIgnored});
-  const Caller caller = access.Identified({.peer = "ipv4:10.0.0.1:5"},
-                                          {.authorization = {"Bearer whatever"}}, kNow);
+  const Caller caller =
+      access.Identified({.peer = "ipv4:10.0.0.1:5"}, {.authorization = {"Bearer whatever"}}, kNow);
   EXPECT_EQ(caller.bad_token, "");
   EXPECT_FALSE(access.Refusal(caller, Role::kRead));
 }

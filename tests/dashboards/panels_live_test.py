@@ -25,6 +25,8 @@ OF_APPLICATIONS = {
 ON_NO_PANEL = {
     "baton_shard_failed_activations": "only while a shard fails; how many fail is shown, and `batonctl status` names the worst",
     "baton_build_info": "the version; the variables of the dashboard Fleet and the alert NodeDown are made from it",
+    "baton_guard_running": "of nodes with a guard of their own; the log says when one ends",
+    "baton_guard_starts_total": "likewise",
     "baton_expected_nodes": "set by few; the alert NodesMissing compares it with the live nodes",
     "baton_shards_suspended": "the panel of leases and the alert RenewalStalled show the cause",
     "grpc_server_started_total": "what is handled is shown; the difference is what is open",
@@ -39,7 +41,7 @@ class PanelsLive(unittest.TestCase):
         cls.fleet = cls.enterClassContext(fleet.Fleet())
         cls.etcd = cls.fleet.etcd()
         cls.prometheus = cls.fleet.start_prometheus()
-        cls.nodes = [cls.fleet.node(cls.etcd, "live", name) for name in ("n1", "n2", "n3")]
+        cls.nodes = [cls.fleet.node(cls.etcd, "live", name, guard="own") for name in ("n1", "n2", "n3")]
         cls.fleet.node(cls.etcd, "live", "bystander", weight=0)
         fleet.await_balanced(cls.nodes)
         cls.exported = {name for path in ("/metrics", "/metrics/shards")
