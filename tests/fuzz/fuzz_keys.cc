@@ -20,6 +20,7 @@ struct KeyOf {
   std::string operator()(const MoveFact& fact) const { return Keys().MoveKey(fact.shard); }
   std::string operator()(const BalancerFact&) const { return Keys().BalancerKey(); }
   std::string operator()(const PolicyFact& fact) const { return Keys().PolicyKey(fact.name); }
+  std::string operator()(const DeathFact&) const { return Keys().DeathKey(); }
 };
 
 void MustBeItsKey(const etcd::Decoded& decoded, const std::string& key) {
@@ -50,10 +51,15 @@ void RunKeys(std::string_view bytes) {
 
 std::vector<Seed> KeysSeeds() {
   const auto below = [](const std::string& name) { return std::string(1, '\0') + name; };
-  return {{"config", below("config")},           {"member", below("members/n1")},
-          {"shard", below("shards/17")},         {"move", below("moves/17")},
-          {"balancer", below("balancer")},       {"policy", below("policy/drain/n1")},
-          {"leading-zero", below("shards/017")}, {"quarantine", below("quarantine/3/700")},
+  return {{"config", below("config")},
+          {"member", below("members/n1")},
+          {"shard", below("shards/17")},
+          {"move", below("moves/17")},
+          {"balancer", below("balancer")},
+          {"policy", below("policy/drain/n1")},
+          {"leading-zero", below("shards/017")},
+          {"quarantine", below("quarantine/3/700")},
+          {"died", below("died")},
           {"elsewhere", "\x01/baton/v1/order"}};
 }
 

@@ -150,8 +150,18 @@ void RunPolicy(std::string_view value) {
        "a policy reads as it was written");
 }
 
-constexpr void (*kKinds[])(std::string_view) = {RunShard, RunBalancer,  RunMember,
-                                                RunMove,  RunConfigKey, RunPolicy};
+void RunDeath(std::string_view value) {
+  const auto read = DecodeAs<DeathFact>(Keys().DeathKey(), value);
+  Must(read.present && read.revision == kRevision, "a death has its key's revision");
+  Must((read.session.value > 0) == !read.node.empty(), "a death is somebody's, or says nothing");
+  if (read.node.empty()) return;
+  const auto reread = DecodeAs<DeathFact>(Keys().DeathKey(), etcd::EncodeDeath(read));
+  Must(reread.node == read.node && reread.session == read.session,
+       "a death reads as it was written");
+}
+
+constexpr void (*kKinds[])(std::string_view) = {RunShard,     RunBalancer, RunMember, RunMove,
+                                                RunConfigKey, RunPolicy,   RunDeath};
 
 RecordFact Led() {
   RecordFact record;
@@ -218,7 +228,8 @@ std::vector<Seed> RecordsSeeds() {
           {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
           {"move", of(3, etcd::EncodeMove(Move()))},
           {"config", of(4, etcd::EncodeConfig(config))},
-          {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))}};
+          {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))},
+          {"died", of(6, etcd::EncodeDeath({.node = "n1", .session = SessionId{77}}))}};
 }
 
 }  // namespace baton::fuzz
