@@ -71,6 +71,8 @@ class Member:
         self._terms = {}  # by shard: the term by which it is led, until the deadline
         self._deadline_ns = 0
         self._token, self._group = b"", ""
+        self._alive = True  # a sign of life that batond has not been sent yet
+        self._watched = False  # by batond
         self._answers = queue.SimpleQueue()
         self._begin_anew()
 
@@ -89,6 +91,18 @@ class Member:
         """Returns all shards led right now, with their terms."""
         with self._lock:
             return dict(self._terms) if boottime_ns() < self._deadline_ns else {}
+
+    def alive(self):
+        """Says that the program does its work. With `batond --watchdog` it must call this again within that
+        time, where the work is done; else it leads nothing any more until the next call."""
+        with self._lock:
+            if not self._alive:
+                self._alive = True
+                self._say_alive()
+
+    def _say_alive(self):
+        if self._alive and self._watched:
+            self._answers.put(self._pb.AttachRequest(alive=True))
 
     def run(self):
         """Attaches to batond, again and again. Raises grpc.RpcError if trying again is useless."""
@@ -126,11 +140,15 @@ class Member:
             self._answers.put(None)  # ends the former stream's requests
             self._answers = answers
             hello = self._pb.AttachHello(protocol=1, client="examples/python", group=self._group,
-                                         token=self._token, pid=os.getpid())
+                                         token=self._token, pid=os.getpid(), alive=self._alive)
+            self._alive = False
         hello.boottime_ns = boottime_ns()
         yield self._pb.AttachRequest(hello=hello)
-        while (answer := answers.get()) is not None:
-            yield self._pb.AttachRequest(answers=[answer])
+        while (request := answers.get()) is not None:
+            if request.alive:
+                with self._lock:
+                    self._alive = False
+            yield request
 
     def _take(self, message):
         work = []
@@ -141,6 +159,8 @@ class Member:
                 raise RuntimeError("CLOCK_BOOTTIME is not batond's: run both in one time namespace")
             if message.HasField("welcome"):
                 self._token, self._group = message.welcome.token, message.welcome.group
+                self._watched = message.welcome.HasField("watchdog")
+                self._say_alive()
                 if not message.welcome.resumed:  # all leaderships are over, without further events
                     work = [(0, "lost", shard, term) for shard, term in self._terms.items()]
                     self._begin_anew()
@@ -192,7 +212,8 @@ class Member:
         if operation != 0:
             answered[operation] = ok
             answered.pop(operation - MOST_ANSWERED, None)
-            answers.put(self._pb.AttachAnswer(operation=operation, ok=ok))
+            answer = self._pb.AttachAnswer(operation=operation, ok=ok)
+            answers.put(self._pb.AttachRequest(answers=[answer]))
 
 
 def lookup(http, key, tls=None):
@@ -233,6 +254,13 @@ def answer_lookup(options):
     except (OSError, ValueError) as error:
         complain(f"no node's HTTP address answers at {options.http}: {getattr(error, 'reason', error)}")
         return CANNOT_REACH
+
+
+def work(member):
+    """Stands for the program's work. It says as it goes that it is alive, not on a thread that does nothing else."""
+    while True:
+        member.alive()
+        time.sleep(1)
 
 
 class Sayer:
@@ -278,6 +306,7 @@ def main():
                  "examples/python/generate.sh DIR, and give --stubs DIR")
         return 1
     import grpc
+    threading.Thread(target=work, args=(member,), daemon=True).start()
     try:
         member.run()
     except grpc.RpcError as error:

@@ -100,6 +100,13 @@ struct NodeOptions {
   /// with Baton. Start fails if there is no such program.
   std::string guard_program = "baton-guard";
 
+  /// With kOwn: if the node's own thread makes no progress for this long, the guard kills the
+  /// process with SIGKILL, and then ends its session: others lead some ten milliseconds later. 0:
+  /// never; else 500 ms to 366 days. It finds a process that was stopped (SIGSTOP) or that starves,
+  /// and a node whose thread is stuck; for a program whose work is stuck see `watchdog`. A debugger
+  /// stops processes, too. The guard sees time that the whole machine lost, and does not count it.
+  std::chrono::milliseconds hang_timeout{0};
+
   // Addresses that the node tells to the group's other nodes and to callers. The library listens on
   // none of them. Each address: at most 512 visible ASCII characters; may be empty.
   std::string address = {};          ///< host:port of the program's gRPC server
@@ -166,6 +173,14 @@ struct NodeOptions {
   /// How long Node::Drain waits for handoffs before it resigns the shards that are left: 1 ms to
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
+
+  /// Within this time the program must call Node::Alive again: 0 to 366 days; 0: it need not. A
+  /// program that does not call in time leads nothing any more: Leads() is false at once, Lost is
+  /// called for each shard, and the session ends, so that others take over as after a death. At the
+  /// next call the node begins a new session. Call Alive where the work is done, not on a thread of
+  /// its own: then a program that renews its lease and does no work can't keep its shards. Choose
+  /// at least three times the longest pause between two calls.
+  std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in
   /// memory for operators (AdminService): 1 to 1,000,000, about 300 bytes each. A restarted node

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,6 +26,14 @@ Result<EtcdOptions> ReadEtcdNow(const app::Settings& settings) {
     return Error{ErrorCode::kInvalidArgument, errors->front()};
   }
   return std::get<EtcdOptions>(std::move(read));
+}
+
+int GuardForParent() {
+  // Another program's descriptor 3 is no such page, or it is null.
+  auto opened = runtime::ProgressPage::Open(STDERR_FILENO + 1);
+  // What the program that started it has open is not to stay open for it: its ports, above all.
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  return app::GuardParent(STDIN_FILENO, opened ? std::move(opened).value() : nullptr);
 }
 
 int Complain(const std::string& what) {
@@ -65,9 +74,7 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help
     return Complain(std::string(error.what()) + "; see baton-guard --help");
   }
-  // What the program that started it has open is not to stay open for it: its ports, above all.
-  if (for_parent) close_range(STDERR_FILENO + 1, ~0U, 0);
-  if (for_parent) return app::GuardParent(STDIN_FILENO);
+  if (for_parent) return GuardForParent();
   if (guard.state_dirs.empty()) return Complain("give the --state-dir of each node");
   if (trust) guard.trust = runtime::LockTrust::kAnyFileSystem;
   guard.etcd = [&settings] { return ReadEtcdNow(settings); };

@@ -71,10 +71,15 @@ struct MemberFact {
   /// Activations fail on it, and none has succeeded since: it gets no shards for now. Of its
   /// present session only.
   bool failing = false;
+  /// The application says that it is not healthy, so the state is kDraining: others take the
+  /// shards, and the node stays. Of its present session only.
+  bool unhealthy = false;
   /// Some of its addresses, its zone or its version is no such text, and reads as empty.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
+  /// Whether it says that it leaves.
+  bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
   /// Whether the key hangs on the lease `which`: the same check as a claim's guard.
   bool HoldsSession(SessionId which) const { return present && lease.value != 0 && lease == which; }
   /// Whether it takes part: it is readable, hangs on the lease that its value names, and is not

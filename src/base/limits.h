@@ -31,4 +31,8 @@ inline constexpr std::chrono::milliseconds kLongestDurationFlag = std::chrono::h
 /// A longer timeout than a year counts as a year, so that no sum of times overflows.
 inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
+/// The shortest timeout for a hang of the node, unless it is 0 (never). A loop that carries out a
+/// large change takes some ten milliseconds, and a busy machine lets processes wait.
+inline constexpr std::chrono::milliseconds kShortestHangTimeout{500};
+
 }  // namespace baton

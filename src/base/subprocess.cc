@@ -57,6 +57,12 @@ class SpawnPlan {
       posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
     }
   }
+  /// After the others: their sources may have this number.
+  void Pass(int descriptor) {
+    if (descriptor >= 0) {
+      posix_spawn_file_actions_adddup2(&actions_, descriptor, STDERR_FILENO + 1);
+    }
+  }
   void SendOutputTo(const std::string& path) {
     const char* file = path.empty() ? "/dev/null" : path.c_str();
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, file, O_WRONLY | O_CREAT | O_APPEND,
@@ -154,6 +160,7 @@ Result<std::unique_ptr<Subprocess>> Subprocess::Start(const SubprocessOptions& o
   plan.UseCleanSignalsAndOwnGroup(options.lifetime);
   plan.GiveInput(options.input);
   if (!options.inherits_output) plan.SendOutputTo(options.output_path);
+  plan.Pass(options.passed);
   pid_t pid = 0;
   const int error =
       posix_spawn(&pid, command.value().front().c_str(), plan.actions(), plan.attributes(),

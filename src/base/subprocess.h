@@ -51,7 +51,8 @@ struct SubprocessOptions {
   /// The child uses this process's stdout and stderr; `output_path` is ignored.
   bool inherits_output = false;
   ChildLifetime lifetime = ChildLifetime::kOwned;
-  int input = -1;  ///< the child's stdin; below 0: /dev/null
+  int input = -1;   ///< the child's stdin; below 0: /dev/null
+  int passed = -1;  ///< the child's descriptor 3; below 0: none
 };
 
 class Subprocess {

@@ -339,7 +339,7 @@ Reason Balancer::ReasonOf(const Context& context, const PlannedMove& move,
                           const NodeId& from) const {
   if (move.reason != Reason::kDrain) return Reason::kRebalance;
   const MemberFact* member = context.view.member(from);
-  const bool stops = member != nullptr && member->state == MemberState::kDraining;
+  const bool stops = member != nullptr && member->Leaves();
   return stops ? Reason::kShutdown : Reason::kDrain;
 }
 

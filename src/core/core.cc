@@ -173,7 +173,7 @@ void Core::Record(Context&, const RetryRequested& event) { requests_.On(event); 
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.
 void Core::Record(Context& context, const ApplicationChanged& event) {
-  if (!options_.external || event.state == application_.state) return;
+  if (event.state == application_.state) return;
   const bool back = application_.state == ApplicationState::kDetached;
   context.application = application_.state = event.state;
   session_.SetWanted(event.state != ApplicationState::kAbsent);
@@ -186,11 +186,20 @@ void Core::Record(Context& context, const ApplicationChanged& event) {
       !std::holds_alternative<Running>(lifecycle_) && !std::holds_alternative<Draining>(lifecycle_);
   if (event.state != ApplicationState::kAbsent || leaving) return;
   if (session_.member()) {
-    context.Say(
-        Notice::Level::kWarning,
-        "no application is attached any more: this node gives up all shards and ends its session");
+    context.Say(Notice::Level::kWarning,
+                std::string(options_.external ? "no application is attached any more"
+                                              : "the application gave no sign of life in time") +
+                    ": this node gives up all shards and ends its session");
   }
   EndSession(context);
+}
+
+void Core::Record(Context& context, const HealthChanged& event) {
+  if (session_.healthy() == event.healthy) return;
+  session_.SetHealthy(event.healthy);
+  context.Say(event.healthy ? Notice::Level::kInfo : Notice::Level::kWarning,
+              event.healthy ? "the application is healthy again: this node takes shards"
+                            : "the application is not healthy: other nodes take the shards");
 }
 
 void Core::Record(Context& context, const DrainRequested&) {

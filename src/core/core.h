@@ -98,6 +98,7 @@ class Core {
   void Record(Context& context, const PolicyRequested& event);
   void Record(Context& context, const RetryRequested& event);
   void Record(Context& context, const ApplicationChanged& event);
+  void Record(Context& context, const HealthChanged& event);
   void Record(Context& context, const DrainRequested& event);
   void Record(Context& context, const StopRequested& event);
   void Record(Context& context, const Tick& event);

@@ -105,10 +105,12 @@ struct RetryRequested {
   bool dry_run = false;
   std::string actor;
 };
-/// What is known of the other process that acts on this node's leaderships (external nodes only).
+/// What is known of the application that acts on this node's leaderships: of another process, or
+/// of this one if it has a watchdog (then it is absent or attached).
 enum class ApplicationState : std::uint8_t {
-  /// The process is proven dead, or the last deadline it was sent has passed. It acts on nothing,
-  /// and this node leads nothing until it is back. An external node begins in this state.
+  /// The process is proven dead, or the last deadline it was sent has passed, or it gave no sign of
+  /// life in time. It acts on nothing, and this node leads nothing until it is back. An external
+  /// node begins in this state.
   kAbsent,
   /// The process may act until the last deadline it was sent, but it can't be reached. So the node
   /// gives nothing away that the process may hold, and takes nothing new.
@@ -118,6 +120,11 @@ enum class ApplicationState : std::uint8_t {
 struct ApplicationChanged {
   ApplicationState state = ApplicationState::kAbsent;
 };
+/// The application says whether it can work on shards. While it is not healthy, others take its
+/// shards, and this node stays a member.
+struct HealthChanged {
+  bool healthy = true;
+};
 struct DrainRequested {};
 struct StopRequested {};
 /// Nothing happened but time passing.
@@ -126,7 +133,7 @@ struct Tick {};
 using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
                            KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
                            CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
-                           ApplicationChanged, DrainRequested, StopRequested, Tick>;
+                           ApplicationChanged, HealthChanged, DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 

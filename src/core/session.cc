@@ -57,7 +57,8 @@ MemberFact Session::Value(SessionId lease) const {
   value.lease = lease;
   value.session = lease;
   value.ttl = ttl_;
-  value.state = wanted_state_;
+  value.unhealthy = !wanted_healthy_ && wanted_state_ == MemberState::kActive;
+  value.state = value.unhealthy ? MemberState::kDraining : wanted_state_;
   value.division_version = kAssignmentVersion;
   value.external = options_.external;
   value.failing = wanted_failing_;
@@ -232,12 +233,13 @@ void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>
     if (stored == nullptr || !stored->HoldsSession(id())) return;
     if (stored->readability == Readability::kNewerSchema) return;
     const bool readable = stored->readability == Readability::kReadable;
-    if (readable && stored->state == wanted_state_) {
+    const MemberFact wanted = Value(id());
+    if (readable && stored->state == wanted.state && stored->unhealthy == wanted.unhealthy) {
       if (stored->failing == wanted_failing_) return;
       if (now < say_failing_not_before_) return LowerTo(wake_at, say_failing_not_before_);
     }
     say_failing_not_before_ = now + kSayFailingEvery;
-    MemberFact value = Value(id());
+    MemberFact value = wanted;
     value.unknown_fields = stored->unknown_fields;
     update_ = Update{.operation = (*next_operation_)++,
                      .write = MemberUpdate{value, guard()},

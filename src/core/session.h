@@ -64,6 +64,9 @@ class Session {
   void SetState(MemberState state) { wanted_state_ = state; }
   /// Sets whether the member record should say that activations fail here.
   void SetFailing(bool failing) { wanted_failing_ = failing; }
+  /// Sets whether the application is healthy, which the member record should say. True at first.
+  void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
+  bool healthy() const { return wanted_healthy_; }
   /// Writes the member record if it does not say what it should; for SetFailing, at most once a
   /// second. Advance does this, too.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
@@ -192,6 +195,7 @@ class Session {
   int revoke_attempts_ = 0;  ///< while closing
   MemberState wanted_state_ = MemberState::kActive;
   bool wanted_failing_ = false;
+  bool wanted_healthy_ = true;
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();
   TimePoint last_renewed_ = TimePoint::min();

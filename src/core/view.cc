@@ -293,8 +293,7 @@ void View::NoteMembership(const MemberFact& before, const MemberFact& after, Tim
   const bool ended = before.present && (!after.present || changed_hands);
   const bool began = after.present && (!before.present || changed_hands);
   if (ended) {
-    const Steadiness::End end{.in_order = before.state == MemberState::kDraining,
-                              .ttl = before.ttl};
+    const Steadiness::End end{.in_order = before.Leaves(), .ttl = before.ttl};
     if (steadiness_.NoteEnded(after.node, end, now)) changes_.flapping.push_back(after.node);
   }
   if (began) steadiness_.NoteBegan(after.node, complete_ ? now : TimePoint::min());
@@ -323,7 +322,7 @@ void View::NoteDeparture(const MemberFact& before, const MemberFact& after, Sour
   departure.back = after.present;
   if (ProvenDead({after.node, before.lease}) || before.state == MemberState::kDead) {
     departure.why = Reason::kProcessDied;
-  } else if (before.state == MemberState::kDraining && departure.led == 0) {
+  } else if (before.Leaves() && departure.led == 0) {
     departure.why = Reason::kShutdown;
   } else if (source == Source::kWatch && !after.present) {
     departure.why = Reason::kLeaseExpired;

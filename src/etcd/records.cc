@@ -143,6 +143,7 @@ std::string EncodeMember(const MemberFact& member) {
   record.set_division_version(member.division_version);
   record.set_external(member.external);
   if (member.failing) record.set_failing_session(member.session.value);
+  if (member.unhealthy) record.set_unhealthy_session(member.session.value);
   return Serialize(record, member.unknown_fields);
 }
 
@@ -225,7 +226,11 @@ MemberFact DecodeMember(std::string_view value, const NodeId& node) {
   fact.protocol_version = record.protocol_version();
   fact.division_version = record.division_version();
   fact.external = record.external();
-  fact.failing = record.failing_session() != 0 && record.failing_session() == record.session();
+  const auto says = [&](std::int64_t session) {
+    return session != 0 && session == record.session();
+  };
+  fact.failing = says(record.failing_session());
+  fact.unhealthy = says(record.unhealthy_session());
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }

@@ -101,7 +101,8 @@ json::object MemberObject(const MemberStatus& member) {
           {"session", fact.session.value},
           {"ttl_ms", fact.ttl.count()},
           {"external", fact.external},
-          {"failing", fact.failing}};
+          {"failing", fact.failing},
+          {"unhealthy", fact.unhealthy}};
 }
 
 json::array MemberArray(const NodeStatus& status) {

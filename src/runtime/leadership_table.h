@@ -4,7 +4,8 @@
 // It has one word per shard (the term, and whether it is activated) and one deadline for all
 // shards. A reader loads the shard's word, the deadline, the clock, and the word again. So an
 // answer of true means: the same leadership held the shard all the while, and the deadline had not
-// passed. In a child made by fork() all words are 0, so it leads nothing.
+// passed. A Watchdog adds a second deadline: until when the application counts as alive. In a child
+// made by fork() all words are 0, so it leads nothing.
 #pragma once
 
 #include <atomic>
@@ -35,6 +36,13 @@ class LeadershipTable {
   }
 
   // For any thread.
+  /// Until when the application counts as alive; at first for ever.
+  void SetAliveUntil(TimePoint until) noexcept {
+    alive_until_.store(until.time_since_epoch().count(), std::memory_order_seq_cst);
+  }
+  TimePoint AliveUntil() const noexcept {
+    return TimePoint(Duration(alive_until_.load(std::memory_order_seq_cst)));
+  }
   Leadership Get(ShardId shard) const noexcept {
     if (shard.value >= shards_)
       return {.shard = shard, .term = {}, .leads = false, .activated = false};
@@ -51,13 +59,16 @@ class LeadershipTable {
   }
   bool InTime() const noexcept {
     const std::int64_t deadline = deadline_.load(std::memory_order_seq_cst);
-    return clock_.Now().time_since_epoch().count() < deadline;
+    const std::int64_t alive_until = alive_until_.load(std::memory_order_seq_cst);
+    const std::int64_t now = clock_.Now().time_since_epoch().count();
+    return now < deadline && now < alive_until;
   }
 
  private:
   const std::uint32_t shards_;
   ForkWipedWords words_;  ///< one a shard, then the deadline
   std::atomic<std::int64_t>& deadline_;
+  std::atomic<std::int64_t> alive_until_{TimePoint::max().time_since_epoch().count()};
   const Clock& clock_;
 };
 

@@ -26,6 +26,7 @@
 #include "runtime/planner.h"
 #include "runtime/state_lock.h"
 #include "runtime/transition_log.h"
+#include "runtime/watchdog.h"
 
 namespace baton {
 namespace {
@@ -72,6 +73,8 @@ class Node::Impl final : public runtime::Control {
   Status Drain();
   Status WaitReady(std::chrono::milliseconds timeout);
   Status SetEtcdCredentials(EtcdCredentials credentials);
+  void NoteAlive() noexcept;
+  void SetHealthy(bool healthy);
 
   void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override;
   bool Alive() const noexcept override;
@@ -135,7 +138,8 @@ class Node::Impl final : public runtime::Control {
   std::unique_ptr<runtime::Loop> loop_;
   std::unique_ptr<etcd::GrpcTransport> transport_;  // moved out under mutex_
   runtime::ThreadPoolDispatcher dispatcher_;
-  std::shared_ptr<runtime::Engine> engine_;  // only the loop uses it
+  std::shared_ptr<runtime::Engine> engine_;      // only the loop uses it
+  std::shared_ptr<runtime::Watchdog> watchdog_;  // null: there is none
 
   std::atomic<bool> ready_{false};
   std::mutex mutex_;  // guards what follows
@@ -172,7 +176,9 @@ Status Node::Impl::BeginGuard() {
       .group = options_.group,
       .node = options_.node,
       .state_dir = std::filesystem::absolute(options_.state_dir).string(),
-      .etcd = options_.etcd};
+      .etcd = options_.etcd,
+      .hang_timeout = options_.hang_timeout,
+      .process = getpid()};
   if (options_.trust_state_lock) settings.trust = runtime::LockTrust::kAnyFileSystem;
   auto guard = runtime::OwnGuard::Start(options_.guard_program, settings, log_);
   if (!guard.ok()) return guard.error();
@@ -236,8 +242,13 @@ Status Node::Impl::Begin() {
     finished_ = finished;
     changed_.notify_all();
   });
+  watchdog_ = runtime::Watchdog::Of(engine_, options_.watchdog, *loop_, table_);
   accepting_ = true;
-  loop_->Post([engine = engine_] { engine->Start(); });
+  loop_->Post([engine = engine_, watchdog = watchdog_] {
+    engine->Start();
+    if (watchdog != nullptr) watchdog->Look();
+  });
+  if (guard_ != nullptr) guard_->FollowProgress(*loop_);
   return Ok();
 }
 
@@ -328,6 +339,7 @@ void Node::Impl::Stop() {
     accepting_ = false;
   }
   if (loop_ != nullptr) loop_->End();
+  if (guard_ != nullptr) guard_->EndProgress();
   engine_.reset();
   log_.Finish();
   std::lock_guard lock(mutex_);
@@ -358,6 +370,15 @@ Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
   if (set.ok()) doctor_.SetEtcdCredentials(credentials);
   if (set.ok() && guard_ != nullptr) guard_->SetCredentials(credentials);
   return set;
+}
+
+void Node::Impl::NoteAlive() noexcept {
+  if (watchdog_ == nullptr || !watchdog_->NoteAlive()) return;
+  OnLoop([watchdog = watchdog_](runtime::Engine&) { watchdog->Look(); });
+}
+
+void Node::Impl::SetHealthy(bool healthy) {
+  OnLoop([healthy](runtime::Engine& engine) { engine.Step(core::HealthChanged{healthy}); });
 }
 
 bool Node::Impl::Alive() const noexcept {
@@ -450,6 +471,12 @@ Status Node::WaitReady(std::chrono::milliseconds timeout) {
 Status Node::SetEtcdCredentials(EtcdCredentials credentials) {
   if (impl_->InForkedChild()) return kForkedChild;
   return impl_->SetEtcdCredentials(std::move(credentials));
+}
+void Node::Alive() noexcept {
+  if (!impl_->InForkedChild()) impl_->NoteAlive();
+}
+void Node::SetHealthy(bool healthy) {
+  if (!impl_->InForkedChild()) impl_->SetHealthy(healthy);
 }
 Status Node::Drain() { return impl_->InForkedChild() ? kForkedChild : impl_->Drain(); }
 void Node::Stop() {

@@ -54,7 +54,14 @@ Status CheckTimes(const NodeOptions& options) {
                         {"prepare_timeout", options.prepare_timeout, 1},
                         {"release_timeout", options.release_timeout, 1},
                         {"callback_timeout", options.callback_timeout, 1},
-                        {"drain_timeout", options.drain_timeout, 1}};
+                        {"drain_timeout", options.drain_timeout, 1},
+                        {"watchdog", options.watchdog, 0}};
+  if (options.hang_timeout.count() != 0 && (options.hang_timeout < kShortestHangTimeout ||
+                                            options.hang_timeout > kLongestDurationOption)) {
+    return Bad(fmt::format("hang_timeout is {} ms; give 0 (none), or {} ms to {} ms (366 days)",
+                           options.hang_timeout.count(), kShortestHangTimeout.count(),
+                           kLongestDurationOption.count()));
+  }
   for (const auto& [name, value, least] : times) {
     if (value.count() >= least && value <= kLongestDurationOption) continue;
     return Bad(fmt::format("{} is {} ms; give {} ms to {} ms (366 days)", name, value.count(),
@@ -95,6 +102,9 @@ Status CheckEnums(const NodeOptions& options) {
   }
   if (options.guard != GuardMode::kOff && options.state_dir.empty()) {
     return Bad("a guard waits for the lock in the state directory; give state_dir");
+  }
+  if (options.hang_timeout.count() != 0 && options.guard != GuardMode::kOwn) {
+    return Bad("hang_timeout is for the node's own guard; give guard = GuardMode::kOwn");
   }
   if (options.log_level > LogLevel::kError) {
     return Bad(fmt::format("log_level is {}; give one of LogLevel's values",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
 
 #include "base/log.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 using core::ApplicationState;
 using core::CallbackKind;
+using google::protobuf::util::TimeUtil;
 using v1::AttachEvent;
 
 constexpr std::uint32_t kProtocol = 1;
@@ -213,18 +215,15 @@ std::optional<v1::AttachResponse> Attachment::Take(const Stream& stream) {
     unsent_.pop_front();
   }
   // A later deadline must not overtake a stop that still waits.
-  written_ = unsent_.empty() ? newest_ : std::min(written_, newest_);
-  deadline_unsent_ = written_ != newest_;
+  written_ = unsent_.empty() ? Allowed() : std::min(written_, Allowed());
+  deadline_unsent_ = written_ != Allowed();
   unsent_since_ = clock_.Now();
   auto* const deadline = response.mutable_deadline();
   if (written_ == TimePoint::min()) return response;
   told_ = std::max(told_, written_);
   deadline->set_boottime_ns(written_.time_since_epoch().count());
   const auto left = std::max<Duration>(Duration{0}, written_ - unsent_since_);
-  auto* remaining = deadline->mutable_remaining();
-  const auto whole = std::chrono::floor<std::chrono::seconds>(left);
-  remaining->set_seconds(whole.count());
-  remaining->set_nanos(static_cast<std::int32_t>((left - whole).count()));
+  *deadline->mutable_remaining() = TimeUtil::NanosecondsToDuration(left.count());
   return response;
 }
 
@@ -285,7 +284,13 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
   {
     const std::lock_guard lock(mutex_);
     if (!ended_) CheckProofAndTime(calls);
-    if (ended_) {
+    const bool watched = options_.watchdog > Duration{0};
+    if (watched && !hello.alive() && state_ == ApplicationState::kAbsent) {
+      refusal = Refusal{Refusal::Kind::kUnavailable,
+                        "this batond has a watchdog of " + Milliseconds(options_.watchdog) +
+                            ", and hello.alive is not set; attach once the application gives a "
+                            "sign of life"};
+    } else if (ended_) {
       refusal = Refusal{Refusal::Kind::kUnavailable, "this node is stopping; attach again later"};
     } else if (state_ == ApplicationState::kAbsent || IsSame(hello, peer.get())) {
       if (stream_ != nullptr && calls.end == nullptr) {
@@ -295,6 +300,7 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
       stream_ = stream;
       BeginStream(hello, std::move(peer));
       calls.kick = stream;
+      if (hello.alive()) ProlongLife(calls);
     } else if (state_ == ApplicationState::kAttached) {
       refusal = Refusal{Refusal::Kind::kTaken, "another application is attached ('" + client_ +
                                                    "'); give each one a batond of its own"};
@@ -327,6 +333,8 @@ void Attachment::BeginStream(const v1::AttachHello& hello,
   welcome_->set_token(token_);
   welcome_->set_resumed(resumed);
   welcome_->set_protocol(kProtocol);
+  if (options_.watchdog > Duration{0})
+    *welcome_->mutable_watchdog() = TimeUtil::NanosecondsToDuration(options_.watchdog.count());
   if (resumed) TellAgain();
   log::Info(resumed ? "the application is attached again" : "an application is attached",
             {{"client", client_},
@@ -358,6 +366,28 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
     CompleteBefore(operation, pending.callback.shard);
   }
   pending.done(ok);
+}
+
+void Attachment::NoteAlive(const Stream& stream) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stream_.get() != &stream || ended_) return;
+    // A sign that comes too late must not bring back what others may lead already.
+    CheckProofAndTime(calls);
+    if (stream_ != nullptr) ProlongLife(calls);
+  }
+  Make(calls);
+}
+
+// REQUIRES: the lock is held, and a stream is attached.
+void Attachment::ProlongLife(Calls& calls) {
+  if (options_.watchdog == Duration{0}) return;
+  alive_until_ = clock_.Now() + options_.watchdog;
+  calls.wake = true;
+  if (written_ == Allowed()) return;
+  if (!std::exchange(deadline_unsent_, true)) unsent_since_ = clock_.Now();
+  calls.kick = stream_;
 }
 
 // ---- detaching ---------------------------------------------------------------------------------
@@ -410,6 +440,7 @@ void Attachment::BeAbsent(const std::string& why, Calls& calls) {
   token_.clear();
   acting_.clear();
   newest_ = written_ = told_ = TimePoint::min();
+  alive_until_ = TimePoint::max();
   Change(ApplicationState::kAbsent);
   ended_with_shard_.clear();
   for (const auto& [operation, pending] : std::exchange(pending_, {})) pending.done(true);
@@ -418,6 +449,10 @@ void Attachment::BeAbsent(const std::string& why, Calls& calls) {
 void Attachment::CheckProofAndTime(Calls& calls) {
   if (state_ == ApplicationState::kAbsent) return;
   if (peer_ != nullptr && peer_->ProvenDead()) return BeAbsent("its process has ended", calls);
+  if (clock_.Now() >= alive_until_) {  // and no deadline that it was sent is later
+    ++bounds_.silent;
+    return BeAbsent("it gave no sign of life for " + Milliseconds(options_.watchdog), calls);
+  }
   const bool passed = clock_.Now() >= told_;
   if (state_ == ApplicationState::kAttached) {
     // The application does not read, so a deadline waits that should have been sent by now.
@@ -438,9 +473,10 @@ TimePoint Attachment::Advance() {
     CheckProofAndTime(calls);
     calls.wake = false;
     if (state_ == ApplicationState::kDetached) next = told_;
+    if (state_ != ApplicationState::kAbsent) next = std::min(next, alive_until_);
     const TimePoint stuck = std::max(told_, unsent_since_ + options_.patience);
     if (state_ == ApplicationState::kAttached && deadline_unsent_ && stuck > clock_.Now())
-      next = stuck;
+      next = std::min(next, stuck);
   }
   Make(calls);
   return next;

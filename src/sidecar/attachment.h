@@ -17,10 +17,14 @@
 //   - A later deadline waits until everything before it was sent. An earlier deadline is sent at
 //     once.
 //   - What the node asked for before it knew of an absence never reaches the next application.
+//   - With a watchdog no deadline goes beyond the application's last sign of life and the bound.
+//   Once
+//     that time has passed, the application acts on nothing, and is absent.
 //
 // Thread-safe. It calls streams without its lock held, so they may call back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -72,6 +76,7 @@ struct SidecarBounds {
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
   std::uint64_t slow_reader = 0;  ///< applications cut off: they took no deadline for too long
+  std::uint64_t silent = 0;       ///< applications given up: no sign of life within the watchdog
 };
 
 struct AttachmentOptions {
@@ -85,6 +90,8 @@ struct AttachmentOptions {
   /// An application that takes no deadline for this long, and whose last one has passed, counts as
   /// not reading. Use a third of the TTL, at least 1 s.
   Duration patience = std::chrono::seconds(1);
+  /// How long an application may give no sign of life; 0: for ever.
+  Duration watchdog{0};
 };
 
 class Attachment final : public runtime::Application {
@@ -110,6 +117,8 @@ class Attachment final : public runtime::Application {
   /// Returns the next message to write, if any. The deadline in it counts as sent from now on.
   std::optional<v1::AttachResponse> Take(const Stream& stream);
   void Answer(const Stream& stream, std::uint64_t operation, bool ok);
+  /// The application is alive. Ignored if the stream is not the present one.
+  void NoteAlive(const Stream& stream);
   /// The stream has ended. Ignored if it is not the present one.
   void Ended(const Stream& stream);
 
@@ -155,6 +164,9 @@ class Attachment final : public runtime::Application {
   void CutOff(std::uint64_t& bound, const std::string& why, Calls& calls);
   void CheckProofAndTime(Calls& calls);
   TimePoint WakeAt() const;
+  /// The deadline that the application may be sent now.
+  TimePoint Allowed() const { return std::min(newest_, alive_until_); }
+  void ProlongLife(Calls& calls);
   void Change(core::ApplicationState state);
   void Make(const Calls& calls) const;
 
@@ -183,9 +195,10 @@ class Attachment final : public runtime::Application {
   std::map<std::uint64_t, Pending> pending_;  ///< by operation, in the order of Run
   /// pending operations that the end of their shard's leadership completes
   std::set<std::pair<ShardId, std::uint64_t>> ended_with_shard_;
-  TimePoint newest_ = TimePoint::min();   ///< the deadline that the node allows
-  TimePoint written_ = TimePoint::min();  ///< the deadline in the last message
-  TimePoint told_ = TimePoint::min();     ///< the latest deadline that the application may have got
+  TimePoint newest_ = TimePoint::min();       ///< the deadline that the node allows
+  TimePoint alive_until_ = TimePoint::max();  ///< see AttachmentOptions::watchdog
+  TimePoint written_ = TimePoint::min();      ///< the deadline in the last message
+  TimePoint told_ = TimePoint::min();  ///< the latest deadline that the application may have got
 };
 
 }  // namespace baton::sidecar

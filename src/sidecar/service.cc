@@ -101,6 +101,7 @@ class AttachStream final : public Stream,
     } else if (request.has_hello()) {
       return Malformed("hello was sent twice; send it in the first message only");
     }
+    if (request.alive()) attachment_->NoteAlive(*this);
     for (const v1::AttachAnswer& answer : request.answers()) {
       if (answer.operation() == 0) {
         return Malformed("an answer names operation 0; answer only events that have an operation");

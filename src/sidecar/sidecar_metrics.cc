@@ -22,7 +22,8 @@ class SidecarMetrics final : public prometheus::Collectable {
         .Add(Count(bounds.denied), {{"bound", "denied"}})
         .Add(Count(bounds.unread), {{"bound", "unread"}})
         .Add(Count(bounds.unanswered), {{"bound", "unanswered"}})
-        .Add(Count(bounds.slow_reader), {{"bound", "slow_reader"}});
+        .Add(Count(bounds.slow_reader), {{"bound", "slow_reader"}})
+        .Add(Count(bounds.silent), {{"bound", "silent"}});
     return out.Take();
   }
 

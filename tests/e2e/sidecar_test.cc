@@ -141,6 +141,24 @@ TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
   cluster_.AwaitBalanced({"n2"}, seconds(20));
 }
 
+// Plan: n1's program hangs, but its connection to batond lives. The watchdog takes its shards, long
+// before a lease could run out, and batond goes on. The program works again, and has its share.
+TEST_F(SidecarRuns, AProgramThatHangsLosesItsShards) {
+  const std::string hangs = cluster_.folder() + "/hangs";
+  NodeProcess& first =
+      Run("n1", {"/usr/bin/python3", HANGING_MEMBER, PYTHON_MEMBER, Python().back(), hangs},
+          {"--watchdog", "3s"});
+  cluster_.WaitReady(first);
+  RunPython("n2");
+  cluster_.AwaitBalanced({"n1", "n2"});
+  std::ofstream(hangs).close();
+  cluster_.AwaitBalanced({"n2"}, seconds(20));
+  EXPECT_THAT(first.Log(),
+              HasSubstr("the application is gone: it gave no sign of life for 3000 ms"));
+  std::filesystem::remove(hangs);
+  cluster_.AwaitBalanced({"n1", "n2"});
+}
+
 // Plan: n1 doesn't know its program's address, so it logs a warning, and its routes carry no
 // address. n2 has --service-address: its routes carry that address, and it logs no warning.
 TEST_F(SidecarRuns, RoutesCarryNoAddressUnlessItIsGiven) {

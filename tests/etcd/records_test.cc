@@ -36,6 +36,7 @@ MemberFact SomeMember() {
   member.division_version = 5;
   member.external = true;
   member.failing = true;
+  member.unhealthy = true;
   return member;
 }
 
@@ -96,6 +97,7 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read.division_version, member.division_version);
   EXPECT_TRUE(read.external);
   EXPECT_TRUE(read.failing);
+  EXPECT_TRUE(read.unhealthy);
   EXPECT_EQ(read.unknown_fields, "");
 
   const RecordFact record = DecodeRecord(EncodeRecord(SomeRecord(), ShardId{3}), ShardId{3});
@@ -235,7 +237,7 @@ TEST(Records, StampsOutOfRangeAreCutOff) {
 }
 
 // Plan: the word of an earlier session, as a version that doesn't know the field copies it.
-TEST(Records, FailingCountsForItsOwnSessionOnly) {
+TEST(Records, FailingAndUnhealthyCountForTheirOwnSessionOnly) {
   MemberFact before = SomeMember();
   before.session = SessionId{76};
   pb::MemberRecord record;
@@ -244,6 +246,7 @@ TEST(Records, FailingCountsForItsOwnSessionOnly) {
   const MemberFact read = DecodeMember(record.SerializeAsString(), "n1");
   EXPECT_EQ(read.readability, Readability::kReadable);
   EXPECT_FALSE(read.failing);
+  EXPECT_FALSE(read.unhealthy);
   EXPECT_EQ(read.unknown_fields, "");
 }
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <filesystem>
 #include <future>
@@ -444,6 +445,43 @@ TEST_F(NodeTest, ItsOwnGuardEndsWithIt) {
   node->Stop();
   node.reset();
   std::filesystem::remove_all(folder);
+}
+
+// Plan: two nodes; n1's program calls Alive for a while, and then stops. n2 leads everything, and
+// n1 nothing, although its renewals go on. Then the program calls again, and n1 has its share.
+TEST_F(NodeTest, AProgramThatStopsCallingAliveLeadsNothing) {
+  NodeOptions options = Options("n1");
+  options.watchdog = seconds(3);
+  auto n1 = Start(options);
+  auto n2 = Start(Options("n2"));
+  const auto shared = [&] {
+    n1->Alive();
+    return Leading(*n1) == 6 && Leading(*n2) == 6;
+  };
+  ASSERT_TRUE(Until(*n1, shared));
+  ASSERT_TRUE(Until(*n2, [&] { return Leading(*n2) == 12; }));
+  EXPECT_EQ(Leading(*n1), 0u);
+  EXPECT_EQ(n1->WaitReady(milliseconds(0)).error().code, ErrorCode::kTimedOut);
+  EXPECT_TRUE(Until(*n1, shared));
+}
+
+// Plan: n1's program says that it is not healthy. n2 gets everything by handoffs; n1 stays ready.
+// Then it is healthy again.
+TEST_F(NodeTest, AnUnhealthyProgramGivesItsShardsAwayAndStays) {
+  auto listener = std::make_shared<Recording>();
+  auto n1 = Start(Options("n1"), listener);
+  auto n2 = Start(Options("n2"));
+  const auto shared = [&] { return Leading(*n1) == 6 && Leading(*n2) == 6; };
+  ASSERT_TRUE(Until(*n1, shared));
+  n1->SetHealthy(false);
+  ASSERT_TRUE(Until(*n2, [&] { return Leading(*n2) == 12; }));
+  EXPECT_TRUE(n1->WaitReady(milliseconds(0)).ok());
+  EXPECT_TRUE(listener->Await([](const auto& told) {
+    return std::all_of(told.begin(), told.end(),
+                       [](const auto& shard) { return shard.second.back() == "releasing"; });
+  }));
+  n1->SetHealthy(true);
+  EXPECT_TRUE(Until(*n1, shared));
 }
 
 // Plan: each option is invalid once; the message names it.

@@ -322,6 +322,9 @@ void Checkers::Ran(Process& process) {
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     CheckShard(process, ShardId{s}, seen.shards[s], knows_its_end);
   }
+  if (process.silent() && !process.core().leaderships().held().empty()) {
+    Violation("I11", process.node() + " leads, and its application gives no sign of life");
+  }
   CheckDeadline(process, seen);
   CheckComplete(process, seen);
   CheckCore(process);

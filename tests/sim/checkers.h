@@ -29,6 +29,8 @@
 //   I11 Nobody claims while more members are gone at once than the brake allows, a member that
 //       comes and goes gets nothing for a while, and all claims together keep to their pace.
 //       Nothing else holds claims up, and no key without a lease keeps a node out of the group.
+//       A node leads nothing while its application gives no sign of life; an unhealthy one gives
+//       its shards away, and stays.
 //
 // If etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for a
 // while. Those overlaps are counted and measured; they are no violations.

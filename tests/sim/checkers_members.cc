@@ -35,7 +35,7 @@ void Checkers::NoteMember(const MemberFact& before, const MemberFact& after) {
   if (before.present && !goes_on) session_ends_[after.node].push_back(after.revision);
   if (!after.present) return;
   last_session_[after.node] = after.lease;
-  if (after.state == MemberState::kDraining) leavers_.insert(after.lease);
+  if (after.Leaves()) leavers_.insert(after.lease);
 }
 
 void Checkers::NoteCame(const Process& process, Seen& seen) {

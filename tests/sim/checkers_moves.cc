@@ -36,6 +36,7 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
   const bool goes_on = after.ends != before.ends || after.phase != before.phase ||
                        after.to != before.to || after.present != before.present;
   if (goes_on) kept.since = world_.now();
+  if (!after.present) kept.void_since.reset();  // the next move of the shard is another one
   if (world_.verbose() && after.present) {
     world_.Say("move of " + Text(after.shard) + " " + ToString(after.phase) + " " + after.from +
                "->" + after.to + ", ends term " + std::to_string(after.ends.value));

@@ -5,6 +5,7 @@ namespace {
 
 constexpr int kMaxPpm = 24'000;  // both clocks of a pair stay within the margin of 5 % of the TTL
 constexpr std::uint64_t kGuardsDraw = 0x67756172;
+constexpr std::uint64_t kHealthDraw = 0x6865616C;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
 // etcd sends 1,000; runs are shorter than its life.
@@ -149,6 +150,7 @@ Plan DrawPlan(std::uint64_t seed) {
   // Drawn apart: seeds without guards are as they were before there were any.
   Random apart(Mixed(seed, kGuardsDraw));
   if (plan.state_directories && apart.Chance(400)) plan.guards = apart.Chance(300) ? 2 : 1;
+  plan.health = Random(Mixed(seed, kHealthDraw)).Chance(250);
   return plan;
 }
 

@@ -63,6 +63,7 @@ struct Plan {
   core::CoreOptions core;
   bool state_directories = true;
   int guards = 0;        ///< of each machine
+  bool health = false;   ///< applications are now and then not healthy, or give no sign of life
   int next_version = 0;  ///< of a thousand machines, this many run a later version
   /// When a rolling upgrade to the next version begins, and one back. Without them machines keep
   /// their version.

@@ -294,6 +294,18 @@ void Process::Drain() {
   executor_.Post([this] { engine_->Step(core::DrainRequested{}); });
 }
 
+void Process::SetHealthy(bool healthy) {
+  executor_.Post([this, healthy] { engine_->Step(core::HealthChanged{healthy}); });
+}
+
+void Process::SetSilent(bool silent) {
+  const auto state = silent ? core::ApplicationState::kAbsent : core::ApplicationState::kAttached;
+  executor_.Post([this, state] {
+    silent_ = state == core::ApplicationState::kAbsent;
+    engine_->Step(core::ApplicationChanged{state});
+  });
+}
+
 void Process::Stop() {
   leaving_ = true;
   executor_.Post([this] { engine_->Step(core::StopRequested{}); });

@@ -149,6 +149,11 @@ class Process {
   void Suspend();
   void Resume();
   void Drain();
+  void SetHealthy(bool healthy);
+  /// Whether the application gives signs of life, as a watchdog sees it.
+  void SetSilent(bool silent);
+  /// Whether its loop knows that the application gives none.
+  bool silent() const { return silent_; }
   void Stop();
   void Request(runtime::TransferRequest request);
   void Request(runtime::PolicyRequest request);
@@ -205,6 +210,7 @@ class Process {
   std::unique_ptr<SimRecord> record_;
   std::shared_ptr<runtime::Engine> engine_;
   bool leaving_ = false;
+  bool silent_ = false;
   bool halted_ = false;
   bool proven_ = false;
 };

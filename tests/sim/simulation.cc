@@ -24,6 +24,7 @@ constexpr int kStopsWithin = 3000;  // milliseconds
 // Parts of the seed.
 constexpr std::uint64_t kSchedule = 0x5C4ED;
 constexpr std::uint64_t kGuards = 0x6775617264ull << 8;
+constexpr std::uint64_t kHealth = 0x6865616C7468ull << 8;
 
 CheckerOptions CheckerOptionsOf(const Plan& plan) {
   CheckerOptions options;
@@ -50,7 +51,8 @@ std::uint64_t HitsOf(const FaultCounts& faults, Fault fault) {
 }  // namespace
 
 Simulation::Simulation(const RunOptions& options)
-    : plan_(DrawPlan(options.seed)),
+    : health_random_(Mixed(options.seed, kHealth)),
+      plan_(DrawPlan(options.seed)),
       world_(options.seed, options.verbose),
       schedule_(Mixed(options.seed, kSchedule)),
       random_(world_.random().Fork()),
@@ -273,6 +275,7 @@ RunResult Simulation::Run() {
   if (plan_.upgrade_at) RollFrom(*plan_.upgrade_at);
   if (plan_.downgrade_at) RollFrom(*plan_.downgrade_at);
   Disturb(seconds(5));
+  StartHealthTroubles();
   TroublesFor(plan_.troubles);
   Calm();
   Rest();
@@ -310,6 +313,7 @@ void Simulation::Calm() {
     process->app_pause_most = {};
     for (int member = 0; member < EtcdModel::kMembers; ++member) process->transport().Heal(member);
     if (process->paused()) process->Resume();
+    if (plan_.health) BeWell(*process);
   }
   Disturb(2 * Duration(plan_.core.ttl) + seconds(25));
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(25));
@@ -354,6 +358,7 @@ void Simulation::Rest() {
   TroubleMove();
   CheckMoves();
   CheckSuccession();
+  CheckUnhealthy();
   TroubleMembers();
 }
 

@@ -97,6 +97,13 @@ class Simulation {
   Duration StepBound() const;
   RunResult Result() const;
 
+  // Applications that are not well (health.cc).
+  void StartHealthTroubles();
+  void TroubleHealth();
+  static void BeWell(Process& process);
+  void CheckUnhealthy();
+  Random health_random_;
+
   // Mishaps (mishaps.cc).
   void NextMishap();
   void NextSteered(const SteeredMishap& next);

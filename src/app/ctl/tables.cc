@@ -278,6 +278,7 @@ std::size_t LiveNodes(const NodeStatus& status) {
 std::string MemberWord(const MemberStatus& member) {
   if (!member.fact.Live()) return "gone";
   if (member.suspended > 0) return "suspended";
+  if (member.fact.unhealthy) return "unhealthy";
   const bool leaving = member.drained_by_policy || member.fact.state == MemberState::kDraining;
   if (!leaving && member.fact.failing) return "failing";
   if (!leaving) return ToString(member.fact.state);

@@ -200,7 +200,8 @@ class Daemon {
               .node = node.node,
               .shards = node.shards,
               .hash = node.hash,
-              .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)},
+              .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3),
+              .watchdog = options_.watchdog},
           access_, sidecar::PortTls{options_.tls, options_.tls_max_age});
       if (node.service_address.empty()) {
         log::Warn(

@@ -282,6 +282,33 @@ void ReadSidecar(SettingReader& reader, DaemonOptions& options) {
   }
 }
 
+void ReadWatchdog(SettingReader& reader, DaemonOptions& options) {
+  options.watchdog =
+      reader.Duration("watchdog", std::chrono::milliseconds(0), kLongestDurationFlag);
+  if (options.watchdog.count() == 0 || options.sidecar) return;
+  reader.Wrong("--watchdog",
+               "it watches an application at the sidecar; give --sidecar, or start "
+               "the application by `batond run`");
+}
+
+void ReadHangTimeout(SettingReader& reader, DaemonOptions& options) {
+  NodeOptions& node = options.node;
+  node.hang_timeout = reader.Duration("hang-timeout", milliseconds(0), kLongestDurationFlag);
+  if (node.hang_timeout.count() == 0) return;
+  if (node.hang_timeout < kShortestHangTimeout) {
+    reader.Wrong("--hang-timeout",
+                 fmt::format("{} ms is too short: a busy machine lets processes wait; expected 0 "
+                             "(never), or {} ms at least",
+                             node.hang_timeout.count(), kShortestHangTimeout.count()));
+  }
+  if (options.sidecar || node.guard != GuardMode::kOwn) {
+    reader.Wrong("--hang-timeout",
+                 options.sidecar
+                     ? "with a sidecar no guard acts; for an application that hangs give --watchdog"
+                     : "batond's own guard watches for it; give --guard own");
+  }
+}
+
 /// Takes the program off the arguments of `run [flags] -- PROGRAM...`.
 Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "run") return std::vector<std::string>{};
@@ -307,6 +334,8 @@ void RefuseForRelay(SettingReader& reader, const DaemonOptions& options) {
   for (const char* name : {"shards",
                            "hash",
                            "sidecar",
+                           "watchdog",
+                           "hang-timeout",
                            "state-dir",
                            "trust-state-lock",
                            "guard",
@@ -422,6 +451,8 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
     ReadStateDir(reader, surroundings, options.node);
     ReadGuard(reader, options.node);
     ReadSidecar(reader, options);
+    ReadWatchdog(reader, options);
+    ReadHangTimeout(reader, options);
     ReadTimes(reader, options.node);
     ReadShare(reader, options.node);
   }

@@ -61,7 +61,8 @@ struct DaemonOptions {
   /// Address at which an application in another process attaches. Unset: there is none, and the
   /// node leads by itself.
   std::optional<sidecar::Address> sidecar;
-  std::vector<std::string> command;  ///< the program of `batond run`; empty: none
+  std::chrono::milliseconds watchdog{0};  ///< of that application; 0: none
+  std::vector<std::string> command;       ///< the program of `batond run`; empty: none
 };
 
 /// The addresses that a node tells the others if it listens on these ports.

@@ -1,6 +1,7 @@
 #include "app/guard/guard.h"
 
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@
 #include "etcd/grpc/transport.h"
 #include "runtime/guard/end_session.h"
 #include "runtime/guard/guard_settings.h"
+#include "runtime/guard/hang_judge.h"
 #include "runtime/loop.h"
 #include "runtime/node_options.h"
 
@@ -155,15 +157,61 @@ class SettingLines {
   std::string text_;
 };
 
+/// Waits until this time.
+void WaitUntil(runtime::SteadyTime time) {
+  const auto left =
+      std::max<Duration>(time - std::chrono::steady_clock::now(), Duration{0}).count();
+  const timespec wait{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+  ppoll(nullptr, 0, &wait, nullptr);
+}
+
+/// Kills the process once its loop makes no progress any more. The lock then proves its death.
+void KillIfItHangs(const runtime::ProgressPage& page, std::chrono::milliseconds timeout,
+                   int process) {
+  runtime::HangJudge judge(timeout, std::chrono::steady_clock::now());
+  while (true) {
+    const auto verdict = judge.Look(std::chrono::steady_clock::now(), page.Last());
+    if (verdict.hangs) break;
+    WaitUntil(verdict.look_at);
+  }
+  syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
+  log::Error("guard: the node's process hangs, and was killed",
+             {{"no_progress_for_ms", timeout.count()}});
+}
+
+/// A handle of the parent; -1: it has ended, or the kernel has no such handles. An id alone may
+/// become another process's.
+int ParentHandle(std::int64_t parent) {
+  if (getppid() != parent) return -1;
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(parent), 0));
+  if (getppid() == parent) return handle;
+  if (handle >= 0) close(handle);
+  return -1;
+}
+
+void BeginToWatchForHangs(const GuardSettings& settings,
+                          std::unique_ptr<runtime::ProgressPage> page) {
+  if (settings.hang_timeout.count() == 0) return;
+  const int process = ParentHandle(settings.process);
+  if (page == nullptr || process < 0) {
+    log::Warn("guard: it can't watch for a hang of the node");
+    return;
+  }
+  std::thread([page = std::move(page), timeout = settings.hang_timeout, process] {
+    KillIfItHangs(*page, timeout, process);
+  }).detach();
+}
+
 }  // namespace
 
-int GuardParent(int input) {
+int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, NoteSignal);
   SettingLines lines(input);
   const std::optional<GuardSettings> first = lines.Next();
   if (!first) return EXIT_FAILURE;
   std::mutex mutex;
   EtcdOptions etcd = first->etcd;  // guarded by mutex
+  BeginToWatchForHangs(*first, std::move(page));
   std::atomic<bool> has_lock{false};
   // Ends with the process: it may wait for a line for ever. There is no line any more once the node
   // is gone.

@@ -4,20 +4,22 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "baton/options.h"
 #include "baton/result.h"
 #include "runtime/guard/await_death.h"
+#include "runtime/guard/progress_page.h"
 
 namespace baton::app {
 
 /// The guard of the node that started this process, and that writes its settings to `input`
-/// (runtime/guard/guard_settings.h). Ends this process once the node is dead and its sessions have
-/// ended. Returns only if `input` has no settings: the exit code. SIGTERM ends it while the node is
-/// dead, not before.
-int GuardParent(int input);
+/// (runtime/guard/guard_settings.h). `page`: the node's progress; null: it passed none. Ends this
+/// process once the node is dead and its sessions have ended. Returns only if `input` has no
+/// settings: the exit code. SIGTERM ends it while the node is dead, not before.
+int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page);
 
 struct SharedGuard {
   std::vector<std::string> state_dirs = {};

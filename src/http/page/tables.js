@@ -25,6 +25,7 @@ export const reasonBadge = (reason) => el('span', {class: 'badge', 'data-trouble
 function nodeState(member) {
   if (!member.live) return 'gone';
   if (member.suspended > 0) return 'suspended';
+  if (member.unhealthy) return 'unhealthy';
   if (!member.drained && member.state !== 'draining') return member.failing ? 'failing' : member.state;
   return member.led === 0 ? 'drained' : 'draining';
 }

@@ -70,6 +70,7 @@ void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
   out->set_external(fact.external);
   out->set_suspended(member.suspended);
   out->set_failing(member.fact.failing);
+  out->set_unhealthy(member.fact.unhealthy);
 }
 
 MemberStatus FromProto(const v1::MemberStatus& message) {
@@ -93,6 +94,7 @@ MemberStatus FromProto(const v1::MemberStatus& message) {
   member.target = message.target();
   member.suspended = message.suspended();
   member.fact.failing = message.failing();
+  member.fact.unhealthy = message.unhealthy();
   return member;
 }
 

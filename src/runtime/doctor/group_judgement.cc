@@ -40,11 +40,14 @@ std::vector<std::string> Gone(const NodeStatus& status) {
 
 Finding Candidates(const Examination& seen) {
   std::size_t live = 0, drained = 0, leaving = 0, weightless = 0;
+  std::vector<std::string> unhealthy;
   for (const MemberStatus& member : seen.status.members) {
     if (!member.fact.Live()) continue;
     ++live;
     if (member.drained_by_policy) {
       ++drained;
+    } else if (member.fact.unhealthy) {
+      unhealthy.push_back(member.fact.node);
     } else if (member.fact.state != MemberState::kActive) {
       ++leaving;
     } else if (member.fact.weight == 0) {
@@ -52,7 +55,13 @@ Finding Candidates(const Examination& seen) {
     }
   }
   if (live == 0) return {"candidates", Severity::kNotice, "not known: no node is live", {}};
-  const std::size_t may_lead = live - drained - leaving - weightless;
+  const std::size_t may_lead = live - drained - leaving - weightless - unhealthy.size();
+  if (may_lead > 0 && !unhealthy.empty()) {
+    return {"candidates", Severity::kWarning,
+            fmt::format("{} of {} live nodes may lead; not healthy by their own word: {}", may_lead,
+                        live, fmt::join(unhealthy, ", ")),
+            "their applications called SetHealthy(false): see their logs"};
+  }
   if (may_lead > 0) {
     return {"candidates",
             Severity::kOk,
@@ -60,9 +69,9 @@ Finding Candidates(const Examination& seen) {
             {}};
   }
   return {"candidates", Severity::kProblem,
-          fmt::format("none of {} live nodes may lead: {} drained, {} stopping, {} of weight 0; "
-                      "they keep what they lead, and nobody takes over after a death",
-                      live, drained, leaving, weightless),
+          fmt::format("none of {} live nodes may lead: {} drained, {} stopping, {} of weight 0, {} "
+                      "not healthy; they keep what they lead, and nobody takes over after a death",
+                      live, drained, leaving, weightless, unhealthy.size()),
           drained > 0 ? "`batonctl nodes undrain NODE` for those that are to lead, or start a node"
                       : "start a node with a weight above 0"};
 }

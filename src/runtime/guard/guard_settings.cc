@@ -27,7 +27,9 @@ std::string Format(const GuardSettings& settings) {
                           {"etcd_password", etcd.password},
                           {"etcd_ca", etcd.ca_pem},
                           {"etcd_cert", etcd.cert_pem},
-                          {"etcd_key", etcd.key_pem}};
+                          {"etcd_key", etcd.key_pem},
+                          {"hang_timeout_ms", settings.hang_timeout.count()},
+                          {"process", settings.process}};
   return json::serialize(line) + "\n";
 }
 
@@ -51,6 +53,8 @@ Result<GuardSettings> ParseGuardSettings(std::string_view line) {
     etcd.ca_pem = TextOf(object, "etcd_ca");
     etcd.cert_pem = TextOf(object, "etcd_cert");
     etcd.key_pem = TextOf(object, "etcd_key");
+    settings.hang_timeout = std::chrono::milliseconds(object.at("hang_timeout_ms").as_int64());
+    settings.process = object.at("process").as_int64();
     return settings;
   } catch (const std::exception&) {
     return Error{ErrorCode::kInvalidArgument,

@@ -4,7 +4,9 @@
 // Plain value; any thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,10 @@ struct GuardSettings {
   std::string state_dir = {};
   LockTrust trust = LockTrust::kKnownFileSystems;
   EtcdOptions etcd = {};
+  /// If the node makes no progress for this long, the guard kills it; 0: never. Then the guard's
+  /// descriptor 3 is a ProgressPage.
+  std::chrono::milliseconds hang_timeout{0};
+  std::int64_t process = 0;  ///< the node's
 };
 
 /// The most bytes of a line. Certificates are the largest part.

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/subprocess.h"
+#include "runtime/guard/hang_judge.h"
 
 namespace baton::runtime {
 namespace {
@@ -36,7 +37,8 @@ int MillisecondsOf(Duration duration) {
 /// One run of the program: its process, and the pipe to its stdin.
 class OwnGuard::Run {
  public:
-  static Result<std::unique_ptr<Run>> Start(const std::string& program, std::string settings) {
+  static Result<std::unique_ptr<Run>> Start(const std::string& program, std::string settings,
+                                            int page) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
       return Error{ErrorCode::kInternal, "no pipe for the guard"};
@@ -45,7 +47,8 @@ class OwnGuard::Run {
     auto process = Subprocess::Start({.arguments = {program, "--for-parent"},
                                       .inherits_output = true,
                                       .lifetime = ChildLifetime::kOutlivesOwner,
-                                      .input = ends[0]});
+                                      .input = ends[0],
+                                      .passed = page});
     close(ends[0]);
     if (!process) {
       close(ends[1]);
@@ -100,9 +103,16 @@ Result<std::unique_ptr<OwnGuard>> OwnGuard::Start(const std::string& program,
                                                   const GuardSettings& settings, NodeLog& log) {
   auto found = FindProgram(program);
   if (!found) return found.error();
+  std::unique_ptr<ProgressPage> page;
+  if (settings.hang_timeout.count() > 0) {
+    auto created = ProgressPage::Create();
+    if (!created) return created.error();
+    page = std::move(created).value();
+  }
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake < 0) return Error{ErrorCode::kInternal, "no descriptor for the guard"};
-  std::unique_ptr<OwnGuard> guard(new OwnGuard(found.value(), settings, log, wake));
+  std::unique_ptr<OwnGuard> guard(
+      new OwnGuard(found.value(), settings, log, wake, std::move(page)));
   try {
     guard->thread_ = std::thread([raw = guard.get()] { raw->Watch(); });
   } catch (const std::system_error& error) {
@@ -111,8 +121,13 @@ Result<std::unique_ptr<OwnGuard>> OwnGuard::Start(const std::string& program,
   return guard;
 }
 
-OwnGuard::OwnGuard(std::string program, GuardSettings settings, NodeLog& log, int wake)
-    : program_(std::move(program)), log_(log), wake_(wake), settings_(std::move(settings)) {}
+OwnGuard::OwnGuard(std::string program, GuardSettings settings, NodeLog& log, int wake,
+                   std::unique_ptr<ProgressPage> page)
+    : program_(std::move(program)),
+      log_(log),
+      wake_(wake),
+      page_(std::move(page)),
+      settings_(std::move(settings)) {}
 
 OwnGuard::~OwnGuard() {
   {
@@ -134,6 +149,14 @@ void OwnGuard::SetCredentials(const EtcdCredentials& credentials) {
     changed_ = true;
   }
   Wake();
+}
+
+void OwnGuard::FollowProgress(Executor& loop) {
+  if (page_ == nullptr) return;
+  loop.Post([this, &loop] {
+    page_->Note(std::chrono::steady_clock::now());
+    loop.Schedule(kProgressEvery, [this, &loop] { FollowProgress(loop); });
+  });
 }
 
 void OwnGuard::Wake() { eventfd_write(wake_, 1); }
@@ -169,7 +192,7 @@ void OwnGuard::Watch() {
   Duration pause = kFirstPause;
   do {
     const TimePoint began = Clock::Real().Now();
-    auto run = Run::Start(program_, Settings());
+    auto run = Run::Start(program_, Settings(), page_ != nullptr ? page_->descriptor() : -1);
     if (!run) {
       log_.Warn("the guard can't be started: " + run.error().message);
     } else {

@@ -17,7 +17,9 @@
 #include "base/clock.h"
 #include "baton/result.h"
 #include "runtime/control.h"
+#include "runtime/executor.h"
 #include "runtime/guard/guard_settings.h"
+#include "runtime/guard/progress_page.h"
 #include "runtime/node_log.h"
 
 namespace baton::runtime {
@@ -38,11 +40,20 @@ class OwnGuard {
   /// The guard uses these from now on.
   void SetCredentials(const EtcdCredentials& credentials);
 
+  /// From now on the guard learns when the loop made its last turn. Without a timeout for hangs,
+  /// does nothing. REQUIRES: the loop ends before this object.
+  void FollowProgress(Executor& loop);
+  /// The loop ends: no progress is expected any more.
+  void EndProgress() noexcept {
+    if (page_ != nullptr) page_->Clear();
+  }
+
   GuardCounters counters() const { return {running_.load(), starts_.load()}; }
 
  private:
   class Run;
-  OwnGuard(std::string program, GuardSettings settings, NodeLog& log, int wake);
+  OwnGuard(std::string program, GuardSettings settings, NodeLog& log, int wake,
+           std::unique_ptr<ProgressPage> page);
   void Watch();
   void WatchOne(Run& run);
   std::string Settings();
@@ -52,7 +63,8 @@ class OwnGuard {
 
   const std::string program_;
   NodeLog& log_;
-  const int wake_;  ///< an eventfd
+  const int wake_;                            ///< an eventfd
+  const std::unique_ptr<ProgressPage> page_;  ///< null: hangs are not watched for
   std::atomic<bool> running_{false};
   std::atomic<std::uint64_t> starts_{0};
   std::mutex mutex_;  // guards what follows

@@ -1,0 +1,38 @@
+// HangJudge: decides from a node's progress and the clock whether the node hangs.
+//
+// It must not mistake a machine that stood still for a node that does. So it looks several times
+// within each timeout. If it comes late to a look of its own, time was lost for the node as well,
+// and the timeout begins again.
+//
+// Pure: the caller has the clock and the page.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "runtime/guard/progress_page.h"
+
+namespace baton::runtime {
+
+/// A node whose guard watches for hangs notes its progress this often.
+inline constexpr std::chrono::milliseconds kProgressEvery{20};
+class HangJudge {
+ public:
+  /// REQUIRES: timeout > 0.
+  HangJudge(std::chrono::milliseconds timeout, SteadyTime now)
+      : timeout_(timeout), counts_from_(now), next_(now) {}
+
+  struct Verdict {
+    bool hangs = false;
+    SteadyTime look_at{};  ///< when to look again
+  };
+  /// `progress`: the last turn; nullopt: none is expected.
+  Verdict Look(SteadyTime now, std::optional<SteadyTime> progress);
+
+ private:
+  const std::chrono::milliseconds timeout_;
+  SteadyTime counts_from_;  ///< time before this does not count
+  SteadyTime next_;
+};
+
+}  // namespace baton::runtime

@@ -1,0 +1,49 @@
+#include "runtime/watchdog.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "runtime/engine.h"
+
+namespace baton::runtime {
+
+Watchdog::Watchdog(Duration bound, const Clock& clock, Executor& executor, LeadershipTable& table,
+                   std::function<void(bool alive)> changed)
+    : bound_(bound),
+      clock_(clock),
+      executor_(executor),
+      table_(table),
+      changed_(std::move(changed)) {
+  BATON_CHECK(bound > Duration{0});
+  table_.SetAliveUntil(clock_.Now() + bound_);
+}
+
+std::shared_ptr<Watchdog> Watchdog::Of(const std::shared_ptr<Engine>& engine, Duration bound,
+                                       Executor& executor, LeadershipTable& table) {
+  if (bound == Duration{0}) return nullptr;
+  const auto changed = [weak = std::weak_ptr(engine)](bool alive) {
+    const auto told = weak.lock();
+    if (told == nullptr) return;
+    told->Step(core::ApplicationChanged{alive ? core::ApplicationState::kAttached
+                                              : core::ApplicationState::kAbsent});
+  };
+  return std::make_shared<Watchdog>(bound, Clock::Real(), executor, table, changed);
+}
+
+void Watchdog::Look() {
+  silent_.store(true);
+  const TimePoint until = table_.AliveUntil();
+  const TimePoint now = clock_.Now();
+  const bool alive = now < until;
+  if (alive) silent_.store(false);
+  if (std::exchange(alive_, alive) != alive) changed_(alive);
+  if (!alive || std::exchange(looks_later_, true)) return;
+  executor_.Schedule(until - now, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->looks_later_ = false;
+    self->Look();
+  });
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,99 @@
+// The watchdog of an application in the node's process, on a clock of the test.
+#include "runtime/watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "runtime/manual_time.h"
+
+namespace baton::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class WatchdogTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    table_.Set(ShardId{0}, Term{7}, true);
+    table_.SetDeadline(TimePoint::max());
+    watchdog_->Look();
+  }
+  bool Leads() const { return table_.Get(ShardId{0}).leads; }
+  // As Node::Alive does.
+  void Sign() {
+    if (watchdog_->NoteAlive()) time_.Post([this] { watchdog_->Look(); });
+  }
+
+  ManualTime time_;
+  LeadershipTable table_{1, time_};
+  std::vector<bool> changes_;
+  std::shared_ptr<Watchdog> watchdog_ = std::make_shared<Watchdog>(
+      seconds(5), time_, time_, table_, [this](bool alive) { changes_.push_back(alive); });
+};
+
+// Plan: signs come in time for a while.
+TEST_F(WatchdogTest, SignsInTimeChangeNothing) {
+  for (int i = 0; i < 10; ++i) {
+    time_.Elapse(seconds(4));
+    Sign();
+  }
+  EXPECT_TRUE(Leads());
+  EXPECT_THAT(changes_, IsEmpty());
+}
+
+// Plan: no sign comes, not even a first one. Leads() is false, and the node hears of it, both at
+// the bound; then the next sign comes.
+TEST_F(WatchdogTest, SilenceEndsEverythingUntilTheNextSign) {
+  time_.Elapse(seconds(5) - milliseconds(1));
+  EXPECT_TRUE(Leads());
+  EXPECT_THAT(changes_, IsEmpty());
+  time_.Elapse(milliseconds(1));
+  EXPECT_FALSE(Leads());
+  EXPECT_THAT(changes_, ElementsAre(false));
+  time_.Elapse(seconds(60));
+  Sign();
+  time_.Elapse(Duration{0});
+  EXPECT_THAT(changes_, ElementsAre(false, true));
+  time_.Elapse(seconds(5));
+  EXPECT_THAT(changes_, ElementsAre(false, true, false));
+}
+
+// Plan: the loop stands still while no sign comes. Leads() follows the clock alone.
+TEST_F(WatchdogTest, LeadsIsFalseBeforeTheLoopNotices) {
+  LeadershipTable table(1, time_);
+  table.Set(ShardId{0}, Term{7}, true);
+  table.SetDeadline(TimePoint::max());
+  const auto unlooked = std::make_shared<Watchdog>(seconds(5), time_, time_, table, [](bool) {});
+  time_.Elapse(seconds(5));
+  EXPECT_FALSE(table.Get(ShardId{0}).leads);
+  EXPECT_FALSE(table.InTime());
+}
+
+// Plan: the loop looks while a sign comes, in both orders; one timer is left in the end.
+TEST_F(WatchdogTest, EachLookWaitsForOneTimer) {
+  for (int i = 0; i < 100; ++i) {
+    Sign();
+    watchdog_->Look();
+  }
+  time_.Elapse(seconds(5));
+  EXPECT_THAT(changes_, ElementsAre(false));
+  Sign();
+  Sign();
+  time_.Elapse(seconds(4));
+  EXPECT_THAT(changes_, ElementsAre(false, true));
+}
+
+// Plan: the watchdog is gone when its timer fires.
+TEST_F(WatchdogTest, MayEndBeforeItsTimer) {
+  watchdog_.reset();
+  time_.Elapse(seconds(60));
+  EXPECT_THAT(changes_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace baton::runtime
