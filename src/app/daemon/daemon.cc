@@ -186,7 +186,7 @@ class Daemon {
 
   Status StartNode() {
     NodeOptions node = options_.node;
-    node.guard_program = GuardProgram();
+    ChooseGuard(options_, node);
     node.keeps_descriptors = true;
     const Advertised told = AdvertisedBy(options_, reservation_->port(), http_->port());
     node.address = told.grpc;

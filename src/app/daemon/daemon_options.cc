@@ -155,8 +155,10 @@ void ReadStateDir(SettingReader& reader, const Surroundings& surroundings, NodeO
   node.state_dir = fmt::format("{}/baton/{}/{}", base, node.group, node.node);
 }
 
-void ReadGuard(SettingReader& reader, NodeOptions& node) {
+void ReadGuard(SettingReader& reader, DaemonOptions& options) {
+  NodeOptions& node = options.node;
   const Setting& setting = *reader.Find("guard");
+  options.guard_by_default = !setting.given;
   if (setting.text == "own") {
     node.guard = GuardMode::kOwn;
   } else if (setting.text == "shared") {
@@ -420,7 +422,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
     RefuseForRelay(reader, options);
   } else {
     ReadStateDir(reader, surroundings, options.node);
-    ReadGuard(reader, options.node);
+    ReadGuard(reader, options);
     ReadSidecar(reader, options);
     ReadTimes(reader, options.node);
     ReadShare(reader, options.node);

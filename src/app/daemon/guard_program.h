@@ -1,11 +1,14 @@
 // Finds the program that ends the node's session when batond dies.
 #pragma once
 
-#include <string>
+#include "app/daemon/daemon_options.h"
+#include "baton/options.h"
 
 namespace baton::app {
 
-/// The baton-guard beside batond's own program, or else the name to look up on PATH. Any thread.
-std::string GuardProgram();
+/// Sets the guard of `node`, whose program is the baton-guard beside batond's own program, or else
+/// on PATH. A guard that nobody asked for is left out if there is a sidecar, since a guard does
+/// nothing then, and, with a warning, if there is no such program. Any thread.
+void ChooseGuard(const DaemonOptions& options, NodeOptions& node);
 
 }  // namespace baton::app
