@@ -165,8 +165,9 @@ Status Node::Impl::BeginGuard() {
   if (options_.guard != GuardMode::kOwn) return Ok();
   if (getpid() == 1) {
     log_.Warn(
-        "this process is the first one of its container, so its guard dies with it; run a "
-        "baton-guard in another container, and this node with a shared guard");
+        "this process is the first one of its container, so its guard dies with it; start it by an "
+        "init process, or run a baton-guard in another container, and this node with a shared "
+        "guard");
   }
   runtime::GuardSettings settings{
       .group = options_.group,

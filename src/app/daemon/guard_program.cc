@@ -33,4 +33,9 @@ void ChooseGuard(const DaemonOptions& options, NodeOptions& node) {
   node.guard = GuardMode::kOff;
 }
 
+bool HasOwnGuard(const DaemonOptions& options) {
+  return options.node.guard == GuardMode::kOwn && !options.sidecar &&
+         FindProgram(GuardProgram()).ok();
+}
+
 }  // namespace baton::app

@@ -11,4 +11,7 @@ namespace baton::app {
 /// nothing then, and, with a warning, if there is no such program. Any thread.
 void ChooseGuard(const DaemonOptions& options, NodeOptions& node);
 
+/// Whether ChooseGuard gives the node a guard of its own. Any thread.
+bool HasOwnGuard(const DaemonOptions& options);
+
 }  // namespace baton::app
