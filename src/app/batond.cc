@@ -12,7 +12,7 @@
 #include "app/daemon/daemon.h"
 #include "app/daemon/daemon_options.h"
 #include "app/daemon/first_process.h"
-#include "app/daemon/guard_program.h"
+#include "app/daemon/guard_choice.h"
 #include "app/daemon/library_logs.h"
 #include "base/log.h"
 

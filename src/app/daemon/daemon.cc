@@ -24,7 +24,7 @@
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/ending.h"
 #include "app/daemon/events_file.h"
-#include "app/daemon/guard_program.h"
+#include "app/daemon/guard_choice.h"
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/ready_file.h"
 #include "app/daemon/reflection.h"

@@ -1,4 +1,4 @@
-// Finds the program that ends the node's session when batond dies.
+// Whether batond's node has a guard.
 #pragma once
 
 #include "app/daemon/daemon_options.h"

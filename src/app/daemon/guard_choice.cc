@@ -1,25 +1,10 @@
-#include "app/daemon/guard_program.h"
+#include "app/daemon/guard_choice.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <string>
-#include <system_error>
-
+#include "app/common/guard_program.h"
 #include "base/log.h"
 #include "base/subprocess.h"
 
 namespace baton::app {
-namespace {
-
-std::string GuardProgram() {
-  std::error_code failed;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  const auto beside = self.parent_path() / "baton-guard";
-  return !failed && ::access(beside.c_str(), X_OK) == 0 ? beside.string() : "baton-guard";
-}
-
-}  // namespace
 
 void ChooseGuard(const DaemonOptions& options, NodeOptions& node) {
   node.guard_program = GuardProgram();
