@@ -49,7 +49,7 @@ double KillOne(const Kill& kill) {
                                .node = id,
                                .shards = kill.shards,
                                .folder = kill.etcd.folder() + "/" + kill.group,
-                               .more = {"--guard", kill.guard}});
+                               .guard = kill.guard});
   }
   const std::chrono::milliseconds pause(2);
   const std::size_t leaders = kill.shards == 1 ? 1 : 3;

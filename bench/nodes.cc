@@ -96,6 +96,8 @@ std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options) {
                                    std::to_string(options.expect_nodes),
                                    "--settle",
                                    options.settle,
+                                   "--guard",
+                                   options.guard,
                                    "--log-level",
                                    "warn",
                                    "--state-dir",

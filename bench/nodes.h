@@ -49,6 +49,7 @@ struct DaemonOptions {
   std::chrono::seconds ttl{10};
   std::string settle = "600s";  ///< so that only `expect_nodes` ends a cold start
   std::string folder;           ///< of its log and state
+  std::string guard = "off";    ///< with one, a killed node's lease would not play a part
   std::vector<std::string> more = {};
 };
 std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options);

@@ -65,6 +65,6 @@ baton_use_build_folder || exit 1
 baton_lock_folder "$BATON_BUILD_DIR"
 echo "Building batond and batonctl in $BATON_BUILD_DIR (some minutes the first time)"
 baton_configure dev "$BATON_BUILD_DIR" "$BATON_BUILD_DIR/configure.log" || exit 1
-baton_build "$BATON_BUILD_DIR" batond batonctl baton baton_grpc baton_prometheus || exit 1
+baton_build "$BATON_BUILD_DIR" batond batonctl baton-guard baton baton_grpc baton_prometheus || exit 1
 exec 9>&-
 exec "$BATON_BUILD_DIR/bin/batonctl" "${demo[@]}"

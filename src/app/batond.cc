@@ -11,6 +11,8 @@
 #include "app/common/process_guard.h"
 #include "app/daemon/daemon.h"
 #include "app/daemon/daemon_options.h"
+#include "app/daemon/first_process.h"
+#include "app/daemon/guard_choice.h"
 #include "app/daemon/library_logs.h"
 #include "base/log.h"
 
@@ -36,8 +38,8 @@ void KeepStandardStreams(int, char**, char**) {
 int main(int argc, char** argv) {
   using namespace baton;
   GiveMemoryBack();
-  const auto parsed = app::ParseDaemonOptions(std::vector<std::string>(argv + 1, argv + argc),
-                                              app::Surroundings::Real());
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto parsed = app::ParseDaemonOptions(arguments, app::Surroundings::Real());
   if (const auto* exit = std::get_if<app::EarlyExit>(&parsed)) {
     std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
     return exit->code;
@@ -46,6 +48,9 @@ int main(int argc, char** argv) {
   app::GuardProcess(
       options.core_dumps ? app::CoreDumps::kAllowed : app::CoreDumps::kNone,
       options.log.level == log::Level::kTrace ? app::GrpcTraces::kAllowed : app::GrpcTraces::kNone);
+  if (getpid() == 1 && app::HasOwnGuard(options)) {
+    if (const auto code = app::RunNodeAsChild(arguments)) return *code;
+  }
   app::TakeLibraryLogs();
   const int code = app::RunDaemon(options);
   log::ShutDownLog();

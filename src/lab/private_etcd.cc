@@ -24,6 +24,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/owned_descriptor.h"
 #include "base/subprocess.h"
 
 namespace baton::lab {
@@ -36,19 +37,6 @@ constexpr int kStartAttempts = 5;
 constexpr Duration kProbeBound = std::chrono::seconds(1);
 constexpr int kProbePauseMilliseconds = 20;
 constexpr std::size_t kLargestAnswer = 4 << 20;
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  ~Descriptor() {
-    if (value_ >= 0) close(value_);
-  }
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 sockaddr_in Loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -63,10 +51,10 @@ sockaddr_in Loopback(std::uint16_t port) {
 std::vector<std::uint16_t> FreePorts(std::size_t count) {
   std::random_device random;
   std::uniform_int_distribution<std::uint16_t> any(20'000, 29'999);
-  std::vector<Descriptor> held;
+  std::vector<OwnedDescriptor> held;
   std::vector<std::uint16_t> ports;
   for (std::size_t tries = 0; ports.size() < count && tries < 100 * count; ++tries) {
-    Descriptor descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    OwnedDescriptor descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const std::uint16_t port = any(random);
     const sockaddr_in address = Loopback(port);
     if (bind(descriptor.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
@@ -99,7 +87,7 @@ bool Connect(int descriptor, std::uint16_t port, TimePoint deadline) {
 // A complete HTTP/1.0 answer from loopback, with its head; empty on failure.
 std::string HttpGet(std::uint16_t port, const std::string& path) {
   const TimePoint deadline = BootClock::now() + kProbeBound;
-  const Descriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const OwnedDescriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (connection.get() < 0 || !Connect(connection.get(), port, deadline)) return "";
   const std::string request = "GET " + path + " HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n";
   const ssize_t sent = send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL);

@@ -25,6 +25,7 @@
 #include "runtime/node_options.h"
 #include "runtime/planner.h"
 #include "runtime/state_lock.h"
+#include "runtime/state_writer.h"
 #include "runtime/transition_log.h"
 #include "runtime/watchdog.h"
 
@@ -130,8 +131,9 @@ class Node::Impl final : public runtime::Control {
   runtime::NodeLog log_;
   const std::shared_ptr<Listener> listener_;
   const std::shared_ptr<runtime::Application> application_;
-  std::unique_ptr<runtime::OwnGuard> guard_;  // ends once the lock is let go
-  std::unique_ptr<runtime::StateLock> lock_;  // closed last: see StateLock
+  std::unique_ptr<runtime::OwnGuard> guard_;      // ends once the lock is let go
+  std::unique_ptr<runtime::StateLock> lock_;      // until Begin
+  std::unique_ptr<runtime::StateWriter> record_;  // closed last: see StateLock
   const std::shared_ptr<runtime::History> history_;
   runtime::LeadershipTable table_;
   runtime::CallStatsRecorder calls_;
@@ -169,8 +171,9 @@ Status Node::Impl::BeginGuard() {
   if (options_.guard != GuardMode::kOwn) return Ok();
   if (getpid() == 1) {
     log_.Warn(
-        "this process is the first one of its container, so its guard dies with it; run a "
-        "baton-guard in another container, and this node with a shared guard");
+        "this process is the first one of its container, so its guard dies with it; start it by an "
+        "init process, or run a baton-guard in another container, and this node with a shared "
+        "guard");
   }
   runtime::GuardSettings settings{
       .group = options_.group,
@@ -212,6 +215,7 @@ Status Node::Impl::Begin() {
     if (Status begun = BeginGuard(); !begun.ok()) return begun;
     core_options.proven_dead = found.proven_dead;
     core_options.highest_committed = found.highest_committed;
+    record_ = std::make_unique<runtime::StateWriter>(std::move(lock_), Clock::Real());
   }
   loop_ = std::make_unique<runtime::Loop>();
   runtime::EngineParts parts{.transport = *transport_,
@@ -219,7 +223,7 @@ Status Node::Impl::Begin() {
                              .executor = *loop_,
                              .dispatcher = dispatcher_,
                              .table = table_,
-                             .record = lock_.get(),
+                             .record = record_.get(),
                              .listener = listener_,
                              .application = application_,
                              .history = history_,

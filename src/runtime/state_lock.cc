@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/owned_descriptor.h"
 #include "base/text_rules.h"
 #include "runtime/file_system.h"
 #include "runtime/state_folder.h"
@@ -43,26 +44,11 @@ Holder HolderOf(int file) {
   return Holder::kGuards;
 }
 
-/// An open file. Its destructor closes it, and so releases its lock.
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~OpenFile() {
-    if (file_ >= 0) close(file_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int get() const { return file_; }
-
- private:
-  const int file_;
-};
-
 }  // namespace
 
 Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const std::string& group) {
   const std::string path = StateFileIn(directory);
-  const OpenFile file(path);
+  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
     return Error{

@@ -20,7 +20,7 @@
 // there waits for them. If one stands still under its lock, the node starts all the same, names its
 // session once it has the exclusive lock, and until then a restart has no proof.
 //
-// Not thread-safe.
+// Not thread-safe. A write may block, if the disk stands still: see StateWriter.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // StateRecord: what the engine stores for a later process of the same node, and for a guard.
 //
-// Production uses StateLock, a locked file in the state directory. The simulator keeps it in
-// memory. Not thread-safe.
+// Production uses StateLock, a locked file in the state directory, written by a StateWriter. The
+// simulator keeps it in memory. Not thread-safe.
 #pragma once
 
 #include "baton/result.h"
@@ -18,8 +18,8 @@ struct RecordedSession {
 class StateRecord {
  public:
   virtual ~StateRecord() = default;
-  /// Stores the session, before its member key is put. kUnavailable: it can't be written; then it
-  /// proves nothing, which is safe.
+  /// Stores the session; asked before its member key is put. kUnavailable: this or an earlier
+  /// record can't be written; then it proves nothing, which is safe.
   virtual Status RecordSession(const RecordedSession& session) = 0;
   /// Stores the highest revision that a commit of this node had.
   virtual Status RecordHighest(Revision revision) = 0;

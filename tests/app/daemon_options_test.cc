@@ -92,7 +92,8 @@ TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
   EXPECT_EQ(options.node.node, "host-1");
   EXPECT_EQ(options.node.state_dir, "/srv/baton/.local/state/baton/orders/host-1");
   EXPECT_EQ(options.node.trust_state_lock, defaults.trust_state_lock);
-  EXPECT_EQ(options.node.guard, defaults.guard);
+  EXPECT_EQ(options.node.guard, GuardMode::kOwn) << "programs that embed a node ask for one";
+  EXPECT_TRUE(options.guard_by_default);
   EXPECT_EQ(options.node.etcd.endpoints, defaults.etcd.endpoints);
   EXPECT_EQ(options.node.etcd.prefix, defaults.etcd.prefix);
   EXPECT_EQ(options.node.ttl, defaults.ttl);

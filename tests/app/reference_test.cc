@@ -71,6 +71,24 @@ TEST(Reference, HasEachFlagOfBatondWithItsDefault) {
   EXPECT_EQ(listed, declared);
 }
 
+// Plan: the table of baton-guard's flags against its own --help.
+TEST(Reference, HasEachFlagOfBatonGuard) {
+  const Ran ran = RunProcess({.arguments = {BATON_GUARD, "--help"}, .input = {}, .watch = {}});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  static const std::regex kFlag("\\n  (?:-[a-z],)?(--[a-z-]+)");
+  Words declared;
+  for (std::sregex_iterator at(ran.out.begin(), ran.out.end(), kFlag), end; at != end; ++at) {
+    declared.insert((*at)[1]);
+  }
+  declared.erase("--help");
+  Words listed;
+  for (const Row& row : TableBelow("## Flags of baton-guard")) {
+    ASSERT_GE(row.size(), 2u);
+    listed.merge(CodeIn(row[0]));
+  }
+  EXPECT_EQ(listed, declared);
+}
+
 /// Path of the verb ("shards transfer") -> its own flags, as batonctl's completion has them.
 std::map<std::string, Words> VerbsOfBatonctl() {
   const Ran ran =

@@ -255,7 +255,7 @@ class Deployment:
             self._endpoints(host), "--listen", f"{address}:{PLAIN}", "--http", f"{address}:{HTTP}", "--state-dir",
             self._state("plain", host), "--ttl", f"{self.options.ttl}s", "--expect-nodes", len(HOSTS),
             "--rebalance-delay", "500ms", "--cooldown", "1s", "--history", self.options.remembered, "--allow-remote-admin",
-            "--insecure"])
+            "--insecure", "--guard", "off"])  # the bounds of a killed node's shards are those of its lease
 
     def processes(self, host):
         return [self.kv[host], self.plain[host]]

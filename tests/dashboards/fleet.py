@@ -282,6 +282,8 @@ class Fleet:
                 "--listen": "127.0.0.1:0", "--http": "127.0.0.1:0",
                 "--state-dir": self.folder / (state or f"{group}-{name}"), "--ttl": "3s", "--settle": "500ms",
                 "--rebalance-delay": "500ms", "--cooldown": "1s"}
+        if pathlib.Path(program).name == "batond":
+            line["--guard"] = "off"  # what is judged here follows the end of a lease
         line.update({"--" + flag.replace("_", "-"): value for flag, value in flags.items()})
         self.nodes.append(Node(self.folder, program, line))
         self.scrape()

@@ -121,7 +121,10 @@ lab::PrivateEtcd& SharedEtcd() {
 
 std::string NodeProcess::Log() const { return Content(log_path_); }
 
-void NodeProcess::Kill() { process_->Kill(); }
+void NodeProcess::Kill() {
+  if (running()) left_guards_->Note(pid());
+  process_->Kill();
+}
 
 void NodeProcess::Pause() {
   paused_ = true;
@@ -144,6 +147,7 @@ Cluster::Cluster(lab::PrivateEtcd& etcd, GroupOptions options)
 }
 
 Cluster::~Cluster() {
+  for (const auto& [id, node] : nodes_) node->Kill();
   nodes_.clear();
   if (std::uncaught_exceptions() > 0 || testing::Test::HasFailure()) {
     std::cerr << "logs of group " << group_ << " are in " << folder_ << "\n";
@@ -236,6 +240,7 @@ NodeProcess& Cluster::LaunchProgram(const std::string& id, const std::string& pr
   slot = std::make_unique<NodeProcess>();
   NodeProcess& node = *slot;
   node.id_ = id;
+  node.left_guards_ = &left_guards_;
   node.ready_file_ = folder_ + "/" + id + ".ready";
   node.log_path_ = folder_ + "/" + id + ".log";
   std::error_code ignored;

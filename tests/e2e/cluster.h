@@ -25,6 +25,7 @@
 #include "app/ctl_process.h"
 #include "base/clock.h"
 #include "base/subprocess.h"
+#include "e2e/guards.h"
 #include "e2e/leader_checker.h"
 #include "e2e/world.h"
 #include "lab/private_etcd.h"
@@ -47,6 +48,10 @@ std::string FreshFolder();
 
 /// One etcd of the world for all tests of the binary; started at first use, ended with the process.
 lab::PrivateEtcd& SharedEtcd();
+
+/// Flags of nodes that leave a death to the lease. For tests of the lease: when it ends, what is
+/// told of that, and what restarts do before it does. With a guard, no lease of theirs would end.
+inline const std::vector<std::string> kNoGuard = {"--guard", "off"};
 
 struct GroupOptions {
   std::uint32_t shards = 12;
@@ -80,6 +85,7 @@ class NodeProcess {
   std::string ready_file_;
   std::string log_path_;
   std::unique_ptr<Subprocess> process_;
+  LeftGuards* left_guards_ = nullptr;  ///< of the cluster
   std::string grpc_;
   std::uint16_t http_port_ = 0;
   bool secure_ = false;  ///< its ports have the TLS of the world
@@ -156,6 +162,7 @@ class Cluster {
   const GroupOptions options_;
   std::string group_;
   std::string folder_;
+  LeftGuards left_guards_;  // outlives the nodes
   std::map<std::string, std::unique_ptr<NodeProcess>> nodes_;
   LeaderChecker checker_;
 };

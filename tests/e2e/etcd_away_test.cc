@@ -186,7 +186,7 @@ TEST_F(EtcdAway, PageStatusAndListsAgreeAboutWhatIsLed) {
 // left and why, and the doctor and the metric that the number is not reached. A started node is
 // back.
 TEST_F(EtcdAway, WhoLeftIsNamedWithItsReason) {
-  Cluster cluster(*etcd_, {.shards = 12, .ttl = seconds(3)});
+  Cluster cluster(*etcd_, {.shards = 12, .ttl = seconds(3), .flags = kNoGuard});
   cluster.StartAll({"n1", "n2", "n3"});
   cluster.AwaitBalanced({"n1", "n2", "n3"});
   EXPECT_EQ(cluster.Ctl("n2", {"group", "set", "expected-nodes", "3"}).exit, 0);

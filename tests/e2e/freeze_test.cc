@@ -1,9 +1,14 @@
-// Nodes whose processes are frozen for a while, and nodes whose sessions are revoked.
+// Nodes whose processes or disks are frozen for a while, and nodes whose sessions are revoked.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 
+#include "base/subprocess.h"
 #include "e2e/cluster.h"
 #include "e2e/etcd_client.h"
 
@@ -99,6 +104,76 @@ TEST(RevokedLease, CostsItsNodeEverythingAndItComesBackWithANewSession) {
   EXPECT_NE(SessionOf(etcd, cluster, "n3"), 0);
   EXPECT_TRUE(cluster.node("n3").running());
   EXPECT_THAT(cluster.node("n3").Log(), testing::HasSubstr("session lost"));
+}
+
+bool Runs(const std::vector<std::string>& line) {
+  const auto ran = RunProgram({.arguments = line}, BootClock::now() + kPatience);
+  return ran.ok() && ran.value().success();
+}
+
+/// An ext4 of its own that can be frozen, in a mount namespace of this thread and what it starts.
+class Disk {
+ public:
+  explicit Disk(const std::string& folder) : image_(folder + "/image"), path_(folder + "/disk") {
+    std::filesystem::create_directory(path_);
+    std::ofstream(image_).close();
+    std::error_code failed;
+    std::filesystem::resize_file(image_, 8 << 20, failed);
+    mounted_ = !failed && unshare(CLONE_NEWNS) == 0 &&
+               mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+               Runs({"mkfs.ext4", "-q", image_}) && Runs({"mount", "-o", "loop", image_, path_});
+  }
+  ~Disk() {
+    if (frozen_) Thaw();
+    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
+  }
+  Disk(const Disk&) = delete;
+  Disk& operator=(const Disk&) = delete;
+
+  bool mounted() const { return mounted_; }
+  const std::string& path() const { return path_; }
+  bool Freeze() { return frozen_ = Runs({"fsfreeze", "-f", path_}); }
+  bool Thaw() {
+    frozen_ = false;
+    return Runs({"fsfreeze", "-u", path_});
+  }
+
+ private:
+  const std::string image_;
+  const std::string path_;
+  bool mounted_ = false;
+  bool frozen_ = false;
+};
+
+// The file system of n2's state directory is frozen for many lives of its lease. n2 says so, and
+// keeps its shards and terms. Once the disk goes on, n2's death is proven as ever.
+TEST(FrozenStateDisk, CostsNoLeadership) {
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(2)});
+  Disk disk(cluster.folder());
+  if (!disk.mounted()) GTEST_SKIP() << "only root may mount a disk of its own";
+  cluster.Start("n1");
+  cluster.Start("n2", {"--state-dir", disk.path() + "/n2"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2"});
+  ASSERT_TRUE(disk.Freeze());
+  const auto renewals = [&] {
+    return cluster.Metric("n2", "baton_lease_renewals_total{result=\"confirmed\"}");
+  };
+  const double first = renewals();
+  cluster.Await("n2 renews for several lives of its lease",
+                [&] { return renewals() > first + 15; });
+  cluster.Await("n2 says that its disk stands still", [&] {
+    return cluster.node("n2").Log().find("takes no writes") != std::string::npos;
+  });
+  const Table frozen = cluster.AwaitBalanced({"n1", "n2"});
+  EXPECT_THAT(Retermed(before, frozen), IsEmpty());
+  EXPECT_THAT(cluster.node("n2").Log(), testing::Not(testing::HasSubstr("suspended")));
+  ASSERT_TRUE(disk.Thaw());
+  const double thawed = renewals();
+  cluster.Await("n2 renews", [&] { return renewals() > thawed + 1; });
+  EXPECT_THAT(Retermed(before, cluster.AwaitBalanced({"n1", "n2"})), IsEmpty());
+  cluster.node("n2").Kill();
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_EQ(cluster.Metric("n1", "baton_transitions_total{reason=\"process_died\"}"), 6);
 }
 
 }  // namespace

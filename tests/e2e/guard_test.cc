@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -24,34 +25,6 @@ using testing::IsEmpty;
 constexpr seconds kLongLease{120};
 GroupOptions Guarded(const std::string& mode) {
   return {.shards = 12, .ttl = kLongLease, .flags = {"--guard", mode}};
-}
-
-/// The process's name and parent, as the kernel says; nullopt: there is no such process.
-struct Entry {
-  std::string name;
-  pid_t parent = 0;
-};
-std::optional<Entry> Find(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  const std::size_t open = line.find('(');
-  const std::size_t close = line.rfind(')');
-  if (line.substr(close + 2, 1) == "Z") return std::nullopt;  // dead, and not reaped yet
-  return Entry{.name = line.substr(open + 1, close - open - 1),
-               .parent = static_cast<pid_t>(std::stol(line.substr(close + 4)))};
-}
-
-std::optional<pid_t> GuardOf(pid_t node) {
-  std::error_code failed;
-  for (const auto& each : std::filesystem::directory_iterator("/proc", failed)) {
-    const std::string name = each.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto pid = static_cast<pid_t>(std::stol(name));
-    const auto found = Find(pid);
-    if (found && found->parent == node && found->name == "baton-guard") return pid;
-  }
-  return std::nullopt;
 }
 
 pid_t AwaitGuard(const NodeProcess& node) {
@@ -76,7 +49,10 @@ class Stopped {
 };
 
 bool Ends(pid_t pid) {
-  return Eventually(kPatience, [pid] { return !Find(pid).has_value(); });
+  return Eventually(kPatience, [pid] {
+    const auto found = FindProcess(pid);
+    return !found || found->zombie;
+  });
 }
 
 // A node is killed. The others lead its shards at once, for the right reason; the guard says so,
@@ -98,6 +74,42 @@ TEST(Guard, AKillIsKnownBeforeTheLeaseRunsOut) {
             static_cast<double>(orphans.size()));
   cluster.Start("n3");
   cluster.AwaitBalanced({"n1", "n2", "n3"});
+}
+
+// Plan: batond as nobody asked it to be guarded. It has a guard, and its death is known.
+TEST(Guard, IsTheDefault) {
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = kLongLease});
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  const pid_t guard = AwaitGuard(cluster.node("n2"));
+  cluster.node("n2").Kill();
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_TRUE(Ends(guard));
+}
+
+// Plan: a batond that was copied without baton-guard, as before there was one. It starts, and says
+// once what is missing; but not if somebody asked for a guard.
+TEST(Guard, ThatNobodyAskedForIsNoReasonNotToStart) {
+  Cluster cluster(SharedEtcd(), {.shards = 6});
+  const std::string alone = cluster.folder() + "/batond";
+  std::filesystem::copy_file(BATOND, alone);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/usr/bin:/bin", 1);
+  NodeProcess& node = cluster.LaunchProgram("n1", alone, cluster.Flags("n1"));
+  std::vector<std::string> asked = cluster.Flags("n2");
+  asked.insert(asked.end(), {"--guard", "own"});
+  NodeProcess& refused = cluster.LaunchProgram("n2", alone, asked);
+  setenv("PATH", path.c_str(), 1);
+  cluster.WaitReady(node);
+  cluster.AwaitBalanced({"n1"});
+  const std::string log = node.Log();
+  const std::size_t said = log.find("there is no program baton-guard");
+  ASSERT_NE(said, std::string::npos) << log;
+  EXPECT_EQ(log.find("guard", log.find('\n', said)), std::string::npos) << "twice: " << log;
+  EXPECT_FALSE(GuardOf(node.pid()));
+  const auto exit = refused.WaitExit();
+  EXPECT_TRUE(exit && exit->code == 1);
+  EXPECT_THAT(refused.Log(), HasSubstr("no program 'baton-guard' on PATH"));
 }
 
 // A node that stops in order leaves its guard nothing to do, and no process behind.
@@ -212,6 +224,24 @@ TEST(Guard, SaysWhatIsWrongWithItsSettings) {
   EXPECT_THAT(says({"--state-dir", "/x", "--etcd", "nowhere"}), HasSubstr("nowhere"));
   EXPECT_THAT(says({"--what"}), HasSubstr("see baton-guard --help"));
   std::filesystem::remove_all(std::filesystem::path(log).parent_path());
+}
+
+// Plan: a node is stopped (SIGSTOP) for good, with a lease of two minutes. Its guard kills it, and
+// the others lead its shards at once, for the right reason.
+TEST(Guard, KillsANodeThatHangs) {
+  GroupOptions options = Guarded("own");
+  options.flags.insert(options.flags.end(), {"--hang-timeout", "2s"});
+  Cluster cluster(SharedEtcd(), options);
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  NodeProcess& node = cluster.node("n3");
+  AwaitGuard(node);
+  node.Signal(SIGSTOP);
+  const Table after = cluster.AwaitBalanced({"n1", "n2"});
+  EXPECT_EQ(Moved(before, after), LedBy(before, "n3"));
+  EXPECT_THAT(node.Log(), HasSubstr("the node's process hangs, and was killed"));
+  const auto exit = node.WaitExit();
+  EXPECT_TRUE(exit && exit->signal == SIGKILL);
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ Known KnownOf(const json::value& event) {
 
 class HistoryTest : public testing::Test {
  protected:
+  explicit HistoryTest(std::vector<std::string> flags = {})
+      : cluster_(SharedEtcd(), {.shards = 12, .flags = std::move(flags)}) {}
   json::value Events(const std::string& node, const std::string& query = "") const {
     return json::parse(cluster_.HttpBody(node, "/v1/events" + query));
   }
@@ -68,13 +70,18 @@ class HistoryTest : public testing::Test {
     });
   }
 
-  Cluster cluster_{SharedEtcd(), {.shards = 12}};
+  Cluster cluster_;
+};
+/// Of deaths that the end of a lease shows.
+class HistoryOfLeases : public HistoryTest {
+ protected:
+  HistoryOfLeases() : HistoryTest(kNoGuard) {}
 };
 
 // Plan: three nodes, of which one is killed. The histories of both survivors have the same shards,
 // each once, with the reason, both leaders and the term of the table. The node that gained a shard
 // knows how long nobody led it. batonctl shows the same.
-TEST_F(HistoryTest, OfADeathIsTheSameOnEverySurvivor) {
+TEST_F(HistoryOfLeases, OfADeathIsTheSameOnEverySurvivor) {
   cluster_.StartAll({"n1", "n2", "n3"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2", "n3"});
   const std::map<std::string, std::int64_t> marks{{"n1", Last("n1")}, {"n2", Last("n2")}};
@@ -204,7 +211,7 @@ TEST_F(HistoryTest, IsBoundedAndBeginsAnewWithTheProcess) {
 }
 
 // Plan: a relay, which leads nothing, is asked.
-TEST_F(HistoryTest, IsKeptByRelaysToo) {
+TEST_F(HistoryOfLeases, IsKeptByRelaysToo) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
   NodeProcess& relay = cluster_.LaunchRelay("r1");

@@ -41,7 +41,7 @@ TEST(Membership, AJoiningNodeGetsItsShareWithTheFewestMoves) {
 
 // After kill -9 the node's shards, and no others, are led again within TTL + 3 s, balanced at once.
 TEST(Membership, AKilledNodesShardsAloneAreTakenOverWithinTheLease) {
-  Cluster cluster(SharedEtcd(), {.shards = 12});
+  Cluster cluster(SharedEtcd(), {.shards = 12, .flags = kNoGuard});
   cluster.StartAll({"n1", "n2", "n3"});
   const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
   const auto orphans = LedBy(before, "n3");
@@ -59,7 +59,7 @@ TEST(Membership, AKilledNodesShardsAloneAreTakenOverWithinTheLease) {
 // leads the same shards in higher terms, far sooner than its lease of 20 s would have run out. The
 // others keep theirs.
 TEST(Membership, ARestartedNodeLeadsItsShardsAgainWithoutWaitingForItsLease) {
-  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20)});
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20), .flags = kNoGuard});
   cluster.StartAll({"n1", "n2", "n3"});
   const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
   const auto own = LedBy(before, "n3");
@@ -84,7 +84,7 @@ TEST(Membership, ARestartedNodeLeadsItsShardsAgainWithoutWaitingForItsLease) {
 // at least as long as the last renewal before the kill covers (TTL - TTL/3, less the margin of
 // etcd's clock).
 TEST(Membership, ARestartWithoutStateWaitsForTheOldLease) {
-  Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = seconds(6)});
+  Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = seconds(6), .flags = kNoGuard});
   cluster.StartAll({"n1", "n2"});
   const Table before = cluster.AwaitBalanced({"n1", "n2"});
   const TimePoint killed = BootClock::now();

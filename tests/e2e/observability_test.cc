@@ -50,7 +50,7 @@ TEST(Probes, ANodeWithoutEtcdIsAliveButNotReady) {
 // Counters equal the events: 12 elections, 4 moves to a joining node, 4 takeovers after a death, 6
 // by a drain. Each transition is counted once, by the node that gained the shard.
 TEST(Metrics, CountWhatHappened) {
-  Cluster cluster(SharedEtcd(), {.shards = 12});
+  Cluster cluster(SharedEtcd(), {.shards = 12, .flags = kNoGuard});
   const auto sum = [&](const std::vector<std::string>& nodes, const std::string& series) {
     double total = 0;
     for (const std::string& node : nodes) total += cluster.Metric(node, series);
@@ -162,7 +162,7 @@ TEST(Settings, WeightDecidesTheShare) {
 // First it gets one shard from each of the others, then it gives one to each. No other leader
 // changes, and no other term except those of the shards that n3 led when it was killed.
 TEST(Settings, AnotherWeightAtARestartMovesTheDifference) {
-  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20)});
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20), .flags = kNoGuard});
   const auto restart = [&](const char* weight, std::size_t others, std::size_t own) {
     cluster.node("n3").Kill();
     cluster.Start("n3", {"--weight", weight});

@@ -64,7 +64,7 @@ TEST_F(Records, ADamagedOneIsQuarantinedAndReplaced) {
 // The leader of a damaged record dies before it can replace it. Another node does, once the dead
 // node's lease is over.
 TEST_F(Records, ADamagedOneOfADeadLeaderIsReplacedByAnother) {
-  cluster_.StartAll({"n1", "n2"});
+  for (const char* id : {"n1", "n2"}) cluster_.Start(id, kNoGuard);
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
   const int shard = *LedBy(before, "n2").begin();
   cluster_.node("n2").Pause();

@@ -34,7 +34,8 @@ void ExpectSmall(Cluster& cluster, const std::vector<std::string>& nodes) {
 // Three nodes elect the leaders of 10,000 shards and share them evenly. One is killed. Within TTL +
 // 3 s the other two lead all shards, balanced, and keep their own. No node needs 50 MiB.
 TEST(TenThousandShards, AreElectedBalancedAndFailedOverInLittleMemory) {
-  Cluster cluster(SharedEtcd(), {.shards = 10'000, .ttl = std::chrono::seconds(5)});
+  Cluster cluster(SharedEtcd(),
+                  {.shards = 10'000, .ttl = std::chrono::seconds(5), .flags = kNoGuard});
   cluster.StartAll({"n1", "n2", "n3"});
   const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
   ExpectSmall(cluster, {"n1", "n2", "n3"});

@@ -28,6 +28,7 @@ struct FakeCall {
 };
 using FakeRange = FakeCall<etcdserverpb::RangeRequest, etcdserverpb::RangeResponse>;
 using FakeTxn = FakeCall<etcdserverpb::TxnRequest, etcdserverpb::TxnResponse>;
+using FakeRevoke = FakeCall<etcdserverpb::LeaseRevokeRequest, etcdserverpb::LeaseRevokeResponse>;
 
 inline CallStatus Unknown() {
   return {.outcome = Outcome::kUnknown, .code = 14, .message = "unavailable"};
@@ -50,9 +51,11 @@ class FakeTransport final : public Transport {
   /// The oldest unanswered call. REQUIRES: there is one.
   FakeRange TakeRange() { return Take(ranges); }
   FakeTxn TakeTxn() { return Take(txns); }
+  FakeRevoke TakeRevoke() { return Take(revocations); }
 
   std::deque<FakeRange> ranges;
   std::deque<FakeTxn> txns;
+  std::deque<FakeRevoke> revocations;
   int sent_elsewhere = 0;                           ///< of the transactions
   std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all that were ever opened
 
@@ -86,9 +89,10 @@ class FakeTransport final : public Transport {
                   ReplyHandler<etcdserverpb::LeaseGrantResponse>) override {
     BATON_CHECK(false);
   }
-  void LeaseRevoke(etcdserverpb::LeaseRevokeRequest, std::chrono::milliseconds,
-                   ReplyHandler<etcdserverpb::LeaseRevokeResponse>) override {
-    BATON_CHECK(false);
+  void LeaseRevoke(etcdserverpb::LeaseRevokeRequest request, std::chrono::milliseconds deadline,
+                   ReplyHandler<etcdserverpb::LeaseRevokeResponse> handler) override {
+    revocations.push_back(
+        {.request = std::move(request), .deadline = deadline, .handler = std::move(handler)});
   }
   void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest, std::chrono::milliseconds,
                        ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse>) override {

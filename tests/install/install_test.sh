@@ -84,7 +84,7 @@ if cmake -S "$consumer" -B "$work/refused" -G Ninja -DCMAKE_PREFIX_PATH="$prefix
   -DCMAKE_CXX_COMPILER="$compiler" -DCOMPONENT=nonsense >/dev/null 2>&1; then
   fail "a component that does not exist was found"
 fi
-for program in batond batonctl; do
+for program in batond batonctl baton-guard; do
   [[ ! -e $build/bin/$program ]] || [[ -x $prefix/bin/$program ]] || fail "$program is not installed"
 done
 folders=("$(dirname -- "$(find "$prefix" -name 'libbaton.so')")")

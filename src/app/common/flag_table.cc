@@ -32,7 +32,7 @@ constexpr auto kGroupAndEtcd = std::to_array<Flag>({
     {"trust-state-lock", nullptr, nullptr,
      "believe the lock in --state-dir on a file system that batond does not know; it must never "
      "free a lock while the process that holds it lives"},
-    {"guard", "MODE", "off",
+    {"guard", "MODE", "own",
      "who ends the node's session at once when batond dies, so that others lead its shards after "
      "milliseconds: own (a process baton-guard that batond starts), shared (a baton-guard that "
      "somebody else starts), off (nobody: its lease has to run out)"},

@@ -24,7 +24,7 @@
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/ending.h"
 #include "app/daemon/events_file.h"
-#include "app/daemon/guard_program.h"
+#include "app/daemon/guard_choice.h"
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/ready_file.h"
 #include "app/daemon/reflection.h"
@@ -186,7 +186,7 @@ class Daemon {
 
   Status StartNode() {
     NodeOptions node = options_.node;
-    node.guard_program = GuardProgram();
+    ChooseGuard(options_, node);
     node.keeps_descriptors = true;
     const Advertised told = AdvertisedBy(options_, reservation_->port(), http_->port());
     node.address = told.grpc;

@@ -155,8 +155,10 @@ void ReadStateDir(SettingReader& reader, const Surroundings& surroundings, NodeO
   node.state_dir = fmt::format("{}/baton/{}/{}", base, node.group, node.node);
 }
 
-void ReadGuard(SettingReader& reader, NodeOptions& node) {
+void ReadGuard(SettingReader& reader, DaemonOptions& options) {
+  NodeOptions& node = options.node;
   const Setting& setting = *reader.Find("guard");
+  options.guard_by_default = !setting.given;
   if (setting.text == "own") {
     node.guard = GuardMode::kOwn;
   } else if (setting.text == "shared") {
@@ -301,6 +303,7 @@ void ReadHangTimeout(SettingReader& reader, DaemonOptions& options) {
                              "(never), or {} ms at least",
                              node.hang_timeout.count(), kShortestHangTimeout.count()));
   }
+  options.guard_by_default = false;  // without a guard nobody would watch
   if (options.sidecar || node.guard != GuardMode::kOwn) {
     reader.Wrong("--hang-timeout",
                  options.sidecar
@@ -449,7 +452,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
     RefuseForRelay(reader, options);
   } else {
     ReadStateDir(reader, surroundings, options.node);
-    ReadGuard(reader, options.node);
+    ReadGuard(reader, options);
     ReadSidecar(reader, options);
     ReadWatchdog(reader, options);
     ReadHangTimeout(reader, options);

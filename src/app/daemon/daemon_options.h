@@ -36,6 +36,7 @@ struct DaemonOptions {
   bool relay = false;
   /// Its addresses are empty: they are known once the ports are bound, see AdvertisedBy.
   NodeOptions node;
+  bool guard_by_default = false;  ///< nobody asked for node.guard
   http::Address listen;
   http::Address http;
   std::vector<std::string> http_hosts;     ///< names, besides those that follow from the addresses

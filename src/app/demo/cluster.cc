@@ -22,6 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReadDeadline{5000};
+constexpr milliseconds kLeaves{5000};
 
 /// The first key after all keys that begin with `prefix`.
 std::string EndOf(std::string prefix) {
@@ -132,7 +133,15 @@ DemoCluster::DemoCluster(const DemoOptions& options, Started started)
       members_(std::make_unique<DemoMembers>(*transport_, keys_)),
       observer_(std::make_unique<DemoObserver>(options.shards)) {}
 
-DemoCluster::~DemoCluster() = default;
+// A guard whose node is killed beside etcd would look for etcd for minutes. If the node leaves in
+// order, its guard does so too.
+DemoCluster::~DemoCluster() {
+  if (nodes_.size() <= kGuarded || !nodes_[kGuarded].running) return;
+  Subprocess& process = *nodes_[kGuarded].process;
+  process.Signal(SIGCONT);
+  process.Signal(SIGTERM);
+  process.Wait(BootClock::now() + kLeaves);
+}
 
 Result<NodeIndex> DemoCluster::StartNode(std::uint32_t expect_nodes) {
   NodeProcess node;
@@ -147,6 +156,7 @@ Result<NodeIndex> DemoCluster::StartNode(std::uint32_t expect_nodes) {
                                    "--shards",       std::to_string(options_.shards),
                                    "--expect-nodes", std::to_string(expect_nodes),
                                    "--ttl",          std::to_string(options_.ttl.count()) + "s"};
+  if (nodes_.size() == kGuarded) line.emplace_back("--guarded");
   if (certificates_) line.insert(line.end(), {"--certificates", certificates_->folder()});
   auto process = Subprocess::Start(
       {.arguments = line,

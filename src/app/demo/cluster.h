@@ -61,8 +61,9 @@ class DemoCluster {
   /// Ends all processes, unless they are to be left running.
   ~DemoCluster();
 
-  /// Starts a node process; returns at once.
+  /// Starts a node process; returns at once. Of the nodes only kGuarded has a guard.
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
+  static constexpr NodeIndex kGuarded = 1;
   void Kill(NodeIndex node);
   /// Sends SIGSTOP and waits until the process stands still.
   void Stop(NodeIndex node);

@@ -46,7 +46,7 @@ void AddDemo(CLI::App& app, Commands& commands) {
                                       "Shows and measures what Baton does, on a private etcd: "
                                       "elect, balance, join, kill, stop, drain");
   auto demo = std::make_shared<DemoOptions>();
-  verb->add_option("--nodes", demo->nodes, "nodes at the start; one more joins")
+  verb->add_option("--nodes", demo->nodes, "nodes at the start; two more join")
       ->check(Between(DemoOptions::kFewestNodes, DemoOptions::kMaxNodes))
       ->capture_default_str();
   verb->add_option("--shards", demo->shards, "shards to be led")
@@ -75,6 +75,7 @@ void AddDemoNode(CLI::App& app, Commands& commands) {
   verb->add_option("--folder", node->folder, "the demo's folder")->required();
   verb->add_option("--shards", node->shards, "shards of the group")->required();
   verb->add_option("--expect-nodes", node->expect_nodes, "nodes that a cold start waits for");
+  verb->add_flag("--guarded", node->guarded, "with a guard of its own");
   verb->add_option("--certificates", node->certificates, "folder of a secure demo's certificates");
   AddTtl(verb, &node->ttl);
   verb->callback([&commands, node] {

@@ -29,7 +29,7 @@ class Demo : public DemoSecurity {
       Launch();
       Elect();
       Join();
-      KillOne();
+      KillTwo();
       StopOne();
       DrainOne();
       if (options_.secure) ReplaceCertificates();
@@ -84,23 +84,39 @@ class Demo : public DemoSecurity {
     ClaimSafe();
   }
 
-  void KillOne() {
-    const NodeIndex victim = 1;
-    report_.Part("A node dies: kill -9 " + cluster_->name(victim));
+  /// The first one has a guard, and the node that takes its place has none.
+  void KillTwo() {
+    const NodeIndex victim = DemoCluster::kGuarded;
+    report_.Part("A node with a guard dies, then one without: kill -9");
+    KillGuarded(victim);
+    const NodeIndex next = StartNode(1);
+    WaitBalanced(kPatience);
+    const Start before = Begin();
+    const TimePoint killed = BootClock::now();
+    cluster_->Kill(next);
+    report_.Note(
+        fmt::format("{} took its place and is killed; waiting until its lease of {} runs out",
+                    cluster_->name(next), Ttl()));
+    const bool done = WaitLed(options_.ttl + kPatience);
+    Claim(
+        {.holds = done && Balanced(), .claim = "others lead its shards", .measured = CountsWord()});
+    ClaimGaps("leaderless since the kill, without a guard", before,
+              [](const SeenChange& change) { return change.gap(); });
+    report_.Note(
+        fmt::format("etcd dropped the key {} after the kill", TimeWord(Gone(next) - killed)));
+    ClaimSafe();
+  }
+
+  void KillGuarded(NodeIndex victim) {
     const Start before = Begin();
     const std::uint32_t led = Share(victim);
-    const TimePoint killed = BootClock::now();
     cluster_->Kill(victim);
-    NoteWaiting();
     const bool done = WaitLed(options_.ttl + kPatience);
     ClaimTakenOver(before, victim, led, done);
-    ClaimGaps("leaderless since the kill", before,
-              [](const SeenChange& change) { return change.gap(); });
-    const TimePoint gone = Gone(victim);
-    ClaimGaps("leaderless since etcd dropped the member key", before,
-              [=](const SeenChange& change) { return change.led - gone; });
-    report_.Note(fmt::format("etcd dropped the key {} after the kill", TimeWord(gone - killed)));
-    ClaimSafe();
+    // Its lease would have lasted for two thirds of its TTL at least.
+    ClaimGaps(
+        "leaderless since the kill, with a guard", before,
+        [](const SeenChange& change) { return change.gap(); }, options_.ttl / 2);
   }
 
   void StopOne() {
@@ -218,7 +234,7 @@ class Demo : public DemoSecurity {
     cluster_->LeaveRunning();
     report_.Line("");
     const std::string ctl = ProgramPath();  // fit for pasting
-    report_.Line("The cluster runs on, without the node that was killed. Use it:");
+    report_.Line("The cluster runs on, without the nodes that were killed. Use it:");
     for (NodeIndex node = 0; node < cluster_->size(); ++node) {
       if (!cluster_->running(node)) continue;
       report_.Line(fmt::format("  BATON_ENDPOINT={} {} status    # {}", cluster_->endpoint(node),

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "app/common/guard_program.h"
 #include "app/common/port_reservation.h"
 #include "app/ctl/interrupt.h"
 #include "app/demo/board.h"
@@ -164,6 +165,9 @@ NodeOptions NodeOptionsOf(const DemoNodeOptions& demo, const std::string& addres
   node.expect_nodes = demo.expect_nodes;
   node.rebalance_delay = kDemoRebalanceDelay;
   node.cooldown = kDemoCooldown;
+  if (demo.guarded) node.guard = GuardMode::kOwn;
+  node.guard_program = GuardProgram();
+  node.keeps_descriptors = true;
   return node;
 }
 

@@ -22,6 +22,7 @@ struct DemoNodeOptions {
   std::string certificates = {};  ///< folder of DemoCertificates; empty: nothing is secured
   std::uint32_t shards = 0;
   std::uint32_t expect_nodes = 1;
+  bool guarded = false;  ///< it has a guard of its own
   std::chrono::seconds ttl{5};
 };
 

@@ -57,7 +57,7 @@ void DemoStage::ClaimPlannedGaps(const Start& before) {
 }
 
 void DemoStage::ClaimGaps(const std::string& claim, const Start& before,
-                          const std::function<Duration(const SeenChange&)>& gap) {
+                          const std::function<Duration(const SeenChange&)>& gap, Duration bound) {
   std::vector<Duration> gaps;
   for (const SeenChange& change : observer().Changes(before.changes)) {
     gaps.push_back(gap(change));
@@ -70,7 +70,7 @@ void DemoStage::ClaimGaps(const std::string& claim, const Start& before,
     return report_.Note(fmt::format("{}: all were led again {} before this process saw it", claim,
                                     TimeWord(-found.max)));
   }
-  Claim({.holds = found.max <= Bound(),
+  Claim({.holds = found.max <= bound,
          .claim = claim,
          .measured =
              fmt::format("p50 {}, p99 {}, max {}", TimeWord(std::max(found.p50, Duration::zero())),

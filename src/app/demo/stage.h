@@ -54,7 +54,11 @@ class DemoStage {
                    const std::function<bool(const SeenChange&)>& expected);
   void ClaimPlannedGaps(const Start& before);
   void ClaimGaps(const std::string& claim, const Start& before,
-                 const std::function<Duration(const SeenChange&)>& gap);
+                 const std::function<Duration(const SeenChange&)>& gap) {
+    ClaimGaps(claim, before, gap, Bound());
+  }
+  void ClaimGaps(const std::string& claim, const Start& before,
+                 const std::function<Duration(const SeenChange&)>& gap, Duration bound);
   void ClaimInTime(const std::string& claim, Duration took);
 
   /// Claims what must hold in every part: one leader at most, terms that grow, the same in etcd.

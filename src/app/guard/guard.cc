@@ -11,14 +11,12 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <random>
+#include <string>
 #include <thread>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -55,6 +53,14 @@ void NoteSignal(int) { asked_to_end = 1; }
 constexpr std::chrono::seconds kWaitAfterNode{10};
 // How often a shared guard reads the file of a node that is dead, or was never started.
 constexpr std::chrono::milliseconds kPollInterval{200};
+
+/// Half of the pause, and up to another half: the guards of a host that lost its etcd spread.
+Duration Spread(Duration pause) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  std::uniform_int_distribution<Duration::rep> more(0,
+                                                    std::max<Duration::rep>(1, pause.count() / 2));
+  return pause / 2 + Duration(more(random));
+}
 
 void Pause(std::chrono::milliseconds length) { poll(nullptr, 0, static_cast<int>(length.count())); }
 
@@ -103,7 +109,7 @@ bool End(const Death& death, const EtcdOptions& options) {
   };
   loop.Post([&] {
     for (const SessionId session : death.sessions) {
-      runtime::EndSession({*transport.value(), loop, Clock::Real()},
+      runtime::EndSession({*transport.value(), loop, Clock::Real(), Spread},
                           etcd::Keyspace(options.prefix, death.group), {death.node, session},
                           [&ended, session](const auto& result) { ended(session, result); });
     }
@@ -266,7 +272,8 @@ void GuardOne(const SharedGuard& guard, const std::string& directory) {
         said.clear();
         retry = kFirstRetry;
       } else {
-        Pause(std::exchange(retry, std::min(2 * retry, kLongestRetry)));
+        Pause(std::chrono::ceil<std::chrono::milliseconds>(
+            Spread(std::exchange(retry, std::min(2 * retry, kLongestRetry)))));
       }
     }
     Pause(kPollInterval);

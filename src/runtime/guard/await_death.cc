@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <optional>
@@ -10,24 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "base/owned_descriptor.h"
 #include "base/text_rules.h"
 #include "runtime/state_folder.h"
 
 namespace baton::runtime {
 namespace {
-
-class ClosedAtEnd {
- public:
-  explicit ClosedAtEnd(int file) : file_(file) {}
-  ~ClosedAtEnd() {
-    if (file_ >= 0) close(file_);
-  }
-  ClosedAtEnd(const ClosedAtEnd&) = delete;
-  ClosedAtEnd& operator=(const ClosedAtEnd&) = delete;
-
- private:
-  const int file_;
-};
 
 Error Failure(const std::string& path, const std::string& what) {
   return {ErrorCode::kUnavailable,
@@ -60,16 +47,15 @@ Result<Death> ReadDeath(int file, const std::string& path, LockTrust trust) {
 
 Result<Death> AwaitDeath(const std::string& directory, LockTrust trust) {
   const std::string path = StateFileIn(directory);
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  const ClosedAtEnd closed_at_end(file);
-  if (file < 0 && errno == ENOENT) {
+  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.get() < 0 && errno == ENOENT) {
     return Error{ErrorCode::kNotFound, "there is no '" + path + "' yet"};
   }
-  if (file < 0) return Failure(path, "can't be opened");
-  while (flock(file, LOCK_SH) != 0) {
+  if (file.get() < 0) return Failure(path, "can't be opened");
+  while (flock(file.get(), LOCK_SH) != 0) {
     if (errno != EINTR) return Failure(path, "can't be locked");
   }
-  return ReadDeath(file, path, trust);  // closing the file lets the lock go
+  return ReadDeath(file.get(), path, trust);  // closing the file lets the lock go
 }
 
 }  // namespace baton::runtime

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "etcd/write_executor.h"
@@ -32,13 +34,14 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
 
  private:
   void Deleted(const WriteResult& result) {
-    if (result.permanent) return done_(Error{ErrorCode::kUnavailable, "etcd: " + result.detail});
-    if (result.outcome == Outcome::kUnknown && ++unknown_ < kMaxUnknown) {
+    if (result.permanent) {
+      denied_ = "etcd: " + result.detail;
+    } else if (result.outcome == Outcome::kUnknown && ++unknown_ < kMaxUnknown) {
       return Again(&SessionEnding::Delete);
     }
-    found_ = result.outcome == Outcome::kDone      ? SessionFound::kHeld
-             : result.outcome == Outcome::kRefused ? SessionFound::kGone
-                                                   : SessionFound::kRevoked;
+    found_ = result.permanent || result.outcome == Outcome::kUnknown ? SessionFound::kRevoked
+             : result.outcome == Outcome::kDone                      ? SessionFound::kHeld
+                                                                     : SessionFound::kGone;
     Revoke();
   }
 
@@ -58,12 +61,15 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
     if (status.outcome == Outcome::kUnknown && !status.permanent) {
       return Again(&SessionEnding::Revoke);
     }
-    done_(found_);
+    if (denied_ && status.permanent) return done_(Error{ErrorCode::kUnavailable, *denied_});
+    const bool gone = denied_ && status.outcome == Outcome::kRefused;
+    done_(gone ? SessionFound::kGone : found_);
   }
 
   void Again(void (SessionEnding::*step)()) {
     const Duration pause = std::exchange(pause_, std::min(2 * pause_, kLongestPause));
-    parts_.executor.Schedule(pause, [self = shared_from_this(), step] { (self.get()->*step)(); });
+    const Duration spread = parts_.jitter ? parts_.jitter(pause) : pause;
+    parts_.executor.Schedule(spread, [self = shared_from_this(), step] { (self.get()->*step)(); });
   }
 
   const EndSessionParts parts_;
@@ -71,7 +77,8 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
   const std::function<void(Result<SessionFound>)> done_;
   etcd::WriteExecutor writes_;
   SessionFound found_ = SessionFound::kGone;
-  int unknown_ = 0;  ///< outcomes of the transaction
+  int unknown_ = 0;                    ///< outcomes of the transaction
+  std::optional<std::string> denied_;  ///< why etcd denied the transaction
   Duration pause_ = kFirstPause;
 };
 

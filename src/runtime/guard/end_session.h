@@ -3,8 +3,9 @@
 // One transaction deletes the member key, if the session still holds it, and names the death in
 // `died` (base/writes.h, SessionEnd). Then the lease is revoked: a write that the process had sent
 // and that is still under way can't put the key any more. Each step is sent again until its outcome
-// is definite; but after three unknown outcomes of the transaction the lease is revoked without it,
-// which needs no space in etcd's database. Then others take the death for an expired lease.
+// is definite; but after three unknown outcomes of the transaction, or if etcd denies it, the lease
+// is revoked without it: that needs no space in etcd's database, and other rights. Then others take
+// the death for an expired lease.
 #pragma once
 
 #include <functional>
@@ -22,16 +23,20 @@ struct EndSessionParts {
   etcd::Transport& transport;
   Executor& executor;  ///< runs everything, also `done`
   const Clock& clock;
+  /// Returns a pause with jitter, so that the guards of many nodes don't all come back at once;
+  /// unset: no jitter.
+  std::function<Duration(Duration)> jitter = {};
 };
 
 enum class SessionFound {
   kHeld,     ///< the session held its member key until now
   kGone,     ///< it had ended before, or had no member key
-  kRevoked,  ///< not known: the transaction had no definite outcome, and the lease was revoked
+  kRevoked,  ///< not known: the transaction was denied or had no definite outcome, and the lease
+             ///< was revoked
 };
 /// `done` is called once, unless the executor ends before. The parts must outlive that.
-/// kUnavailable: etcd refuses for good (role, credentials); the lease runs out by itself. REQUIRES:
-/// the process of the session is dead. From a function that runs on the executor.
+/// kUnavailable: etcd denies both steps (role, credentials); the lease runs out by itself.
+/// REQUIRES: the process of the session is dead. From a function that runs on the executor.
 void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const SessionRef& dead,
                 std::function<void(Result<SessionFound>)> done);
 

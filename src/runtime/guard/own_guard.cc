@@ -44,6 +44,8 @@ class OwnGuard::Run {
       return Error{ErrorCode::kInternal, "no pipe for the guard"};
     }
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    // Before the start, so that a node that dies right after it has told its guard what to guard.
+    WriteSome(ends[1], settings);
     auto process = Subprocess::Start({.arguments = {program, "--for-parent"},
                                       .inherits_output = true,
                                       .lifetime = ChildLifetime::kOutlivesOwner,
@@ -80,13 +82,17 @@ class OwnGuard::Run {
                                  pollfd{unwritten_.empty() ? -1 : pipe_, POLLOUT, 0}};
     // Without a handle for the process, look now and then.
     poll(waited.data(), waited.size(), handle_ >= 0 ? -1 : 200);
-    if (waited[2].revents == 0) return;
-    const ssize_t written = write(pipe_, unwritten_.data(), unwritten_.size());
-    if (written > 0) unwritten_.erase(0, static_cast<std::size_t>(written));
-    if (written < 0 && errno != EAGAIN && errno != EINTR) unwritten_.clear();
+    if (waited[2].revents != 0) WriteSome(pipe_, unwritten_);
   }
 
  private:
+  /// Writes what the pipe takes at once.
+  static void WriteSome(int pipe, std::string& unwritten) {
+    const ssize_t written = write(pipe, unwritten.data(), unwritten.size());
+    if (written > 0) unwritten.erase(0, static_cast<std::size_t>(written));
+    if (written < 0 && errno != EAGAIN && errno != EINTR) unwritten.clear();
+  }
+
   Run(std::unique_ptr<Subprocess> process, int pipe, std::string settings)
       : process_(std::move(process)),
         pipe_(pipe),

@@ -1,4 +1,4 @@
-#include "app/daemon/guard_program.h"
+#include "app/common/guard_program.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ std::string GuardProgram() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   const auto beside = self.parent_path() / "baton-guard";
-  return !failed && access(beside.c_str(), X_OK) == 0 ? beside.string() : "baton-guard";
+  return !failed && ::access(beside.c_str(), X_OK) == 0 ? beside.string() : "baton-guard";
 }
 
 }  // namespace baton::app

@@ -1,0 +1,28 @@
+// OwnedDescriptor closes a file descriptor at its end, and so releases the locks of that open file.
+//
+// Not thread-safe.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace baton {
+
+class OwnedDescriptor {
+ public:
+  /// `value`: open, or below 0: nothing is closed.
+  explicit OwnedDescriptor(int value) : value_(value) {}
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  ~OwnedDescriptor() {
+    if (value_ >= 0) close(value_);
+  }
+  OwnedDescriptor& operator=(OwnedDescriptor&&) = delete;
+
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+}  // namespace baton

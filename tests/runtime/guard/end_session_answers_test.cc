@@ -1,0 +1,87 @@
+// What a guard does with etcd's answers that a real etcd does not give on demand.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "etcd/fake_transport.h"
+#include "runtime/guard/end_session.h"
+#include "runtime/manual_time.h"
+
+namespace baton::runtime {
+namespace {
+
+using etcd::testing::FakeTransport;
+
+etcd::CallStatus Denied() {
+  return {.outcome = Outcome::kRefused, .code = 7, .message = "denied", .permanent = true};
+}
+etcd::CallStatus NoSuchLease() {
+  return {.outcome = Outcome::kRefused, .code = 5, .message = "lease not found"};
+}
+
+struct EndSessionAnswers : public testing::Test {
+  void End(std::function<Duration(Duration)> jitter = {}) {
+    EndSession({transport, time, time, std::move(jitter)}, etcd::Keyspace("/baton/v1", "g"),
+               {"n1", SessionId{7}}, [this](const auto& ended) { result = ended; });
+    Settle();
+  }
+  void Settle() { time.Elapse(Duration{0}); }
+  FakeTransport transport;
+  ManualTime time;
+  std::optional<Result<SessionFound>> result;
+};
+
+// Plan: the role may not write the keys. The lease is revoked all the same.
+TEST_F(EndSessionAnswers, ADeniedTransactionIsFollowedByTheRevocation) {
+  End();
+  transport.TakeTxn().Fail(Denied());
+  Settle();
+  ASSERT_EQ(transport.revocations.size(), 1u);
+  EXPECT_EQ(transport.revocations.front().request.id(), 7);
+  transport.TakeRevoke().Answer({});
+  Settle();
+  ASSERT_TRUE(result && result->ok());
+  EXPECT_EQ(result->value(), SessionFound::kRevoked);
+}
+
+// Plan: both are denied. That is an error, which says what the first one was denied for.
+TEST_F(EndSessionAnswers, BothDeniedIsAnError) {
+  End();
+  transport.TakeTxn().Fail(Denied());
+  Settle();
+  transport.TakeRevoke().Fail(Denied());
+  Settle();
+  ASSERT_TRUE(result && !result->ok());
+  EXPECT_NE(result->error().message.find("denied"), std::string::npos);
+}
+
+// Plan: the transaction is denied, and there is no such lease any more.
+TEST_F(EndSessionAnswers, ADeniedTransactionOfALeaseThatIsGone) {
+  End();
+  transport.TakeTxn().Fail(Denied());
+  Settle();
+  transport.TakeRevoke().Fail(NoSuchLease());
+  Settle();
+  ASSERT_TRUE(result && result->ok());
+  EXPECT_EQ(result->value(), SessionFound::kGone);
+}
+
+// Plan: etcd does not answer. Each pause goes through the jitter.
+TEST_F(EndSessionAnswers, PausesHaveJitter) {
+  std::vector<Duration> pauses;
+  End([&pauses](Duration pause) {
+    pauses.push_back(pause);
+    return 3 * pause;
+  });
+  transport.TakeTxn().Fail(etcd::testing::Unknown());
+  Settle();
+  ASSERT_EQ(pauses.size(), 1u);
+  time.Elapse(2 * pauses.front());
+  EXPECT_TRUE(transport.txns.empty());
+  time.Elapse(pauses.front());
+  EXPECT_EQ(transport.txns.size(), 1u);
+}
+
+}  // namespace
+}  // namespace baton::runtime
