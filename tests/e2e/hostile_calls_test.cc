@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include "access/access.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "e2e/bad_input.h"
 
@@ -126,6 +129,37 @@ TEST_F(BadInput, HeadersThatAbortedOtherGrpcsAbortNothing) {
   EXPECT_EQ(node_->pid(), pid);
   ExpectUndisturbed();
   ExpectBoundedMemory();
+}
+
+// Plan: reflection lists what the server serves. Each of these services has rows in the table of
+// roles, which says who may call it.
+TEST_F(BadInput, NoServiceIsServedThatHasNoRow) {
+  Begin({"--grpc-reflection"});
+  const Socket caller = Greeted(*node_);
+  const std::string list_services("\0\0\0\0\3\x3a\1*", 8);
+  caller.Send(FrameOf({kHeaders, kEndOfHeaders, 1},
+                      CallHeaders{.method = "ServerReflectionInfo",
+                                  .service = "grpc.reflection.v1alpha.ServerReflection"}
+                          .Encoded()) +
+              FrameOf({kData, kEndOfStream, 1}, list_services));
+  std::string heard;
+  ASSERT_TRUE(Eventually(kPatience, [&] {
+    heard += caller.Take();
+    return heard.find("grpc-status") != std::string::npos;
+  })) << heard;
+  std::set<std::string> served;
+  const std::regex name("(baton|grpc)\\.[a-z0-9]+\\.[A-Za-z0-9.]+");
+  for (std::sregex_iterator at(heard.begin(), heard.end(), name), end; at != end; ++at) {
+    served.insert(at->str());
+  }
+  EXPECT_GE(served.size(), 3U) << heard;
+  std::set<std::string> with_rows;
+  for (const std::string& method : access::MethodsWithRoles()) {
+    with_rows.insert(method.substr(0, method.find('/')));
+  }
+  for (const std::string& service : served) {
+    EXPECT_TRUE(with_rows.contains(service)) << service << " needs rows in src/access/access.cc";
+  }
 }
 
 // CVE-2023-32732: bad base64 in a header ends the connection instead of the call. Nobody else's.

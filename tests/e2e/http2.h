@@ -51,14 +51,15 @@ inline std::string Header(const std::string& name, const std::string& value) {
 
 /// The headers of a call.
 struct CallHeaders {
-  std::string method = "GetStatus";  ///< of the admin service
+  std::string method = "GetStatus";
   std::string scheme = "http";
   std::string te = "trailers";  ///< empty: the header is not there
-  std::string more = {};        ///< encoded
+  std::string service = "baton.v1.AdminService";
+  std::string more = {};  ///< encoded
 
   std::string Encoded() const {
     return Header(":method", "POST") + Header(":scheme", scheme) +
-           Header(":path", "/baton.v1.AdminService/" + method) + Header(":authority", "x") +
+           Header(":path", "/" + service + "/" + method) + Header(":authority", "x") +
            (te.empty() ? "" : Header("te", te)) + Header("content-type", "application/grpc") + more;
   }
 };
