@@ -316,6 +316,31 @@ TEST_F(Strangers, AnOldAuthorityLosesItsConnectionsAfterTheirAge) {
   ExpectNoLeaseLost();
 }
 
+// Plan: one authority signs for the nodes of two groups. With the names of its group's servers,
+// batonctl believes these alone, at any address.
+TEST_F(Strangers, BatonctlBelievesTheServersOfItsGroupAlone) {
+  Begin();
+  Put("node", servers_.Issue("node", "URI:spiffe://example.org/orders/node/n1"));
+  AwaitLogged("the certificates of --tls-cert have changed in their files");
+  const auto ran = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"whoami"};
+    all.insert(all.end(), words.begin(), words.end());
+    return CtlAs(Operator(), all);
+  };
+  EXPECT_EQ(ran({}).exit, 3) << "its certificate does not have the address";
+  const std::string ours = "spiffe://example.org/orders/node/*";
+  const std::string others = "spiffe://example.org/users/node/*";
+  EXPECT_EQ(ran({"--tls-servers", ours}).out, "cn:operator: operate\n");
+  EXPECT_EQ(ran({"--tls-servers", others + "," + ours}).exit, 0);
+  const app::Ran foreign = ran({"--tls-servers", others});
+  EXPECT_EQ(foreign.exit, 3);
+  EXPECT_THAT(foreign.err, HasSubstr("--tls-servers"));
+  const app::Ran misnamed = ran({"--tls-servers", "orders"});
+  EXPECT_EQ(misnamed.exit, 2);
+  EXPECT_THAT(misnamed.err, HasSubstr("\"orders\" can't name a server's certificate"));
+  EXPECT_EQ(ran({"--tls-servers", ours, "--tls-name", "n1"}).exit, 2);
+}
+
 /// The files and sockets that a process has open.
 std::ptrdiff_t DescriptorsOf(pid_t pid) {
   const fs::directory_iterator all("/proc/" + std::to_string(pid) + "/fd");
