@@ -28,6 +28,7 @@
 #include "baton/export.h"
 #include "baton/fencing.h"
 #include "baton/node.h"
+#include "baton/result.h"
 
 namespace grpc {
 class ServerBuilder;
@@ -52,10 +53,14 @@ struct AdminOptions {
   /// any host, and `allow_remote` has no effect; with an empty list from nobody. Without it every
   /// user of this host may make changes, because gRPC's own listener does not say who opened a
   /// connection. A name is spiffe://..., else dns: and the first DNS name, else cn: and the common
-  /// name; one that ends with * stands for all that begin like it. REQUIRES: the server has TLS and
-  /// verifies the certificates of its clients.
+  /// name; one that ends with * stands for all that begin like it (CheckAdminOptions). REQUIRES:
+  /// the server has TLS and verifies the certificates of its clients.
   std::optional<std::vector<std::string>> operators = {};
 };
+
+/// kInvalidArgument: a name in `operators` can't be that of a certificate; the message says which,
+/// and what is expected.
+BATON_EXPORT Status CheckAdminOptions(const AdminOptions& options);
 
 /// A registered admin service. Destroy it after the server has shut down and before the node.
 class AdminService {
@@ -63,8 +68,9 @@ class AdminService {
   virtual ~AdminService() = default;
 };
 
-/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. REQUIRES:
-/// called before BuildAndStart.
+/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. Returns null,
+/// and adds nothing, if CheckAdminOptions refuses the options. REQUIRES: called before
+/// BuildAndStart.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});

@@ -17,52 +17,76 @@ namespace {
 using Kind = CallLimits::Kind;
 
 struct Row {
+  std::string_view service;
   std::string_view method;
   Role needs;
   std::optional<Kind> limit = {};
 };
 
+constexpr std::string_view kAdmin = "baton.v1.AdminService";
+constexpr std::string_view kRouting = "baton.v1.RoutingService";
+constexpr std::string_view kHealth = "grpc.health.v1.Health";
+
 constexpr Row kTable[] = {
-    // AdminService
-    {"WhoAmI", Role::kProbe},
-    {"GetStatus", Role::kRead, Kind::kRead},
-    {"ListShards", Role::kRead, Kind::kRead},
-    {"DescribeShard", Role::kRead, Kind::kRead},
-    {"ListEvents", Role::kRead, Kind::kRead},
-    {"WatchEvents", Role::kRead, Kind::kRead},
-    {"PlanRebalance", Role::kRead, Kind::kRead},
-    {"Diagnose", Role::kRead, Kind::kDiagnose},
-    {"TransferShard", Role::kOperate},
-    {"RetryShard", Role::kOperate},
-    {"DrainNode", Role::kOperate},
-    {"UndrainNode", Role::kOperate},
-    {"ApplyRebalance", Role::kOperate},
-    {"CancelRebalance", Role::kOperate},
-    {"PauseBalance", Role::kOperate},
-    {"ResumeBalance", Role::kOperate},
-    {"SetGroupSetting", Role::kOperate},
-    // RoutingService
-    {"Lookup", Role::kRead, Kind::kRoutes},
-    {"WatchRoutes", Role::kRead, Kind::kRoutes},
-    // SidecarService
-    {"Attach", Role::kLead},
+    {kAdmin, "WhoAmI", Role::kProbe},
+    {kAdmin, "GetStatus", Role::kRead, Kind::kRead},
+    {kAdmin, "ListShards", Role::kRead, Kind::kRead},
+    {kAdmin, "DescribeShard", Role::kRead, Kind::kRead},
+    {kAdmin, "ListEvents", Role::kRead, Kind::kRead},
+    {kAdmin, "WatchEvents", Role::kRead, Kind::kRead},
+    {kAdmin, "PlanRebalance", Role::kRead, Kind::kRead},
+    {kAdmin, "Diagnose", Role::kRead, Kind::kDiagnose},
+    {kAdmin, "TransferShard", Role::kOperate},
+    {kAdmin, "RetryShard", Role::kOperate},
+    {kAdmin, "DrainNode", Role::kOperate},
+    {kAdmin, "UndrainNode", Role::kOperate},
+    {kAdmin, "ApplyRebalance", Role::kOperate},
+    {kAdmin, "CancelRebalance", Role::kOperate},
+    {kAdmin, "PauseBalance", Role::kOperate},
+    {kAdmin, "ResumeBalance", Role::kOperate},
+    {kAdmin, "SetGroupSetting", Role::kOperate},
+    {kRouting, "Lookup", Role::kRead, Kind::kRoutes},
+    {kRouting, "WatchRoutes", Role::kRead, Kind::kRoutes},
+    {"baton.v1.SidecarService", "Attach", Role::kLead},
+    // gRPC answers these by itself, the last one with --grpc-reflection alone.
+    {kHealth, "Check", Role::kNone},
+    {kHealth, "Watch", Role::kNone},
+    {"grpc.reflection.v1alpha.ServerReflection", "ServerReflectionInfo", Role::kNone},
 };
 
-// Kubelets, load balancers and browsers ask for these without a name. The page's files show
-// nothing of the group; the data that they load does.
-constexpr std::string_view kProbePaths[] = {"/livez", "/readyz", "/"};
-constexpr std::string_view kPagePrefix = "/page/";
-constexpr std::string_view kRoutePaths[] = {"/v1/lookup", "/v1/routes"};
+struct PathRow {
+  std::string_view path;  ///< with "*" as its last byte: all that begin so
+  Role needs;
+  std::optional<Kind> limit = {};
+};
+
+// Kubelets, load balancers and browsers ask for the first ones without a name. The page's files
+// show nothing of the group; the data that they load does.
+constexpr PathRow kPathTable[] = {
+    {"/livez", Role::kNone},
+    {"/readyz", Role::kNone},
+    {"/", Role::kProbe},
+    {"/page/*", Role::kProbe},
+    {"/metrics", Role::kRead, Kind::kRead},
+    {"/metrics/shards", Role::kRead, Kind::kRead},
+    {"/v1/shards", Role::kRead, Kind::kRead},
+    {"/v1/shards/*", Role::kRead, Kind::kRead},
+    {"/v1/events", Role::kRead, Kind::kRead},
+    {"/v1/status", Role::kRead, Kind::kRead},
+    {"/v1/overview", Role::kRead, Kind::kRead},
+    {"/v1/lookup", Role::kRead, Kind::kRoutes},
+    {"/v1/routes", Role::kRead, Kind::kRoutes},
+};
 
 constexpr std::size_t kLongestWhat = 128;
 constexpr std::chrono::seconds kLogEvery{1};
 
 /// The greatest role that each of these includes.
 Role Common(const std::vector<Role>& all) {
-  for (const Role role : {Role::kAdmin, Role::kOperate, Role::kLead, Role::kRead}) {
+  for (const Role role : {Role::kAdmin, Role::kOperate, Role::kLead, Role::kRead, Role::kProbe}) {
     if (std::ranges::all_of(all, [role](Role one) { return Includes(one, role); })) return role;
   }
-  return Role::kProbe;
+  return Role::kNone;
 }
 
 const char* Word(Refused::Why why) {
@@ -79,6 +103,7 @@ const char* Word(Refused::Why why) {
 
 const char* ToString(Role role) {
   switch (role) {
+    case Role::kNone: return "none";
     case Role::kProbe: return "probe";
     case Role::kRead: return "read";
     case Role::kOperate: return "operate";
@@ -96,7 +121,8 @@ std::optional<Role> RoleNamed(std::string_view word) {
 }
 
 bool Includes(Role has, Role needed) {
-  if (has == needed || has == Role::kAdmin || needed == Role::kProbe) return true;
+  if (has == needed || has == Role::kAdmin || needed == Role::kNone) return true;
+  if (has == Role::kNone || needed == Role::kProbe) return has != Role::kNone;
   return needed == Role::kRead && has != Role::kProbe;
 }
 
@@ -112,20 +138,24 @@ std::optional<Role> RoleFor(std::string_view method) {
   return demand ? std::optional(demand->role) : std::nullopt;
 }
 
-std::vector<std::string_view> MethodsWithRoles() {
-  std::vector<std::string_view> methods;
-  for (const Row& row : kTable) methods.push_back(row.method);
+std::vector<std::string> MethodsWithRoles() {
+  std::vector<std::string> methods;
+  for (const Row& row : kTable) methods.push_back(fmt::format("{}/{}", row.service, row.method));
   return methods;
 }
 
-Demand DemandOfPath(std::string_view path) {
-  const auto is = [path](std::string_view one) { return path == one; };
-  const bool leader = path.starts_with(kLeaderPathPrefix) && path.ends_with(kLeaderPathSuffix);
-  if (leader || path.starts_with(kPagePrefix) || std::ranges::any_of(kProbePaths, is)) {
-    return {.role = Role::kProbe};
+std::optional<Demand> DemandOfPath(std::string_view path) {
+  if (path.starts_with(kLeaderPathPrefix) && path.ends_with(kLeaderPathSuffix)) {
+    return Demand{.role = Role::kProbe};
   }
-  const bool routes = std::ranges::any_of(kRoutePaths, is);
-  return {.role = Role::kRead, .limit = routes ? Kind::kRoutes : Kind::kRead};
+  for (const PathRow& row : kPathTable) {
+    const bool prefix = row.path.ends_with('*');
+    const std::string_view text = row.path.substr(0, row.path.size() - (prefix ? 1 : 0));
+    if (prefix ? path.starts_with(text) : path == text) {
+      return Demand{.role = row.needs, .limit = row.limit};
+    }
+  }
+  return std::nullopt;
 }
 
 void Access::SetRules(Rules rules) {
@@ -235,13 +265,13 @@ bool Access::IsUnknownUser(const Caller& caller) const {
 Role Access::RoleWithout(bool local) const {
   const Role host = RoleOfHost(local);
   if (!local) return host;
-  for (const Role role : {host, Role::kRead}) {
+  for (const Role role : {host, Role::kRead, Role::kProbe}) {
     const auto has = [role](const Rule& rule) { return Includes(rule.role, role); };
     if (Includes(host, role) && std::all_of(rules_.users.begin(), rules_.users.end(), has)) {
       return role;
     }
   }
-  return Role::kProbe;
+  return Role::kNone;
 }
 
 std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const {
@@ -305,6 +335,7 @@ std::optional<Refused> Access::RefuseRead(const Caller& caller, const Demand& de
                                           std::string_view what) const {
   auto refusal = WhyNot(caller, demand);
   if (!refusal) return std::nullopt;
+  Tell(caller, what, *refusal);
   std::uint64_t not_logged = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -22,6 +22,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,15 +39,16 @@
 namespace baton::access {
 
 enum class Role : std::uint8_t {
-  kProbe,    ///< ask whether the node lives, is ready, and leads a shard
+  kNone,     ///< ask whether the node lives and is ready, which everybody may who gets in
+  kProbe,    ///< also ask whether it leads a shard, and who one is for it
   kRead,     ///< also read the group's state, routes and metrics
   kOperate,  ///< read, and change what leads what
   kLead,     ///< read, and attach to the sidecar as the application that leads
   kAdmin,    ///< all of these
 };
-inline constexpr Role kRoles[] = {Role::kProbe, Role::kRead, Role::kOperate, Role::kLead,
-                                  Role::kAdmin};
-/// "probe", "read", "operate", "lead", "admin".
+inline constexpr Role kRoles[] = {Role::kNone,    Role::kProbe, Role::kRead,
+                                  Role::kOperate, Role::kLead,  Role::kAdmin};
+/// "none", "probe", "read", "operate", "lead", "admin".
 const char* ToString(Role role);
 /// nullopt: none of these words.
 std::optional<Role> RoleNamed(std::string_view word);
@@ -63,16 +65,19 @@ struct Demand {
   bool operator==(const Demand&) const = default;
 };
 
-/// What a method of one of the services in baton.v1 demands, as the table in access.cc says.
-/// nullopt: it has no row, so nobody may call it.
+/// What a method demands, as the table in access.cc says; no two methods have the same name.
+/// nullopt: it has no row, so nobody may call it. Health checks and reflection are services of
+/// gRPC's own, which look at no caller: their rows say so (kNone).
 std::optional<Demand> DemandOf(std::string_view method);
 /// Its role alone.
 std::optional<Role> RoleFor(std::string_view method);
-/// The methods in the table.
-std::vector<std::string_view> MethodsWithRoles();
-/// What a path of the HTTP server demands. `path` has no query. A path that the table does not name
-/// needs kRead.
-Demand DemandOfPath(std::string_view path);
+/// The methods in the table, in full: "baton.v1.AdminService/GetStatus".
+std::vector<std::string> MethodsWithRoles();
+/// What a path of the HTTP server demands. `path` has no query. nullopt: it has no row, so there is
+/// no such path; who may not read is not told so.
+std::optional<Demand> DemandOfPath(std::string_view path);
+/// The demand of paths that have no row.
+inline constexpr Demand kUnknownPath{.role = Role::kRead, .limit = CallLimits::Kind::kRead};
 /// The paths /shards/{s}/leader, by which load balancers find a shard's leader.
 inline constexpr std::string_view kLeaderPathPrefix = "/shards/";
 inline constexpr std::string_view kLeaderPathSuffix = "/leader";
@@ -158,6 +163,15 @@ class Access {
   /// One thread at a time. If there are rules for groups, it asks for those of root and of this
   /// process's user.
   void SetRules(Rules rules);
+  /// From now on `told` gets each refusal of what only reads, and each that Tell is called for.
+  /// Any thread may call it; it must not wait. Call this before others use the object. `what`: the
+  /// method or path, any bytes.
+  using Told =
+      std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
+  void TellRefusals(Told told) { told_ = std::move(told); }
+  void Tell(const Caller& caller, std::string_view what, const Refused& refused) const {
+    if (told_) told_(caller, what, refused);
+  }
   /// This user will call: its groups are asked for, if rules need them. Does not wait.
   void Expect(uid_t user) const;
   /// Returns once the database has answered for all users so far. For tests.
@@ -194,6 +208,7 @@ class Access {
   std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;
 
   const Defaults defaults_;
+  Told told_;
   mutable std::mutex mutex_;  // guards what follows
   Rules rules_;
   bool by_groups_ = false;     // there are rules for groups

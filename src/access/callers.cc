@@ -221,6 +221,10 @@ std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
 
 }  // namespace
 
+bool IsProven(const Caller& caller) {
+  return !caller.token.empty() || !caller.certificate.empty() || caller.user.has_value();
+}
+
 std::string NameOf(const Caller& caller) {
   constexpr std::size_t kLongestCertificate = 256;
   if (!caller.token.empty()) return "token " + caller.token;

@@ -35,6 +35,8 @@ struct Caller {
   /// Why the token that it sent does not count; empty: it sent none, or one that counts.
   std::string bad_token = {};
 };
+/// Whether a token, a certificate or the kernel says who calls.
+bool IsProven(const Caller& caller);
 /// "token ci", or the certificate's name, or "uid 1000", or else the peer. One line.
 std::string NameOf(const Caller& caller);
 

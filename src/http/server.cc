@@ -228,14 +228,17 @@ class HttpServer::Impl : public Connection::Owner {
   std::optional<Response> Deny(Connection& connection, const Request& request) {
     if (options_.access == nullptr) return std::nullopt;
     const std::string_view target = request.target;
-    const access::Demand demand = access::DemandOfPath(target.substr(0, target.find('?')));
-    if (demand.role == access::Role::kProbe) return std::nullopt;
-    const access::Shown shown{.authorization = request.authorization,
-                              .secure = connection.secure()};
-    const auto refused =
-        options_.access->RefuseRead(options_.access->Identified(connection.PeerCaller(), shown,
-                                                                std::chrono::system_clock::now()),
-                                    demand, target);
+    const access::Demand demand =
+        access::DemandOfPath(target.substr(0, target.find('?'))).value_or(access::kUnknownPath);
+    if (demand.role == access::Role::kNone) return std::nullopt;
+    access::Caller caller = connection.PeerCaller();
+    if (demand.role != access::Role::kProbe) {  // a probe's token may be meant for others
+      const access::Shown shown{.authorization = request.authorization,
+                                .secure = connection.secure()};
+      caller =
+          options_.access->Identified(std::move(caller), shown, std::chrono::system_clock::now());
+    }
+    const auto refused = options_.access->RefuseRead(caller, demand, target);
     if (!refused) return std::nullopt;
     if (refused->why != access::Refused::Why::kTooMany) {
       ++bounds_->denied;

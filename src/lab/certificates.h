@@ -3,6 +3,7 @@
 // One thread at a time. Aborts if OpenSSL can't.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,9 +18,11 @@ class Issuer {
  public:
   explicit Issuer(const std::string& name);
 
-  /// A certificate of this issuer for a key of its own, valid for an hour. `ca` of the texts is
-  /// this issuer's certificate. `alternatives`: as openssl.cnf has them ("DNS:a,URI:spiffe://b/c").
-  PemTexts Issue(const std::string& common_name, const std::string& alternatives = "") const;
+  /// A certificate of this issuer for a key of its own. `ca` of the texts is this issuer's
+  /// certificate. `alternatives`: as openssl.cnf has them ("DNS:a,URI:spiffe://b/c"). `valid_for`:
+  /// from now on; if it is negative, the certificate has expired.
+  PemTexts Issue(const std::string& common_name, const std::string& alternatives = "",
+                 std::chrono::seconds valid_for = std::chrono::hours(1)) const;
   const std::string& pem() const { return pem_; }
 
  private:

@@ -90,6 +90,7 @@ class AttachStream final : public Stream,
       attached_ = true;
       if (auto why = access_->Refusal(peer_.caller, access::RoleFor("Attach").value())) {
         if (peer_.complaints != nullptr) peer_.complaints->SayDenied(peer_.caller);
+        access_->Tell(peer_.caller, "Attach", *why);
         // On another connection the kernel may say who it is.
         const bool unknown = why->why == access::Refused::Why::kUnknown;
         const auto kind = unknown ? Refusal::Kind::kUnavailable : Refusal::Kind::kDenied;

@@ -4,6 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
@@ -16,6 +20,7 @@
 namespace baton::access {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAreArray;
@@ -24,7 +29,7 @@ Caller Local(std::optional<uid_t> user) { return {.peer = "ipv4:127.0.0.1:5", .u
 const Caller kRemote{.peer = "ipv4:10.0.0.1:5", .user = std::nullopt};
 const uid_t kStranger = geteuid() + 4711;
 
-/// The methods of all services that other programs call.
+/// The methods of all services of ours, in full.
 std::vector<std::string> Methods() {
   std::vector<std::string> methods;
   for (const auto* file :
@@ -32,47 +37,66 @@ std::vector<std::string> Methods() {
         v1::AttachRequest::descriptor()->file()}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
-        methods.push_back(file->service(s)->method(m)->name());
+        methods.push_back(file->service(s)->full_name() + "/" +
+                          file->service(s)->method(m)->name());
       }
     }
   }
   return methods;
 }
 
-// Plan: each method has a row, no two have the same name, and no row is of a method that is gone.
+std::string NameIn(const std::string& method) { return method.substr(method.find('/') + 1); }
+
+// Plan: each method has a row, and so have those of gRPC's own services; no two have the same name,
+// and no row is of a method that is gone.
 TEST(Access, EveryMethodHasARow) {
-  for (const std::string& method : Methods()) {
-    EXPECT_TRUE(RoleFor(method).has_value()) << method << " needs a row in src/access/access.cc";
+  std::set<std::string> names;
+  std::vector<std::string> expected = Methods();
+  for (const char* method : {"grpc.health.v1.Health/Check", "grpc.health.v1.Health/Watch",
+                             "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}) {
+    expected.emplace_back(method);
+    EXPECT_EQ(RoleFor(NameIn(method)), Role::kNone) << "gRPC answers everybody: " << method;
   }
-  const std::vector<std::string_view> rows = MethodsWithRoles();
-  EXPECT_THAT(rows, UnorderedElementsAreArray(Methods()));
+  for (const std::string& method : expected) {
+    EXPECT_TRUE(RoleFor(NameIn(method)).has_value())
+        << method << " needs a row in src/access/access.cc";
+    EXPECT_TRUE(names.insert(NameIn(method)).second) << method << " is not the only one";
+  }
+  EXPECT_THAT(MethodsWithRoles(), UnorderedElementsAreArray(expected));
   EXPECT_FALSE(RoleFor("NoSuchMethod").has_value());
 }
 
-TEST(Access, ProbesOverHttpNeedNothingAndTheRestNeedsRead) {
-  for (const char* path : {"/", "/livez", "/readyz", "/shards/7/leader", "/page/main.js"}) {
+TEST(Access, PathsHaveRows) {
+  for (const char* path : {"/livez", "/readyz"}) {
+    EXPECT_EQ(DemandOfPath(path), (Demand{.role = Role::kNone})) << path;
+  }
+  for (const char* path : {"/", "/shards/7/leader", "/page/main.js"}) {
     EXPECT_EQ(DemandOfPath(path), (Demand{.role = Role::kProbe})) << path;
   }
   for (const char* path :
        {"/metrics", "/metrics/shards", "/v1/shards", "/v1/shards/7", "/v1/lookup", "/v1/routes",
-        "/v1/events", "/v1/status", "/v1/overview", "/livezz", "/nothing", ""}) {
-    EXPECT_EQ(DemandOfPath(path).role, Role::kRead) << path;
+        "/v1/events", "/v1/status", "/v1/overview"}) {
+    ASSERT_TRUE(DemandOfPath(path)) << path;
+    EXPECT_EQ(DemandOfPath(path)->role, Role::kRead) << path;
+  }
+  for (const char* path : {"/livezz", "/nothing", "", "/v1", "/page", "/v1/routes/"}) {
+    EXPECT_FALSE(DemandOfPath(path)) << path;
   }
 }
 
 // Plan: without a limit are probes, and what callers with a limit may not do anyway.
 TEST(Access, WhateverReadsHasALimit) {
-  for (const std::string_view method : MethodsWithRoles()) {
-    const Demand demand = *DemandOf(method);
+  for (const std::string& method : MethodsWithRoles()) {
+    const Demand demand = *DemandOf(NameIn(method));
     EXPECT_EQ(demand.limit.has_value(), demand.role == Role::kRead) << method;
   }
   using Kind = CallLimits::Kind;
   EXPECT_EQ(DemandOf("Diagnose")->limit, Kind::kDiagnose);
   EXPECT_EQ(DemandOf("WatchRoutes")->limit, Kind::kRoutes);
-  EXPECT_EQ(DemandOfPath("/v1/routes").limit, Kind::kRoutes);
-  EXPECT_EQ(DemandOfPath("/v1/lookup").limit, Kind::kRoutes);
-  EXPECT_EQ(DemandOfPath("/metrics").limit, Kind::kRead);
-  EXPECT_EQ(DemandOfPath("/nothing").limit, Kind::kRead);
+  EXPECT_EQ(DemandOfPath("/v1/routes")->limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/v1/lookup")->limit, Kind::kRoutes);
+  EXPECT_EQ(DemandOfPath("/metrics")->limit, Kind::kRead);
+  EXPECT_EQ(kUnknownPath.limit, Kind::kRead);
 }
 
 TEST(Access, RolesHaveWords) {
@@ -81,15 +105,14 @@ TEST(Access, RolesHaveWords) {
   EXPECT_FALSE(RoleNamed("").has_value());
 }
 
-// Plan: rows have the role, columns what is needed: probe, read, operate, lead, admin.
+// Plan: rows have the role, columns what is needed: none, probe, read, operate, lead, admin.
 TEST(Access, ARoleIncludesOthers) {
-  constexpr bool kIncludes[5][5] = {{true, false, false, false, false},
-                                    {true, true, false, false, false},
-                                    {true, true, true, false, false},
-                                    {true, true, false, true, false},
-                                    {true, true, true, true, true}};
-  for (std::size_t has = 0; has < 5; ++has) {
-    for (std::size_t needed = 0; needed < 5; ++needed) {
+  constexpr bool kIncludes[6][6] = {
+      {true, false, false, false, false, false}, {true, true, false, false, false, false},
+      {true, true, true, false, false, false},   {true, true, true, true, false, false},
+      {true, true, true, false, true, false},    {true, true, true, true, true, true}};
+  for (std::size_t has = 0; has < 6; ++has) {
+    for (std::size_t needed = 0; needed < 6; ++needed) {
       EXPECT_EQ(Includes(kRoles[has], kRoles[needed]), kIncludes[has][needed])
           << ToString(kRoles[has]) << " for " << ToString(kRoles[needed]);
     }
@@ -103,6 +126,44 @@ TEST(Access, RootAndOurOwnUserMayDoEverythingOthersRead) {
   EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kRead);
   EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kRead);
   EXPECT_EQ(access.RoleOf(kRemote), Role::kRead);
+}
+
+// Plan: one user of a group and one holder of a certificate get nothing; the others keep what they
+// have. The rules for those who get nothing come first.
+TEST(Access, ARuleCanGiveNothing) {
+  Access access({});
+  access.SetRules({.users = {{kStranger, Role::kNone}},
+                   .certificates = {{"cn:bob", Role::kNone}, {"cn:*", Role::kOperate}}});
+  for (const char* method : {"WhoAmI", "GetStatus", "Lookup", "DrainNode", "Attach"}) {
+    EXPECT_TRUE(access.Refusal(Local(kStranger), *RoleFor(method))) << method;
+  }
+  EXPECT_FALSE(access.Refusal(Local(kStranger), *RoleFor("Check"))) << "gRPC asks nobody";
+  EXPECT_FALSE(access.Refusal(Local(kStranger + 1), *RoleFor("GetStatus")));
+  Caller bob = kRemote;
+  bob.certificate = "cn:bob";
+  EXPECT_TRUE(access.Refusal(bob, *RoleFor("WhoAmI")));
+  bob.certificate = "cn:bobby";
+  EXPECT_FALSE(access.Refusal(bob, *RoleFor("DrainNode")));
+}
+
+// Plan: a caller who may not read asks twice, and then sends a token that does not count.
+TEST(Access, TellsEachRefusal) {
+  Access access({.this_host = Role::kProbe});
+  std::vector<std::string> told;
+  access.TellRefusals([&](const Caller& caller, std::string_view what, const Refused& refused) {
+    told.push_back(NameOf(caller) + " " + std::string(what) + ": " + refused.line);
+  });
+  EXPECT_FALSE(access.RefuseRead(Local(kStranger), *DemandOf("WhoAmI"), "WhoAmI"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(access.RefuseRead(Local(kStranger), *DemandOf("GetStatus"), "GetStatus"));
+  }
+  Caller guesser = Local(kStranger);
+  guesser.bad_token = "--access of the node has no such token";
+  EXPECT_TRUE(access.RefuseRead(guesser, *DemandOf("WhoAmI"), "WhoAmI"));
+  const std::string name = "uid " + std::to_string(kStranger);
+  EXPECT_THAT(told, ElementsAre(StartsWith(name + " GetStatus: " + name + " may not do this"),
+                                StartsWith(name + " GetStatus: "),
+                                StartsWith(name + " WhoAmI: " + name + " sent a token that")));
 }
 
 TEST(Access, DefaultsAreForThoseWithoutARule) {
@@ -218,6 +279,8 @@ TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   }
   access.SetRules({.users = {{kStranger, Role::kProbe}}, .this_host = Role::kLead});
   EXPECT_EQ(unknown(), Role::kProbe);
+  access.SetRules({.users = {{kStranger, Role::kNone}}, .this_host = Role::kLead});
+  EXPECT_EQ(unknown(), Role::kNone);
   EXPECT_EQ(access.RoleOf(kRemote), Role::kRead) << "nobody there has a user";
 }
 

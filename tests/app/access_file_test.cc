@@ -115,6 +115,8 @@ TEST(AccessRules, OfTokensHaveLinesForWhatIsWrong) {
       {good + ", until: 2027-02-30T00:00:00Z}", "is not a time"},
       {good + ", until: 2027-01-01T24:00:00Z}", "is not a time"},
       {good + ", until: 2027-01-01T00:00:00+}", "is not a time"},
+      {"- {token: ci, role: lead, sha256: " + kDigits + "}",
+       "f:2: the token ci has the role lead, but no application attaches by a token"},
       {good + "}\n" + good + "}", "f:3: the tokens ci and ci have the same name"},
       {good + "}\n- {token: b, role: read, sha256: " + kDigits + "}",
        "f:3: the tokens ci and b have the same SHA-256"},
@@ -124,6 +126,17 @@ TEST(AccessRules, OfTokensHaveLinesForWhatIsWrong) {
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_THAT(parsed.error().message, HasSubstr(expected)) << text;
   }
+}
+
+TEST(AccessRules, CanGiveNothing) {
+  const auto parsed =
+      ParseAccessRules("f",
+                       "rules:\n- {user: 5, role: none}\n- {certificate: \"cn:a\", role: none}\n"
+                       "other_hosts: none\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_THAT(parsed->users, ElementsAre(Rule{5, Role::kNone}));
+  EXPECT_THAT(parsed->certificates, ElementsAre(CertificateRule{"cn:a", Role::kNone}));
+  EXPECT_EQ(parsed->other_hosts, Role::kNone);
 }
 
 // Plan: somebody is deleted from the host. The rules for the others count.
@@ -144,7 +157,7 @@ TEST(AccessRules, WhatIsWrongHasALine) {
       {"rules:\n- {role: read}", "expected a list"},
       {"rules:\n- {user: root, user: root}", "expected a list"},
       {"rules:\n- {user: root, role: god}",
-       "access.yaml:2: \"god\" is not a role; expected probe, read, operate, lead or admin"},
+       "access.yaml:2: \"god\" is not a role; expected none, probe, read, operate, lead or admin"},
       {"rules: []\nthis_host: all", "access.yaml:2: \"all\" is not a role"},
       {"this_host: [read]", "is not a role"},
       {"this_host: read\nthis_host: probe", "access.yaml:2: \"this_host\" is there twice"},

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -17,6 +19,7 @@
 namespace baton::app {
 namespace {
 
+using access::Refused;
 using runtime::AuditEntry;
 using testing::HasSubstr;
 
@@ -29,8 +32,11 @@ class AuditFileTest : public testing::Test {
     EXPECT_NE(mkdtemp(folder.data()), nullptr);
     return folder;
   }
-  std::unique_ptr<AuditFile> Open() const {
-    auto file = AuditFile::Open(path_, "orders", "n1");
+  AuditFileOptions Options(bool required = false) const {
+    return {.path = path_, .group = "orders", .node = "n1", .required = required};
+  }
+  std::unique_ptr<AuditFile> Open(bool required = false) const {
+    auto file = AuditFile::Open(Options(required));
     EXPECT_TRUE(file.ok()) << file.error().message;
     return file.ok() ? std::move(file).value() : nullptr;
   }
@@ -41,38 +47,89 @@ class AuditFileTest : public testing::Test {
 
   const std::string folder_ = NewFolder();
   const std::string path_ = folder_ + "/audit.jsonl";
-  const runtime::AskedChange drain_{.caller = {.peer = "ipv4:127.0.0.1:5", .user = 1000},
+  const runtime::AskedChange drain_{.id = 3,
+                                    .caller = {.peer = "ipv4:127.0.0.1:5", .user = 1000},
                                     .verb = "DrainNode",
                                     .target = "node n3",
                                     .claimed = "alice@laptop",
                                     .dry_run = false};
 };
 
+// Plan: a change, from both ends, and a refusal of each kind.
 TEST_F(AuditFileTest, HasALineForEachEntry) {
+  const access::Caller stranger{.peer = "ipv4:127.0.0.1:6", .user = 1001};
   {
     const auto file = Open();
     ASSERT_NE(file, nullptr);
     file->Write({.change = drain_, .result = AuditEntry::Result::kDone});
     file->Write({.change = drain_, .result = AuditEntry::Result::kFailed, .error = "no such node"});
-    file->Write({.change = drain_, .result = AuditEntry::Result::kRefused, .not_logged = 7});
+    file->Write({.change = drain_, .result = AuditEntry::Result::kRefused});
+    file->Refused(stranger, "/v1/sta\ntus", {.why = Refused::Why::kRole, .line = "it may not"});
   }
   const std::string same =
-      R"("group":"orders","node":"n1","verb":"DrainNode","target":"node n3","dry_run":false,)"
-      R"("by":"uid 1000","claimed":"alice@laptop","peer":"ipv4:127.0.0.1:5",)";
+      R"("group":"orders","node":"n1","id":3,"verb":"DrainNode","target":"node n3",)"
+      R"("dry_run":false,"by":"uid 1000","claimed":"alice@laptop","peer":"ipv4:127.0.0.1:5",)";
   EXPECT_THAT(Content(), HasSubstr(same + R"("result":"done","error":"","not_logged":0})"
                                           "\n"));
   EXPECT_THAT(Content(), HasSubstr(same + R"("result":"failed","error":"no such node",)"));
-  EXPECT_THAT(Content(), HasSubstr(same + R"("result":"refused","error":"","not_logged":7})"
+  EXPECT_THAT(Content(), HasSubstr(same + R"("result":"refused","error":"","not_logged":0})"
                                           "\n"));
+  EXPECT_THAT(Content(), HasSubstr(R"("id":0,"verb":"/v1/sta\\ntus","target":"","dry_run":false,)"
+                                   R"("by":"uid 1001","claimed":"","peer":"ipv4:127.0.0.1:6",)"
+                                   R"("result":"refused","error":"it may not","not_logged":0})"))
+      << Content();
   struct stat found {};
   ASSERT_EQ(stat(path_.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0600u);
 }
 
+// Plan: one caller is refused a thousand times, another one once.
+TEST_F(AuditFileTest, WhoIsRefusedAllTheTimeHidesNobody) {
+  {
+    const auto file = Open();
+    ASSERT_NE(file, nullptr);
+    for (int i = 0; i < 1000; ++i) {
+      file->Refused({.peer = "x", .user = 7}, "GetStatus", {.line = "no"});
+    }
+    file->Refused({.peer = "x", .user = 8}, "Attach", {.line = "no"});
+  }
+  const std::string text = Content();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 500);
+  EXPECT_THAT(text, HasSubstr(R"("by":"uid 8")"));
+}
+
+// Plan: with and without a line before each change. Then a folder is at the path, so nothing can be
+// written.
+TEST_F(AuditFileTest, IfRequiredEachChangeWaitsForItsLine) {
+  EXPECT_FALSE(Open()->Sinks().write_before);
+  const auto file = Open(true);
+  ASSERT_NE(file, nullptr);
+  const runtime::Audit audit(file->Sinks());
+  const auto ask = [&] {
+    std::promise<Status> asked;
+    audit.Ask(drain_, [&](const Status& written) { asked.set_value(written); });
+    return asked.get_future().get();
+  };
+  EXPECT_TRUE(ask());
+  EXPECT_THAT(Content(), HasSubstr(R"("id":3,)"));
+  EXPECT_THAT(Content(), HasSubstr(R"("result":"asked","error":"","not_logged":0})"));
+  std::filesystem::remove(path_);
+  std::filesystem::create_directory(path_);
+  const Status refused = ask();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().message,
+            "no change is made without its line in the audit file (--audit-required): can't write "
+            "--audit-file " +
+                path_ + ": Is a directory");
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(ask()) << "it is opened again";
+}
+
 TEST_F(AuditFileTest, FollowsNoLink) {
   std::ofstream(folder_ + "/target") << "mine";
   std::filesystem::create_symlink(folder_ + "/target", path_);
-  const auto file = AuditFile::Open(path_, "orders", "n1");
+  const auto file = AuditFile::Open(Options());
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().message,
             "can't write --audit-file " + path_ + ": it is a symbolic link, which is not followed");

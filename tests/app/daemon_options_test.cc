@@ -139,6 +139,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--service-address=s",
                                         "--admin-socket=/a",
                                         "--audit-file=/b",
+                                        "--audit-required",
                                         "--ready-file=/r",
                                         "--ttl=1m",
                                         "--weight=0",
@@ -177,6 +178,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   EXPECT_EQ(options.service_address, "s");
   EXPECT_EQ(options.admin_socket, "/a");
   EXPECT_EQ(options.audit_file, "/b");
+  EXPECT_TRUE(options.audit_required);
   EXPECT_EQ(options.ready_file, "/r");
   EXPECT_EQ(options.node.ttl, std::chrono::seconds(60));
   EXPECT_EQ(options.node.hash, HashFunction::kXxh3Jump);
@@ -299,6 +301,7 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--admin-socket: \"run/admin\" can't be a socket's path; expected an absolute path of at "
        "most "
        "107 bytes"},
+      {{"--audit-required"}, "--audit-required: name the file: --audit-file"},
       {{"--tls-max-age=1h"}, "--tls-max-age: it needs TLS; give --tls-cert too"},
       {{"--tls-client-auth=ask"},
        "--tls-client-auth: to ask for clients' certificates, give --tls-client-ca with who signs "

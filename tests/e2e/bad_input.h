@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "e2e/cluster.h"
+#include "e2e/http2.h"
 
 namespace baton::e2e {
 
@@ -94,11 +95,6 @@ class Socket {
   int socket_;
   bool connected_ = false;
 };
-
-/// HTTP/2's preface and an empty SETTINGS frame, which gRPC clients send first.
-inline std::string Http2Greeting() {
-  return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9);
-}
 
 inline std::uint16_t PortOf(const std::string& endpoint) {
   return static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));

@@ -206,6 +206,41 @@ TEST_F(BadInput, AFullDiskUnderTheEventsFileCostsNothingElse) {
   ExpectBoundedMemory();
 }
 
+// Changes need their line in the audit file, whose disk is full from the start. None is made, and
+// reading goes on. Once there is room, a change has a line before it is made and one after.
+TEST_F(BadInput, AFullDiskUnderARequiredAuditFileAllowsNoChange) {
+  const std::string disk = cluster_.folder() + "/disk";
+  fs::create_directory(disk);
+  BeginUnder("exec unshare -m bash -c 'mount -t tmpfs -o size=64k tmpfs " + disk +
+                 " && { cat /dev/zero > " + disk + "/filler; exec \"$@\"; }' bash \"$@\" 2>&1",
+             {"--audit-file", disk + "/audit.jsonl", "--audit-required"});
+  const std::string inside = "/proc/" + std::to_string(node_->pid()) + "/root" + disk;
+  EtcdClient etcd(SharedEtcd().endpoints());
+  const std::string why = "can't write --audit-file " + disk + "/audit.jsonl: No space left";
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"pause"}, {"nodes", "drain", "n1"}, {"group", "set", "max-moves", "7"}}) {
+    const std::int64_t revision = etcd.Revision();
+    const app::Ran refused = cluster_.Ctl("n1", words);
+    EXPECT_EQ(refused.exit, 3) << words[0] << refused.out;
+    EXPECT_THAT(refused.err, HasSubstr("no change is made without its line in the audit file "
+                                       "(--audit-required): " +
+                                       why));
+    EXPECT_EQ(etcd.Revision(), revision) << words[0];
+  }
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  EXPECT_EQ(CountOf(node_->Log(), why), 4) << "once by itself, and with each change";
+  ExpectUndisturbed();
+  ASSERT_TRUE(fs::remove(inside + "/filler"));
+  const app::Ran paused = cluster_.Ctl("n1", {"pause"});
+  EXPECT_EQ(paused.exit, 0) << paused.err;
+  const auto lines = [&] { return Content(inside + "/audit.jsonl"); };
+  cluster_.Await("both lines are there",
+                 [&] { return CountOf(lines(), "\"verb\":\"PauseBalance\"") == 2; });
+  EXPECT_THAT(lines(), testing::ContainsRegex("\"id\":4,[^\n]*\"result\":\"asked\"[^\n]*\n"
+                                              "[^\n]*\"id\":4,[^\n]*\"result\":\"done\""));
+  ExpectUndisturbed();
+}
+
 // The log's disk is full from the start. Nobody waits for it. Once there is room, the next record
 // follows a line that says how many were lost, and why.
 TEST_F(BadInput, AFullDiskUnderTheLogCostsNothingElse) {

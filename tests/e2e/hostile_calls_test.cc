@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include "access/access.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "e2e/bad_input.h"
 
@@ -52,54 +55,6 @@ TEST_F(BadInput, ACompressedBombIsRefusedUnopened) {
 }
 
 // ---- HTTP/2 by hand ----------------------------------------------------------------------------
-
-enum Frame : char { kData = 0, kHeaders = 1, kSettings = 4, kPing = 6 };
-constexpr char kAck = 1;
-constexpr char kEndOfHeaders = 4;
-
-struct FrameHead {
-  Frame type = kData;
-  char flags = 0;
-  std::uint32_t stream = 0;
-};
-
-std::string FrameOf(const FrameHead& head, const std::string& payload = "") {
-  const auto low_bytes = [](std::size_t number, int count) {
-    std::string bytes;
-    for (int i = count - 1; i >= 0; --i) bytes += static_cast<char>(number >> (8 * i) & 0xFF);
-    return bytes;
-  };
-  return low_bytes(payload.size(), 3) + std::string{head.type, head.flags} +
-         low_bytes(head.stream, 4) + payload;
-}
-
-/// A header that is not in HPACK's tables.
-std::string Header(const std::string& name, const std::string& value) {
-  const auto text = [](const std::string& bytes) {
-    constexpr std::size_t kPrefix = 127;  // from here on more bytes tell the length
-    std::string length(1, static_cast<char>(std::min(bytes.size(), kPrefix)));
-    if (bytes.size() >= kPrefix) {
-      std::size_t rest = bytes.size() - kPrefix;
-      for (; rest >= 0x80; rest >>= 7) length += static_cast<char>(rest % 0x80 | 0x80);
-      length += static_cast<char>(rest);
-    }
-    return length + bytes;
-  };
-  return std::string(1, '\0') + text(name) + text(value);
-}
-
-/// The headers of a call that every caller may make.
-struct CallHeaders {
-  std::string scheme = "http";
-  std::string te = "trailers";
-  std::string more = {};  ///< encoded
-
-  std::string Encoded() const {
-    return Header(":method", "POST") + Header(":scheme", scheme) +
-           Header(":path", "/baton.v1.AdminService/GetStatus") + Header(":authority", "x") +
-           Header("te", te) + Header("content-type", "application/grpc") + more;
-  }
-};
 
 /// The beginning of the `index`th call of a connection, without its request.
 std::string CallOf(std::uint32_t index) {
@@ -174,6 +129,37 @@ TEST_F(BadInput, HeadersThatAbortedOtherGrpcsAbortNothing) {
   EXPECT_EQ(node_->pid(), pid);
   ExpectUndisturbed();
   ExpectBoundedMemory();
+}
+
+// Plan: reflection lists what the server serves. Each of these services has rows in the table of
+// roles, which says who may call it.
+TEST_F(BadInput, NoServiceIsServedThatHasNoRow) {
+  Begin({"--grpc-reflection"});
+  const Socket caller = Greeted(*node_);
+  const std::string list_services("\0\0\0\0\3\x3a\1*", 8);
+  caller.Send(FrameOf({kHeaders, kEndOfHeaders, 1},
+                      CallHeaders{.method = "ServerReflectionInfo",
+                                  .service = "grpc.reflection.v1alpha.ServerReflection"}
+                          .Encoded()) +
+              FrameOf({kData, kEndOfStream, 1}, list_services));
+  std::string heard;
+  ASSERT_TRUE(Eventually(kPatience, [&] {
+    heard += caller.Take();
+    return heard.find("grpc-status") != std::string::npos;
+  })) << heard;
+  std::set<std::string> served;
+  const std::regex name("(baton|grpc)\\.[a-z0-9]+\\.[A-Za-z0-9.]+");
+  for (std::sregex_iterator at(heard.begin(), heard.end(), name), end; at != end; ++at) {
+    served.insert(at->str());
+  }
+  EXPECT_GE(served.size(), 3U) << heard;
+  std::set<std::string> with_rows;
+  for (const std::string& method : access::MethodsWithRoles()) {
+    with_rows.insert(method.substr(0, method.find('/')));
+  }
+  for (const std::string& service : served) {
+    EXPECT_TRUE(with_rows.contains(service)) << service << " needs rows in src/access/access.cc";
+  }
 }
 
 // CVE-2023-32732: bad base64 in a header ends the connection instead of the call. Nobody else's.

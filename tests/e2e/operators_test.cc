@@ -197,6 +197,7 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
   std::ofstream(access) << "rules: []\n";
   const std::string audit = folder + "/audit.jsonl";
   NodeProcess& node = cluster_.Start("n1", {"--access", access, "--audit-file", audit});
+  cluster_.AwaitBalanced({"n1"});  // from then on it writes nothing by itself
   // Where everybody may run it: the build folder may be in somebody's home.
   std::filesystem::copy_file(BATONCTL, folder + "/batonctl");
   std::filesystem::permissions(folder, std::filesystem::perms(0755));
@@ -251,6 +252,19 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
     EXPECT_EQ(get_as_stranger(closed), "403") << closed;
   }
   EXPECT_THAT(node.Log(), testing::ContainsRegex("read refused what=[^\n]* by=.uid 61234"));
+  for (const char* what : {R"("verb":"GetStatus")", R"("verb":"/)"}) {
+    cluster_.Await("the audit has the refused reads", [&] {
+      get_as_stranger("/metrics");
+      as_stranger("status");
+      return entries().find(what) != std::string::npos;
+    });
+  }
+  EXPECT_THAT(entries(), testing::ContainsRegex("\"verb\":\"GetStatus\"[^\n]*\"by\":\"uid 61234\""
+                                                "[^\n]*\"result\":\"refused\""));
+  std::ofstream(access) << "rules:\n- {user: 61234, role: none}\n";
+  cluster_.Await("nothing is answered", [&] { return as_stranger("whoami").exit == 1; });
+  EXPECT_EQ(get_as_stranger("/shards/0/leader"), "403");
+  EXPECT_EQ(get_as_stranger("/livez"), "200");
   std::filesystem::remove_all(folder);
 }
 

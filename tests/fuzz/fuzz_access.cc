@@ -33,7 +33,9 @@ void JudgeCaller(const access::Rules& rules, const access::Shown& shown) {
            "a token has its role");
     }
     const auto refused = access.Refusal(caller, Role::kProbe);
-    Must(refused.has_value() == !caller.bad_token.empty(), "only a bad token is refused probes");
+    const bool nothing = access.RoleOf(caller) == Role::kNone;
+    Must(refused.has_value() == (nothing || !caller.bad_token.empty()),
+         "only who has no role, or a bad token, is refused probes");
     if (refused) MustBeOneLine(refused->line);
   }
 }
@@ -62,6 +64,7 @@ std::vector<Seed> AccessSeeds() {
       {"token", of("Bearer abc", "rules:\n- " + token + "}\n")},
       {"token-until", of("bearer abc", "rules:\n- " + token + ", until: 2027-01-01T00:00:00Z}\n")},
       {"token-wrong", of("Bearer \xff\x01", "rules:\n- " + token + "}\nthis_host: probe\n")},
+      {"none", of("Bearer abc", "rules:\n- {user: 12, role: none}\nother_hosts: none\n")},
       {"defaults", of("Bearer", "this_host: probe\nother_hosts: operate\n")},
       {"no-yaml", of("x", "rules: [\n")}};
 }

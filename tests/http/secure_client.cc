@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kPatience{20};
 
 }  // namespace
 
-SecureClient::SecureClient(std::uint16_t port, const PemTexts& texts)
+SecureClient::SecureClient(std::uint16_t port, const PemTexts& texts, const std::string& protocol)
     : context_(ssl::context::tls_client) {
   context_.add_certificate_authority(net::buffer(texts.ca));
   context_.set_verify_mode(ssl::verify_peer);
@@ -26,8 +26,16 @@ SecureClient::SecureClient(std::uint16_t port, const PemTexts& texts)
     context_.use_certificate_chain(net::buffer(texts.cert));
     context_.use_private_key(net::buffer(texts.key), ssl::context::pem);
   }
+  if (!protocol.empty()) {
+    const std::string list = std::string(1, static_cast<char>(protocol.size())) + protocol;
+    SSL_CTX_set_alpn_protos(context_.native_handle(),
+                            reinterpret_cast<const unsigned char*>(list.data()),
+                            static_cast<unsigned>(list.size()));
+  }
   stream_ = std::make_unique<ssl::stream<net::ip::tcp::socket>>(io_, context_);
   stream_->next_layer().connect({net::ip::address_v4::loopback(), port}, error_);
+  boost::system::error_code ignored;
+  stream_->next_layer().set_option(net::ip::tcp::no_delay(true), ignored);
   Wait([this](const Done& done) {
     stream_->async_handshake(ssl::stream_base::client,
                              [done](boost::system::error_code error) { done(error, 0); });

@@ -18,7 +18,8 @@ namespace baton::http {
 class SecureClient {
  public:
   /// Connects to 127.0.0.1:port, trusts texts.ca, and shows texts.cert if it is given. See error().
-  SecureClient(std::uint16_t port, const PemTexts& texts);
+  /// `protocol`: what it says it will speak (ALPN), "h2"; empty: nothing.
+  SecureClient(std::uint16_t port, const PemTexts& texts, const std::string& protocol = "");
 
   bool Send(const std::string& bytes);
   /// Reads until the server says that nothing follows, or ends the connection; see error().

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -465,8 +466,32 @@ TEST_F(HttpServerTest, WhoMayNotReadGetsProbesAlone) {
     EXPECT_THAT(answer, HasSubstr("it needs the role read")) << path;
   }
   EXPECT_EQ(server_->bounds().denied, std::size(closed));
+  access->SetRules({.users = {{geteuid(), access::Role::kNone}}});
+  for (const char* path : {"/livez", "/readyz"}) {
+    EXPECT_THAT(Fetch(path), Not(StartsWith("HTTP/1.1 403"))) << path;
+  }
+  for (const char* path : {"/shards/1/leader", "/", "/page/main.js", "/v1/status", "/nothing"}) {
+    EXPECT_THAT(Fetch(path), StartsWith("HTTP/1.1 403")) << path;
+  }
   access->SetRules({});
   EXPECT_THAT(Fetch("/v1/status"), StartsWith("HTTP/1.1 200"));
+}
+
+// Plan: the paths that the server names to those who ask for another one.
+TEST_F(HttpServerTest, EachPathHasARow) {
+  Start({.address = "127.0.0.1:0"});
+  const std::string answer = Fetch("/nothing");
+  const std::string before = "expected one of ";
+  std::istringstream paths(answer.substr(answer.find(before) + before.size()));
+  int rows = 0;
+  for (std::string path; paths >> path && path.starts_with('/'); ++rows) {
+    path = path.substr(0, path.find_first_of("?\""));
+    if (const auto number = path.find("{s}"); number != std::string::npos) {
+      path.replace(number, 3, "7");
+    }
+    EXPECT_TRUE(access::DemandOfPath(path)) << path << " needs a row in src/access/access.cc";
+  }
+  EXPECT_EQ(rows, 13);
 }
 
 // Plan: a reader has used its questions up. It is told to come back later; probes go on.
@@ -477,7 +502,7 @@ TEST_F(HttpServerTest, WhoAsksTooOftenIsToldToComeBack) {
   const access::Caller self{.peer = "ipv4:127.0.0.1:5", .user = geteuid()};
   std::string answer;
   do {  // a slow machine has a new question by then
-    while (!access->RefuseRead(self, access::DemandOfPath("/nothing"), "/nothing")) {
+    while (!access->RefuseRead(self, access::kUnknownPath, "/nothing")) {
     }
     answer = Fetch("/nothing");
   } while (StatusOf(answer) == 404);

@@ -1,11 +1,15 @@
 // The HTTP server with TLS, over real sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <boost/asio/error.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -168,6 +172,51 @@ TEST_F(HttpTlsTest, OpenConnectionsGoOnWhenTheCertificateChanges) {
   EXPECT_EQ(Fetch("/livez", Nobody()), "");
   open.Send(request);
   EXPECT_THAT(open.ReceiveSome(), StartsWith("HTTP/1.1 200"));
+}
+
+/// The files and sockets that this process has open.
+std::ptrdiff_t OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
+
+// Plan: a feed of events is open. The certificate changes 1,000 times; after each change somebody
+// connects, and is shown the new one. The feed misses no event, and neither memory nor descriptors
+// grow.
+TEST_F(HttpTlsTest, AThousandChangesEndNoFeedAndKeepNothing) {
+  Start(ClientCertificates::kRequire);
+  const PemTexts client = issuer_.Issue("reader");
+  SecureClient feed(server_->port(), client);
+  feed.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
+  ASSERT_THAT(feed.ReceiveSome(), StartsWith("HTTP/1.1 200"));
+  const Issuer other("other");
+  const PemTexts of_other = other.Issue("server");
+  const PemTexts ours = issuer_.Issue("server");
+  constexpr int kChanges = 1000;
+  std::size_t memory = 0;
+  std::ptrdiff_t descriptors = 0;
+  std::string heard;
+  for (int i = 0; i < kChanges; ++i) {
+    if (i == kChanges / 2) {
+      memory = mallinfo2().uordblks;
+      descriptors = OpenDescriptors();
+    }
+    const bool others = i % 2 == 0;
+    PemTexts next = others ? of_other : ours;
+    next.ca = issuer_.pem();
+    ASSERT_TRUE(identity_->Set(next).ok());
+    PemTexts caller = client;
+    caller.ca = others ? other.pem() : issuer_.pem();
+    ASSERT_THAT(Fetch("/livez", caller), StartsWith("HTTP/1.1 200")) << i;
+    if (i % 100 != 0) continue;
+    control_.kept->AddChange("pause", "cn:operator", Revision{i + 1});
+    const std::string event = "\"seq\":" + std::to_string(i / 100 + 1) + ",";
+    while (heard.find(event) == std::string::npos && !feed.error()) heard += feed.ReceiveSome();
+    ASSERT_THAT(heard, HasSubstr(event));
+  }
+  EXPECT_LE(OpenDescriptors(), descriptors + 1) << "the last client's may close a little later";
+  constexpr std::size_t kNoise = 4 << 20;
+  EXPECT_LT(mallinfo2().uordblks, memory + kNoise);
 }
 
 // Plan: a request on a connection that is too old: the answer says that it is the last.

@@ -119,7 +119,7 @@ export class Cluster {
     const node = {id, program};
     this.nodes.set(id, node);
     Object.assign(node, await eventually(`${id} is ready`, async () => JSON.parse(await readFile(ready, 'utf8'))));
-    node.url = `http://${node.http}`;
+    node.url = `${flags.includes('--tls-cert') ? 'https' : 'http'}://${node.http}`;
     return node;
   }
 

@@ -1,6 +1,8 @@
 // The node's page as users see it: real nodes on a real etcd, in a real browser.
 
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {join} from 'node:path';
 import {after, afterEach, before, describe, test} from 'node:test';
 
 import {cellOf, colourOf, openPage, startBrowser} from './browser.mjs';
@@ -306,5 +308,27 @@ describe('ten thousand shards', () => {
     assert.match(await text(page, '#findings'), /last led by n1, n2/);
     assert.deepEqual(complaints, []);
     await close();
+  });
+});
+
+describe('a node whose ports have TLS', () => {
+  let cluster;
+  after(() => cluster?.end({failed}));
+
+  check('the page loads over https, and follows what happens', async () => {
+    cluster = await Cluster.start({shards: 4, flags: ['--settle', '500ms']});
+    const cert = join(cluster.folder, 'cert.pem');
+    const key = join(cluster.folder, 'key.pem');
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '30',
+                             '-subj', '/CN=n1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert], {stdio: 'ignore'});
+    const {url} = await cluster.add('n1', ['--tls-cert', cert, '--tls-key', key]);
+    assert.ok(url.startsWith('https:'), url);
+    const open = await openPage(browser, url, {ignoreHTTPSErrors: true});
+    await shows(open.page, '#verdict', 'All 4 shards are led');
+    await cluster.batonctl('n1', ['--tls-ca', cert, 'pause']);
+    await findings(open.page, 'Balance is paused');
+    await eventually('the feed has told of each shard', async () => (await rows(open.page, 'events')).length === 4);
+    assert.deepEqual(open.complaints, []);
+    await open.close();
   });
 });

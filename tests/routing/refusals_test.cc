@@ -34,6 +34,24 @@ TEST(StaleTermStatus, SaysWhatIsOverAndWhatWasSeen) {
 
 // Plan: pauses that protobuf's duration can't hold, and ones below 0. Callers cut every pause to a
 // day, so the refusal says no longer one.
+// Plan: names that can be in a certificate, and one that can't.
+TEST(CheckAdminOptions, RefusesANameThatNoCertificateHas) {
+  using Names = std::vector<std::string>;
+  EXPECT_TRUE(CheckAdminOptions({}));
+  EXPECT_TRUE(CheckAdminOptions({.operators = Names{}}));
+  EXPECT_TRUE(CheckAdminOptions(
+      {.operators = Names{"spiffe://example.org/ops/*", "dns:a", "cn:bob", "*"}}));
+  for (const char* name : {"bob", "", "cn:*b", "spiffe:/x"}) {
+    const Status refused = CheckAdminOptions({.operators = Names{"cn:bob", name}});
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(refused.error().message,
+              std::string("operators: \"") + name +
+                  "\" can't name a certificate; give spiffe://..., dns:... or cn:..., with * at "
+                  "most as its last character");
+  }
+}
+
 TEST(NoLeaderStatus, TakesAnyPause) {
   using std::chrono::milliseconds;
   const std::pair<milliseconds, milliseconds> cases[] = {

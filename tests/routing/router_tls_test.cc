@@ -218,7 +218,7 @@ TEST_F(RouterOfGroup, ANodeOfAnotherGroupIsNotBelieved) {
   EXPECT_EQ(Ask(*router), "caller");
 }
 
-// Plan: servers whose certificates differ in name and authority.
+// Plan: servers whose certificates differ in name and authority, and one that has expired.
 TEST_F(GroupCredentialsTest, BelieveTheNamedServersOfTheAuthorityAlone) {
   Write(issuer_.Issue("caller"));
   const auto credentials = Read();
@@ -234,6 +234,7 @@ TEST_F(GroupCredentialsTest, BelieveTheNamedServersOfTheAuthorityAlone) {
       {issuer_.Issue("spiffe://example.org/orders/node/n1", "IP:127.0.0.1"), false},
       {issuer_.Issue(""), false},
       {other.Issue("node", kNode), false},
+      {issuer_.Issue("node", kNode, -std::chrono::hours(1)), false},
   };
   int number = 0;
   for (const auto& [texts, believed] : cases) {

@@ -5,9 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,6 +84,11 @@ class SidecarTls : public ::testing::Test {
 // Plan: the user of all these may not attach. The certificate with the role may. The server tells
 // another one why not; those without a certificate of its authority fail in the handshake.
 TEST_F(SidecarTls, TheCertificateDecidesWhoAttaches) {
+  std::atomic<int> told{0};
+  access_->TellRefusals(
+      [&](const access::Caller& caller, std::string_view what, const access::Refused&) {
+        if (access::NameOf(caller) == "cn:reader" && what == "Attach") ++told;
+      });
   Serve(ClientCertificates::kRequire);
   {
     Application taken(With(issuer_.Issue("application")));
@@ -92,6 +99,7 @@ TEST_F(SidecarTls, TheCertificateDecidesWhoAttaches) {
   EXPECT_EQ(reader.code, kPermissionDenied);
   EXPECT_THAT(reader.message, HasSubstr("cn:reader may not do this: it needs the role lead"));
   EXPECT_EQ(server_->bounds().denied, 1u);
+  EXPECT_EQ(told, 1) << "the audit file has it";
   EXPECT_EQ(EndOf(Nobody()).code, kUnavailable);
   PemTexts foreign = lab::Issuer("other").Issue("application");
   foreign.ca = issuer_.pem();

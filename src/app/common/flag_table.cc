@@ -68,6 +68,8 @@ constexpr auto kOthers = std::to_array<Flag>({
      "serve other hosts without TLS: everybody on the way can read and change what is sent"},
     {"audit-file", "FILE", nullptr,
      "file that gets one JSON line for each change that an operator asks for, with who asked"},
+    {"audit-required", nullptr, nullptr,
+     "make no change whose line can't be written to --audit-file before"},
     {"admin-socket", "PATH", nullptr,
      "unix socket at which root and batond's own user call gRPC, without TLS also if the ports "
      "require certificates"},

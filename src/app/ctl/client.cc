@@ -39,8 +39,9 @@ constexpr int kLongestAnswer = 256 << 20;               // bytes
 /// Nobody but its owner and root reaches a unix socket, so there is no TLS on it.
 bool IsUnixSocket(const std::string& endpoint) { return endpoint.starts_with("unix:"); }
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint, const ClientTls& tls,
-                                           const PemTexts& pems) {
+std::shared_ptr<grpc::Channel> OpenChannel(
+    const std::string& endpoint, const ClientTls& tls,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   // 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. The server of a wrong
   // endpoint must not fill the memory.
@@ -53,11 +54,6 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint, const Cl
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
   LimitChannel(arguments);
-  const bool secure = tls.on() && !IsUnixSocket(endpoint);
-  const auto credentials = secure ? grpc::SslCredentials({.pem_root_certs = pems.ca,
-                                                          .pem_private_key = pems.key,
-                                                          .pem_cert_chain = pems.cert})
-                                  : grpc::InsecureChannelCredentials();
   return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 
@@ -135,9 +131,10 @@ class AdminClient::Impl {
  public:
   Impl(const std::string& endpoint, const ClientTls& tls)
       : endpoint_(endpoint), secure_(tls.on() && !IsUnixSocket(endpoint)) {
-    const Result<PemTexts> pems = ReadClientPems(tls);
-    if (!pems) bad_files_ = pems.error();
-    channel_ = OpenChannel(endpoint, tls, pems ? *pems : PemTexts{});
+    const auto credentials = Credentials(tls);
+    if (!credentials) bad_files_ = credentials.error();
+    channel_ =
+        OpenChannel(endpoint, tls, credentials ? *credentials : grpc::InsecureChannelCredentials());
     stub_ = v1::AdminService::NewStub(channel_);
   }
 
@@ -211,6 +208,19 @@ class AdminClient::Impl {
   }
 
  private:
+  Result<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const ClientTls& tls) const {
+    const Result<PemTexts> pems = ReadClientPems(tls);
+    if (!pems) return pems.error();
+    if (!secure_) return grpc::InsecureChannelCredentials();
+    if (tls.servers.empty()) {
+      return grpc::SslCredentials(
+          {.pem_root_certs = pems->ca, .pem_private_key = pems->key, .pem_cert_chain = pems->cert});
+    }
+    const auto group = CredentialsFor(tls);
+    if (!group) return group.error();
+    return (*group)->Get();
+  }
+
   template <typename Response, typename Request>
   grpc::Status CallOnce(Method<Request, Response> method, const Request& request,
                         TimePoint deadline, Response* response) {
@@ -288,8 +298,8 @@ class AdminClient::Impl {
       return {
           ErrorCode::kUnavailable,
           fmt::format("cannot reach {}: does a node with TLS run there? Does its certificate have "
-                      "this name (--tls-name), is it signed by --tls-ca, and does the node take "
-                      "--tls-cert? gRPC says: {}",
+                      "this name (--tls-name, --tls-servers), is it signed by --tls-ca, and does "
+                      "the node take --tls-cert? gRPC says: {}",
                       endpoint_, OneLine(message, kLongestLine))};
     }
     return {ErrorCode::kUnavailable,

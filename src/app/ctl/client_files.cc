@@ -25,6 +25,20 @@ Result<PemTexts> ReadClientPems(const ClientTls& tls) {
   return pems;
 }
 
+Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls) {
+  if (tls.ca.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "--tls-servers needs --tls-ca"};
+  }
+  if (!tls.name.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--tls-name has no effect with --tls-servers; leave one of them out"};
+  }
+  auto read = GroupCredentials::FromFiles(
+      {.ca_file = tls.ca, .servers = tls.servers, .cert_file = tls.cert, .key_file = tls.key});
+  if (!read) return Error{ErrorCode::kInvalidArgument, "--tls-servers: " + read.error().message};
+  return read;
+}
+
 Result<std::string> ReadToken(const std::string& path) {
   const auto refused = [&](const char* why) {
     return Error{ErrorCode::kInvalidArgument, "can't use the token in " + path + ": " + why};

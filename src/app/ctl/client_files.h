@@ -3,16 +3,20 @@
 // Blocking. kInvalidArgument: a file can't be used; the message names it and says why.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "app/ctl/ctl.h"
 #include "base/pem.h"
+#include "baton/credentials.h"
 #include "baton/result.h"
 
 namespace baton::app {
 
 /// Reads the files that are given, and checks that they belong together.
 Result<PemTexts> ReadClientPems(const ClientTls& tls);
+/// Credentials that believe the servers of `tls.servers` alone, as a Router does.
+Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
 /// Reads a token: one line. A file that more than its owner and group can read, or more than its
 /// owner can write, is refused: others have that token, too.

@@ -46,12 +46,20 @@ void AddTlsFlags(CLI::App& app, ClientTls& tls) {
     app.add_option(flag, value, description)->envname(variable)->type_name(type);
   };
   add("--tls-ca", tls.ca, "BATON_TLS_CA", "FILE",
-      "PEM file of the authority that signed the nodes' certificates; each of these four turns TLS "
+      "PEM file of the authority that signed the nodes' certificates; each of these five turns TLS "
       "on");
   add("--tls-cert", tls.cert, "BATON_TLS_CERT", "FILE", "PEM file of this user's certificate");
   add("--tls-key", tls.key, "BATON_TLS_KEY", "FILE", "PEM file of its key");
   add("--tls-name", tls.name, "BATON_TLS_NAME", "NAME",
       "name that the nodes' certificates have, if it is not their address's");
+  app.add_option("--tls-servers", tls.servers,
+                 "names in the certificates of this group's servers, such as "
+                 "spiffe://example.org/orders/node/*: others are not believed, and addresses are "
+                 "not compared")
+      ->envname("BATON_TLS_SERVERS")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 void AddGlobalFlags(CLI::App& app, CtlOptions& options) {

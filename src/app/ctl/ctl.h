@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace baton::app {
 
@@ -30,8 +31,13 @@ struct ClientTls {
   std::string cert = {};  ///< this user's certificate
   std::string key = {};
   std::string name = {};  ///< that their certificates must have, if it is not the address's
+  /// The names in the certificates of the group's servers, as GroupCredentialsOptions has them;
+  /// then addresses are not compared. Empty: any server with the address's name is believed.
+  std::vector<std::string> servers = {};
 
-  bool on() const { return !ca.empty() || !cert.empty() || !key.empty() || !name.empty(); }
+  bool on() const {
+    return !ca.empty() || !cert.empty() || !key.empty() || !name.empty() || !servers.empty();
+  }
 };
 
 /// Flags that every verb takes.

@@ -146,6 +146,12 @@ Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
     return At(path, entry.values.at("token"),
               fmt::format("{} can't name a token; expected {}", Quoted(rule.name), kNameRule));
   }
+  if (rule.role == access::Role::kLead) {
+    return At(path, entry.values.at("token"),
+              fmt::format("the token {} has the role lead, but no application attaches by a token; "
+                          "give that role to its user or certificate",
+                          rule.name));
+  }
   const auto digest = access::DigestNamed(entry.Text("sha256"));
   if (!digest) {
     return At(path, entry.values.at("sha256"),

@@ -1,9 +1,13 @@
 // AuditFile: the file of --audit-file, with one JSON object a line for each entry of the audit.
 //
-// Fields: at, group, node (that was asked), verb, target, dry_run, by (the name in the caller's
-// certificate, else its user, else where it calls from), claimed (what it says of itself), peer,
-// result ("done", "failed" or "refused"), error, not_logged. Field names are stable; new ones may
-// be added.
+// Fields: at, group, node (that was asked), id (of the change, since the process began; 0: it was
+// no change), verb (the method, or the path of HTTP), target, dry_run, by (the name of the caller's
+// token or in its certificate, else its user, else where it calls from), claimed (what it says of
+// itself), peer, result ("asked", "done", "failed" or "refused"), error, not_logged. Field names
+// are stable; new ones may be added.
+//
+// Each caller has one line a second for what is refused, and `not_logged` says how many before it
+// have none (access::RefusalPace).
 //
 // A thread of its own writes. What it can't write, because the disk is full or slow, is lost and
 // counted. The log has each entry, too, if its level is info or lower.
@@ -12,9 +16,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 
+#include "access/access.h"
+#include "access/refusal_pace.h"
 #include "app/daemon/line_file.h"
 #include "baton/result.h"
 #include "runtime/admin/audit.h"
@@ -22,12 +31,18 @@
 
 namespace baton::app {
 
+struct AuditFileOptions {
+  std::string path;
+  std::string group;
+  std::string node;
+  bool required = false;  ///< each change waits until its line "asked" is in the file
+};
+
 class AuditFile {
  public:
   /// Opens the file to append, for this user alone if it is new (mode 600). kUnavailable: it can't
   /// be opened, or another process writes it; the message says why.
-  static Result<std::unique_ptr<AuditFile>> Open(std::string path, std::string group,
-                                                 std::string node);
+  static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
   /// Writes what waits.
   ~AuditFile() = default;
   AuditFile(const AuditFile&) = delete;
@@ -35,21 +50,26 @@ class AuditFile {
 
   /// Does not wait. Any thread.
   void Write(const runtime::AuditEntry& entry);
-  /// Writes here. REQUIRES: it is not called after this object's end.
-  runtime::Audit::Sink Sink() {
-    return [this](const runtime::AuditEntry& entry) { Write(entry); };
-  }
+  /// The same, and calls `then` with the outcome: on the file's thread, or at once if too many
+  /// lines wait.
+  void Write(const runtime::AuditEntry& entry, std::function<void(Status)> then);
+  /// Writes that a caller may not read, or not attach.
+  void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
+  /// They write here. REQUIRES: they are not called after this object's end.
+  runtime::Audit::Sinks Sinks();
 
  private:
-  AuditFile(std::string path, std::string group, std::string node);
-  void Append(const std::string& line);
+  explicit AuditFile(AuditFileOptions options);
+  std::string LineOf(const runtime::AuditEntry& entry, std::uint64_t not_logged) const;
+  void Report(const Status& written);
 
-  const std::string group_;
-  const std::string node_;
+  const AuditFileOptions options_;
   LineFile file_;         ///< only the worker's thread uses it, once it is open
   bool failing_ = false;  ///< only the worker's thread
   std::chrono::steady_clock::time_point quiet_until_{};  ///< only the worker's thread
   std::atomic<std::uint64_t> lost_{0};
+  std::mutex mutex_;
+  access::RefusalPace refusals_;  ///< guarded by mutex_
   runtime::Worker worker_;
 };
 

@@ -176,13 +176,19 @@ class Daemon {
       events_file_ = std::move(file).value();
     }
     if (options_.audit_file.empty()) return Ok();
-    auto file = AuditFile::Open(options_.audit_file, options_.node.group, options_.node.node);
+    auto file = AuditFile::Open({.path = options_.audit_file,
+                                 .group = options_.node.group,
+                                 .node = options_.node.node,
+                                 .required = options_.audit_required});
     if (!file) return file.error();
     audit_file_ = std::move(file).value();
+    access_->TellRefusals([file = audit_file_.get()](const access::Caller& caller,
+                                                     std::string_view what,
+                                                     const access::Refused& refused) {
+      file->Refused(caller, what, refused);
+    });
     return Ok();
   }
-
-  runtime::Audit::Sink AuditSink() { return audit_file_ ? audit_file_->Sink() : nullptr; }
 
   Status StartNode() {
     NodeOptions node = options_.node;
@@ -256,12 +262,13 @@ class Daemon {
     if (!options_.admin_socket.empty()) {
       admin_socket_.emplace(options_.admin_socket, builder, *callers_);
     }
-    admin_ = runtime::RegisterAdminService(builder, control(), {access_, callers_},
-                                           {.max_shard_series = options_.max_shard_series,
-                                            .secret_files = SecretFiles(),
-                                            .tls = options_.tls,
-                                            .exposed = Exposed()},
-                                           AuditSink());
+    admin_ =
+        runtime::RegisterAdminService(builder, control(), {access_, callers_},
+                                      {.max_shard_series = options_.max_shard_series,
+                                       .secret_files = SecretFiles(),
+                                       .tls = options_.tls,
+                                       .exposed = Exposed()},
+                                      audit_file_ ? audit_file_->Sinks() : runtime::Audit::Sinks{});
     routing_ = routing::RegisterRoutingService(builder, routes_, {access_, callers_});
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
@@ -464,7 +471,7 @@ class Daemon {
   std::unique_ptr<Node> node_;  // either this or relay_; outlives its servers
   std::unique_ptr<runtime::Relay> relay_;
   std::unique_ptr<EventsFile> events_file_;
-  std::unique_ptr<AuditFile> audit_file_;  // outlives admin_
+  std::unique_ptr<AuditFile> audit_file_;  // outlives the servers
   std::optional<runtime::Metrics> metrics_;
   std::unique_ptr<http::HttpServer> http_;
   std::shared_ptr<routing::RouteServer> routes_;

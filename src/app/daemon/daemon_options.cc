@@ -379,6 +379,10 @@ void ReadLog(SettingReader& reader, log::LogOptions& options) {
 
 void ReadAccess(SettingReader& reader, DaemonOptions& options) {
   options.audit_file = reader.Text("audit-file");
+  options.audit_required = reader.Switch("audit-required");
+  if (options.audit_required && options.audit_file.empty()) {
+    reader.Wrong(reader.Find("audit-required")->origin, "name the file: --audit-file");
+  }
   options.access_file = reader.Text("access");
   if (options.access_file.empty()) return;
   const auto text = ReadAccessFile(options.access_file);

@@ -50,8 +50,9 @@ struct DaemonOptions {
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none
   log::LogOptions log;
-  std::string events_file;  ///< empty: none is written
-  std::string audit_file;   ///< empty: none is written
+  std::string events_file;      ///< empty: none is written
+  std::string audit_file;       ///< empty: none is written
+  bool audit_required = false;  ///< no change without its line there
   std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
   std::string access_file;     ///< empty: none

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/escape.h"
 #include "base/grpc/server_limits.h"
+#include "base/text_rules.h"
 #include "routing/refusals.h"
 #include "routing/server/routing_service.h"
 #include "runtime/admin/admin_service.h"
@@ -11,8 +13,22 @@ namespace baton {
 
 void LimitServer(grpc::ServerBuilder& builder) { SetServerLimits(builder); }
 
+Status CheckAdminOptions(const AdminOptions& options) {
+  constexpr std::size_t kLongestShown = 300;
+  if (!options.operators) return Ok();
+  for (const std::string& name : *options.operators) {
+    if (IsCertificatePattern(name)) continue;
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("operators: \"{}\" can't name a certificate; give spiffe://..., "
+                             "dns:... or cn:..., with * at most as its last character",
+                             OneLine(name, kLongestShown))};
+  }
+  return Ok();
+}
+
 std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
                                                    AdminOptions options) {
+  if (!CheckAdminOptions(options)) return nullptr;
   return runtime::RegisterAdminService(builder, node.control(), runtime::GateOf(options));
 }
 

@@ -14,7 +14,6 @@
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/audit.h"
 #include "runtime/admin/event_stream.h"
-#include "runtime/admin/grpc_access.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
@@ -123,7 +122,7 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
 
 class Service final : public v1::AdminService::CallbackService, public CountingAdminService {
  public:
-  Service(Control& control, access::Gate gate, ExamineRequest examine, Audit::Sink audit)
+  Service(Control& control, access::Gate gate, ExamineRequest examine, Audit::Sinks audit)
       : control_(control),
         examine_(examine),
         gate_(std::move(gate)),
@@ -135,7 +134,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                   v1::WhoAmIResponse* response) override {
     const access::Caller caller = CallerOf(gate_, *context);
     Reactor* reactor = context->DefaultReactor();
-    if (auto refused = gate_.Refusal(caller, "WhoAmI")) {
+    if (auto refused = gate_.RefuseRead(caller, "WhoAmI")) {
       reactor->Finish(StatusOf(*std::move(refused)));
       return reactor;
     }
@@ -207,19 +206,20 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                         fmt::format("shard {} to {}", request->shard(), Printable(request->to())),
                         *request, reactor);
     if (!change || !NamesNode(request->to(), *change, reactor)) return reactor;
-    TransferRequest transfer;
-    transfer.shard = ShardId{request->shard()};
-    transfer.to = request->to();
-    if (request->has_if_term()) transfer.if_term = Term{request->if_term()};
-    transfer.dry_run = request->dry_run();
-    transfer.actor = ActorOf(*context, request->actor());
-    transfer.within = TimeFor(*context);
-    control_.Request(std::move(transfer), [this, reactor, response,
-                                           change = std::move(*change)](Result<MoveFact> result) {
-      if (result) *response->mutable_move() = ToProto(result.value());
-      Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
+    return Carry(reactor, *std::move(change), [=, this](const AskedChange& asked) {
+      TransferRequest transfer;
+      transfer.shard = ShardId{request->shard()};
+      transfer.to = request->to();
+      if (request->has_if_term()) transfer.if_term = Term{request->if_term()};
+      transfer.dry_run = request->dry_run();
+      transfer.actor = Orderer(asked);
+      transfer.within = TimeFor(*context);
+      control_.Request(
+          std::move(transfer), [this, reactor, response, asked](Result<MoveFact> result) {
+            if (result) *response->mutable_move() = ToProto(result.value());
+            Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
+          });
     });
-    return reactor;
   }
 
   Reactor* RetryShard(Context* context, const v1::RetryShardRequest* request,
@@ -228,16 +228,17 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     auto change =
         Admit(*context, "RetryShard", fmt::format("shard {}", request->shard()), *request, reactor);
     if (!change) return reactor;
-    RetryRequest retry;
-    retry.shard = ShardId{request->shard()};
-    retry.dry_run = request->dry_run();
-    retry.actor = ActorOf(*context, request->actor());
-    control_.Request(std::move(retry), [this, reactor, response,
-                                        change = std::move(*change)](Result<std::uint32_t> result) {
-      if (result) response->set_attempts(result.value());
-      Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
+    return Carry(reactor, *std::move(change), [=, this](const AskedChange& asked) {
+      RetryRequest retry;
+      retry.shard = ShardId{request->shard()};
+      retry.dry_run = request->dry_run();
+      retry.actor = Orderer(asked);
+      control_.Request(
+          std::move(retry), [this, reactor, response, asked](Result<std::uint32_t> result) {
+            if (result) response->set_attempts(result.value());
+            Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
+          });
     });
-    return reactor;
   }
 
   Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* request,
@@ -292,9 +293,9 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
       Finish(reactor, *change, StatusOf(setting.error()));
       return reactor;
     }
-    PolicyRequest policy = PolicyOf(*context, setting->verb, *request);
+    PolicyRequest policy = PolicyOf(setting->verb, *request);
     policy.number = setting->number;
-    return RequestPolicy(reactor, std::move(*change), std::move(policy));
+    return RequestPolicy(*context, reactor, *std::move(change), std::move(policy));
   }
 
   Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
@@ -354,9 +355,9 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     Reactor* reactor = context->DefaultReactor();
     auto change = Admit(*context, method, "node " + Printable(request.node()), request, reactor);
     if (!change || !NamesNode(request.node(), *change, reactor)) return reactor;
-    PolicyRequest policy = PolicyOf(*context, verb, request);
+    PolicyRequest policy = PolicyOf(verb, request);
     policy.node = request.node();
-    return RequestPolicy(reactor, std::move(*change), std::move(policy));
+    return RequestPolicy(*context, reactor, *std::move(change), std::move(policy));
   }
   template <typename Request>
   Reactor* RequestForGroup(Context* context, const char* method, PolicyRequest::Verb verb,
@@ -364,25 +365,48 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     Reactor* reactor = context->DefaultReactor();
     auto change = Admit(*context, method, "", request, reactor);
     if (!change) return reactor;
-    return RequestPolicy(reactor, std::move(*change), PolicyOf(*context, verb, request));
+    return RequestPolicy(*context, reactor, *std::move(change), PolicyOf(verb, request));
   }
 
   template <typename Request>
-  static PolicyRequest PolicyOf(const Context& context, PolicyRequest::Verb verb,
-                                const Request& request) {
+  static PolicyRequest PolicyOf(PolicyRequest::Verb verb, const Request& request) {
     PolicyRequest policy;
     policy.verb = verb;
     policy.dry_run = request.dry_run();
-    policy.actor = ActorOf(context, request.actor());
-    policy.within = TimeFor(context);
     return policy;
   }
 
-  Reactor* RequestPolicy(Reactor* reactor, AskedChange change, PolicyRequest policy) {
-    control_.Request(std::move(policy), [this, reactor, change = std::move(change)](Status result) {
-      Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
+  Reactor* RequestPolicy(const Context& context, Reactor* reactor, AskedChange change,
+                         PolicyRequest policy) {
+    return Carry(reactor, std::move(change),
+                 [this, reactor, &context, policy = std::move(policy)](const AskedChange& asked) {
+                   PolicyRequest now = policy;
+                   now.actor = Orderer(asked);
+                   now.within = TimeFor(context);
+                   control_.Request(std::move(now), [this, reactor, asked](Status result) {
+                     Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
+                   });
+                 });
+  }
+
+  /// Has the change carried out by `make`, once that may be: with --audit-required its entry must
+  /// be written before. Until the call is finished gRPC keeps its context, request and response.
+  Reactor* Carry(Reactor* reactor, AskedChange change,
+                 std::function<void(const AskedChange&)> make) {
+    const auto asked = std::make_shared<const AskedChange>(std::move(change));
+    audit_.Ask(*asked, [this, reactor, asked, make = std::move(make)](const Status& written) {
+      if (!written) return Finish(reactor, *asked, StatusOf(written.error()));
+      make(*asked);
     });
     return reactor;
+  }
+
+  /// Who ordered a change, as records and histories name it: what is proven, and nothing that the
+  /// caller says of itself. If nothing is, that too, behind the address.
+  static std::string Orderer(const AskedChange& change) {
+    const std::string name = access::NameOf(change.caller);
+    if (access::IsProven(change.caller) || change.claimed == change.caller.peer) return name;
+    return fmt::format("{}, says {}", name, change.claimed);
   }
 
   /// Finishes the call with an error if the caller may not read. Null: it may.
@@ -398,7 +422,8 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   template <typename Request>
   std::optional<AskedChange> Admit(const Context& context, const std::string& method,
                                    std::string target, const Request& request, Reactor* reactor) {
-    AskedChange change{.caller = CallerOf(gate_, context),
+    AskedChange change{.id = ++changes_,
+                       .caller = CallerOf(gate_, context),
                        .verb = method,
                        .target = std::move(target),
                        .claimed = ActorOf(context, request.actor()),
@@ -450,6 +475,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   const ExamineRequest examine_;
   const access::Gate gate_;
   Audit audit_;
+  std::atomic<std::uint64_t> changes_{0};
   std::atomic<int> diagnoses_of_readers_{0};
   EventStreams events_;
   UnreadAnswers answers_;
@@ -458,28 +484,10 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
 }  // namespace
 
-access::Gate GateOf(const AdminOptions& options) {
-  constexpr auto kIgnored = access::Access::Tokens::kIgnored;
-  if (!options.operators) {
-    return {std::make_shared<access::Access>(access::Access::Defaults{
-                .this_host = Role::kOperate,
-                .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead,
-                .tokens = kIgnored}),
-            nullptr};
-  }
-  access::Rules rules;
-  for (const std::string& name : *options.operators) {
-    rules.certificates.push_back({.name = name, .role = Role::kOperate});
-  }
-  auto access = std::make_shared<access::Access>(access::Access::Defaults{.tokens = kIgnored});
-  access->SetRules(std::move(rules));
-  return {std::move(access), nullptr};
-}
-
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                            Control& control, access::Gate gate,
                                                            ExamineRequest examine,
-                                                           Audit::Sink audit) {
+                                                           Audit::Sinks audit) {
   auto service =
       std::make_unique<Service>(control, std::move(gate), std::move(examine), std::move(audit));
   builder.RegisterService(service.get());

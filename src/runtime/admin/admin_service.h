@@ -17,6 +17,7 @@
 #include "baton/grpc.h"
 #include "baton/result.h"
 #include "runtime/admin/audit.h"
+#include "runtime/admin/grpc_access.h"
 #include "runtime/admin/unread_answers.h"
 #include "runtime/control.h"
 
@@ -33,15 +34,12 @@ class CountingAdminService : public baton::AdminService {
   virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
 };
 
-/// For a server whose connections we don't accept ourselves, so that no user is known.
-access::Gate GateOf(const AdminOptions& options);
-
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
 /// goes with each Diagnose. `audit` gets each change that is asked for; unset: only the log has it.
 /// REQUIRES: `control` and the returned service outlive the server.
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                            Control& control, access::Gate gate,
                                                            ExamineRequest examine = {},
-                                                           Audit::Sink audit = {});
+                                                           Audit::Sinks audit = {});
 
 }  // namespace baton::runtime

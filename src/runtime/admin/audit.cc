@@ -13,6 +13,11 @@ constexpr std::size_t kLongestError = 256;
 
 }  // namespace
 
+void Audit::Ask(const AskedChange& change, std::function<void(Status)> then) const {
+  if (!sinks_.write_before) return then(Ok());
+  sinks_.write_before({.change = change, .result = AuditEntry::Result::kAsked}, std::move(then));
+}
+
 void Audit::Answered(const AskedChange& change, const grpc::Status& status) const {
   const std::string error = OneLine(status.error_message(), kLongestError);
   log::Info("change", {{"verb", change.verb},
@@ -23,13 +28,14 @@ void Audit::Answered(const AskedChange& change, const grpc::Status& status) cons
                        {"peer", change.caller.peer},
                        {"done", status.ok()},
                        {"error", error}});
-  if (!sink_) return;
+  if (!sinks_.write) return;
   using Result = AuditEntry::Result;
-  sink_(
+  sinks_.write(
       {.change = change, .result = status.ok() ? Result::kDone : Result::kFailed, .error = error});
 }
 
 void Audit::Refused(const AskedChange& change) {
+  if (sinks_.write) sinks_.write({.change = change, .result = AuditEntry::Result::kRefused});
   std::uint64_t unsaid = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -47,9 +53,6 @@ void Audit::Refused(const AskedChange& change) {
                                {"claimed", change.claimed},
                                {"peer", change.caller.peer},
                                {"not_logged", unsaid}});
-  if (sink_) {
-    sink_({.change = change, .result = AuditEntry::Result::kRefused, .not_logged = unsaid});
-  }
 }
 
 }  // namespace baton::runtime

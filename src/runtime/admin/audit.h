@@ -1,5 +1,5 @@
 // Audit: one line of log for each change that somebody asked for, and for each refusal. A sink gets
-// the same.
+// the same, and each refusal.
 //
 // A line names the user who asked, as the kernel, a certificate or a token proves (`by`), and what
 // the caller says of itself
@@ -17,10 +17,12 @@
 #include <grpcpp/support/status.h>
 
 #include "access/access.h"
+#include "baton/result.h"
 
 namespace baton::runtime {
 
 struct AskedChange {
+  std::uint64_t id = 0;  ///< joins the entries of one change; each has its own since the start
   access::Caller caller;
   std::string verb;     ///< the method, "DrainNode"
   std::string target;   ///< "shard 7 to n2", "node n1"; empty: the group
@@ -31,23 +33,32 @@ struct AskedChange {
 /// What became of a change that somebody asked for.
 struct AuditEntry {
   enum class Result {
+    kAsked,    ///< nothing yet: it is about to be carried out
     kDone,     ///< or would have been, in a dry run
     kFailed,   ///< `error` says why. Of a write whose outcome is unknown it says so, too
     kRefused,  ///< the caller has not the role for it
   };
   const AskedChange& change;
   Result result;
-  std::string error = {};        ///< one line; empty: none
-  std::uint64_t not_logged = 0;  ///< refusals before this one that made no entry
+  std::string error = {};  ///< one line; empty: none
 };
 
 class Audit {
  public:
-  /// Gets each entry, on gRPC's threads and the node's loop: it must not wait. Unset: only the log
-  /// has them.
-  using Sink = std::function<void(const AuditEntry&)>;
+  /// Get entries on gRPC's threads and the node's loop: they must not wait, and keep no reference.
+  struct Sinks {
+    /// Gets each entry but kAsked. Unset: only the log has them.
+    std::function<void(const AuditEntry&)> write = {};
+    /// Gets the entry kAsked of each change, and calls `then` once it is written, or with the error
+    /// if it can't be; once, on any thread. Unset: changes don't wait for such an entry.
+    std::function<void(const AuditEntry&, std::function<void(Status)> then)> write_before = {};
+  };
 
-  explicit Audit(Sink sink) : sink_(std::move(sink)) {}
+  explicit Audit(Sinks sinks) : sinks_(std::move(sinks)) {}
+
+  /// Calls `then` once the change may be carried out, maybe at once; once, on any thread. Error: it
+  /// may not, because its entry must be written before, and can't be.
+  void Ask(const AskedChange& change, std::function<void(Status)> then) const;
 
   /// The change was answered with `status`. OK: it was done, or would have been.
   void Answered(const AskedChange& change, const grpc::Status& status) const;
@@ -55,7 +66,7 @@ class Audit {
   void Refused(const AskedChange& change);
 
  private:
-  const Sink sink_;
+  const Sinks sinks_;
   std::mutex mutex_;  // guards what follows
   std::chrono::steady_clock::time_point quiet_until_{};
   std::uint64_t unsaid_ = 0;

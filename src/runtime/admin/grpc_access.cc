@@ -2,6 +2,8 @@
 
 #include <grpc/grpc_security_constants.h>
 
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <grpcpp/security/auth_context.h>
@@ -58,6 +60,24 @@ grpc::Status StatusOf(const Error& error) {
 
 grpc::Status StatusOf(access::Refused refused) {
   return {CodeOf(refused.why), std::move(refused.line)};
+}
+
+access::Gate GateOf(const AdminOptions& options) {
+  constexpr auto kIgnored = access::Access::Tokens::kIgnored;
+  if (!options.operators) {
+    return {std::make_shared<access::Access>(access::Access::Defaults{
+                .this_host = access::Role::kOperate,
+                .other_hosts = options.allow_remote ? access::Role::kOperate : access::Role::kRead,
+                .tokens = kIgnored}),
+            nullptr};
+  }
+  access::Rules rules;
+  for (const std::string& name : *options.operators) {
+    rules.certificates.push_back({.name = name, .role = access::Role::kOperate});
+  }
+  auto access = std::make_shared<access::Access>(access::Access::Defaults{.tokens = kIgnored});
+  access->SetRules(std::move(rules));
+  return {std::move(access), nullptr};
 }
 
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context) {

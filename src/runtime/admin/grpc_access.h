@@ -9,6 +9,7 @@
 #include <grpcpp/support/status.h>
 
 #include "access/access.h"
+#include "baton/grpc.h"
 #include "baton/result.h"
 
 namespace baton::runtime {
@@ -17,6 +18,9 @@ namespace baton::runtime {
 grpc::Status StatusOf(const Error& error);
 /// The gRPC status of a refusal, with its line.
 grpc::Status StatusOf(access::Refused refused);
+
+/// For a server whose connections we don't accept ourselves, so that no user is known.
+access::Gate GateOf(const AdminOptions& options);
 
 /// Who calls.
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
