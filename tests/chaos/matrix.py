@@ -13,7 +13,7 @@ import records
 import stuckness
 
 SECOND = bounds.SECOND
-HOLE = SECOND // 2  # without a sample of any survivor nothing is known
+HOLE = SECOND  # without a sample of a node that was not struck for so long, too little is known
 
 
 class Promise(NamedTuple):
@@ -71,7 +71,8 @@ class Cell:
         self.promise = self.row.on if self.guard == "on" else self.row.off
         self.shards = run["shards"]
         self.spans = {activated: self._spans(nodes, activated) for activated in (False, True)}
-        self.ticks = sorted(line["t"][1] for lines in nodes.values() for line in lines if "t" in line)
+        self.ticks = {node: [line["t"][1] for line in lines if "t" in line] for node, lines in nodes.items()
+                      if node != self.node}
         self.leaders, self.changed = self._changes(committed)
         routed = [line for line in calls if not line["id"].startswith("insister")]
         self.calls = [line for line in routed if line["t"][1] >= self.begin and line["t"][0] <= self.end]
@@ -169,9 +170,10 @@ class Cell:
             yield f"{self.words()}: {self.failed_before} calls failed before the fault"
         if self.cell["caller"] != 0:
             yield f"{self.words()}: the caller ended with {self.cell['caller']}"
-        ticks = [tick for tick in self.ticks if self.begin <= tick <= self.end]
-        if any(after - before > HOLE for before, after in zip([self.begin, *ticks], [*ticks, self.end])):
-            yield f"{self.words()}: there are holes in the samples"
+        for node, ticks in sorted(self.ticks.items()):
+            ticks = [self.begin, *(tick for tick in ticks if self.begin <= tick <= self.end), self.end]
+            if any(after - before > HOLE for before, after in zip(ticks, ticks[1:])):
+                yield f"{self.words()}: there are holes in the samples of {node}"
 
 
 class Past:
