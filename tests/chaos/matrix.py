@@ -13,7 +13,7 @@ import records
 import stuckness
 
 SECOND = bounds.SECOND
-HOLE = SECOND  # without a sample of a node that was not struck for so long, too little is known
+HOLE = SECOND  # with no sample of a node for this long, unless it was struck, too little is known
 
 
 class Promise(NamedTuple):
