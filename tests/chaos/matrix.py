@@ -62,7 +62,7 @@ def longest(ttl):
 
 
 class Cell:
-    """`nodes`: the lines of the group's processes, by node; `records_of`: its shards' records, as etcd committed them."""
+    """`nodes`: the lines of the group's processes, by node; `committed`: (shard, when, leader) of its records in etcd."""
 
     def __init__(self, cell, run, nodes, calls, committed):
         self.name, self.guard, self.node = cell["name"], cell["guard"], cell["node"]
@@ -73,7 +73,7 @@ class Cell:
         self.spans = {activated: self._spans(nodes, activated) for activated in (False, True)}
         self.ticks = {node: [line["t"][1] for line in lines if "t" in line] for node, lines in nodes.items()
                       if node != self.node}
-        self.leaders, self.changed = self._changes(committed)
+        self.changed = self._changes(committed)
         routed = [line for line in calls if not line["id"].startswith("insister")]
         self.calls = [line for line in routed if line["t"][1] >= self.begin and line["t"][0] <= self.end]
         self.failed = sum(line["code"] != 0 for line in self.calls)
@@ -89,7 +89,7 @@ class Cell:
         return {shard: sorted(found) for shard, found in spans.items()}
 
     def _changes(self, committed):
-        """Leaders when the fault began, and then (shard, leader before, leader) of each new leadership until its end."""
+        """(shard, leader before, leader) of each leadership that began from the fault until the end."""
         leaders, changed = {}, []
         for shard, at, leader in committed:
             if at > self.end:
@@ -98,7 +98,7 @@ class Cell:
                 changed.append((shard, leaders.get(shard), leader))
             if leader or at < self.begin:
                 leaders[shard] = leader
-        return leaders, changed
+        return changed
 
     def words(self):
         return f"{self.row.words}, guard {self.guard}, pass {self.cell['pass'] + 1}"
@@ -164,6 +164,8 @@ class Cell:
     def invalid(self):
         if self.cell["dropped"] == 0:
             yield f"{self.words()}: not a packet was lost"
+        if self.promise.moves == "its" and not self.changed:
+            yield f"{self.words()}: its shards went nowhere, so the fault did nothing"
         if len(self.calls) < 10:
             yield f"{self.words()}: only {len(self.calls)} calls were made"
         if self.failed_before:
@@ -254,7 +256,7 @@ def table(past):
                 time_of(led, 50), time_of(led, 99), time_of(activated, 99),
                 time_of([cell.longest_gap() for cell in cells], 100), percentile(changed, 50),
                 max(changed), sum(cell.failed for cell in cells), sum(len(cell.calls) for cell in cells),
-                cells[0].promise.words, f"not {broken} times" if broken else "yes"))) + " |"
+                cells[0].promise.words, f"no, {broken} times" if broken else "yes"))) + " |"
 
 
 def summary(past, found):

@@ -192,9 +192,13 @@ class Group:
 
 
 def guard_of(pid):
-    """The process of a node's guard; None: it has none."""
-    children = [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
-    return next((child for child in children if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "baton-guard"), None)
+    """The process of a node's guard; None: it has none now."""
+    try:
+        children = [child for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+        return next((int(child) for child in children
+                     if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "baton-guard"), None)
+    except OSError:  # one of them has just ended
+        return None
 
 
 class Cell:
@@ -223,20 +227,16 @@ class Cell:
             next(harm)
             ends = time.monotonic() + matrix.longest(ttl)
             if not function.loses_its_shards:
-                linger(1.2 * ttl)
+                time.sleep(1.2 * ttl)
             while not self.recovered() and time.monotonic() < ends:
                 time.sleep(0.02)
-            linger(LINGERS)
+            time.sleep(LINGERS)
             for group in self.groups:
                 group.record["end"] = world.now()
             next(harm, None)
-            linger(LINGERS)
+            time.sleep(LINGERS)
         finally:
             harm.close()
-
-
-def linger(seconds):
-    time.sleep(seconds)
 
 
 class Run:

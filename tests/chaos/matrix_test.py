@@ -181,6 +181,15 @@ class Matrix(unittest.TestCase):
                                    "SIGKILL, guard on, pass 1: 1 calls failed before the fault",
                                    "SIGKILL, guard on, pass 1: the caller ended with 1"])
 
+    def test_a_fault_of_a_node_that_moves_nothing_does_not_count(self):
+        def untouched(made):
+            made.nodes["on-sigkill-n1"] = samples([(0, 0, END)])
+            made.nodes["on-sigkill-n2"] = samples([(1, 0, END)])
+            made.etcd = [event for event in made.etcd if event["rev"] < 9]
+        found, reasons = self.broken(untouched)
+        self.assertEqual(found, [])
+        self.assertIn("SIGKILL, guard on, pass 1: its shards went nowhere, so the fault did nothing", reasons)
+
     def test_a_cell_without_samples_does_not_count(self):
         def hole(made):
             for name in ("on-etcd_leader_killed-n1", "on-sigkill-n3"):  # n1 was struck
