@@ -269,6 +269,7 @@ class Run:
         cell, error = Cell(self, name, number), None
         try:
             self.prepare(cell)
+            time.sleep(cell.random.uniform(0, self.options.ttl / 3))  # so that faults strike anywhere between two renewals
             before = self.there.raft_term()
             cell.strike(self.options.ttl)
             elected = self.there.raft_term() != before
