@@ -1,6 +1,7 @@
-"""Kinds of runs: faults of all kinds, two in which no leadership may change, one of many moves and no faults, and one in
-which shards misbehave."""
+"""Kinds of runs: faults of all kinds, two in which no leadership may change, one of many moves and no faults, one in
+which shards misbehave, and one that measures each fault with guards and without."""
 import harness
+import matrix_run
 import nemeses
 import soak
 import stuck
@@ -77,10 +78,10 @@ class Loss(Undisturbed):
 
 
 def leader_kills(the_world, options):
-    LeaderKills(the_world, harness.Options(seed=options.seed, minutes=0, ttl=5, build=str(options.build), count=options.count,
-                                           case="leader_kills", minima={"faults": options.count, "changes": 0,
-                                                                        "writes": 10 * options.count, "seen": []}),
-                say).go()
+    count = options.count or 200
+    LeaderKills(the_world, harness.Options(seed=options.seed, minutes=0, ttl=5, build=str(options.build), count=count,
+                                           case="leader_kills", minima={"faults": count, "changes": 0,
+                                                                        "writes": 10 * count, "seen": []}), say).go()
 
 
 def loss(the_world, options):
@@ -107,5 +108,13 @@ def stuck_shards(the_world, options):
         build=str(options.build), bound=0.2 if short else 0.1), say).go()
 
 
-CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss, "soak": soaked, "stuck_shards": stuck_shards}
-NEED_NAMESPACES = ("leader_kills", "loss")
+def matrix(the_world, options):
+    """One pass is the short form, with short leases."""
+    passes = options.count or 1
+    matrix_run.Run(the_world, matrix_run.Options(seed=options.seed, count=passes, ttl=3 if passes == 1 else 10,
+                                                 build=str(options.build)), say).go()
+
+
+CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss, "soak": soaked, "stuck_shards": stuck_shards,
+         "matrix": matrix}
+NEED_NAMESPACES = ("leader_kills", "loss", "matrix")

@@ -11,6 +11,7 @@ import bounds
 import flatness
 import history
 import invariants
+import matrix
 import stuckness
 
 SECOND = history.SECOND
@@ -135,13 +136,16 @@ def judge(folder, results=False):
     """Prints what came of the run in `folder`; 0: nothing was violated, and it counts."""
     try:
         case = json.loads((pathlib.Path(folder) / "run.json").read_text())["options"]["case"]
-        past = stuckness.load(folder) if case == "stuck_shards" else history.load(folder)
+        past = {"stuck_shards": stuckness, "matrix": matrix}.get(case, history).load(folder)
     except OSError as error:
         print(f"no whole run is in {folder}: {error}", file=sys.stderr)
         return 1
     if case == "stuck_shards":
         found = [("stuck", text) for text in stuckness.violations(past)]
         return tell(past, found, list(stuckness.invalid(past)), list(stuckness.summary(past, found)), [], results)
+    if case == "matrix":
+        found = [("matrix", text) for text in matrix.violations(past)]
+        return tell(past, found, list(matrix.invalid(past)), list(matrix.summary(past, found)), list(matrix.table(past)), results)
     found, replay = violations(past)
     return tell(past, found, list(invalid(past, replay)), list(summary(past, replay, found)), list(table(past)), results)
 

@@ -70,6 +70,8 @@ class Tail:
     def stop(self):
         self._stop = True
         self._thread.join(10)
+        for file in self._files.values():
+            file.close()
 
     def follow(self, node, path):
         path.touch()

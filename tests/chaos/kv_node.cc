@@ -5,6 +5,10 @@
 //
 //   chaos_kv_node --etcd 127.0.0.1:2379 --node n1 --listen 127.0.0.1:7400 --data DIR --history FILE
 //   chaos_kv_node --prepare yes --data DIR --shards 24      makes the shards' files, and ends
+//   chaos_kv_node --guard-program baton-guard ...           with a guard of its own
+//
+// SIGUSR1: it forks, and the child does nothing for ever. SIGUSR2: it takes memory until it may
+// have no more. SIGHUP: its loop stops for ever.
 #include <baton/fencing.h>
 #include <baton/grpc.h>
 #include <baton/node.h>
@@ -12,8 +16,10 @@
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -24,6 +30,7 @@
 #include "flags.h"
 #include "history.h"
 #include "kv_service.h"
+#include "runtime/control.h"
 #include "sampler.h"
 #include "shards.h"
 
@@ -149,6 +156,8 @@ NodeOptions OptionsFrom(const kv::Flags& flags) {
   options.history = static_cast<std::uint32_t>(kv::NumberOf(flags, "remembered", 1, 1'000'000));
   options.prepare_timeout = options.release_timeout = milliseconds("callback-timeout-ms");
   options.callback_timeout = options.drain_timeout = milliseconds("callback-timeout-ms");
+  options.guard_program = flags.find("guard-program")->second;
+  options.guard = options.guard_program.empty() ? GuardMode::kOff : GuardMode::kOwn;
   return options;
 }
 
@@ -160,6 +169,50 @@ void PrepareStores(const kv::Flags& flags) {
     kv::Database database(folder + "/shard-" + std::to_string(shard) + ".db");
     database.Execute(kRecordAccepted);
     database.Execute(kSmallCache);
+  }
+}
+
+/// The child has this process's descriptors, and with them the lock on the state directory.
+void Fork(const History& history) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  history.Write("{\"at\":" + std::to_string(history.Now()) +
+                ",\"event\":\"forked\",\"pid\":" + std::to_string(child) + "}");
+}
+
+/// Ends with the process, which the kernel kills; without a bound on memory it stops at 1 GiB.
+void TakeMemory() {
+  constexpr std::size_t kPiece = 1 << 20;
+  static std::vector<std::unique_ptr<char[]>> taken;
+  while (taken.size() < 1024) {
+    taken.push_back(std::make_unique_for_overwrite<char[]>(kPiece));
+    std::memset(taken.back().get(), 1, kPiece);
+  }
+}
+
+/// The other threads go on.
+void StopTheLoop(Node& node) {
+  node.control().GetStatus([](const std::shared_ptr<const runtime::NodeStatus>&) {
+    for (;;) pause();
+  });
+}
+
+sigset_t Heeded() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+/// Until SIGTERM.
+void HeedSignals(Node& node, const History& history) {
+  const sigset_t signals = Heeded();
+  for (int signal = 0; signal != SIGTERM; sigwait(&signals, &signal)) {
+    if (signal == SIGUSR1) Fork(history);
+    if (signal == SIGUSR2) TakeMemory();
+    if (signal == SIGHUP) StopTheLoop(node);
   }
 }
 
@@ -186,11 +239,7 @@ int Serve(const kv::Flags& flags, const History& history) {
   bool drained = false;
   {
     const Sampler sampler(node, history, options.shards, kSampleEvery);
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    int signal = 0;
-    sigwait(&signals, &signal);
+    HeedSignals(node, history);
     history.Write("{\"at\":" + std::to_string(history.Now()) + ",\"event\":\"stopping\"}");
     drained = node.Drain().ok();
   }
@@ -208,9 +257,7 @@ int Serve(const kv::Flags& flags, const History& history) {
 
 int main(int argc, char** argv) {
   // Taken by sigwait, so blocked before any thread starts.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
+  const sigset_t signals = baton::chaos::Heeded();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const kv::Flags flags = kv::ParseFlags(argc, argv,
                                          {{"etcd", "127.0.0.1:2379"},
@@ -226,6 +273,7 @@ int main(int argc, char** argv) {
                                           {"cooldown-ms", "1000"},
                                           {"callback-timeout-ms", "5000"},
                                           {"remembered", "10000"},
+                                          {"guard-program", ""},
                                           {"history", "/dev/null"},
                                           {"clock-offset-ns", "0"},
                                           {"prepare", "no"}});

@@ -23,6 +23,10 @@ class Unmet(Exception):
     """A condition that did not hold in time."""
 
 
+class NotMounted(OSError):
+    """This machine has no control groups of that kind."""
+
+
 def now():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
@@ -56,17 +60,18 @@ def cgroup_mounts(text):
         if kind == "cgroup2":
             mounts["v2"] = left.split()[4]
         elif kind == "cgroup":
-            mounts.update({name: left.split()[4] for name in options.split(",") if name in ("freezer", "cpu")})
+            mounts.update({name: left.split()[4] for name in options.split(",") if name in ("freezer", "cpu", "memory")})
     return mounts
 
 
 class Process:
-    """A program on a host, in its control groups from its first instruction on."""
+    """A program on a host, in its control groups from its first instruction on: the host's, or the folders in `groups`."""
 
-    def __init__(self, world, host, name, command, environment=None):
+    def __init__(self, world, host, name, command, environment=None, groups=None):
         self.name, self.host = name, host
         self.expected = False  # to end now
-        joins = "".join(f"echo $$ >{folder}/cgroup.procs; " for folder in world.groups.get(host, {}).values())
+        groups = world.groups.get(host, {}).values() if groups is None else groups
+        joins = "".join(f"echo $$ >{folder}/cgroup.procs; " for folder in groups)
         command = [str(word) for word in command]
         if world.namespaces:
             command = ["nsenter", f"--net=/run/netns/{host}"] + command
@@ -110,20 +115,20 @@ class World:
         (self.folder / "logs").mkdir()
         if namespaces:
             self._make_network()
-        self._attempt("freezer_v1", lambda: self._make_groups("freezer", "freezer_v1"))
-        self._attempt("freezer_v2", lambda: self._make_groups("v2", "freezer_v2"))
-        self._attempt("cpu", lambda: self._make_groups("cpu", "cpu"))
+        self.attempt("freezer_v1", lambda: self._make_groups("freezer", "freezer_v1"))
+        self.attempt("freezer_v2", lambda: self._make_groups("v2", "freezer_v2"))
+        self.attempt("cpu", lambda: self._make_groups("cpu", "cpu"))
         if namespaces:
-            self._attempt("nftables", self._make_tables)
-            self._attempt("disk", self._make_disks)
-            self._attempt("time_namespace", lambda: call("unshare", "-T", "--boottime", "100", "true"))
+            self.attempt("nftables", self._make_tables)
+            self.attempt("disk", self._make_disks)
+            self.attempt("time_namespace", lambda: call("unshare", "-T", "--boottime", "100", "true"))
         else:
             self.why_not |= dict.fromkeys(("nftables", "disk", "time_namespace"), "there are no namespaces of the run's own")
 
     def address(self, host):
         return f"{self.base}{NUMBERS[host]}"
 
-    def _attempt(self, ability, make):
+    def attempt(self, ability, make):
         try:
             make()
             self.able.add(ability)
@@ -187,17 +192,26 @@ class World:
                    for expression in entry["rule"]["expr"] if "counter" in expression)
 
     # Control groups.
-    def _make_groups(self, controller, kind):
+    def top_group(self, controller):
+        """The folder of the run's own control groups."""
         with open("/proc/self/mountinfo", encoding="ascii") as mountinfo:
             mounts = cgroup_mounts(mountinfo.read())
         if controller not in mounts:
+            raise NotMounted(f"no control group of {controller} is mounted")
+        top = pathlib.Path(mounts[controller]) / self.folder.name
+        if not top.exists():
+            top.mkdir()
+            with open(self.folder / "groups", "a", encoding="ascii") as made:
+                made.write(f"{top}\n")
+        return top
+
+    def _make_groups(self, controller, kind):
+        try:
+            top = self.top_group(controller)
+        except NotMounted:
             if controller != "v2":
                 self.without_v1.add(kind)
-            raise OSError(f"no control group of {controller} is mounted")
-        top = pathlib.Path(mounts[controller]) / self.folder.name
-        top.mkdir(exist_ok=True)
-        with open(self.folder / "groups", "a", encoding="ascii") as made:
-            made.write(f"{top}\n")
+            raise
         for host in NUMBERS:
             (top / host).mkdir()
             self.groups.setdefault(host, {})[kind] = top / host
@@ -225,12 +239,15 @@ class World:
     # Disks.
     def _make_disks(self):
         for host in ("e1", "e2", "e3"):
-            image, folder = self.folder / f"disk-{host}.img", self.folder / f"disk-{host}"
-            call("truncate", "-s", DISK, image)
-            call("mkfs.ext4", "-q", "-F", image)
-            folder.mkdir()
-            call("mount", "-o", "loop", image, folder)
-            self.disks[host] = folder
+            self.make_disk(host, DISK)
+
+    def make_disk(self, host, size):
+        image, folder = self.folder / f"disk-{host}.img", self.folder / f"disk-{host}"
+        call("truncate", "-s", size, image)
+        call("mkfs.ext4", "-q", "-F", image)
+        folder.mkdir()
+        call("mount", "-o", "loop", image, folder)
+        self.disks[host] = folder
 
     def data_folder(self, host):
         if host in self.disks:
@@ -257,6 +274,10 @@ def clean_up(folder):
     for pid in {int(line) for line in _lines(folder / "pids")}:
         _end(pid)
     for top in tops:
+        for group in top.glob("*/cgroup.procs"):  # the rest of what was started in them, such as guards
+            for pid in _lines(group):
+                kill(int(pid))
+    for top in tops:
         for group in [*top.glob("*/"), top]:
             _remove(group)
     for disk in folder.glob("disk-*/"):
@@ -269,6 +290,13 @@ def clean_up(folder):
 
 def _lines(path):
     return path.read_text().split() if path.exists() else []
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 def _end(pid):
