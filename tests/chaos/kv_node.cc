@@ -158,6 +158,7 @@ NodeOptions OptionsFrom(const kv::Flags& flags) {
   options.callback_timeout = options.drain_timeout = milliseconds("callback-timeout-ms");
   options.guard_program = flags.find("guard-program")->second;
   options.guard = options.guard_program.empty() ? GuardMode::kOff : GuardMode::kOwn;
+  options.hang_timeout = milliseconds("hang-timeout-ms");
   return options;
 }
 
@@ -274,6 +275,7 @@ int main(int argc, char** argv) {
                                           {"callback-timeout-ms", "5000"},
                                           {"remembered", "10000"},
                                           {"guard-program", ""},
+                                          {"hang-timeout-ms", "0"},
                                           {"history", "/dev/null"},
                                           {"clock-offset-ns", "0"},
                                           {"prepare", "no"}});

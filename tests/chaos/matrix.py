@@ -22,10 +22,16 @@ class Promise(NamedTuple):
     moves: str  # which leaderships change: "its" of the node that was struck, "none", or "any"
 
 
+def hang_timeout(ttl):
+    """Seconds: of the nodes with guards."""
+    return ttl / 3
+
+
 DEATH = Promise("milliseconds", lambda ttl: 0, "its")
 LEASE = Promise("the lease: T + 0.5 s", bounds.of_a_node, "its")
 # The lease is renewed once more, by a node that does not hear that it was.
 RENEWED = Promise("the lease, renewed once more: 4/3 T + 0.5 s", lambda ttl: ttl / 3 + bounds.of_a_node(ttl), "its")
+HANG = Promise("the hang timeout: T / 3", hang_timeout, "its")
 NOTHING = Promise("nothing: a thread of its own writes there", lambda ttl: 0, "none")
 PAUSE = Promise("a pause of 3 E", lambda ttl: 3 * bounds.ELECTION, "none")
 ETCD = Promise("2 T + 3 E + 0.5 s", bounds.of_a_leader, "any")
@@ -43,8 +49,8 @@ ROWS = {
     "abort": Row("abort", LEASE, DEATH),
     "oom_kill": Row("killed for its memory, in a control group", LEASE, DEATH),
     "container_killed": Row("its whole container killed, also the guard", LEASE, LEASE),
-    "loop_stands_still": Row("deadlock of its loop", LEASE, LEASE),
-    "sigstop": Row("SIGSTOP", LEASE, LEASE),
+    "loop_stands_still": Row("deadlock of its loop", LEASE, HANG),
+    "sigstop": Row("SIGSTOP", LEASE, HANG),
     "forked_child": Row("SIGKILL, and a forked child keeps the lock", LEASE, LEASE),
     "state_disk_frozen": Row("the disk of its state directory frozen", NOTHING, NOTHING),
     "etcd_followers_disk_frozen": Row("the disk of a follower of etcd frozen", ETCD, ETCD),

@@ -62,19 +62,23 @@ def container_killed(cell):
     yield
 
 
-@fault()
-def loop_stands_still(cell):
+def hang_each(cell, number):
+    """Nodes with a guard are killed by it then."""
     for group in cell.groups:
         group.strikes()
-        group.victim.signal(signal.SIGHUP)
+        group.victim.expected = group.guard == "on"
+        group.victim.signal(number)
+
+
+@fault()
+def loop_stands_still(cell):
+    hang_each(cell, signal.SIGHUP)
     yield
 
 
 @fault()
 def sigstop(cell):
-    for group in cell.groups:
-        group.strikes()
-        group.victim.signal(signal.SIGSTOP)
+    hang_each(cell, signal.SIGSTOP)
     try:
         yield
     finally:

@@ -137,8 +137,14 @@ class Group:
             there.program("tests/chaos_kv_node"), "--etcd", there.endpoints(), "--group", self.name, "--shards",
             there.options.shards, "--node", node_of(host), "--listen", self._address(host), "--data", self.store, "--ttl",
             there.options.ttl, "--expect-nodes", len(HOSTS), "--state-dir", state, "--remembered", there.options.remembered,
-            "--history", self.history(host), "--guard-program", there.program("bin/baton-guard") if self.guard == "on" else ""],
+            "--history", self.history(host), *self._guard_flags()],
             groups=there.containers[self.guard, host].folders)
+
+    def _guard_flags(self):
+        if self.guard == "off":
+            return []
+        timeout = matrix.hang_timeout(self.there.options.ttl)
+        return ["--guard-program", self.there.program("bin/baton-guard"), "--hang-timeout-ms", int(timeout * 1000)]
 
     def start_calls(self):
         there = self.there
