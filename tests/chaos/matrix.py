@@ -41,6 +41,9 @@ class Row(NamedTuple):
     words: str
     off: Promise
     on: Promise
+    # A stopped process may hold the store's lock on a shard. Then its next leader can't activate it, and moves it, and balance
+    # moves another one back: the application's trouble, neither judged nor timed.
+    keeps_store: bool = False
     ends_early: bool = False  # etcd may end sessions before their time: two leaders are measured, for a TTL and a second at most
 
 
@@ -50,11 +53,11 @@ ROWS = {
     "oom_kill": Row("killed for its memory, in a control group", LEASE, DEATH),
     "container_killed": Row("its whole container killed, also the guard", LEASE, LEASE),
     "loop_stands_still": Row("deadlock of its loop", LEASE, HANG),
-    "sigstop": Row("SIGSTOP", LEASE, HANG),
+    "sigstop": Row("SIGSTOP", LEASE, HANG, keeps_store=True),
     "forked_child": Row("SIGKILL, and a forked child keeps the lock", LEASE, LEASE),
     "state_disk_frozen": Row("the disk of its state directory frozen", NOTHING, NOTHING),
     "etcd_followers_disk_frozen": Row("the disk of a follower of etcd frozen", ETCD, ETCD),
-    "etcd_leaders_disk_frozen": Row("the disk of etcd's leader frozen", ETCD, ETCD, True),
+    "etcd_leaders_disk_frozen": Row("the disk of etcd's leader frozen", ETCD, ETCD, ends_early=True),
     "etcd_leader_killed": Row("etcd's leader killed", PAUSE, PAUSE),
     "cut_off": Row("a node cut off both ways", LEASE, LEASE),
     "receives_only": Row("a node that can only receive", LEASE, LEASE),
@@ -69,7 +72,7 @@ def longest(ttl):
 
 
 class Cell:
-    """`nodes`: the lines of the group's processes, by node; `committed`: (shard, when, leader) of its records in etcd."""
+    """`nodes`: the lines of the group's processes, by node; `committed`: (shard, when, leader, reason) of its records."""
 
     def __init__(self, cell, run, nodes, calls, committed):
         self.name, self.guard, self.node = cell["name"], cell["guard"], cell["node"]
@@ -80,6 +83,7 @@ class Cell:
         self.spans = {activated: self._spans(nodes, activated) for activated in (False, True)}
         self.ticks = {node: [line["t"][1] for line in lines if "t" in line] for node, lines in nodes.items()
                       if node != self.node}
+        self.by_store = self._moves_for_the_store(committed)
         self.changed = self._changes(committed)
         routed = [line for line in calls if not line["id"].startswith("insister")]
         self.calls = [line for line in routed if line["t"][1] >= self.begin and line["t"][0] <= self.end]
@@ -95,13 +99,21 @@ class Cell:
                 spans[shard].append((begin, end, node))
         return {shard: sorted(found) for shard, found in spans.items()}
 
+    def _moves_for_the_store(self, committed):
+        """(shard, when) of moves after the first `callback_timeout`, by that reason or for balance."""
+        if not self.row.keeps_store:
+            return set()
+        first = min((at for _, at, _, reason in committed if reason == "callback_timeout" and at >= self.begin), default=None)
+        return {(shard, at) for shard, at, _, reason in committed
+                if first is not None and at >= first and reason in ("callback_timeout", "rebalance")}
+
     def _changes(self, committed):
         """(shard, leader before, leader) of each leadership that began from the fault until the end."""
         leaders, changed = {}, []
-        for shard, at, leader in committed:
+        for shard, at, leader, _ in committed:
             if at > self.end:
                 continue
-            if at >= self.begin and leader:
+            if at >= self.begin and leader and (shard, at) not in self.by_store:
                 changed.append((shard, leaders.get(shard), leader))
             if leader or at < self.begin:
                 leaders[shard] = leader
@@ -117,7 +129,8 @@ class Cell:
             for begin, end, _ in self.spans[activated].get(shard, ()):
                 if begin > self.end:
                     break
-                if begin > max(at, self.begin) and end > at:
+                if begin > max(at, self.begin) and end > at and not any(
+                        moved == shard and abs(at - when) <= SECOND and when <= begin for moved, when in self.by_store):
                     yield at, begin
                 at = max(at, end)
             if at < self.end - HOLE:
@@ -194,7 +207,7 @@ class Past:
             _, _, _, group, kind, *name = event["key"].split("/") + [""] * 5
             if kind == "shards" and event["type"] == "PUT":
                 record = records.leadership(event["value"], int(name[0]))
-                committed[group].append((int(name[0]), event["at"], record["leader"] if record else None))
+                committed[group].append((int(name[0]), event["at"], record and record["leader"], record and record["reason"]))
         self.cells = []
         for cell in run["cells"]:
             group = cell["group"]
@@ -240,9 +253,9 @@ def percentile(values, percent):
 
 
 def time_of(seconds, percent):
-    """None counts as the least: nothing changed."""
-    value = percentile([-1 if each is None else each for each in seconds], percent)
-    return "no change" if value < 0 else f"{value:.3f}" if value < 1 else f"{value:.1f}"
+    """None counts as the least: nothing changed; -1 as the most."""
+    value = percentile([-1 if each is None else float("inf") if each == -1 else each for each in seconds], percent)
+    return "no change" if value < 0 else f"{value:.3f}" if value < 1 else f"{value:.1f}" if value < 1e6 else "not in time"
 
 
 def table(past):

@@ -25,8 +25,8 @@ def samples(spans, begin=0.0, end=float(END)):
     return lines
 
 
-def put(rev, group, shard, leader, seconds):
-    value = by_hand.message(f1=1, f2=shard, f3=leader, f4=7)
+def put(rev, group, shard, leader, seconds, reason="lease_expired"):
+    value = by_hand.message(f1=1, f2=shard, f3=leader, f4=7, f7=by_hand.REASON[reason])
     return {"rev": rev, "key": f"/baton/v1/{group}/shards/{shard}", "type": "PUT", "at": int(seconds * SECOND), "value": value}
 
 
@@ -163,6 +163,27 @@ class Matrix(unittest.TestCase):
         cell, = Made().past().of("sends_only", "on")
         self.assertAlmostEqual(cell.led_after(), 5.4)
         self.assertAlmostEqual(cell.longest_gap(), 0.4)
+
+    def test_moves_because_a_stopped_process_holds_the_store_are_not_judged(self):
+        def moved(made, since=14.0, name="sigstop"):
+            cell, nodes, etcd, calls = group_of("sigkill", "off")
+            nodes = {node.replace("sigkill", name): lines for node, lines in nodes.items()}
+            group = f"off-{name}"
+            made.cells[group] = {**cell, "name": name, "group": group}
+            nodes[f"{group}-n2"] = samples([(1, 0, END), (0, 13.4, since)])
+            nodes[f"{group}-n3"] = samples([(2, 0, END), (0, 15.2, END)])
+            made.nodes |= nodes
+            made.calls[group] = calls["off-sigkill"]
+            made.etcd += [{**event, "key": event["key"].replace("sigkill", name)} for event in etcd]
+            made.etcd.append(put(20, group, 0, "n3", 15, "callback_timeout"))
+        found, _ = self.broken(lambda made: moved(made, since=15))
+        self.assertEqual(found, [])
+        found, _ = self.broken(lambda made: moved(made, since=13.5))
+        self.assertEqual(found, ["SIGSTOP, guard off, pass 1: all were led after 5.20 s, at most 4.5 s are allowed"])
+        found, _ = self.broken(lambda made: moved(made, since=15, name="container_killed"))
+        self.assertEqual(found[-2:], [
+            "its whole container killed, also the guard, guard off, pass 1: all were led after 5.20 s, at most 4.5 s are allowed",
+            "its whole container killed, also the guard, guard off, pass 1: shard 0 went from n2 to n3"])
 
     def test_a_process_that_ended_by_itself_is_found(self):
         found, _ = self.broken(lambda made: made.cells["on-sigkill"]["ended_by_themselves"].append("on-sigkill-n3"))
