@@ -477,8 +477,9 @@ TEST_F(NodeTest, AnUnhealthyProgramGivesItsShardsAwayAndStays) {
   ASSERT_TRUE(Until(*n2, [&] { return Leading(*n2) == 12; }));
   EXPECT_TRUE(n1->WaitReady(milliseconds(0)).ok());
   EXPECT_TRUE(listener->Await([](const auto& told) {
-    return std::all_of(told.begin(), told.end(),
-                       [](const auto& shard) { return shard.second.back() == "releasing"; });
+    return std::all_of(told.begin(), told.end(), [](const auto& shard) {
+      return std::count(shard.second.begin(), shard.second.end(), "releasing") == 1;
+    });
   }));
   n1->SetHealthy(true);
   EXPECT_TRUE(Until(*n1, shared));
