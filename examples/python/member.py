@@ -72,6 +72,7 @@ class Member:
         self._deadline_ns = 0
         self._token, self._group = b"", ""
         self._alive = True  # a sign of life that batond has not been sent yet
+        self._said = False  # in the last hello
         self._watched = False  # by batond
         self._answers = queue.SimpleQueue()
         self._begin_anew()
@@ -141,12 +142,14 @@ class Member:
             self._answers = answers
             hello = self._pb.AttachHello(protocol=1, client="examples/python", group=self._group,
                                          token=self._token, pid=os.getpid(), alive=self._alive)
-            self._alive = False
+            self._said = self._alive
         hello.boottime_ns = boottime_ns()
         yield self._pb.AttachRequest(hello=hello)
         while (request := answers.get()) is not None:
             if request.alive:
                 with self._lock:
+                    if answers is not self._answers:
+                        return  # the next stream's hello says it
                     self._alive = False
             yield request
 
@@ -160,6 +163,7 @@ class Member:
             if message.HasField("welcome"):
                 self._token, self._group = message.welcome.token, message.welcome.group
                 self._watched = message.welcome.HasField("watchdog")
+                self._alive = self._alive and not self._said
                 self._say_alive()
                 if not message.welcome.resumed:  # all leaderships are over, without further events
                     work = [(0, "lost", shard, term) for shard, term in self._terms.items()]

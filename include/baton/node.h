@@ -90,18 +90,19 @@ class BATON_EXPORT Node {
   ///   kUnavailable      the node has stopped: Stop has returned, or is about to
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// The program is alive and works: see NodeOptions::watchdog. The first call must come within
-  /// `watchdog` after Start. Does nothing without a watchdog, after Stop, and in a forked child.
+  /// The program is alive and works: see NodeOptions::watchdog. From the moment when the node is
+  /// ready for the first time, a call must come within each `watchdog`; from Drain or Stop on, none
+  /// has to. Does nothing without a watchdog, and in a forked child.
   /// Lock-free, and tens of nanoseconds, except for the first call after a silence.
   void Alive() noexcept;
 
   /// Says whether the program can work on shards; true at first. While it can't, the group moves
   /// the node's shards to other nodes, one by one and with their callbacks, as for `batonctl nodes
   /// drain`; the node gets no others, and stays in the group. If no other node can take them (all
-  /// are unhealthy, drained, or of weight 0), it keeps them: a cause that hits all nodes must not
-  /// leave all shards without a leader. Once the program is healthy again, the node gets its share
-  /// back. Returns at once. Call it on changes; many in a row cost etcd a write each. Does nothing
-  /// after Stop and in a forked child.
+  /// are unhealthy, drained, or of weight 0), it keeps them, and takes over from nodes that die: a
+  /// cause that hits all nodes must not leave all shards without a leader. Once the program is
+  /// healthy again, the node gets its share back. Returns at once. Call it on changes; many in a
+  /// row cost etcd a write each. Does nothing after Stop and in a forked child.
   void SetHealthy(bool healthy);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the

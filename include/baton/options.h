@@ -177,9 +177,9 @@ struct NodeOptions {
   /// Within this time the program must call Node::Alive again: 0 to 366 days; 0: it need not. A
   /// program that does not call in time leads nothing any more: Leads() is false at once, Lost is
   /// called for each shard, and the session ends, so that others take over as after a death. At the
-  /// next call the node begins a new session. Call Alive where the work is done, not on a thread of
-  /// its own: then a program that renews its lease and does no work can't keep its shards. Choose
-  /// at least three times the longest pause between two calls.
+  /// next call the node begins a new session; until then WaitReady waits in vain. Call Alive where
+  /// the work is done, not on a thread of its own: then a program that renews its lease and does no
+  /// work can't keep its shards. Choose at least three times the longest pause between two calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in

@@ -227,11 +227,13 @@ Role Access::RoleOfToken(const std::string& name) const {
 }
 
 Role Access::RoleOf(const Caller& caller) const {
-  if (!caller.bad_token.empty()) return Role::kProbe;
   const std::lock_guard lock(mutex_);
   if (!caller.token.empty()) return RoleOfToken(caller.token);
-  if (const auto role = RoleOfCertificate(caller.certificate)) return *role;
-  return caller.user ? RoleOfUser(*caller.user) : RoleWithout(IsLocalPeer(caller.peer));
+  const auto certified = RoleOfCertificate(caller.certificate);
+  const Role role = certified     ? *certified
+                    : caller.user ? RoleOfUser(*caller.user)
+                                  : RoleWithout(IsLocalPeer(caller.peer));
+  return caller.bad_token.empty() || role == Role::kNone ? role : Role::kProbe;
 }
 
 Role Access::RoleOfUser(uid_t user) const {

@@ -25,7 +25,7 @@ struct Context {
   TimePoint& wake_at;
   bool draining = false;  ///< this node is stopping: it takes nothing new
   bool ended = false;     ///< this node has halted or finished: nobody sends its writes again
-  /// Always attached unless another process is the application.
+  /// Always attached unless another process is the application, or a watchdog watches.
   ApplicationState application = ApplicationState::kAttached;
 
   const NodeId& self() const { return options.self.node; }

@@ -375,6 +375,12 @@ bool Core::GivenAway(Context& context, Draining& draining) {
     context.WakeAt(since ? *since + kResignBound : draining.deadline);
     return false;
   }
+  // A node that leads nothing would be gone before others know that it leaves, and the brake would
+  // count it. While no renewal is confirmed, nothing can be written.
+  if (!late && context.live() && !session_.SaysThatItLeaves(view_)) {
+    context.WakeAt(draining.deadline);
+    return false;
+  }
   if (!leaderships_.held().empty()) draining.in_time = false;
   balancer_.Resign(context);
   return true;

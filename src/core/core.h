@@ -69,7 +69,8 @@ class Core {
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);
   }
-  /// The state of an external application; without one, always attached.
+  /// The state of an application in another process, or of one that a watchdog watches; of others,
+  /// always attached.
   ApplicationState application() const { return application_.state; }
   /// How many damaged records this node has seen.
   std::uint64_t damaged_records() const { return news_.damaged(); }

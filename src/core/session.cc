@@ -252,6 +252,13 @@ void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>
   actions.push_back(SubmitWrite{update_->operation, std::make_shared<const Write>(update_->write)});
 }
 
+bool Session::SaysThatItLeaves(const View& view) const {
+  if (!member() || wanted_state_ != MemberState::kDraining) return true;
+  const MemberFact* stored = view.member(options_.self.node);
+  if (stored == nullptr || !stored->HoldsSession(id())) return true;
+  return stored->readability != Readability::kReadable || stored->Leaves();
+}
+
 // ---- events ------------------------------------------------------------------------------------
 
 bool Session::On(const LeaseGranted& event, TimePoint now) {

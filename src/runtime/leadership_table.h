@@ -40,6 +40,13 @@ class LeadershipTable {
   void SetAliveUntil(TimePoint until) noexcept {
     alive_until_.store(until.time_since_epoch().count(), std::memory_order_seq_cst);
   }
+  /// The same, unless it counts as alive for longer already.
+  void ProlongAliveUntil(TimePoint until) noexcept {
+    const std::int64_t wanted = until.time_since_epoch().count();
+    std::int64_t known = alive_until_.load(std::memory_order_seq_cst);
+    while (known < wanted && !alive_until_.compare_exchange_weak(known, wanted)) {
+    }
+  }
   TimePoint AliveUntil() const noexcept {
     return TimePoint(Duration(alive_until_.load(std::memory_order_seq_cst)));
   }

@@ -144,7 +144,8 @@ class Node::Impl final : public runtime::Control {
   std::shared_ptr<runtime::Watchdog> watchdog_;  // null: there is none
 
   std::atomic<bool> ready_{false};
-  std::mutex mutex_;  // guards what follows
+  std::atomic<bool> ends_{false};  ///< Drain or Stop was called
+  std::mutex mutex_;               // guards what follows
   std::condition_variable changed_;
   std::optional<Error> halted_;
   std::optional<core::Finished> finished_;
@@ -233,6 +234,7 @@ Status Node::Impl::Begin() {
   engine_->follower().AddObserver(std::make_shared<runtime::TransitionLog>(log_));
   engine_->OnReady([this](bool ready) {
     ready_.store(ready);
+    if (ready && watchdog_ != nullptr && !ends_) watchdog_->Begin();
     std::lock_guard lock(mutex_);
     changed_.notify_all();
   });
@@ -248,10 +250,7 @@ Status Node::Impl::Begin() {
   });
   watchdog_ = runtime::Watchdog::Of(engine_, options_.watchdog, *loop_, table_);
   accepting_ = true;
-  loop_->Post([engine = engine_, watchdog = watchdog_] {
-    engine->Start();
-    if (watchdog != nullptr) watchdog->Look();
-  });
+  loop_->Post([engine = engine_] { engine->Start(); });
   if (guard_ != nullptr) guard_->FollowProgress(*loop_);
   return Ok();
 }
@@ -267,6 +266,9 @@ bool Node::Impl::OnLoop(Function function) {
 
 std::optional<core::Finished> Node::Impl::Finish(const core::Event& how,
                                                  std::chrono::milliseconds bound) {
+  // The program lives, and may call Alive no more from now on: this call holds it up.
+  ends_.store(true);
+  if (watchdog_ != nullptr) watchdog_->End();
   OnLoop([how](runtime::Engine& engine) { engine.Step(how); });
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, bound, [&] { return finished_.has_value() || stopped_; });

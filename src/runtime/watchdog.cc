@@ -15,7 +15,13 @@ Watchdog::Watchdog(Duration bound, const Clock& clock, Executor& executor, Leade
       table_(table),
       changed_(std::move(changed)) {
   BATON_CHECK(bound > Duration{0});
+}
+
+void Watchdog::Begin() {
+  if (begun_.load()) return;
   table_.SetAliveUntil(clock_.Now() + bound_);
+  begun_.store(true);
+  Look();
 }
 
 std::shared_ptr<Watchdog> Watchdog::Of(const std::shared_ptr<Engine>& engine, Duration bound,
@@ -37,7 +43,8 @@ void Watchdog::Look() {
   const bool alive = now < until;
   if (alive) silent_.store(false);
   if (std::exchange(alive_, alive) != alive) changed_(alive);
-  if (!alive || std::exchange(looks_later_, true)) return;
+  // After End nothing remains to be looked for.
+  if (!alive || until == TimePoint::max() || std::exchange(looks_later_, true)) return;
   executor_.Schedule(until - now, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;

@@ -20,16 +20,22 @@ class Engine;
 class Watchdog final : public std::enable_shared_from_this<Watchdog> {
  public:
   /// `changed` is called on the loop: with false if no sign came in time, with true at the next
-  /// one. The bound begins now. REQUIRES: `bound` > 0; clock, executor and table outlive it; owned
+  /// one. REQUIRES: `bound` > 0; clock, executor and table outlive it; owned
   /// by a shared_ptr.
   Watchdog(Duration bound, const Clock& clock, Executor& executor, LeadershipTable& table,
            std::function<void(bool alive)> changed);
 
+  /// Begins to watch: from now on a sign must come within each bound. Later calls do nothing. On
+  /// the loop.
+  void Begin();
   /// A sign of life. Any thread, lock-free. If it returns true, the loop must call Look.
   [[nodiscard]] bool NoteAlive() noexcept {
-    table_.SetAliveUntil(clock_.Now() + bound_);
+    if (!begun_.load()) return false;
+    table_.ProlongAliveUntil(clock_.Now() + bound_);
     return silent_.exchange(false);
   }
+  /// No sign is expected any more. Any thread.
+  void End() noexcept { table_.SetAliveUntil(TimePoint::max()); }
   /// One that tells `engine`, which then has no application (core::ApplicationChanged). Null if the
   /// bound is 0. REQUIRES: as the constructor's, except for the bound.
   static std::shared_ptr<Watchdog> Of(const std::shared_ptr<Engine>& engine, Duration bound,
@@ -46,6 +52,7 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   /// The loop sets it before it looks for a sign, and a sign clears it: so either the loop sees the
   /// sign, or the sign sees that the loop must look again.
   std::atomic<bool> silent_{false};
+  std::atomic<bool> begun_{false};
   // Only the loop uses these.
   bool alive_ = true;
   bool looks_later_ = false;

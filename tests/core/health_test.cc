@@ -102,6 +102,9 @@ TEST_F(HealthTest, AnUnhealthyNodeMayLeaveInOrder) {
   cluster_->Drain("n1");
   ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(20)));
   EXPECT_TRUE(cluster_->drained("n1"));
+  const core::View& view = cluster_->core("n2").view();
+  ASSERT_TRUE(cluster_->RunUntil([&] { return view.LiveMembers() == 2; }, seconds(5)));
+  EXPECT_EQ(view.steadiness().GoneSince(TimePoint::min()).size(), 0u);
 }
 
 // Plan: three of four unhealthy nodes die at once. They had not said that they leave, so the brake

@@ -342,6 +342,19 @@ TEST(Doctor, NamesAGroupInWhichNobodyMayLead) {
                      stop(status.members[1]);
                    }),
          kProblem, "0 drained, 1 stopping, 1 of weight 0", "weight above 0");
+  const auto unhealthy = [&](MemberStatus& member) {
+    stop(member);
+    member.fact.unhealthy = true;
+  };
+  Expect(AfterNode("candidates", [&](NodeStatus& status) { unhealthy(status.members[1]); }),
+         kWarning,
+         "1 of 2 live nodes may lead; not healthy by their own word: ", "SetHealthy(false)");
+  Expect(AfterNode("candidates",
+                   [&](NodeStatus& status) {
+                     for (MemberStatus& member : status.members) unhealthy(member);
+                   }),
+         kProblem, "2 not healthy; they keep what they lead, and only those of weight above 0",
+         "SetHealthy(false)");
   Expect(AfterNode("candidates", [](NodeStatus& status) { status.members.clear(); }), kNotice,
          "no node is live", "");
 }

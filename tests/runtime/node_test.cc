@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <future>
@@ -44,7 +45,11 @@ class Recording : public Listener {
     Wait(behaviour);
   }
   void Prepare(ShardId shard) override { Note(shard, "prepare"); }
-  void Releasing(ShardId shard, Term) override { Note(shard, "releasing"); }
+  void Releasing(ShardId shard, Term) override {
+    Note(shard, "releasing");
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, slow_release.load(), [] { return false; });
+  }
   void Lost(ShardId shard, Term, Reason reason) override {
     Note(shard, std::string("lost ") + ToString(reason));
   }
@@ -55,6 +60,7 @@ class Recording : public Listener {
     std::lock_guard lock(mutex_);
     behaviours_[shard] = behaviour;
   }
+  std::atomic<seconds> slow_release{seconds(0)};
   void ReleaseHanging() { release_.set_value(); }
   std::vector<std::string> Of(ShardId shard) {
     std::lock_guard lock(mutex_);
@@ -463,6 +469,27 @@ TEST_F(NodeTest, AProgramThatStopsCallingAliveLeadsNothing) {
   EXPECT_EQ(Leading(*n1), 0u);
   EXPECT_EQ(n1->WaitReady(milliseconds(0)).error().code, ErrorCode::kTimedOut);
   EXPECT_TRUE(Until(*n1, shared));
+}
+
+// Plan: the program is held up in Drain for longer than its watchdog's bound, because releases take
+// long. The shards are handed over, and none is given up.
+TEST_F(NodeTest, NoSignOfLifeIsExpectedDuringDrain) {
+  auto listener = std::make_shared<Recording>();
+  NodeOptions options = Options("n1", 4);
+  options.watchdog = seconds(3);
+  auto n1 = Start(options, listener);
+  auto n2 = Start(Options("n2", 4));
+  ASSERT_TRUE(Until(*n1, [&] {
+    n1->Alive();
+    return Leading(*n1, 4) == 2 && Leading(*n2, 4) == 2;
+  }));
+  listener->slow_release = seconds(4);
+  const Status drained = n1->Drain();
+  EXPECT_TRUE(drained.ok()) << drained.error().message;
+  for (const ShardId shard : {ShardId{0}, ShardId{1}, ShardId{2}, ShardId{3}}) {
+    const auto told = listener->Of(shard);
+    EXPECT_TRUE(told.empty() || told.back() != "lost lease_expired") << shard.value;
+  }
 }
 
 // Plan: n1's program says that it is not healthy. n2 gets everything by handoffs; n1 stays ready.

@@ -21,7 +21,7 @@ class WatchdogTest : public ::testing::Test {
   void SetUp() override {
     table_.Set(ShardId{0}, Term{7}, true);
     table_.SetDeadline(TimePoint::max());
-    watchdog_->Look();
+    watchdog_->Begin();
   }
   bool Leads() const { return table_.Get(ShardId{0}).leads; }
   // As Node::Alive does.
@@ -68,7 +68,7 @@ TEST_F(WatchdogTest, LeadsIsFalseBeforeTheLoopNotices) {
   LeadershipTable table(1, time_);
   table.Set(ShardId{0}, Term{7}, true);
   table.SetDeadline(TimePoint::max());
-  const auto unlooked = std::make_shared<Watchdog>(seconds(5), time_, time_, table, [](bool) {});
+  table.SetAliveUntil(time_.Now() + seconds(5));
   time_.Elapse(seconds(5));
   EXPECT_FALSE(table.Get(ShardId{0}).leads);
   EXPECT_FALSE(table.InTime());
@@ -86,6 +86,34 @@ TEST_F(WatchdogTest, EachLookWaitsForOneTimer) {
   Sign();
   time_.Elapse(seconds(4));
   EXPECT_THAT(changes_, ElementsAre(false, true));
+}
+
+// Plan: the node isn't ready yet, because it waits for its old lease. The program, which waits for
+// the node, gives no sign.
+TEST_F(WatchdogTest, ExpectsNothingBeforeItsBegin) {
+  LeadershipTable table(1, time_);
+  table.SetDeadline(TimePoint::max());
+  const auto waiting = std::make_shared<Watchdog>(seconds(5), time_, time_, table,
+                                                  [](bool) { FAIL() << "nothing is to change"; });
+  EXPECT_FALSE(waiting->NoteAlive());
+  time_.Elapse(seconds(60));
+  EXPECT_TRUE(table.InTime());
+}
+
+// Plan: the node drains, and the program waits for that. Then it is told to, after a silence.
+TEST_F(WatchdogTest, ExpectsNothingAfterItsEnd) {
+  watchdog_->End();
+  Sign();
+  time_.Elapse(seconds(60));
+  EXPECT_TRUE(Leads());
+  EXPECT_THAT(changes_, IsEmpty());
+}
+
+// Plan: two threads give signs, and the earlier one is late to store it.
+TEST_F(WatchdogTest, AnEarlierSignTakesNothingBack) {
+  table_.ProlongAliveUntil(time_.Now() + seconds(9));
+  table_.ProlongAliveUntil(time_.Now() + seconds(3));
+  EXPECT_EQ(table_.AliveUntil(), time_.Now() + seconds(9));
 }
 
 // Plan: the watchdog is gone when its timer fires.

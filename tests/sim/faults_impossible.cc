@@ -53,7 +53,8 @@ const std::vector<Impossible>& ImpossibleCells() {
       {{Phase::kReading, Phase::kRenewing},
        {Fault::kMemberLags},
        "it waits for no commit; that the answer is old is counted by nothing"},
-      {{Phase::kGranting, Phase::kTakingOver, Phase::kSuspended},
+      // A lease that an earlier attempt asked for may still be on its way, while a later one leads.
+      {{Phase::kTakingOver, Phase::kSuspended},
        {Fault::kPauseBeforeWrite},
        "only who leads writes"},
       {Phase::kTakingOver,

@@ -50,7 +50,7 @@ Reaped Reap(pid_t node) {
   int status = 0;
   pid_t pid = 0;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (pid != node) continue;
+    if (pid != node || reaped.node) continue;
     reaped.node = WIFSIGNALED(status) ? ExitStatus{.code = 0, .signal = WTERMSIG(status)}
                                       : ExitStatus{.code = WEXITSTATUS(status), .signal = 0};
   }
@@ -84,7 +84,7 @@ std::optional<int> RunNodeAsChild(const std::vector<std::string>& arguments) {
   TimePoint deadline = TimePoint::max();
   while (true) {
     const int received = NextSignal(signals, deadline);
-    if (received != 0 && received != SIGCHLD && !ended) kill(node, received);
+    if ((received == SIGTERM || received == SIGINT) && !ended) kill(node, received);
     const Reaped reaped = Reap(node);
     if (reaped.node) {
       ended = reaped.node;

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -171,17 +172,33 @@ void WaitUntil(runtime::SteadyTime time) {
   ppoll(nullptr, 0, &wait, nullptr);
 }
 
+bool HasEnded(int process) {
+  pollfd ended{process, POLLIN, 0};
+  return poll(&ended, 1, 0) != 0;
+}
+
+/// Whether it dies and writes its core, which a second signal would cut short.
+bool DumpsItsCore(std::int64_t id) {
+  std::ifstream status("/proc/" + std::to_string(id) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("CoreDumping:")) return line.find('1') != std::string::npos;
+  }
+  return false;
+}
+
 /// Kills the process once its loop makes no progress any more. The lock then proves its death.
 void KillIfItHangs(const runtime::ProgressPage& page, std::chrono::milliseconds timeout,
-                   int process) {
+                   int process, std::int64_t id) {
   runtime::HangJudge judge(timeout, std::chrono::steady_clock::now());
   while (true) {
     const auto verdict = judge.Look(std::chrono::steady_clock::now(), page.Last());
     if (verdict.hangs) break;
     WaitUntil(verdict.look_at);
   }
-  syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
-  log::Error("guard: the node's process hangs, and was killed",
+  if (HasEnded(process) || DumpsItsCore(id)) return;
+  const bool killed = syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0) == 0;
+  log::Error(killed ? "guard: the node's process hangs, and was killed"
+                    : "guard: the node's process hangs, and can't be killed",
              {{"no_progress_for_ms", timeout.count()}});
 }
 
@@ -203,8 +220,9 @@ void BeginToWatchForHangs(const GuardSettings& settings,
     log::Warn("guard: it can't watch for a hang of the node");
     return;
   }
-  std::thread([page = std::move(page), timeout = settings.hang_timeout, process] {
-    KillIfItHangs(*page, timeout, process);
+  std::thread([page = std::move(page), timeout = settings.hang_timeout, process,
+               id = settings.process] {
+    KillIfItHangs(*page, timeout, process, id);
   }).detach();
 }
 

@@ -68,12 +68,17 @@ Finding Candidates(const Examination& seen) {
             fmt::format("{} of {} live nodes may lead", may_lead, live),
             {}};
   }
+  const char* const advice =
+      drained > 0 ? "`batonctl nodes undrain NODE` for those that are to lead, or start a node"
+      : !unhealthy.empty() ? "their applications called SetHealthy(false): see their logs"
+                           : "start a node with a weight above 0";
   return {"candidates", Severity::kProblem,
           fmt::format("none of {} live nodes may lead: {} drained, {} stopping, {} of weight 0, {} "
-                      "not healthy; they keep what they lead, and nobody takes over after a death",
-                      live, drained, leaving, weightless, unhealthy.size()),
-          drained > 0 ? "`batonctl nodes undrain NODE` for those that are to lead, or start a node"
-                      : "start a node with a weight above 0"};
+                      "not healthy; they keep what they lead, and {} after a death",
+                      live, drained, leaving, weightless, unhealthy.size(),
+                      weightless == live ? "nobody takes over"
+                                         : "only those of weight above 0 among them take over"),
+          advice};
 }
 
 Finding QuarantinedRecords(const Examination& seen) {

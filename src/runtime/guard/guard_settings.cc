@@ -53,8 +53,13 @@ Result<GuardSettings> ParseGuardSettings(std::string_view line) {
     etcd.ca_pem = TextOf(object, "etcd_ca");
     etcd.cert_pem = TextOf(object, "etcd_cert");
     etcd.key_pem = TextOf(object, "etcd_key");
-    settings.hang_timeout = std::chrono::milliseconds(object.at("hang_timeout_ms").as_int64());
-    settings.process = object.at("process").as_int64();
+    // A node of an earlier version does not say these.
+    if (const json::value* timeout = object.if_contains("hang_timeout_ms")) {
+      settings.hang_timeout = std::chrono::milliseconds(timeout->as_int64());
+    }
+    if (const json::value* process = object.if_contains("process")) {
+      settings.process = process->as_int64();
+    }
     return settings;
   } catch (const std::exception&) {
     return Error{ErrorCode::kInvalidArgument,

@@ -16,6 +16,7 @@ namespace baton::runtime {
 
 /// A node whose guard watches for hangs notes its progress this often.
 inline constexpr std::chrono::milliseconds kProgressEvery{20};
+
 class HangJudge {
  public:
   /// REQUIRES: timeout > 0.

@@ -4,6 +4,8 @@
 // The times are of CLOCK_MONOTONIC, which stands still while the host is suspended. Any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -33,16 +35,23 @@ class ProgressPage {
   /// The last turn; nullopt: none is expected.
   std::optional<SteadyTime> Last() const noexcept;
 
-  /// To pass on. Closed on exec; -1 if this page is another process's.
-  int descriptor() const { return descriptor_; }
+  /// To pass on; above 2, and closed on exec. -1: this page is another process's, or somebody has
+  /// closed the descriptor, and it may be another file's now.
+  int descriptor() const;
 
  private:
-  ProgressPage(int descriptor, std::int64_t* time) : descriptor_(descriptor), time_(time) {}
-  static Result<std::int64_t*> Map(int descriptor);
-  std::atomic_ref<std::int64_t> Time() const noexcept { return std::atomic_ref(*time_); }
+  struct Content {
+    std::int64_t magic;
+    std::int64_t time;
+  };
+  ProgressPage(int descriptor, Content* content);
+  static Result<Content*> Map(int descriptor);
+  std::atomic_ref<std::int64_t> Time() const noexcept { return std::atomic_ref(content_->time); }
 
   const int descriptor_;
-  std::int64_t* const time_;  ///< in the page
+  Content* const content_;
+  dev_t device_ = 0;  ///< of the descriptor's file
+  ino_t inode_ = 0;
 };
 
 }  // namespace baton::runtime

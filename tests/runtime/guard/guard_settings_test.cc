@@ -19,7 +19,9 @@ TEST(GuardSettings, ComeOutAsTheyWentIn) {
                                   .ca_pem = "-----BEGIN\nx\n",
                                   .cert_pem = "c",
                                   .key_pem = "k",
-                                  .prefix = "/baton/v2"}};
+                                  .prefix = "/baton/v2"},
+                         .hang_timeout = std::chrono::milliseconds(2500),
+                         .process = 4711};
   const std::string line = Format(settings);
   EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line";
   const auto read = ParseGuardSettings(line);
@@ -36,6 +38,19 @@ TEST(GuardSettings, ComeOutAsTheyWentIn) {
   EXPECT_EQ(found.etcd.cert_pem, settings.etcd.cert_pem);
   EXPECT_EQ(found.etcd.key_pem, settings.etcd.key_pem);
   EXPECT_EQ(found.etcd.prefix, settings.etcd.prefix);
+  EXPECT_EQ(found.hang_timeout, settings.hang_timeout);
+  EXPECT_EQ(found.process, settings.process);
+}
+
+// Plan: the line of a node whose version knows no timeout for hangs, and runs on after an upgrade.
+TEST(GuardSettings, AnEarlierNodeSaysLess) {
+  std::string line = Format({.group = "orders", .node = "n1", .state_dir = "/tmp"});
+  const std::size_t begin = line.find(",\"hang_timeout_ms\"");
+  ASSERT_NE(begin, std::string::npos);
+  line = line.substr(0, begin) + "}";
+  const auto read = ParseGuardSettings(line);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().hang_timeout.count(), 0);
 }
 
 TEST(GuardSettings, AnythingElseIsRefused) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,6 +98,24 @@ TEST(ProgressPageTest, RefusesWhatIsNoPage) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   EXPECT_FALSE(ProgressPage::Open(ends[0]).ok());
   close(ends[1]);
+  const int other = memfd_create("other", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(other, 1 << 16), 0);
+  EXPECT_FALSE(ProgressPage::Open(other).ok());
+}
+
+// Plan: the program closes descriptors that it does not know, and opens a file, which gets the
+// page's number. The page is not passed on, and the file stays open at the page's end.
+TEST(ProgressPageTest, DoesNotTakeAnotherFileForItsOwn) {
+  auto created = ProgressPage::Create();
+  ASSERT_TRUE(created.ok()) << created.error().message;
+  const int number = created.value()->descriptor();
+  const int other = memfd_create("other", MFD_CLOEXEC);
+  ASSERT_EQ(dup2(other, number), number);
+  EXPECT_EQ(created.value()->descriptor(), -1);
+  created.value().reset();
+  EXPECT_NE(fcntl(number, F_GETFD), -1);
+  close(number);
+  close(other);
 }
 
 }  // namespace
