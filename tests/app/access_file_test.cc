@@ -100,6 +100,20 @@ TEST(AccessRules, NameTokens) {
                       "scrape", *access::DigestNamed(std::string(64, '1')), Role::kRead, {}}));
 }
 
+// Plan: times that the clock, which counts nanoseconds, can't hold: both sides of 1677 to 2262.
+TEST(AccessRules, ATokenMayBeForEver) {
+  const auto until = [](const std::string& year) {
+    const auto parsed =
+        ParseAccessRules("f", "rules:\n- {token: ci, sha256: \"" + kDigits +
+                                  "\", role: operate, until: " + year + "-01-01T00:00:00Z}\n");
+    EXPECT_TRUE(parsed.ok());
+    return parsed.ok() ? *parsed->tokens.front().until : std::chrono::system_clock::time_point{};
+  };
+  using namespace std::chrono_literals;
+  EXPECT_EQ(until("9999"), std::chrono::sys_days(2262y / 1 / 1));
+  EXPECT_EQ(until("0001"), std::chrono::sys_days(1970y / 1 / 1));
+}
+
 TEST(AccessRules, OfTokensHaveLinesForWhatIsWrong) {
   const std::string good = "- {token: ci, role: read, sha256: " + kDigits;
   const std::pair<std::string, const char*> cases[] = {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -140,6 +141,11 @@ Status CheckCertificateName(const std::string& path, const YAML::Node& node,
                 "or cn:..., with * at most as its last character");
 }
 
+constexpr std::chrono::sys_seconds kFirstTime =
+    std::chrono::sys_days(std::chrono::January / 1 / 1970);
+constexpr std::chrono::sys_seconds kLastTime =
+    std::chrono::sys_days(std::chrono::January / 1 / 2262);
+
 Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
   access::TokenRule rule{.name = entry.Text("token"), .role = *entry.role};
   if (!IsName(rule.name)) {
@@ -159,7 +165,9 @@ Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
   }
   rule.sha256 = *digest;
   if (entry.Has("until")) {
-    rule.until = TimeNamed(entry.Text("until"));
+    const auto until = TimeNamed(entry.Text("until"));
+    // The clock counts nanoseconds, from 1677 to 2262: later is never, and earlier is over.
+    if (until) rule.until = std::clamp(*until, kFirstTime, kLastTime);
     if (!rule.until) {
       return At(path, entry.values.at("until"),
                 Quoted(entry.Text("until")) +
