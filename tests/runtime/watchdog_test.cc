@@ -100,7 +100,7 @@ TEST_F(WatchdogTest, ExpectsNothingBeforeItsBegin) {
   EXPECT_TRUE(table.InTime());
 }
 
-// Plan: the node drains, and the program waits for that. Then it is told to, after a silence.
+// Plan: the node drains, and the program waits for that.
 TEST_F(WatchdogTest, ExpectsNothingAfterItsEnd) {
   watchdog_->End();
   Sign();
