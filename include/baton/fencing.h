@@ -55,10 +55,10 @@ class BATON_EXPORT TermStore {
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Use one guard for
 /// one resource: two replicas of a server, each with its own guard, don't fence each other. A
-/// shared store does not change that, because a guard calls Raise only with a term above the
-/// highest that it remembers. In a child made by fork() a guard of the parent refuses everything
-/// (kFailedPrecondition). A shard count out of range, a null store, and Highest of a shard out of
-/// range end the process.
+/// shared store does not help: a guard asks the store only about terms above the highest that it
+/// remembers, so it does not notice that another guard stored a newer one. In a child made by
+/// fork() a guard of the parent refuses everything (kFailedPrecondition). A shard count out of
+/// range, a null store, and Highest of a shard out of range end the process.
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
@@ -109,7 +109,7 @@ class BATON_EXPORT FenceGuard {
 /// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds until
 /// the shard's record is written again: by a handoff, by a resignation, or by a claim (also a later
 /// one by the same node). It still holds while the leader is suspended, or dead and not yet
-/// replaced, and after a handoff that came to nothing, since that keeps the term. If the compare
+/// replaced. It also holds after a handoff that failed: the term stays the same. If the compare
 /// does not hold, etcd carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;

@@ -9,9 +9,9 @@
 //   const baton::Status drained = (*node)->Drain();  // at the end: hand the shards over
 //   (*node)->Stop();
 //
-// A thread may stand still between its check of Leads() and the effect of what it does next. So
-// Leads() may have turned false before the effect happens. Only a resource that refuses older terms
-// (baton/fencing.h) protects against such a late effect; see docs/guarantees.md.
+// A thread may pause after it has checked Leads(). By the time its write takes effect, another node
+// may lead. Only a resource that refuses older terms (baton/fencing.h) protects against such a late
+// write; see docs/guarantees.md.
 //
 // If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
 // returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
@@ -43,12 +43,15 @@ struct NodeWithApplication;
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
-  /// etcd, which may be unreachable. `listener` may be null; then each shard is activated as soon
-  /// as the node leads it. Callbacks may begin before Start has returned, so the listener must not
-  /// rely on the returned pointer yet.
+  /// etcd, which may be unreachable; may wait up to 2 s for a baton-guard that reads the lock file.
+  /// `listener` may be null; then each shard is activated as soon as the node leads it. Callbacks
+  /// may begin before Start has returned, so the listener must not rely on the returned pointer
+  /// yet.
   /// Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir
+  ///   kNotFound            there is no such guard_program
+  ///   kInternal            the system gave no descriptor or thread for the guard
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
@@ -78,8 +81,8 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. But etcd also takes a valid certificate of another
-  /// user; if the node uses no password, it then has that user's rights. The log says whether etcd
+  /// certificate that etcd refuses does no harm. But one that etcd accepts for another user does
+  /// harm: without a password, the node then has that user's rights. The log says whether etcd
   /// accepts the new credentials. Give all fields, also those that stay the same: an empty field
   /// means none, as in EtcdOptions. But TLS that was on at the start stays on; with an empty
   /// `ca_pem` it then trusts the system's roots. Errors (nothing changes):
@@ -90,19 +93,20 @@ class BATON_EXPORT Node {
   ///   kUnavailable      the node has stopped: Stop has returned, or is about to
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// The program is alive and works: see NodeOptions::watchdog. From the moment when the node is
-  /// ready for the first time, a call must come within each `watchdog`; from Drain or Stop on, none
-  /// has to. Does nothing without a watchdog, and in a forked child.
-  /// Lock-free, and tens of nanoseconds, except for the first call after a silence.
+  /// Says that the program works. With NodeOptions::watchdog, call it at least once in that time,
+  /// from the moment when the node is ready for the first time until Drain or Stop. Does nothing
+  /// without a watchdog, and in a forked child. Lock-free, and tens of nanoseconds; only a call
+  /// that comes too late takes a lock.
   void Alive() noexcept;
 
   /// Says whether the program can work on shards; true at first. While it can't, the group moves
   /// the node's shards to other nodes, one by one and with their callbacks, as for `batonctl nodes
   /// drain`; the node gets no others, and stays in the group. If no other node can take them (all
-  /// are unhealthy, drained, or of weight 0), it keeps them, and takes over from nodes that die: a
-  /// cause that hits all nodes must not leave all shards without a leader. Once the program is
-  /// healthy again, the node gets its share back. Returns at once. Call it on changes; many in a
-  /// row cost etcd a write each. Does nothing after Stop and in a forked child.
+  /// are unhealthy, drained, or of weight 0), the node keeps them, and also takes over from nodes
+  /// that die. Otherwise a failure of all programs would leave all shards without a leader. Once
+  /// the program is healthy again, the node gets its share back. Returns at once. Call it when the
+  /// answer changes; each change may cost etcd a write. Does nothing after Stop and in a forked
+  /// child.
   void SetHealthy(bool healthy);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the

@@ -50,8 +50,8 @@ struct EtcdOptions {
 
 /// Who ends the node's session once the node's process is dead. Without a guard, the session ends
 /// when its lease runs out: after up to `ttl`. With one, other nodes lead the shards after some ten
-/// milliseconds. A guard needs `state_dir`, and a lock in it that is a proof (`trust_state_lock`).
-/// It does nothing if the host dies, or if the guard dies with the node.
+/// milliseconds. A guard needs `state_dir`, on a file system whose locks the node trusts
+/// (`trust_state_lock`). It does nothing if the host dies, or if the guard dies with the node.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< nobody
   kOwn,     ///< a process that the node starts, and starts again if it ends
@@ -67,11 +67,11 @@ struct NodeOptions {
   /// How keys map to shards. Fixed when the group is created, like `shards`.
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
-  /// same after a restart. If two processes use one name at once, the second process waits for the
-  /// first one's lease to end. While it waits, it halts in two cases. (1) A third process, or a new
-  /// session of the first one, gets the name. (2) It never had a session, and the name is still in
-  /// use after 3 s plus twice the greater `ttl` of the two processes. This time begins again if
-  /// etcd was away meanwhile.
+  /// same after a restart. If two processes use one name at once, the second one waits until the
+  /// first one's session has ended. It halts (see Listener::Halted) if another session gets the
+  /// name meanwhile. If it never had a session itself, it also halts if the name is still in use
+  /// after 3 s plus twice the greater `ttl` of the two. This time begins again if etcd was away
+  /// meanwhile.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -92,19 +92,21 @@ struct NodeOptions {
   /// exec, or closes its descriptors, no guard acts. A program that reaps any child (waitpid(-1))
   /// sees the node's own guard, too.
   GuardMode guard = GuardMode::kOff;
-  /// Whether this program never closes descriptors that it does not know, as closefrom() does. On
-  /// overlayfs that would free the lock, and a guard would end the session of a living process. So
-  /// with `state_dir` on overlayfs no guard acts, unless this is true.
+  /// Whether this program closes only descriptors that it opened itself. A program that calls
+  /// closefrom() does not. On overlayfs that call would free the lock, and a guard would end the
+  /// session of a living process. So with `state_dir` on overlayfs no guard acts, unless this is
+  /// true.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. Start fails if there is no such program.
   std::string guard_program = "baton-guard";
 
-  /// With kOwn: if the node's own thread makes no progress for this long, the guard kills the
+  /// With kOwn alone: if the node's own thread makes no progress for this long, the guard kills the
   /// process with SIGKILL, and then ends its session: others lead some ten milliseconds later. 0:
-  /// never; else 500 ms to 366 days. It finds a process that was stopped (SIGSTOP) or that starves,
-  /// and a node whose thread is stuck; for a program whose work is stuck see `watchdog`. A debugger
-  /// stops processes, too. The guard sees time that the whole machine lost, and does not count it.
+  /// never; else 500 ms to 366 days, and Start refuses it without kOwn. It finds a process that was
+  /// stopped (SIGSTOP) or that starves, and a node whose thread is stuck; for a program whose work
+  /// is stuck see `watchdog`. A debugger stops processes, too. The guard sees time that the whole
+  /// machine lost, and does not count it.
   std::chrono::milliseconds hang_timeout{0};
 
   // Addresses that the node tells to the group's other nodes and to callers. The library listens on
@@ -136,15 +138,15 @@ struct NodeOptions {
   /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
   /// The brake uses it, too. Each node counts the members that vanished within the last `settle`
-  /// and are still away. While these are more than 2, and over 10 % of their sum with the live
-  /// members, nodes claim nothing. 0 turns the brake off. Members that left in order, by
-  /// Node::Drain, or that come and go again and again, are not counted. One that only called Stop
-  /// is.
+  /// and are still away. It claims nothing while they are more than 2, and more than 10 % of the
+  /// group (of the live members and the vanished ones together). 0 turns the brake off. Members
+  /// that left in order, by Node::Drain, or that come and go again and again, are not counted. One
+  /// that only called Stop is.
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
-  /// `settle` plus the greatest `ttl` of the members, or 10 s if that `ttl` is less. (2) If no
-  /// member can take shards, the balancer reports each shard that has had no leader for `settle`,
-  /// as a Transition whose `to` is empty.
+  /// `settle` plus the greatest `ttl` of the members; this `ttl` counts as 10 s if it is less. (2)
+  /// If no member can take shards, the balancer reports each shard that has had no leader for
+  /// `settle`, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -162,9 +164,10 @@ struct NodeOptions {
 
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
-  // It holds up no other shard as long as fewer than 256 callbacks block. One exception: while no
-  // Acquired has succeeded on the node, or they fail, it calls Acquired for few new shards at once
-  // (16 at first, 2 while they fail), and prepares as few moves.
+  // It holds up no other shard as long as fewer than 256 callbacks block. One exception: until an
+  // Acquired has succeeded on the node, it tries few new shards at once: 16, and it prepares no
+  // more moves than that. While Acquired fails on the node, it tries 2, and prepares only moves
+  // that an operator ordered, unless Acquired fails on half of the group.
   std::chrono::milliseconds prepare_timeout{30000};   ///< of Prepare; then no move
   std::chrono::milliseconds release_timeout{30000};   ///< of Releasing; then handed over
   std::chrono::milliseconds callback_timeout{30000};  ///< of Acquired; then the node leads on,

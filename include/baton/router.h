@@ -52,9 +52,9 @@ struct RouterOptions {
   /// Used for the connections to the endpoints and to the leaders. If this and group_credentials
   /// are null, the connections are insecure. See also SetCredentials.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
-  /// The same with TLS and for the servers of this group alone (baton/credentials.h). When their
-  /// files change, the router goes on with the new credentials by itself. Null: not used. At most
-  /// one of the two is given.
+  /// TLS credentials that trust only the servers of this group (baton/credentials.h). If their
+  /// files change, the router uses the new ones by itself. Null: not used. Give at most one of
+  /// `credentials` and `group_credentials`.
   std::shared_ptr<const GroupCredentials> group_credentials = nullptr;
   /// The beginning of each request id that the router makes up; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
@@ -76,7 +76,7 @@ struct CallOptions {
   /// `deadline`. The time to connect to the leader does not count; it may be seconds if the
   /// leader's host does not answer.
   std::chrono::milliseconds attempt{0};
-  /// How many times in a row a call that got NOT_LEADER goes on to a newer leader without a pause:
+  /// How many times in a row a call may go on to a newer leader without a pause, after NOT_LEADER:
   /// 0 or more. proto/baton/v1/errors.proto explains NOT_LEADER, NO_LEADER and STALE_TERM.
   int max_hops = 5;
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
@@ -198,8 +198,8 @@ class BATON_EXPORT Router {
   ///                      application itself did, or the server lacks the method. The message names
   ///                      the address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
-  /// Every other status is the application's, and is returned unchanged. (gRPC may have made it,
-  /// after the request took effect.) That includes a NOT_LEADER or NO_LEADER for another shard or
+  /// Every other status is returned unchanged. It is the application's, or gRPC made it, perhaps
+  /// after the request took effect. That includes a NOT_LEADER or NO_LEADER for another shard or
   /// group, or for no shard: the handler got it from a service that it called, and passed it on. So
   /// this call may have taken effect.
   ///
@@ -274,11 +274,11 @@ class BATON_EXPORT Router {
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Uses other credentials from now on, for example with a renewed certificate. New attempts go
-  /// over new connections. Attempts in flight finish on theirs, which then close. Within a second
-  /// the router opens its stream of routes again, and goes on where the earlier one was: no route
-  /// is missed, and calls go on meanwhile. Give a new object: gRPC may keep using a connection that
-  /// was made with the same one. REQUIRES: not null (grpc::InsecureChannelCredentials() turns TLS
-  /// off); RouterOptions::group_credentials was not given.
+  /// over new connections. Attempts in flight finish on the earlier ones, which are then closed.
+  /// Within a second the router opens its stream of routes again, and goes on where the earlier one
+  /// was: no route is missed, and calls go on meanwhile. Give a new object: with the same one, gRPC
+  /// may reuse an earlier connection. REQUIRES: not null (grpc::InsecureChannelCredentials() turns
+  /// TLS off); RouterOptions::group_credentials was not given.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits

@@ -111,10 +111,10 @@ class View {
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
 
-  /// A key whose revision was `known`, and which a later read found at the older revision `found`.
-  /// Within one history of etcd the revision of a key never goes down. If the read itself was made
-  /// at `known` or later, a backup was restored and etcd's revision then raised. Only shard
-  /// records, members and the config are compared.
+  /// A sign that a backup was restored and etcd's revision then raised: a key was known at revision
+  /// `known`, but a snapshot read at `known` or later has it at the older revision `found`. Within
+  /// one history of etcd the revision of a key never goes down. Only shard records, members and the
+  /// config are compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -126,9 +126,9 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// When the snapshot before the last one was merged; TimePoint{} until a second one was merged.
-  /// The last snapshot's read began later, so its data is from after this time. But it may be older
-  /// than read_at(): the process may stand still between etcd's answer and the merge.
+  /// A time before the read of the last snapshot: when the snapshot before it was merged, or
+  /// TimePoint{} if there was none. The last snapshot's data is no older than this. It may be older
+  /// than read_at(), because the process may pause between etcd's answer and the merge.
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -196,8 +196,7 @@ class View {
   // the sessions of an absent node that no shard's record names. For this, an unreadable record
   // counts as naming its LastKnownLeader.
 
-  /// Whether this view ever saw the session alive. For a session that is dead now: true if this
-  /// view saw it alive before it ended, false if the view only found it dead. Remembers the last 8
+  /// Whether this view ever saw the session alive, also if it has ended since. Remembers the last 8
   /// sessions of a node.
   bool SeenAlive(const SessionRef& ref) const;
   /// When the node's last session ended; null if the view saw no end, or if a read (not the watch)

@@ -88,8 +88,9 @@ class WriteExecutor {
   ///
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
   /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
-  /// of adjacent unknown items is sent by itself, nested if it has several: a refused flat
-  /// transaction might use up the deadline of every resend.
+  /// of adjacent unknown items is sent by itself. A run of several is sent nested at once: with a
+  /// flat transaction first, which may be refused, each resend could run out of time before the
+  /// nested one.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
   /// operations) is a definite answer: the other portions are still sent. Without `earlier` the
@@ -114,10 +115,10 @@ class WriteExecutor {
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
-  /// The most operations that a transaction may have: kMaxTxnOperations. After a server refused a
-  /// transaction with too many operations, the limit is at most half of that transaction's
-  /// operations, but not below 1, until ten minutes after the last such refusal. A refused
-  /// transaction with one item does not change the limit.
+  /// The most operations that a transaction may have: kMaxTxnOperations at first. If a server
+  /// refuses a transaction of several items for too many operations, the limit falls to half of
+  /// that transaction's operations or stays below, but is at least 1. Ten minutes after the last
+  /// such refusal it is kMaxTxnOperations again.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< what outlives the executor while calls are in flight

@@ -16,7 +16,8 @@
 //     An observer may miss states in between, but never the newest one.
 //   - The routes that changed; an observer's first batch has all routes. An examined route that
 //     looks the same is sent again if the shard's record, its move or its leader's member key has a
-//     newer revision. (Another server may have told a router otherwise; the newer one wins.)
+//     newer revision: a router may know another route from another server, and must then learn that
+//     this one is newer.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
@@ -47,10 +48,10 @@
 
 namespace baton::runtime {
 
-/// The number of an incarnation of the store, within which revisions can be compared: etcd's
-/// cluster id mixed with the revision of the group's config (0: no config). A restored backup may
-/// keep the cluster id, but its group is recovered or created again, so its config has another
-/// revision. The number is 0 only if `cluster` is 0.
+/// The number of an incarnation of the store. Revisions can be compared only within one. It is
+/// etcd's cluster id mixed with the revision of the group's config (0: no config): a restored
+/// backup may keep the cluster id, but its group is recovered or created again, so its config has
+/// another revision. The number is 0 only if `cluster` is 0.
 std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config);
 
 /// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use

@@ -14,7 +14,7 @@
 //     all routes are forgotten.
 //
 // A message is checked as a whole first. If the check fails, the message changes nothing. An
-// unusable address is no error: its node's routes have none then.
+// unusable address is no error: the routes to its node then have no address.
 //
 // Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
 // mutex.
