@@ -15,8 +15,8 @@ class LeadDeadline {
  public:
   /// The session has ended: from now on Leads() answers false.
   void Withdraw(Context& context);
-  /// Passes on the session's deadline, and tells the leaderships if the node is suspended or
-  /// resumed. Passes it on before any callback reports it; Leads() has followed the clock already.
+  /// Passes the session's deadline on to the runtime. Then tells the leaderships if the node is
+  /// suspended or resumed, so Leads() is right before a callback says so.
   void Advance(Context& context, Leaderships& leaderships);
 
  private:

@@ -7,8 +7,8 @@
 //   - A watch that is behind and advances is left alone, however late it is: another endpoint would
 //     have to send the same changes again.
 //   - A watch that is behind and delivers nothing new for kWatchStandsStill counts as standing
-//     still, and the owner opens it on another endpoint. That one has the same time, but after
-//     kEndpointsAtOnce in a row the time doubles with each.
+//     still, and the owner opens it on another endpoint. The first kEndpointsAtOnce endpoints in a
+//     row have this time each; for each further one it doubles, up to kMaxWatchStandsStill.
 //
 // A watch may also miss a deletion around a compaction, which no revision shows. So the owner reads
 // the whole view again from time to time (an audit).
@@ -26,12 +26,12 @@ namespace baton::core {
 
 class WatchProgress {
  public:
-  /// The watch, or a read of everything, has delivered every change up to `revision`. What a
-  /// header says of the store is no delivery.
+  /// The watch, or a read of everything, has delivered every change up to `revision`. The revision
+  /// in an answer's header does not count: it is the store's, and the watch may be behind it.
   void Reach(Revision revision, TimePoint now);
   /// The store has `revision`, so the watch must reach it. Returns whether the watch is behind it:
-  /// then the owner asks the watch for its progress up to required(). A watch that is behind
-  /// already gets no more time.
+  /// then the owner asks the watch for its progress up to required(). If the watch was behind
+  /// before, the time in which it must deliver something does not begin again.
   bool Require(Revision revision, TimePoint now);
 
   /// The revision that the watch is known to have reached, and the greatest that it had to reach.
@@ -48,8 +48,8 @@ class WatchProgress {
 
   /// Everything was read at `now`.
   void NoteRead(TimePoint now) { read_at_ = now; }
-  /// Whether `every` has passed since the last read. If so, the owner must begin one; it counts as
-  /// made, so that one which fails is not repeated at once.
+  /// Whether `every` has passed since the last read. If so, the owner must begin a read now. That
+  /// read counts from now on, also if it fails, so it is not repeated at once.
   bool AuditDue(TimePoint now, Duration every);
   TimePoint AuditAt(Duration every) const { return read_at_ + every; }
 

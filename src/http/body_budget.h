@@ -1,8 +1,7 @@
-// BodyBudget: the bytes of answers that clients have yet to read.
+// BodyBudget: bounds the memory of answers that clients have not read yet. A body that is sent to
+// many clients counts once.
 //
-// A body that many clients read counts once.
-//
-// Not thread-safe, but bodies may be let go on any thread.
+// Not thread-safe, but a body may be released on any thread.
 #pragma once
 
 #include <atomic>
@@ -17,13 +16,14 @@ class BodyBudget {
  public:
   using Body = std::shared_ptr<const std::string>;
 
-  /// Shorter bodies don't count. With as many connections as there may be they need 16 MiB.
+  /// Shorter bodies don't count. If every allowed connection has one, they need 16 MiB together.
   static constexpr std::size_t kSmall = 64 << 10;
 
-  /// `most`: bytes. One body may be longer.
+  /// `most`: the budget in bytes. The last body that is taken may exceed it.
   explicit BodyBudget(std::size_t most) : most_(most) {}
 
-  /// Counts the body until the returned one is let go. Null: the budget is used up.
+  /// Returns a pointer to the body, and counts the body until all copies of that pointer are gone.
+  /// Null: the budget is used up.
   Body Hold(const Body& body);
   std::size_t bytes() const { return *bytes_; }
 

@@ -1,8 +1,8 @@
 // Watchdog: notices that the application in this process gives no sign of life any more.
 //
-// Once no sign came for the bound, Leads() is false by the clock alone: LeadershipTable compares
-// the time, also if the loop stands still. The loop hears of it a moment later, ends the session,
-// and begins another one when the next sign comes.
+// If no sign of life comes for as long as the bound, Leads() turns false at once, also if the loop
+// stands still: LeadershipTable compares the time itself. The loop hears of it a moment later, ends
+// the session, and begins another one when the next sign comes.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ class Engine;
 class Watchdog final : public std::enable_shared_from_this<Watchdog> {
  public:
   /// `changed` is called on the loop: with false if no sign came in time, with true at the next
-  /// one. REQUIRES: `bound` > 0; clock, executor and table outlive it; owned
-  /// by a shared_ptr.
+  /// one. REQUIRES: `bound` > 0; clock, executor and table outlive this object, which a shared_ptr
+  /// owns.
   Watchdog(Duration bound, const Clock& clock, Executor& executor, LeadershipTable& table,
            std::function<void(bool alive)> changed);
 
@@ -36,11 +36,12 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   }
   /// No sign is expected any more. Any thread.
   void End() noexcept { table_.SetAliveUntil(TimePoint::max()); }
-  /// One that tells `engine`, which then has no application (core::ApplicationChanged). Null if the
-  /// bound is 0. REQUIRES: as the constructor's, except for the bound.
+  /// Makes a watchdog that tells `engine` whether the application lives (core::ApplicationChanged).
+  /// Null if the bound is 0. REQUIRES: as the constructor's, except for the bound.
   static std::shared_ptr<Watchdog> Of(const std::shared_ptr<Engine>& engine, Duration bound,
                                       Executor& executor, LeadershipTable& table);
-  /// Looks at the clock, now and from now on. Called on the loop.
+  /// Checks whether the bound has passed, calls `changed` if the answer is new, and checks again
+  /// when the bound can next pass. Called on the loop.
   void Look();
 
  private:

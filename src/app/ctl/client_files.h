@@ -18,8 +18,8 @@ Result<PemTexts> ReadClientPems(const ClientTls& tls);
 /// Credentials that believe the servers of `tls.servers` alone, as a Router does.
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
-/// Reads a token: one line. A file that more than its owner and group can read, or more than its
-/// owner can write, is refused: others have that token, too.
+/// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file that all users
+/// may read or that its group may write, because others may have that token, too.
 Result<std::string> ReadToken(const std::string& path);
 
 }  // namespace baton::app

@@ -1,9 +1,9 @@
 // Metrics: a node's status and events as Prometheus series. Their names, labels and help texts are
 // API; they are in node_metrics.cc and shard_metrics.cc.
 //
-// Thread-safe. Any thread except the node's loop may call Collect: it asks the node for its status,
-// waits for up to kStatusPatience, and otherwise uses the last status. Collect returns nothing
-// before the node has answered once.
+// Thread-safe. Any thread except the node's loop may call Collect. It asks the node for its status.
+// If the node does not answer within kStatusPatience (1 s), Collect uses the last status; before
+// the node's first answer it returns nothing.
 //
 // Histograms and shard counts lack the events from before this object was made, so make it right
 // after the node.
@@ -32,7 +32,7 @@ class Metrics {
   /// The node's series, with the label `group`. Their number does not depend on the number of
   /// shards.
   const std::shared_ptr<prometheus::Collectable>& node() const { return node_; }
-  /// Four or more series for each shard that this node leads, with the labels `group` and `shard`.
+  /// Three or more series for each shard that this node leads, with the labels `group` and `shard`.
   /// The next Collect drops the series of shards that it no longer leads.
   const std::shared_ptr<prometheus::Collectable>& shards() const { return shards_; }
 
