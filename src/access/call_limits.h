@@ -1,8 +1,8 @@
 // CallLimits: how often one caller may ask a node, if it can't make changes.
 //
-// Each caller has a bucket of each kind: so many calls at once, and then so many a second.
-// LimitedAs says who counts as one caller. Only so many are remembered; if all of these have asked
-// lately, those who are new share one set of buckets.
+// Each caller has a token bucket for each kind of call (see Limit). LimitedAs says who counts as
+// one caller. A limited number of callers is remembered. If the buckets of all of them are still
+// refilling, new callers share one set of buckets.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -18,7 +18,8 @@
 
 namespace baton::access {
 
-/// The callers that are remembered, each for at most half a minute after its last call.
+/// How many callers are remembered. At the latest half a minute after its last call, a caller may
+/// be forgotten in favour of a new one.
 inline constexpr std::size_t kMaxLimitedCallers = 4096;
 
 class CallLimits {
@@ -29,20 +30,20 @@ class CallLimits {
     kDiagnose,  ///< an examination, which asks etcd
   };
   struct Limit {
-    std::uint32_t burst;  ///< calls at once, after a pause
-    Duration every;       ///< then one
+    std::uint32_t burst;  ///< the most calls at once: the size of the bucket
+    Duration every;       ///< the bucket gains one call in this time
   };
   static Limit LimitOf(Kind kind);
 
   explicit CallLimits(std::size_t most_callers = kMaxLimitedCallers) : most_(most_callers) {}
 
-  /// True: this caller may ask now, and has asked once more.
+  /// Whether this caller may ask now. If so, the call is counted.
   bool Take(const std::string& caller, Kind kind, TimePoint now);
   /// How many callers are remembered.
   std::size_t size() const { return callers_.size(); }
 
  private:
-  /// For each kind when the bucket will be full again. In the past: it is.
+  /// For each kind, when the bucket will be full again. A time in the past: it is full.
   using Buckets = std::array<TimePoint, 3>;
 
   Buckets& BucketsOf(const std::string& caller, TimePoint now);

@@ -1,6 +1,6 @@
 // Certificates of an authority of its own, made in memory, for tests, benches and the demo.
 //
-// One thread at a time. Aborts if OpenSSL can't.
+// One thread at a time. Aborts if OpenSSL fails.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,13 @@ namespace baton::lab {
 
 class Issuer {
  public:
+  /// The issuer's own certificate is valid for an hour.
   explicit Issuer(const std::string& name);
 
-  /// A certificate of this issuer for a key of its own. `ca` of the texts is this issuer's
-  /// certificate. `alternatives`: as openssl.cnf has them ("DNS:a,URI:spiffe://b/c"). `valid_for`:
-  /// from now on; if it is negative, the certificate has expired.
+  /// Makes a new key, and a certificate for it from this issuer. In the result, `ca` is the
+  /// issuer's certificate. `alternatives`: the certificate's subjectAltName, in the form of
+  /// openssl.cnf ("DNS:a,URI:spiffe://b/c"). `valid_for`: from now on; if it is negative, the
+  /// certificate has expired.
   PemTexts Issue(const std::string& common_name, const std::string& alternatives = "",
                  std::chrono::seconds valid_for = std::chrono::hours(1)) const;
   const std::string& pem() const { return pem_; }

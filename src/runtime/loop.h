@@ -14,8 +14,8 @@ class Loop final : public Executor {
   Loop();
   /// Calls End.
   ~Loop() override;
-  /// Runs the functions that were posted before, then ends the thread. Drops timers. Idempotent.
-  /// REQUIRES: not called on the loop.
+  /// Runs the functions that were posted before, then ends the thread. Drops timers. Functions that
+  /// are posted later never run. Idempotent. REQUIRES: not called on the loop.
   void End();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;

@@ -11,17 +11,17 @@ namespace baton::runtime {
 
 struct RecordedSession {
   SessionId session{};    ///< 0: the node has left in order, and nothing is to be ended
-  SessionId replaces{};   ///< a dead one that may hold the member key still; 0: none is known
+  SessionId replaces{};   ///< a dead session that may still hold the member key; 0: none is known
   bool external = false;  ///< another process acts on what the session leads
 };
 
 class StateRecord {
  public:
   virtual ~StateRecord() = default;
-  /// Stores the session; asked before its member key is put. kUnavailable: this or an earlier
-  /// record can't be written; then it proves nothing, which is safe.
+  /// Stores the session. Called before the session's member key is put. kUnavailable: this or an
+  /// earlier record can't be written. That is safe: a later process then has no proof, and waits.
   virtual Status RecordSession(const RecordedSession& session) = 0;
-  /// Stores the highest revision that a commit of this node had.
+  /// Stores the highest revision that a commit of this node had. kUnavailable: as above.
   virtual Status RecordHighest(Revision revision) = 0;
 };
 

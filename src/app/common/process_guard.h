@@ -1,7 +1,8 @@
 // ProcessGuard: keeps etcd's password and key, which this process has in memory, out of core dumps,
 // out of reach of other processes of the same user, and out of gRPC's traces.
 //
-// A program that batond runs gets back what this took away.
+// Programs that batond starts are to have the limit and the variables that GuardProcess changed:
+// the last two functions are for that.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +20,8 @@ void GuardProcess(CoreDumps dumps, GrpcTraces traces);
 
 /// "NAME=value" of each variable that GuardProcess removed.
 std::vector<std::string> GuardedEnvironment();
-/// Gives a program that this process has started the limit on core dumps that this process had.
+/// Gives `program`, which this process has started, the limit on core dumps that this process had
+/// before GuardProcess.
 void RestoreCoreLimit(pid_t program);
 
 }  // namespace baton::app

@@ -1,8 +1,8 @@
 // StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for
 // this folder.
 //
-// The owner's handle calls Send and Detach. gRPC calls the reactions, one after another. The core's
-// register keeps the object until OnDone.
+// The owner's handle calls Send and Detach. gRPC calls the reactions (On...), one after another.
+// GrpcCore keeps the object alive until the stream has ended.
 #pragma once
 
 #include <condition_variable>

@@ -55,11 +55,12 @@ class RouteTable {
 };
 
 /// Gives readers the newest table. Each thread keeps the table that it read last, and checks with
-/// one acquire load whether there is a newer table. So, as long as no new table is published,
-/// readers share only a word that no thread writes.
+/// one acquire load whether there is a newer one. So readers don't slow each other down as long as
+/// no new table is published.
 ///
-/// A thread's first read waits for a lock. If there is a newer table, a later read only tries the
-/// lock: if the lock is taken, the read returns the table that the thread has.
+/// A thread's first read waits for a lock, and so does the read that gets its first table. Later,
+/// if there is a newer table, a read only tries the lock: if the lock is taken, the read returns
+/// the table that the thread has.
 ///
 /// A thread that stops reading from a publisher keeps that publisher's table in memory until the
 /// thread reads from that publisher again, the thread ends, or the publisher is destroyed.
