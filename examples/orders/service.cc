@@ -61,7 +61,7 @@ class Shards final : public baton::Listener {
   void Releasing(ShardId id, Term) override { Open(id, Term{}); }
   // Clean up. Another node may lead the shard by now, so write nothing here.
   void Lost(ShardId id, Term, Reason) override { Open(id, Term{}); }
-  // etcd can't be reached. Leads() and the guard say no until Resumed: nothing to do but tell.
+  // etcd can't be reached. Leads() and the guard say no until Resumed, so this only logs it.
   void Suspended(ShardId id, Term) override { std::clog << "pausing shard " << id.value << "\n"; }
   void Resumed(ShardId id, Term) override { std::clog << "resuming shard " << id.value << "\n"; }
   // This node never leads again: end the process.
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
   OrdersService service(options.node, node, *shards);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials());
-  baton::LimitServer(builder);  // what strangers can cost it
+  baton::LimitServer(builder);  // bounds what unknown callers can cost the server
   builder.RegisterService(&service);
   const auto admin = baton::RegisterAdminService(builder, node);      // serves batonctl
   const auto routing = baton::RegisterRoutingService(builder, node);  // tells Routers who leads
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
   while (!signals.Arrive(100ms)) Ship(node, options.shards, *shards);
 
   const baton::Status drained = node.Drain();  // the other nodes take over
-  node.Stop();  // ends what Routers and batonctl follow, which Shutdown would wait for
+  node.Stop();  // ends the streams of Routers and batonctl, for which Shutdown would wait
   server->Shutdown(std::chrono::system_clock::now() + 5s);
   // [/stop]
   server->Wait();
