@@ -1,9 +1,9 @@
 // Escapes arbitrary bytes to one line of text: for logs, tables, and messages that repeat input.
 //
-// What steers a terminal or shows a line in another order than it has is escaped everywhere: the
-// control characters (C0, DEL, C1), the line and paragraph separators (U+2028, U+2029), and the
-// marks, embeddings, overrides and isolates of writing directions (U+061C, U+200E, U+200F, U+202A
-// to U+202E, U+2066 to U+2069).
+// All functions escape the characters that could control a terminal, or make a line look as if its
+// text had another order: the control characters (C0, DEL, C1), the line and paragraph separators
+// (U+2028, U+2029), and the marks, embeddings, overrides and isolates of writing directions
+// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
 //
 // Pure; any thread.
 #pragma once
@@ -19,10 +19,11 @@ namespace baton {
 /// stand between double quotes.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 
-/// The most bytes of a message that batond or batonctl prints about what it was given.
+/// The longest message, in bytes, that batond or batonctl prints about its input.
 inline constexpr std::size_t kLongestLine = 1000;
 
-/// Escapes `text` like that, unquoted. Cuts what goes beyond `most` bytes, and ends it with "...".
+/// Escapes `text` like that, unquoted. If the result is longer than `most` bytes, keeps at most
+/// that many of it, and adds "...".
 std::string OneLine(std::string_view text, std::size_t most);
 
 /// The same document with the characters above as \uXXXX in its strings. REQUIRES: `json` is JSON

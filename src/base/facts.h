@@ -68,13 +68,13 @@ struct MemberFact {
   std::uint32_t protocol_version = 0;
   std::uint32_t division_version = 1;  ///< see core::kAssignmentVersion
   bool external = false;  ///< another process acts on the node's leaderships, and is sent deadlines
-  /// Activations fail on it, and none has succeeded since: it gets no shards for now. Of its
-  /// present session only.
+  /// Activations fail on it, and none has succeeded since: it gets no shards for now. An earlier
+  /// session's failures don't count.
   bool failing = false;
   /// The application says that it is not healthy, so the state is kDraining: others take the
-  /// shards, and the node stays. Of its present session only.
+  /// shards, and the node stays. What an earlier session said doesn't count.
   bool unhealthy = false;
-  /// Some of its addresses, its zone or its version is no such text, and reads as empty.
+  /// At least one of its addresses, its zone or its version is not valid, and reads as empty.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
@@ -95,8 +95,8 @@ struct MemberFact {
 struct DeathTally {
   /// how many leaders in a row, up to the one before this record, led for a short time and died
   std::uint32_t deaths = 0;
-  /// since when the shard is led without a death, by the clock of that leader; if `deaths` is 0,
-  /// when the record was written
+  /// when the present row of leaderships without a death began, by the clock of its first leader;
+  /// if `deaths` is 0, when the record was written
   WallTime begun{};
   friend bool operator==(const DeathTally&, const DeathTally&) = default;
 };
@@ -174,7 +174,7 @@ struct PolicyFact {
   }
 };
 
-/// What it orders to write this policy, for people: "drain n3", "undrain n3", "pause", "resume",
+/// Says in words what a write of this policy orders: "drain n3", "undrain n3", "pause", "resume",
 /// "rebalance", "cancel rebalance", "max-moves 5", "expected-nodes 3".
 std::string ChangeWords(const PolicyFact& policy);
 

@@ -11,7 +11,7 @@ namespace baton {
 
 class OwnedDescriptor {
  public:
-  /// `value`: open, or below 0: nothing is closed.
+  /// `value`: an open descriptor. If it is below 0, nothing is closed.
   explicit OwnedDescriptor(int value) : value_(value) {}
   OwnedDescriptor(OwnedDescriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
   ~OwnedDescriptor() {

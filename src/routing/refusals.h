@@ -27,7 +27,8 @@ struct Refusal {
   std::string message;
   std::string reason;  ///< of ErrorInfo, for example "STALE_TERM"
   std::map<std::string, std::string> metadata = {};
-  std::optional<std::chrono::milliseconds> retry_after = {};  ///< of RetryInfo
+  /// of RetryInfo; below 0 counts as 0, above a day as a day
+  std::optional<std::chrono::milliseconds> retry_after = {};
 };
 
 /// The refusal as a status, with a google.rpc.Status in its details: see

@@ -15,7 +15,7 @@ class Repeater {
  public:
   /// Runs `step` on a thread of its own. It returns how long to pause.
   explicit Repeater(std::function<Duration()> step);
-  /// Waits for the end of the step and the pause in progress.
+  /// Waits until the present step and the whole pause after it are over.
   ~Repeater();
   Repeater(const Repeater&) = delete;
   Repeater& operator=(const Repeater&) = delete;
