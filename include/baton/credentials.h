@@ -13,9 +13,9 @@
 //                                       .group_credentials = *credentials});
 //
 // A server is believed if its certificate is signed by an authority of `ca_file`, is valid now, and
-// has a name that `servers` names. The address by which it is called is not compared, so a
-// certificate needs no address, and a node of another group can't serve your requests, although the
-// same authority signs for it. TLS 1.2 and later.
+// has a name that `servers` names. Addresses are not compared, so certificates need none. And a
+// node of another group can't serve your requests, even if the same authority signed its
+// certificate. TLS 1.2 and later.
 //
 // A server:
 //
@@ -75,11 +75,11 @@ class BATON_EXPORT GroupCredentials {
   GroupCredentials& operator=(const GroupCredentials&) = delete;
 
   /// The newest credentials, for channels of your own: each channel keeps those with which it was
-  /// made. Another object after each change, and only then. Waits only for a short lock.
+  /// made. Returns another object after each change, and only then. Waits only for a short lock.
   std::shared_ptr<grpc::ChannelCredentials> Get() const;
-  /// One line that says why the files' present content is not used, if it is still so when they are
-  /// read once more. The earlier credentials stay in use. Empty: nothing is wrong. Waits only for a
-  /// short lock.
+  /// Why the files' present content is not used, as one line; empty: nothing is wrong. It is set
+  /// once two reads in a row have found something wrong. The earlier credentials stay in use. Waits
+  /// only for a short lock.
   std::string problem() const;
 
  private:

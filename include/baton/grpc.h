@@ -38,9 +38,10 @@ namespace baton {
 
 /// Limits what strangers can cost a server of yours: messages of at most 64 KiB, none compressed
 /// (gRPC 1.51 opens a compressed message before it looks at its size), 100 calls at once on a
-/// connection, and 64 MiB for requests that are still arriving. Above that gRPC ends calls, also
-/// those of others, which try again. If your own services need more, set that after this call.
-/// Neither this nor gRPC bounds the number of connections. REQUIRES: called before BuildAndStart.
+/// connection, and 64 MiB for requests that are still arriving. Above that gRPC ends calls,
+/// perhaps also those of other callers, who try again. If your own services need more, set that
+/// after this call. Neither this nor gRPC bounds the number of connections. REQUIRES: called before
+/// BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
 struct AdminOptions {

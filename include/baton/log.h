@@ -21,7 +21,7 @@ struct LogRecord {
   std::chrono::system_clock::time_point time{};
   LogLevel level = LogLevel::kInfo;
   /// One line without time and level: a message, then key=value fields. It is UTF-8
-  /// (malformed bytes become U+FFFD). ASCII control characters are escaped, with line ends.
+  /// (malformed bytes become U+FFFD). ASCII control characters, also line ends, are escaped.
   std::string text{};
   /// The change of leadership that the text tells; unset in all other records.
   std::optional<Transition> transition{};

@@ -7,9 +7,9 @@
 // Keep `metrics` as long as it should be scraped: an exposer has weak pointers only.
 //
 // A collectable is asked at each scrape, so its values are exact. prometheus::Exposer and
-// prometheus::Gateway take collectables and registries alike. A registry itself takes none: a
-// program that serves its registry by a server of its own adds what Collect() returns to what the
-// registry's Collect() returned.
+// prometheus::Gateway take collectables and registries alike. A registry takes no collectables: if
+// a server of your own serves a registry, append what the collectables' Collect() returns to what
+// the registry's Collect() returns.
 //
 // Call Collectables right after Node::Start: events before the call are missing from the
 // histograms and from the counts of shards. Names and labels are listed in docs/reference.md. All
@@ -36,7 +36,7 @@ namespace baton {
 /// values, or nothing before the node's first answer.
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
-  /// The series of each shard that this node leads: four or more a shard, labels `group` and
+  /// The series of each shard that this node leads: three or more a shard, labels `group` and
   /// `shard`. If a shard's series don't fit into `max_shard_series`, the series of all further
   /// shards are left out, too; baton_shard_series_cut says how many series were left out.
   std::shared_ptr<prometheus::Collectable> shards;

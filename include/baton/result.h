@@ -18,11 +18,11 @@ namespace baton {
 
 enum class ErrorCode {
   kInvalidArgument,     ///< an argument is invalid; the same call will fail again
-  kNotFound,            ///< no such shard, node or move
+  kNotFound,            ///< no such shard, node, move, group or program
   kFailedPrecondition,  ///< the state is not, or no longer, the one that the call needs
   kUnavailable,         ///< etcd or the node can't be reached, or has stopped; try again later
   kTimedOut,            ///< the time is over and the outcome may be unknown: read before you retry
-  kInternal,            ///< a fault in Baton itself
+  kInternal,            ///< a fault in Baton itself, or the system lacks a resource
   kStaleTerm,           ///< a newer leadership of the shard has begun: stop writing
   kUnimplemented,       ///< not offered here; the message says what offers it
 };

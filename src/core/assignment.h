@@ -31,8 +31,8 @@ struct AssignmentMember {
 /// One shard as the view shows it.
 struct AssignmentShard {
   MemberIndex leader = kNobody;  ///< the live member that leads; kNobody: a vacancy
-  /// For a vacancy: the live node of which the record names a dead session. This node gets the
-  /// shard before others if it has a free seat.
+  /// For a vacancy: the live node whose earlier session, now dead, the record names. This node gets
+  /// the shard before others if it has a free seat.
   MemberIndex prefers = kNobody;
   /// For a vacancy: the live member that resigned the shard for `callback_timeout`. This member
   /// gets the shard only if no other member has a seat left. Overrides `prefers`.
@@ -77,8 +77,8 @@ struct PlannedMove {
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
-/// Plans the fewest moves that bring every member to its target. Their number is the number of
-/// shards that members hold above their targets, in all. Shards with a live move stay as they are.
+/// Plans the fewest moves that bring every member to its target. That is one for
+/// each shard that a member holds above its target. Shards with a live move stay as they are.
 /// A shard with `movable[s] == false` (cooldown) is not moved this time; if `movable` is empty, all
 /// shards may be moved. Returns at most `limit` moves, drains first, taken from the donors in turn.
 std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,

@@ -5,8 +5,8 @@
 // lasted rebalance_delay, every shard has a leader, and the membership has been quiet for as long.
 // Drains don't wait for these conditions. The number of moves in flight and the time between two
 // moves of a shard are limited. The balancer deletes moves that are void or made no progress.
-// Failover never waits for the balancer. If no member may take a lost shard over, no node gains it
-// and counts the loss; then the balancer counts it.
+// Failover never waits for the balancer. A loss is counted by the node that gains the shard; if no
+// member may take the shard over, the balancer counts the loss.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

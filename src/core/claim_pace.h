@@ -1,14 +1,14 @@
 // ClaimPace: how fast this node may claim, so that the claims of the whole group keep to one limit.
 //
 // Every claim goes to every watcher, and all members may be claiming at once. Each node computes
-// the whole assignment, so it knows its share of the vacancies: it may cause the same share of the
-// group's limit (CoreOptions::event_deliveries_per_second). The shares add up to one. A tenth of
-// the share may be claimed at once after a pause; that and what accrues in a second add up to the
-// share. Nodes whose share is less than one claim in that time begin one after another, by node id.
+// the whole assignment, so it knows its share of the vacancies, and may use the same share of the
+// group's limit (CoreOptions::event_deliveries_per_second). After a pause, a node may claim a tenth
+// of what it may claim in a second at once; it earns the other nine tenths during that second.
+// Nodes for which this tenth is less than one claim begin one after another, by node id.
 //
-// If vacancies come little by little, each of many assignments gives its whole limit to somebody.
-// So the node also counts the leaderships that it sees begin, and claims nothing while they exceed
-// the limit.
+// If vacancies come little by little, there are many assignments, and each of them grants the whole
+// limit. So the node also counts the leaderships that it sees begin, and claims nothing while they
+// exceed the limit.
 //
 // Pure and single-threaded: owned by Succession.
 #pragma once

@@ -15,15 +15,17 @@
 // other options could make them the group's. A node that knows the config may always create it.
 //
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
-// while the config is bad, and halts if a read of everything shows it bad that began after
-// kConfigPatience. If a recovery has closed the group, it halts at once.
+// while the config is bad. It halts if the config has been bad for kConfigPatience and a read of
+// everything that began later still shows it bad. If a recovery has closed the group, it halts at
+// once.
 //
 // A config that was put back has another revision. Followers of routes take that for another
 // incarnation of the store (StoreIncarnationOf), so each gets all routes again, once.
 //
-// At most one write a bad config in the whole group: the first member by id writes at once, each
-// next one kMendStep later, and the write wakes all. If bad writes follow one another, all wait
-// kFirstMendPause, and twice as long after each, up to kMaxMendPause.
+// Usually one node alone writes for each bad config: the first member by id writes at once, each
+// next one waits kMendStep longer, and the first write ends the wait of all. If bad writes follow
+// one another, all wait kFirstMendPause first, and twice as long after each further one, up to
+// kMaxMendPause.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

@@ -64,7 +64,7 @@ class Core {
   /// Whether the node was asked to leave, or has left. Not meaningful if it halted.
   bool draining() const;
   bool finished() const { return std::holds_alternative<Stopped>(lifecycle_); }
-  /// Whether the deadline has passed of a session that isn't known to be lost. True from the
+  /// Whether the session is not known to be lost, but its deadline has passed. True from the
   /// deadline on, even before the step that notices it.
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);

@@ -2,18 +2,19 @@
 // a row. So a shard that kills its process does not kill one process after another.
 //
 // The record counts the deaths (DeathTally). If its leader's session ends without a handoff, and
-// it led for less than kShortLeadership, the next record says one more. An orderly handoff adds
+// it led for less than kShortLeadership, the next record counts one more. An orderly handoff adds
 // nothing. Once leaders in turn have led the shard for kShortLeadership, the count is 0: together
 // they have proven it harmless. From kDeathsBeforeWaiting on, nobody claims the shard for up to
 // kFirstClaimWait, and up to twice as long after each further death.
 //
-// All shards of a process that dies are counted, so each wait is cut by less than a half, by shard
-// and count. Shards that died together are thus not claimed together again: those that come after
-// the one that kills are not counted at the next death, and soon it waits alone.
+// A death counts for all young shards of the process, not only for the one that killed it. So each
+// wait is shortened by less than a half, by an amount that depends on the shard and the count, and
+// shards that died together are not claimed together again. Those that are claimed after the
+// harmful one are not counted at the next death, and soon it waits alone.
 //
-// Each node measures with its own clock what it sees. What it did not see begin, it dates by the
-// record's wall-clock stamp. So nodes may differ, by a wrong clock or by late news; that must do no
-// harm: a claim's guards decide who leads, and no wait is longer than kMaxClaimWait.
+// Each node measures with its own clock what it sees. For a leadership that it did not see begin,
+// it uses the wall-clock time in the record. So nodes may differ, by a wrong clock or by late news.
+// That does no harm: a claim's guards decide who leads, and no wait is longer than kMaxClaimWait.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -42,7 +43,7 @@ class DeathBackoff {
   /// tells. A stamp from the future, by a wrong clock, counts as new.
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
-  /// Whose leadership a record begins: see GoesOn.
+  /// Whether a record begins the first leadership in turn, or follows one in order: see GoesOn.
   enum class Turn { kFirst, kNext };
   /// The shard has a new record. `began`: when that was written; TimePoint::min(): nobody knows.
   void NoteRecord(ShardId shard, TimePoint began, Turn turn);
@@ -55,10 +56,10 @@ class DeathBackoff {
     /// unheard of: the reply to a write can show a record before the watch shows its leader.
     bool certain = true;
   };
-  /// The session that the record names has ended. The first certain call for a record counts; a
-  /// wait does not end before it.
+  /// The session that the record names has ended. Only the first certain call for a record counts,
+  /// and the wait does not end before it comes.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
-  /// Only an uncertain end of the shard's session is known.
+  /// Whether only an uncertain end of the shard's session is known.
   bool Uncertain(ShardId shard) const;
   /// The shard is led, or its record names no leader.
   void NoteNoDeath(ShardId shard) { Forget(shard); }

@@ -32,15 +32,15 @@ struct Departure {
 
 class Departures {
  public:
-  /// How long Lately has a departure.
+  /// How long Lately returns a departure.
   static constexpr Duration kToldFor = std::chrono::hours(1);
-  /// Of how many nodes one is kept: the newest.
+  /// At most this many departures are kept, the newest ones, and one for each node.
   static constexpr std::size_t kMaxKept = 256;
 
   void Add(Departure departure);
   /// The node has a session.
   void NoteBack(const NodeId& node);
-  /// Those of the last hour, the newest first.
+  /// The departures of the last hour, the newest first.
   std::vector<Departure> Lately(TimePoint now) const;
 
  private:

@@ -105,8 +105,8 @@ struct RetryRequested {
   bool dry_run = false;
   std::string actor;
 };
-/// What is known of the application that acts on this node's leaderships: of another process, or
-/// of this one if it has a watchdog (then it is absent or attached).
+/// What is known of the application that acts on this node's leaderships: another process, or this
+/// one if it has a watchdog (then never kDetached).
 enum class ApplicationState : std::uint8_t {
   /// The process is proven dead, or the last deadline it was sent has passed, or it gave no sign of
   /// life in time. It acts on nothing, and this node leads nothing until it is back. An external
@@ -163,8 +163,7 @@ struct ConfirmSession {
   /// An earlier one is unanswered: send it to another endpoint than the present one.
   bool elsewhere = false;
 };
-/// Send a write to etcd; the answer is WriteAnswered. The step is called Submit from the core's
-/// parts down to the executor, which hands transactions to the transport.
+/// Send a write to etcd; the answer is WriteAnswered.
 struct SubmitWrite {
   OperationId operation = 0;
   std::shared_ptr<const Write> write;  ///< shared with its later copies; never null

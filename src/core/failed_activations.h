@@ -5,14 +5,14 @@
 // calls `acquired` again after a backoff. It writes nothing to etcd for that. A shard in backoff
 // was not activated, so it has nothing to release: a move or a drain takes it at once.
 //
-// The cause may be the node: its disk, its way to a database. If several shards fail, and none
-// succeeds whose callback began later, the node is failing. Shards that failed elsewhere before
+// The cause may be the node: its disk, its way to a database. If several shards fail, and no
+// callback that began later succeeds, the node is failing. Shards that failed elsewhere before
 // don't count. If that lasts, the node says so to the others. Then shards that it has not tried yet
-// wait for their first try, and only a few are tried. The same holds, with a wider bound, before
-// the first success of all. One success ends that: everything that waits is due. A node that fails
-// for long starts over after a while: it tries one shard at a time again, and gets its part of the
-// vacancies again. A shard that is gone still counts for kFailingFor, because a broken node may
-// hold few shards at a time.
+// wait for their first try, and only a few are tried. Before the very first success the
+// same holds, but more are tried at once. One success ends that: everything that waits is due. A
+// node that fails for long starts over after a while: it tries one shard at a time again, and gets
+// its part of the vacancies again. A shard that is gone still counts for kFailingFor, because a
+// broken node may hold few shards at a time.
 //
 // The shard may be better off elsewhere; see other_tries.h.
 //
@@ -20,7 +20,7 @@
 // applications that hang. Another quarter is for the first tries of a failing node. First tries
 // that exceeded their timeout and still run count there, so they hold no retry up. If one retry
 // succeeds, the cause may be gone for all, so all that wait are due at once; but at most once in
-// kReleaseEvery, so that a few failures never repeat the many.
+// kReleaseEvery, so that shards that sometimes succeed don't make all others run again and again.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -103,7 +103,7 @@ class FailedActivations {
   bool says_failing() const { return says_failing_; }
   /// The node was failing for long, and tries to find out by then whether it still is.
   TimePoint starts_over_until() const { return starts_over_until_; }
-  /// Says a failing that lasts, and ends one that lasted long enough.
+  /// Says that the node is failing once that has lasted, and ends it if it has lasted long enough.
   void Advance(Context& context);
   /// How many more shards this node may take on, besides those that it tries already.
   std::size_t Room(const Context& context) const;

@@ -25,11 +25,11 @@ class Handovers {
 
   /// The shard goes with the next transfer.
   void Offer(Context& context, ShardId shard);
-  /// It does not. Returns whether it was offered.
+  /// Takes an offer back. Returns whether there was one.
   bool Withdraw(ShardId shard) { return offered_.erase(shard) > 0; }
 
-  /// Sends what is offered. Returns the shards that it met whose moves are gone, and sends nothing
-  /// then: the caller leads them again, withdraws them, and calls again.
+  /// Sends the offered shards. If it finds some whose moves are gone, it sends nothing and returns
+  /// them: the caller leads these again, withdraws them, and calls Send again.
   std::vector<ShardId> Send(Context& context, HeldShards& held);
   /// Gives transfers of unknown outcome up.
   void GiveUp(Context& context, HeldShards& held);
@@ -39,7 +39,8 @@ class Handovers {
   /// Abandons are answered: a transfer whose every shard was abandoned or lost is not sent again,
   /// because it can't be applied.
   void DropDecided(Context& context, const HeldShards& held);
-  /// The session is lost: the guards of its writes are false, or they give to a live session.
+  /// The session is lost. Its writes in flight do no harm: their guards are false, or they give the
+  /// shards to a live session.
   void Clear(Context& context);
 
  private:

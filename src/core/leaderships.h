@@ -85,7 +85,7 @@ class Leaderships {
 
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
-  /// Tries a shard that fails at once, and resets its backoff. REQUIRES: failed().Has(shard).
+  /// Tries a failing shard at once, and resets its backoff. REQUIRES: failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
   /// The outcome of a move that this node planned for a shard that fails here.
   void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {

@@ -21,7 +21,7 @@ struct Running {};
 struct Draining {
   TimePoint deadline = TimePoint::max();  ///< from then on it resigns what is not handed over
   bool in_time = true;                    ///< nothing was left when the deadline came
-  /// When the node last got on with resigning all that it holds; nullopt: it does not resign yet.
+  /// When the node last made progress in resigning all that it holds; nullopt: it does not yet.
   std::optional<TimePoint> resigned_all_at;
   std::size_t left_to_resign = 0;
 };

@@ -27,16 +27,16 @@ enum class Claimable : std::uint8_t {
   /// Its record is damaged, and nobody knows its last leader. It can be claimed once every session
   /// of that time must be over.
   kLater,
-  /// By any node that may begin to lead, but not yet: its leaders died soon (DeathBackoff). Such a
-  /// shard is no vacancy for anybody, and keeps its seat.
+  /// By any node that may begin to lead, but not yet: its last leaders died soon (DeathBackoff).
+  /// Such a shard counts as no vacancy, but a seat for it stays free.
   kAfterWait,
   kByNobody,  ///< its record has a newer schema
   kLed,       ///< its leadership is in force
 };
 /// `settle` is added to the time after which every session must be over (see kLater).
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
-/// How many vacancies wait for nothing but their claims, without a look at each shard. Those with
-/// unreadable records are left out, also if they may be claimed.
+/// How many vacancies need nothing but a claim. Does not look at each shard. Leaves out shards with
+/// unreadable records, also if they may be claimed.
 std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.
@@ -55,13 +55,13 @@ bool SomebodyMayLead(const View& view);
 bool AnotherMayLead(const View& view, const NodeId& node);
 
 /// The nodes that get nothing for now because they came and went too often (steadiness.h), and
-/// until when. They keep what they lead. Nobody rests if more nodes would than would not: then none
-/// of them is worse than the others, and one that has just joined must not get everything.
+/// until when. They keep what they lead. Nobody rests if more than half of the nodes would: then
+/// none is worse than the others, and a node that has just joined must not get everything.
 std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
 
 /// The nodes that get nothing because activations fail on them; they say so themselves. They keep
 /// what they lead. Empty if the cause is common: if half of the weight or more fails, and more than
-/// one node. A node alone is no common cause, unless it is the only one that could lead.
+/// one node. One failing node is no common cause, unless no other node may lead.
 std::set<NodeId> FailingNodes(const View& view);
 /// Whether activations fail on so many nodes that nothing is gained by moving shards.
 bool FailuresAreCommon(const View& view);

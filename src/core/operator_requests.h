@@ -38,8 +38,8 @@ class OperatorRequests {
     news_.emplace_back(Answered{operation, std::move(settled), result});
   }
   /// Refuses or submits the requests that are new, and answers those whose write is definite.
-  /// REQUIRES: it comes first after On in the same step, so DropAll meets no request that was only
-  /// recorded.
+  /// REQUIRES: called in the same step as On, before DropAll, which does not answer requests that
+  /// were only recorded.
   void Advance(Context& context, Leaderships& leaderships);
   /// Answers the requests that are still waiting with an error: this node stops.
   void DropAll(Context& context);

@@ -97,9 +97,9 @@ inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a transfer's outcome is still unknown after this time, the handoff is given up. The first
 /// copies take less, unless etcd refuses them all.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
-/// How many `acquired` that failed before may run again at once, and how many first ones that hang
-/// a failing node may have: a quarter of the threads that run
-/// callbacks (see Dispatcher::kMaxThreads), so that hanging ones don't hold up the others.
+/// How many retries of `acquired` may run at once, and how many first tries may hang on a failing
+/// node. It is a quarter of the threads that run callbacks (see Dispatcher::kMaxThreads), so that
+/// hanging callbacks don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 inline constexpr std::size_t kShardsBeforeFailing = 3;
@@ -114,12 +114,12 @@ inline constexpr std::size_t kFirstTriesUnproven = 16;
 /// could keep it from those that would.
 inline constexpr std::size_t kFirstTriesFailing = 2;
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
-/// How long a node without any success is failing at most. If it has tried all that it has, and few
-/// other nodes are failing, it is kFirstFailingFor at first, and twice as long after each failure:
-/// a healthy node that a few hopeless shards meet looks the same. Then it takes one moved
-/// shard, to see whether the cause is gone: that costs this shard a second or two. It also claims
-/// what falls to it of the vacancies, as any node; of these, too, it tries one, and gives the
-/// others away if that fails.
+/// How long a node without any success counts as failing: kFailingFor. If it has tried all its
+/// shards, and few other nodes are failing, it is kFirstFailingFor at first, and twice as long
+/// after each failure, up to kFailingFor: a healthy node that got a few hopeless shards looks the
+/// same. After that time it takes one moved shard, to see whether the cause is gone; that costs
+/// this shard a second or two. It also claims its part of the vacancies, like any node. Of these,
+/// too, it tries one, and gives the others away if that fails.
 inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A failing node says so in its member record, and takes it back, at most this often.
@@ -136,10 +136,11 @@ inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
-/// A member whose last kFlapsAfter sessions each ended within kShortSession (or the delay that it
-/// met) and a TTL is unsteady. When it comes again it gets nothing for kUnsteadyDelay, and for
-/// twice as long after each further short session. Rolling restarts take a node away once or twice.
-/// With longer sessions than these the membership is quiet for long enough in between.
+/// A member is unsteady if each of its last kFlapsAfter sessions ended within a TTL plus
+/// kShortSession, or plus its delay at that time if that was longer. When it comes again it gets
+/// nothing for kUnsteadyDelay, and for twice as long after each further short session. Rolling
+/// restarts take a node away once or twice. With longer sessions than these the membership is quiet
+/// for long enough in between.
 inline constexpr int kFlapsAfter = 3;
 inline constexpr Duration kShortSession = std::chrono::seconds(10);
 inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
@@ -149,8 +150,8 @@ inline constexpr int kMaxShortSessions = 100;
 inline constexpr Duration kConfigPatience = std::chrono::seconds(10);
 /// A leadership that ended in a death within kShortLeadership counts against its shard. From
 /// kDeathsBeforeWaiting such deaths in a row on, nobody claims the shard for up to kFirstClaimWait,
-/// and for up to twice as long after each further one: kMaxClaimWait at most. One death is an
-/// accident, and so are two of a node that is started again twice.
+/// and for up to twice as long after each further one: kMaxClaimWait at most. A single
+/// such death may be an accident.
 inline constexpr Duration kShortLeadership = std::chrono::seconds(60);
 inline constexpr std::uint32_t kDeathsBeforeWaiting = 2;
 inline constexpr Duration kFirstClaimWait = std::chrono::seconds(1);

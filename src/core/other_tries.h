@@ -17,7 +17,7 @@
 //  - If the shard is activated before its target has prepared, the move is withdrawn.
 //
 // The plan's guards are the move's revision, this node's session and the policies as read. A late
-// copy of it names a term that is over, or plans the move once more.
+// copy of the plan does no harm: it names a term that is over, or plans the same move once more.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once

@@ -67,7 +67,8 @@ class Session {
   /// Sets whether the application is healthy, which the member record should say. True at first.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
-  /// Whether others can know that the node leaves: its member record says so, or can't be made to.
+  /// Whether there is nothing left to tell the others about leaving: the member record says that
+  /// the node leaves, or it can't be made to say so.
   bool SaysThatItLeaves(const View& view) const;
   /// Writes the member record if it does not say what it should; for SetFailing, at most once a
   /// second. Advance does this, too.

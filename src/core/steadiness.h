@@ -28,7 +28,7 @@ class Steadiness {
   void NoteBegan(const NodeId& node, TimePoint now);
   struct End {
     bool in_order = false;  ///< the node had said that it leaves
-    Duration ttl{};         ///< of the session, which may have ended so long after its process
+    Duration ttl{};         ///< of the session; the process may have died that long before
   };
   /// A session of the node ended. Returns whether the node meets a longer delay when it comes again
   /// than it met before.
@@ -38,10 +38,10 @@ class Steadiness {
   TimePoint UnsteadyUntil(const NodeId& node) const;
   /// How long the node has to stay, once it is back, to be steady again; 0 if it does not flap.
   Duration DelayOf(const NodeId& node) const;
-  /// Whether the node's last sessions were so short that its coming and going is not of note.
+  /// Whether the node's last sessions were so short that its comings and goings don't count.
   bool Flaps(const NodeId& node) const;
-  /// When the nodes went that went after `since`, are gone now, had not said that they leave, and
-  /// don't flap. Sorted.
+  /// When nodes vanished after `since`: those that are still gone, had not said that they leave,
+  /// and don't flap. Sorted.
   std::vector<TimePoint> GoneSince(TimePoint since) const;
 
  private:
