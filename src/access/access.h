@@ -2,14 +2,15 @@
 //
 // Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). A
 // caller has one:
-//   1. that of the token that it sends; with one that does not count it is refused everything;
+//   1. that of the token that it sends; if the token does not count, everything is refused;
 //   2. else that of the first rule for the name in the caller's certificate;
 //   3. else that of the first rule for the caller's user, or for a group that it is in
 //   (UserGroups);
 //   4. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
 //   5. else what the rules, or else the defaults, give to its host.
 // A caller of this host whose user is not known may be any user, so it has only what every user of
-// this host has. A user whose groups are not known yet has only what it has in any groups.
+// this host has. A user whose groups are not known yet has only what it would have whatever they
+// are.
 //
 // Callers without the role kOperate ask within limits (CallLimits), so that they leave room for
 // those who have it.
@@ -40,7 +41,7 @@ namespace baton::access {
 
 enum class Role : std::uint8_t {
   kNone,     ///< ask whether the node lives and is ready, which everybody may who gets in
-  kProbe,    ///< also ask whether it leads a shard, and who one is for it
+  kProbe,    ///< also ask whether it leads a shard, and whom it takes the caller for
   kRead,     ///< also read the group's state, routes and metrics
   kOperate,  ///< read, and change what leads what
   kLead,     ///< read, and attach to the sidecar as the application that leads
@@ -52,14 +53,14 @@ inline constexpr Role kRoles[] = {Role::kNone,    Role::kProbe, Role::kRead,
 const char* ToString(Role role);
 /// nullopt: none of these words.
 std::optional<Role> RoleNamed(std::string_view word);
-/// Whether who has the one role may do what needs the other.
+/// Whether a caller with the role `has` may do what needs the role `needed`.
 bool Includes(Role has, Role needed);
 
 /// What a method or path asks of its caller.
 struct Demand {
   Role role = Role::kRead;  ///< that the caller needs
-  /// The limit under which calls count of callers without the role kOperate. Unset: no limit. These
-  /// are probes, and what needs a role that such callers don't have.
+  /// The limit for callers without the role kOperate. Unset: no limit, because it is a probe, or
+  /// needs a role that such callers don't have.
   std::optional<CallLimits::Kind> limit = {};
 
   bool operator==(const Demand&) const = default;
@@ -74,7 +75,7 @@ std::optional<Role> RoleFor(std::string_view method);
 /// The methods in the table, in full: "baton.v1.AdminService/GetStatus".
 std::vector<std::string> MethodsWithRoles();
 /// What a path of the HTTP server demands. `path` has no query. nullopt: it has no row, so there is
-/// no such path; who may not read is not told so.
+/// no such path. A caller who may not read does not learn that.
 std::optional<Demand> DemandOfPath(std::string_view path);
 /// The demand of paths that have no row.
 inline constexpr Demand kUnknownPath{.role = Role::kRead, .limit = CallLimits::Kind::kRead};
@@ -163,7 +164,7 @@ class Access {
   /// One thread at a time. If there are rules for groups, it asks for those of root and of this
   /// process's user.
   void SetRules(Rules rules);
-  /// From now on `told` gets each refusal of what only reads, and each that Tell is called for.
+  /// From now on `told` gets each refusal by RefuseRead, and each that is passed to Tell.
   /// Any thread may call it; it must not wait. Call this before others use the object. `what`: the
   /// method or path, any bytes.
   using Told =
@@ -177,15 +178,15 @@ class Access {
   /// Returns once the database has answered for all users so far. For tests.
   void AwaitGroups() const { groups_.AwaitAnswers(); }
 
-  /// The caller with the name of the token that it shows, if it shows one. A token counts by TLS or
-  /// from this host alone: elsewhere others may have read it on the way.
+  /// The caller with the name of the token that it shows, if it shows one. A token counts only
+  /// over TLS or from this host: otherwise others may have read it on the way.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
   Role RoleOf(const Caller& caller) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
-  /// The same, for what only reads, which it also counts (CallLimits). Logs a refusal (`read
+  /// The same for a call that only reads. Also counts the call (CallLimits). Logs a refusal (`read
   /// refused`), once a second at most; the next line says how many were not logged. `what`: the
   /// method or path, any bytes.
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,

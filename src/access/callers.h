@@ -50,10 +50,11 @@ class Callers {
   /// must not wait.
   explicit Callers(std::function<void(uid_t)> noted = {});
 
-  /// Takes note of a connection that was just accepted. False: close it. That is a loopback
-  /// connection (1) to an address other than the one on which the server listens, or than 127.0.0.1
-  /// and ::1 if it listens on all: another connection may have the same other end; (2) from an
-  /// address other than 127.0.0.1 and ::1: there are too many of these to remember.
+  /// Takes note of a connection that was just accepted. False: close it. Two kinds of loopback
+  /// connections get this answer. (1) It goes to another address than the one on which the server
+  /// listens (or than 127.0.0.1 and ::1, if it listens on all): another connection may have the
+  /// same other end. (2) It comes from an address other than 127.0.0.1 and ::1: there are too many
+  /// of these to remember.
   bool Note(int connection, const std::string& listens_on);
 
   /// From now on, who calls by a unix socket counts as the user of this process. REQUIRES: nobody

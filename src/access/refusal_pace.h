@@ -1,8 +1,8 @@
-// RefusalPace: which refusals get a line in a file, so that who is refused all the time fills no
-// disk, and hides nobody else's refusals.
+// RefusalPace: decides which refusals get a line in a file. So a caller that is refused all the
+// time neither fills the disk nor hides the refusals of others.
 //
-// Each caller (LimitedAs) has a line a second; the next one says how many refusals had none. So
-// many callers are remembered; more at the same time share one line a second.
+// Each caller (LimitedAs) gets a line a second; the next one says how many refusals had none.
+// kMaxCallers callers are remembered; further ones at the same time share one line a second.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once

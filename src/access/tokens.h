@@ -1,6 +1,6 @@
 // Tokens: secrets that callers send to say who they are, in the header `authorization: Bearer T`.
 //
-// A node knows their SHA-256 alone. Any thread.
+// A node knows only their SHA-256. Any thread.
 #pragma once
 
 #include <array>

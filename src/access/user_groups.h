@@ -2,8 +2,8 @@
 //
 // To ask that may take seconds (a directory server), so a thread of its own asks, and answers are
 // kept: a change of membership counts a minute after the last question. If the database does not
-// answer, its last answer counts for ten minutes. So many users are kept; beyond them, those who
-// called least lately are forgotten.
+// answer, its last answer counts for ten minutes. kMostUsers users are kept; if there are more,
+// those who called longest ago are forgotten.
 //
 // Thread-safe; waits only for a short lock, except for Know.
 #pragma once

@@ -28,8 +28,8 @@ class ChangingFiles {
   /// a file can't be read or is empty, or `use` refuses, the earlier contents stay; pipes are never
   /// read again. Returns whether new content is in use now.
   bool Look(const Use& use);
-  /// What keeps new content from being used, if the last two looks found the same: people write a
-  /// certificate and its key one after the other. Empty: nothing is known to.
+  /// Why new content is not used; empty: no reason is known. Set once two looks in a row have found
+  /// the same, because people write a certificate and its key one after the other.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -1,8 +1,8 @@
 // ForkWipedWords: numbers that a child made by fork() finds to be 0, whatever they are in its
 // parent.
 //
-// A forked child has a copy of its parent's memory, but none of its other threads. So nothing there
-// would ever end a leadership that the copy speaks of. The kernel wipes these words
+// A forked child has a copy of its parent's memory, but none of its other threads. So nothing in
+// the child would ever end a leadership that its copy shows. The kernel wipes these words
 // (MADV_WIPEONFORK) for every way to fork, also for _Fork() and clone(), which run no handlers of
 // pthread_atfork. On a kernel that can't do that (Linux before 4.14, some sandboxes), the child
 // does not have these words at all: it ends by SIGSEGV when it touches them. A child of vfork() or

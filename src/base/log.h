@@ -5,7 +5,7 @@
 // oldest is dropped. The next record that is written says how many were dropped.
 //
 // Before ConfigureLog, records from kInfo upwards go to stderr as text; those that it does not take
-// at once are lost, and counted. (WriteStderrNow tells more: it does wait for a file.)
+// at once are lost, and counted. (See WriteStderrNow, which waits if stderr is a file.)
 #pragma once
 
 #include <chrono>

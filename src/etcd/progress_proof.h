@@ -3,10 +3,10 @@
 // At etcd 3.4.25, 3.5.8 and later an answer proves that everything up to its revision has been
 // delivered. Older ones answer with the store's revision even if the watch is behind, and such an
 // answer may overtake events (etcd #15220). A client can't see the version, so one answer alone is
-// never believed. It counts once another one has come, whose request was sent a pause after it, in
-// good time, and no event between them. None counts while the last events filled a whole batch. For
-// an old member that is plausible, no proof: it would have to send no event for as long, and yet be
-// behind.
+// never believed. It counts once a second one has come in good time, to a request that was sent a
+// pause after the first answer, with no event in between. No answer counts while the last events
+// filled a whole batch. For an old member this is no proof, but it is plausible: otherwise the
+// member would have sent no event between the two answers although it is behind.
 //
 // Pure and single-threaded: owned by the watch cursor.
 #pragma once

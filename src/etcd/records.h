@@ -3,7 +3,7 @@
 // Encoding writes the record's known fields, then the `unknown_fields` that were read with it, so
 // that a later version's fields survive a rewrite. Decoding never fails. A value that can't be
 // parsed, or contradicts itself or its key, is kDamaged; a value of a later schema is kNewerSchema.
-// Nothing of either is used, but a leadership's record keeps its bytes in `damaged_value`.
+// Nothing of such a value is used, but a leadership's record keeps its bytes in `damaged_value`.
 //
 // A fact's revisions, lease and presence belong to the key, not to the value: the caller sets them.
 // Pure functions; safe from any thread.

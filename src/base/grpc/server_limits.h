@@ -19,7 +19,8 @@ inline constexpr std::size_t kRelayMemory = 256 << 20;
 /// Calls at once on a connection; a client lets more of them wait. RFC 9113 recommends 100 at
 /// least. gRPC 1.51 ends a connection with more, but only if its client has acknowledged the limit.
 inline constexpr int kMaxStreams = 100;
-/// Bytes of a call's metadata: gRPC's own default, named so that it stays. The same condition.
+/// Bytes of a call's metadata: gRPC's own default, named so that it stays. It holds on the same
+/// condition as kMaxStreams.
 inline constexpr int kMaxMetadata = 8 << 10;
 
 struct ServerLimits {

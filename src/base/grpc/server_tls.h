@@ -4,9 +4,9 @@
 // gRPC 1.51 has a provider that reads certificates from files. It is not used: while a certificate
 // and a key that don't belong together are in its files, it refuses every new connection.
 //
-// Any thread. What gRPC made of the earlier certificate goes away when it asks for the newest one
-// at an accepted connection, and no lock of gRPC's keeps another accepting thread from using it
-// then. So the connections that share credentials must be accepted one after the other.
+// Any thread. When gRPC accepts a connection, it asks for the newest certificate, and frees what it
+// made of the earlier one. No lock of gRPC's keeps another accepting thread from using that
+// meanwhile. So the connections that share credentials must be accepted one after the other.
 #pragma once
 
 #include <memory>

@@ -52,7 +52,7 @@ class GrpcCore {
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
 
-  /// The options; of the credentials they have those given at first.
+  /// The options. Their credentials are the first ones, also after SetCredentials.
   const GrpcTransportOptions& options() const { return options_; }
   TokenKeeper& tokens() { return tokens_; }
   bool uses_tls() const;
@@ -63,7 +63,8 @@ class GrpcCore {
 
   /// Holds the operation until Unregister. Returns false while closing: then it must not start.
   bool Register(std::shared_ptr<Operation> operation);
-  /// The operation's last use of the core. The result keeps it alive until its function returns.
+  /// The operation's last use of the core. The caller keeps the result, and so the operation, alive
+  /// until its function returns.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
   /// Cancels all operations and waits for them. REQUIRES: not inside a callback.

@@ -43,9 +43,9 @@ class TokenKeeper {
 
   /// etcd rejected this token: it is never used again.
   void GiveUp(std::uint64_t generation);
-  /// etcd denied permission. A member that lost the token says so too, so the token is dropped,
-  /// once. Returns false if the token is fresh and replaced one that was denied before: then the
-  /// role lacks the right.
+  /// etcd denied permission. A member that lost the token also answers so, so the token is dropped,
+  /// once. Returns false if the token is fresh and replaced one that was denied, too: then the role
+  /// really lacks the right.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
   /// Sets the newest password, used from the next authentication on. The present token is used
