@@ -9,8 +9,8 @@
 namespace baton {
 
 /// Writes as many of the first `bytes` to stderr as it takes at once, like write(2). Returns how
-/// many, or -1 with errno; EAGAIN if its reader stands still. A file is waited for, like any file.
-/// Any thread; allocates nothing.
+/// many, or -1 with errno; EAGAIN if its reader stands still. If stderr is a file, it waits as any
+/// write to a file does. Any thread; allocates nothing.
 ///
 /// If stderr blocks, setting O_NONBLOCK would change it for every process that inherited it from
 /// the same parent. So a pipe or a terminal is opened again for this write. If that is impossible

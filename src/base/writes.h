@@ -1,8 +1,8 @@
 // Guarded writes: everything Baton ever changes in etcd, as plain values.
 //
-// The core decides on a Write; src/etcd/keyspace turns it into a transaction whose guards, once
-// false, can never become true again. There is no unguarded write to ownership. The answer is a
-// WriteResult: done, refused or unknown, per item, with the facts read back.
+// The core decides on a Write; src/etcd turns it into transactions. Their guards, once false, stay
+// false (see etcd/guarded_write.h for the exceptions). There is no unguarded write to ownership.
+// The answer is a WriteResult: done, refused or unknown, per item, with the facts read back.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ struct MemberUpdate {
   MemberFact member{};
   SessionGuard guard{};
 };
-/// Stands for who asked in the record that replaces a damaged one.
+/// The actor in a record that replaces a damaged one.
 inline constexpr const char* kDamagedRecordActor = "baton (damaged record replaced)";
 
 /// One claim of a vacant record.
@@ -143,8 +143,8 @@ struct PolicyWrite {
 };
 
 /// Ends a session whose process is proven dead: deletes its member key, and writes `died`. Guarded
-/// by the key's lease: it is this session's. A session is never used again, so once false, this is
-/// false for ever.
+/// by the key's lease, which must be this session's. No session id is used twice, so once this
+/// guard is false, it stays false.
 struct SessionEnd {
   SessionRef dead{};
 };

@@ -1,4 +1,4 @@
-// What one peer address may hold of the places that all clients of the server share.
+// How many of the places that all clients of the server share may be held from one address.
 //
 // Pure functions; any thread.
 #pragma once
@@ -16,9 +16,9 @@ namespace baton::http {
 inline constexpr std::size_t kMaxFeedsOfPeer = 8;
 inline constexpr std::size_t kMaxPollsOfPeer = 32;
 
-/// The address for which a request's place counts. Unset: for none, because a program on this host
-/// asks: any number of them may share loopback's address. A page in a browser of this host counts;
-/// browsers give themselves away by Sec-Fetch-Site, or by Origin.
+/// The address for which a request's place counts. Unset: for none, because the request comes from
+/// a program on this host, and any number of programs may share loopback's address. Requests of a
+/// browser on this host count; Sec-Fetch-Site or Origin shows that it is a browser.
 std::optional<boost::asio::ip::address> CountedPeer(const boost::asio::ip::address& peer,
                                                     const Caller& caller);
 

@@ -7,10 +7,10 @@
 //   etcd ──▶ WatchCursor ──news──▶ Owner (merges, decides) ──Followed──▶ proof, routes
 //
 // As of when is the view current? The owner commits or reads something, and calls Prove with the
-// answer's revision. A watch that has delivered everything up to it has delivered everything up to
-// the time when the owner asked. A read of everything is such a proof, too, as of the time when it
-// began. What the watch says of itself proves nothing of that, because its member of etcd may be
-// cut off. core::WatchProgress says whether the watch stands still.
+// answer's revision. Once the watch has delivered everything up to that revision, the view was
+// current when the owner asked. A read of everything proves the same for the time when it began.
+// What the watch says of itself is no proof, because its member of etcd may be cut off.
+// core::WatchProgress says whether the watch stands still.
 //
 // Threads: everything runs on the executor (the loop), except for the constructor.
 #pragma once

@@ -81,8 +81,8 @@ class SharedBlocks {
     }
     size_ = size;
   }
-  /// From now on no other sequence has the block of this element. In contrast to a change, this is
-  /// sound while other threads drop their copies.
+  /// From now on no other sequence shares the block of this element. Unlike a change, this is safe
+  /// while other threads drop their copies.
   void Renew(std::size_t at) {
     auto& block = blocks_[at / kBlock];
     block = std::make_shared<Block>(*block);

@@ -14,11 +14,11 @@
 // proof (see FileSystem) proves nothing, unless the operator says that it does.
 //
 // A child made by fork() shares the lock: it is free only when the last of them has closed the file
-// or called exec. So a child that lives on holds up a restart, and makes no wrong proof.
+// or called exec. So a child that lives on holds up a restart, but never makes a wrong proof.
 //
 // Guards (runtime/guard) hold the shared lock, for the time of a read. A node that finds guards
-// there waits for them. If one stands still under its lock, the node starts all the same, names its
-// session once it has the exclusive lock, and until then a restart has no proof.
+// there waits for them, up to kWaitForGuards. If one still holds its lock then, the node starts all
+// the same. It names its session once it has the exclusive lock; until then a restart has no proof.
 //
 // Not thread-safe. A write may block, if the disk stands still: see StateWriter.
 #pragma once

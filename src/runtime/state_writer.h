@@ -36,7 +36,7 @@ class StateWriter final : public StateRecord {
   StateWriter(const StateWriter&) = delete;
   StateWriter& operator=(const StateWriter&) = delete;
 
-  /// kUnavailable: this or an earlier write failed, said once; or one stands still.
+  /// kUnavailable: this or an earlier write failed (reported once), or one stands still.
   Status RecordSession(const RecordedSession& session) override;
   /// The same, and does not wait.
   Status RecordHighest(Revision revision) override;

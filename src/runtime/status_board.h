@@ -1,6 +1,5 @@
-// StatusBoard: what a status says of shards and of the members' parts, kept up to date by what
-// changed. A new status costs the loop what changed since the last one, and shares the rest with
-// it.
+// StatusBoard: keeps what a status says of the shards, and how many shards each member should lead.
+// A new status costs the loop only what changed since the last one, and shares the rest with it.
 //
 // Until the first status it keeps nothing. Everything that ShardOf (node_status.h) shows must be
 // noted when it changes: the view's changes, and what only the node knows of its own shards.

@@ -17,8 +17,8 @@
 //   - A later deadline waits until everything before it was sent. An earlier deadline is sent at
 //     once.
 //   - What the node asked for before it knew of an absence never reaches the next application.
-//   - With a watchdog no deadline goes beyond the last sign of life that came, and the bound. Once
-//     that time has passed, the application acts on nothing, and is absent.
+//   - With a watchdog no deadline is later than the last sign of life plus the watchdog's time.
+//     Once that time has passed, the application acts on nothing, and is absent.
 //
 // Thread-safe. It calls streams without its lock held, so they may call back.
 #pragma once

@@ -32,9 +32,9 @@
 
 namespace baton::sidecar {
 
-/// The most connections at a time, and the most of users who may not attach: these get an error
-/// that says why, unless their certificate gives them the role. More are closed at once. A
-/// connection without a stream is closed after half a minute.
+/// The most connections at a time, and how many of them may be of users who may not attach. These
+/// users get an error that says why, unless their certificate gives them the role. More connections
+/// are closed at once. A connection without a stream is closed after half a minute.
 inline constexpr std::size_t kMaxConnections = 16;
 inline constexpr std::size_t kMaxDenied = 4;
 

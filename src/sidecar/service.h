@@ -28,7 +28,7 @@ class Service final
   struct Peer {
     std::shared_ptr<const PeerProcess> process;  ///< null if its death can't be proven
     access::Caller caller;                       ///< without its certificate
-    std::shared_ptr<Complaints> complaints;  ///< null: somebody else tells of who may not attach
+    std::shared_ptr<Complaints> complaints;      ///< null: somebody else logs who may not attach
   };
 
   /// Lets callers attach who have the role kLead when they say hello. REQUIRES: the server that it

@@ -20,7 +20,7 @@ namespace baton::app {
 void AddEtcdFlags(CLI::App& app, Settings& settings);
 /// Reads the settings whose names begin with "etcd", with the files that they name.
 void ReadEtcd(SettingReader& reader, EtcdOptions& etcd);
-/// The same for a program without other settings. Else returns one line for each error.
+/// The same for a program without other settings. If any is wrong, returns one line for each error.
 std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settings& settings);
 
 }  // namespace baton::app

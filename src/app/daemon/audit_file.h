@@ -6,8 +6,8 @@
 // itself), peer, result ("asked", "done", "failed" or "refused"), error, not_logged. Field names
 // are stable; new ones may be added.
 //
-// Each caller has one line a second for what is refused, and `not_logged` says how many before it
-// have none (access::RefusalPace).
+// Refusals get at most one line a second for each caller; `not_logged` says how many refusals
+// before it got none (access::RefusalPace).
 //
 // A thread of its own writes. What it can't write, because the disk is full or slow, is lost and
 // counted. The log has each entry, too, if its level is info or lower.

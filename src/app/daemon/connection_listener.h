@@ -31,7 +31,7 @@ class ConnectionListener {
   using Serve = std::function<bool(int connection, bool last_places)>;
 
   struct Bounds {
-    /// In use by the process. With clients whom the server prefers, by `kept` more.
+    /// How many the process may use. Clients whom the server prefers may raise that by `kept`.
     int most_descriptors = 0;
     int kept = 0;  ///< for other connections, besides the reserved ones
   };

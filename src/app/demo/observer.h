@@ -5,8 +5,8 @@
 // leading nothing from just before the signal. A stopped node can't act, so its words don't count
 // until its first sweep after it was woken.
 //
-// A word is as old as the node's last sweep. So an older leadership that is still on a board counts
-// as a second leader only if a sweep that began after the newer one was seen repeats it.
+// A word is as old as the node's last sweep. So if a board still shows an older leadership, this
+// counts as a second leader only if a sweep that began after the newer one was seen repeats it.
 //
 // Thread-safe.
 #pragma once

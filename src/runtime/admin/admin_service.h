@@ -3,9 +3,9 @@
 // Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
 // a thread of its own. At most kMaxQueuedStatuses wait for it; more are refused with
-// RESOURCE_EXHAUSTED. So are calls while callers have yet to read what was sent (UnreadAnswers).
+// RESOURCE_EXHAUSTED. So are calls while too much of what was sent is still unread (UnreadAnswers).
 // Callers who may make changes come first: they have a queue of their own, and twice the budget of
-// unread answers; and of the examinations that run and wait (Diagnose) others have two at most.
+// unread answers. All others together may have two examinations (Diagnose) that run or wait.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,8 @@
-// Audit: one line of log for each change that somebody asked for, and for each refusal. A sink gets
-// the same, and each refusal.
+// Audit: logs one line for each change that somebody asked for. Refusals are logged once a second
+// at most; the next line says how many were not. Sinks get every change and every refusal.
 //
 // A line names the user who asked, as the kernel, a certificate or a token proves (`by`), and what
-// the caller says of itself
-// (`claimed`). Refusals are logged once a second at most; the next line says how many were not.
-// Thread-safe.
+// the caller says of itself (`claimed`). Thread-safe.
 #pragma once
 
 #include <chrono>

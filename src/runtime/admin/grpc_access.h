@@ -19,12 +19,12 @@ grpc::Status StatusOf(const Error& error);
 /// The gRPC status of a refusal, with its line.
 grpc::Status StatusOf(access::Refused refused);
 
-/// For a server whose connections we don't accept ourselves, so that no user is known.
+/// The gate of a server whose connections we don't accept ourselves, so that no user is known.
 access::Gate GateOf(const AdminOptions& options);
 
 /// Who calls.
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
-/// Unset: the caller may call this method, which only reads; it counts (access::CallLimits).
+/// Unset: the caller may call this method, which only reads. Counts the call (access::CallLimits).
 std::optional<grpc::Status> RefuseRead(const access::Gate& gate,
                                        const grpc::CallbackServerContext& context,
                                        const char* method);

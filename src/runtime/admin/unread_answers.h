@@ -1,9 +1,9 @@
 // UnreadAnswers: the answers of a service that callers have yet to read, within a budget of bytes.
 //
 // gRPC keeps an answer until its caller has made room for it or has gone, and a caller may do
-// neither. If so many bytes are kept, new calls are refused before their answers are made; and
-// answers that were not read in time are given up then. Nobody looks before: up to the budget they
-// harm nobody.
+// neither. If the budget is used up, new calls are refused before their answers are made, and
+// answers that were not read in time are given up. Until then nothing is given up, because it
+// harms nobody.
 //
 // Thread-safe.
 #pragma once

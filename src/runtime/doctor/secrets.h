@@ -23,7 +23,7 @@ struct SecretsCheckup {
   std::vector<std::string> open_files = {};    ///< that more than their owner and group can read
   bool password_in_clear = false;              ///< a password crosses the network without TLS
   std::optional<Validity> certificate = {};    ///< of the client certificate; unset: none
-  std::optional<Validity> own = {};            ///< of the ports\' certificate; unset: none
+  std::optional<Validity> own = {};            ///< of the ports' certificate; unset: none
   std::chrono::system_clock::time_point at{};  ///< when it was looked at
 };
 

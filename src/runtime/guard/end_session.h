@@ -3,9 +3,9 @@
 // One transaction deletes the member key, if the session still holds it, and names the death in
 // `died` (base/writes.h, SessionEnd). Then the lease is revoked: a write that the process had sent
 // and that is still under way can't put the key any more. Each step is sent again until its outcome
-// is definite; but after three unknown outcomes of the transaction, or if etcd denies it, the lease
-// is revoked without it: that needs no space in etcd's database, and other rights. Then others take
-// the death for an expired lease.
+// is definite. But after three unknown outcomes of the transaction, or if etcd denies it, the lease
+// is revoked all the same: this needs other rights, and no space in etcd's database. The other
+// nodes then take the death for an expired lease.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ enum class SessionFound {
 };
 /// `done` is called once, unless the executor ends before. The parts must outlive that.
 /// kUnavailable: etcd denies both steps (role, credentials); the lease runs out by itself.
-/// REQUIRES: the process of the session is dead. From a function that runs on the executor.
+/// REQUIRES: the process of the session is dead; called from a function that runs on the executor.
 void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const SessionRef& dead,
                 std::function<void(Result<SessionFound>)> done);
 

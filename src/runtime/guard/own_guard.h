@@ -31,8 +31,8 @@ class OwnGuard {
   /// of `settings.state_dir`, its guards end at once, and are started again after pauses.
   static Result<std::unique_ptr<OwnGuard>> Start(const std::string& program,
                                                  const GuardSettings& settings, NodeLog& log);
-  /// Waits a moment for the guard's end, and else leaves it to finish what it does: nobody reaps it
-  /// then before this process ends. REQUIRES: the node's lock was let go.
+  /// Waits up to a second for the guard's end. A guard that still works then is left to finish, and
+  /// nobody reaps it before this process ends. REQUIRES: the node's lock was let go.
   ~OwnGuard();
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;

@@ -20,10 +20,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 class ProgressPage {
  public:
-  /// A new page, of which nothing is noted. kInternal: the system has no memory or descriptor.
+  /// A new page, in which nothing is noted. kInternal: the system has no memory or descriptor.
   static Result<std::unique_ptr<ProgressPage>> Create();
-  /// The page of another process, by a descriptor of it, which this closes. kInternal: it can't be
-  /// mapped.
+  /// Maps the page of another process, and closes the descriptor. kInternal: it can't be mapped.
   static Result<std::unique_ptr<ProgressPage>> Open(int descriptor);
   ~ProgressPage();
   ProgressPage(const ProgressPage&) = delete;
@@ -35,8 +34,8 @@ class ProgressPage {
   /// The last turn; nullopt: none is expected.
   std::optional<SteadyTime> Last() const noexcept;
 
-  /// To pass on; above 2, and closed on exec. -1: this page is another process's, or somebody has
-  /// closed the descriptor, and it may be another file's now.
+  /// The descriptor to pass on; above 2, and closed on exec. -1: this page is another process's, or
+  /// the program has closed the descriptor (its number may now be another file's).
   int descriptor() const;
 
  private:
