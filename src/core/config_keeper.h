@@ -23,9 +23,9 @@
 // incarnation of the store (StoreIncarnationOf), so each gets all routes again, once.
 //
 // Usually one node alone writes for each bad config: the first member by id writes at once, each
-// next one waits kMendStep longer, and the first write ends the wait of all. If bad writes follow
-// one another, all wait kFirstMendPause first, and twice as long after each further one, up to
-// kMaxMendPause.
+// next one waits 100 ms longer, and the first write ends the wait of all. If bad writes follow one
+// another, all wait for a second first, and for twice as long after each further one, up to a
+// minute.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

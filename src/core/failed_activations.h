@@ -19,8 +19,8 @@
 // Bounds: kMaxRetries retries run at once, because a quarter of the callback threads is enough for
 // applications that hang. Another quarter is for the first tries of a failing node. First tries
 // that exceeded their timeout and still run count there, so they hold no retry up. If one retry
-// succeeds, the cause may be gone for all, so all that wait are due at once; but at most once in
-// kReleaseEvery, so that shards that sometimes succeed don't make all others run again and again.
+// succeeds, the cause may be gone for all, so all that wait are due at once; but at most once a
+// second, so that shards that sometimes succeed don't make all others run again and again.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once

@@ -31,9 +31,10 @@ class ConnectionListener {
   using Serve = std::function<bool(int connection, bool last_places)>;
 
   struct Bounds {
-    /// How many the process may use. Clients whom the server prefers may raise that by `kept`.
+    /// From this many descriptors in use on, only clients whom the server prefers get in, up to
+    /// `kept` more: other connections may use some of the first ones.
     int most_descriptors = 0;
-    int kept = 0;  ///< for other connections, besides the reserved ones
+    int kept = 0;  ///< how many are kept for other connections, besides the reserved ones
   };
 
   /// Listens on `socket`, which is bound; the listener owns it from then on. `address` names it in

@@ -55,7 +55,7 @@ class RouteFollower {
   void Stop();
 
   // Any thread.
-  /// Opens the stream again with these, at its endpoint, within kLongestTurn. Not null.
+  /// Opens the stream again with these, at its endpoint, within a second. Not null.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
   RoutesAge Age() const;
   /// Whether the last attempt at each endpoint failed for a reason that does not pass by itself:
