@@ -78,8 +78,8 @@ class BATON_EXPORT GroupCredentials {
   /// made. Returns another object after each change, and only then. Waits only for a short lock.
   std::shared_ptr<grpc::ChannelCredentials> Get() const;
   /// Why the files' present content is not used, as one line; empty: nothing is wrong. It is set
-  /// once two reads in a row have found the same. The earlier credentials stay in use. Waits
-  /// only for a short lock.
+  /// once two reads in a row have found the same. The earlier credentials stay in use. Waits only
+  /// for a short lock.
   std::string problem() const;
 
  private:

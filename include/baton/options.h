@@ -92,10 +92,10 @@ struct NodeOptions {
   /// exec, or closes its descriptors, no guard acts. A program that reaps any child (waitpid(-1))
   /// sees the node's own guard, too.
   GuardMode guard = GuardMode::kOff;
-  /// Whether this program closes only descriptors that it opened itself. A program that calls
-  /// closefrom() does not. On overlayfs that call would free the lock, and a guard would end the
-  /// session of a living process. So with `state_dir` on overlayfs no guard acts, unless this is
-  /// true.
+  /// Whether this program closes only descriptors that it opened itself. (closefrom() closes others
+  /// as well.) On overlayfs, closing the lock's descriptor would free the lock, and a guard would
+  /// end the session of a living process. So with `state_dir` on overlayfs no guard acts, unless
+  /// this is true.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. Start fails if there is no such program.
@@ -165,9 +165,10 @@ struct NodeOptions {
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
   // It holds up no other shard as long as fewer than 256 callbacks block. One exception: until an
-  // Acquired has succeeded on the node, it tries few new shards at once: 16, and it prepares no
-  // more moves than that. While Acquired fails on the node, it tries 2, and prepares only moves
-  // that an operator ordered, unless Acquired fails on half of the group.
+  // Acquired has succeeded on the node, it calls Acquired for at most 16 new shards at once, and
+  // prepares at most as many moves. While Acquired fails on the node, it calls it for 2 new shards
+  // at once. Then it prepares only moves that an operator ordered, unless Acquired fails on half of
+  // the group or more.
   std::chrono::milliseconds prepare_timeout{30000};   ///< of Prepare; then no move
   std::chrono::milliseconds release_timeout{30000};   ///< of Releasing; then handed over
   std::chrono::milliseconds callback_timeout{30000};  ///< of Acquired; then the node leads on,

@@ -77,10 +77,10 @@ struct PlannedMove {
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
-/// Plans the fewest moves that bring every member to its target. That is one for
-/// each shard that a member holds above its target. Shards with a live move stay as they are.
-/// A shard with `movable[s] == false` (cooldown) is not moved this time; if `movable` is empty, all
-/// shards may be moved. Returns at most `limit` moves, drains first, taken from the donors in turn.
+/// Plans the fewest moves that bring every member to its target: one for each shard that a member
+/// holds above its target. Shards with a live move stay as they are. A shard with `movable[s] ==
+/// false` (cooldown) is not moved this time; if `movable` is empty, all shards may be moved.
+/// Returns at most `limit` moves, drains first, taken from the donors in turn.
 std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 
