@@ -21,7 +21,8 @@ struct LogRecord {
   std::chrono::system_clock::time_point time{};
   LogLevel level = LogLevel::kInfo;
   /// One line without time and level: a message, then key=value fields. It is UTF-8
-  /// (malformed bytes become U+FFFD). ASCII control characters, also line ends, are escaped.
+  /// (malformed bytes become U+FFFD). Line ends, control characters and marks of writing direction
+  /// are escaped.
   std::string text{};
   /// The change of leadership that the text tells; unset in all other records.
   std::optional<Transition> transition{};

@@ -16,9 +16,11 @@
 namespace baton::app {
 
 /// The guard of the node that started this process, and that writes its settings to `input`
-/// (runtime/guard/guard_settings.h). `page`: the node's progress; null: it passed none. Ends this
-/// process once the node is dead and its sessions have ended. Returns only if `input` has no
-/// settings: the exit code. SIGTERM ends it while the node is dead, not before.
+/// (runtime/guard/guard_settings.h). `page`: the node's progress; null: it passed none. If `input`
+/// has no settings, returns the exit code. Otherwise it ends this process once the node is dead and
+/// its sessions have ended. It tries for 10 minutes at most, or for 2 s if it gets SIGTERM, SIGINT
+/// or SIGHUP; while the node lives, these signals end nothing. It also ends if somebody else still
+/// holds the lock 10 s after the node is gone.
 int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page);
 
 struct SharedGuard {

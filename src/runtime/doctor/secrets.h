@@ -20,7 +20,7 @@ inline constexpr std::chrono::days kCertificateNotice{14};
 
 struct SecretsCheckup {
   bool any = false;                            ///< the process has a password or a key
-  std::vector<std::string> open_files = {};    ///< that more than their owner and group can read
+  std::vector<std::string> open_files = {};    ///< with more rights than 0640
   bool password_in_clear = false;              ///< a password crosses the network without TLS
   std::optional<Validity> certificate = {};    ///< of the client certificate; unset: none
   std::optional<Validity> own = {};            ///< of the ports' certificate; unset: none
