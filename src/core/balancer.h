@@ -3,10 +3,11 @@
 // Every node has a Balancer; only the node that the `balancer` record names plans. The balancer
 // writes moves, never shards. It plans a rebalance when three conditions hold: an imbalance has
 // lasted rebalance_delay, every shard has a leader, and the membership has been quiet for as long.
-// Drains don't wait for these conditions. The number of moves in flight and the time between two
-// moves of a shard are limited. The balancer deletes moves that are void or made no progress.
-// Failover never waits for the balancer. A loss is counted by the node that gains the shard; if no
-// member may take the shard over, the balancer counts the loss.
+// A pause prevents it. Drains don't wait for these conditions, and no pause stops them. The number
+// of moves in flight and the time between two moves of a shard are limited. The balancer deletes
+// moves that are void or made no progress. Failover never waits for the balancer. A loss is counted
+// by the node that gains the shard; if no member may take the shard over, the balancer counts the
+// loss.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
