@@ -78,6 +78,7 @@ constexpr PathRow kPathTable[] = {
     {"/v1/routes", Role::kRead, Kind::kRoutes},
 };
 
+constexpr const char* kNoSuchToken = "--access of the node has no such token";
 constexpr std::size_t kLongestWhat = 128;
 constexpr std::chrono::seconds kLogEvery{1};
 
@@ -208,7 +209,7 @@ Caller Access::Identified(Caller caller, const Shown& shown,
   }
   const Digest digest = DigestOf(*token);
   const std::lock_guard lock(mutex_);
-  caller.bad_token = "--access of the node has no such token";
+  caller.bad_token = kNoSuchToken;
   for (const TokenRule& rule : rules_.tokens) {  // all of them, so that the time tells nothing
     if (!IsSame(rule.sha256, digest)) continue;
     const bool over = rule.until && now >= *rule.until;
@@ -218,22 +219,31 @@ Caller Access::Identified(Caller caller, const Shown& shown,
   return caller;
 }
 
-// Rules may change between Identified and this.
-Role Access::RoleOfToken(const std::string& name) const {
+std::optional<Role> Access::RoleOfToken(const std::string& name) const {
   for (const TokenRule& rule : rules_.tokens) {
     if (rule.name == name) return rule.role;
   }
-  return Role::kProbe;
+  return std::nullopt;
+}
+
+// Rules may change between Identified and this.
+std::string Access::TroubleWithToken(const Caller& caller) const {
+  if (caller.token.empty()) return caller.bad_token;
+  const std::lock_guard lock(mutex_);
+  return RoleOfToken(caller.token) ? "" : kNoSuchToken;
 }
 
 Role Access::RoleOf(const Caller& caller) const {
   const std::lock_guard lock(mutex_);
-  if (!caller.token.empty()) return RoleOfToken(caller.token);
+  const bool named = !caller.token.empty();
+  const std::optional<Role> by_token = named ? RoleOfToken(caller.token) : std::nullopt;
+  if (by_token) return *by_token;
   const auto certified = RoleOfCertificate(caller.certificate);
   const Role role = certified     ? *certified
                     : caller.user ? RoleOfUser(*caller.user)
                                   : RoleWithout(IsLocalPeer(caller.peer));
-  return caller.bad_token.empty() || role == Role::kNone ? role : Role::kProbe;
+  const bool bad_token = named || !caller.bad_token.empty();
+  return bad_token && role != Role::kNone ? Role::kProbe : role;
 }
 
 Role Access::RoleOfUser(uid_t user) const {
@@ -277,10 +287,10 @@ Role Access::RoleWithout(bool local) const {
 }
 
 std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const {
-  if (!caller.bad_token.empty()) {
-    return Refused{.why = Refused::Why::kToken,
-                   .line = fmt::format("{} sent a token that does not count: {}", NameOf(caller),
-                                       caller.bad_token)};
+  if (const std::string trouble = TroubleWithToken(caller); !trouble.empty()) {
+    return Refused{
+        .why = Refused::Why::kToken,
+        .line = fmt::format("{} sent a token that does not count: {}", NameOf(caller), trouble)};
   }
   if (Includes(RoleOf(caller), needed)) return std::nullopt;
   std::string line =

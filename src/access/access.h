@@ -198,9 +198,12 @@ class Access {
   // REQUIRES: mutex_ is held.
   Role RoleOfHost(bool local) const;
   std::optional<Role> RoleOfCertificate(const std::string& name) const;
-  Role RoleOfToken(const std::string& name) const;
+  /// nullopt: no rule names it any more.
+  std::optional<Role> RoleOfToken(const std::string& name) const;
   Role RoleOfUser(uid_t user) const;
   bool LacksGroupsOf(const Caller& caller) const;
+  /// Why the caller's token does not count; empty: it does, or there is none.
+  std::string TroubleWithToken(const Caller& caller) const;
   /// Whether the caller is on this host, and the kernel has not said which user it is, which
   /// matters.
   bool IsUnknownUser(const Caller& caller) const;

@@ -112,11 +112,21 @@ TEST_F(TokensOfCallers, ThatDoNotCountAreRefusedEverything) {
   }
 }
 
-// Plan: the rules lose a token between its check and its use.
+// Plan: the rules lose a token between its check and its use. On a host whose callers have no role
+// it is no way to get one, and elsewhere the caller is not taken for one without a token.
 TEST_F(TokensOfCallers, ThatAreTakenAwayGiveNothing) {
-  const Caller caller = With({"Bearer secret"}, local_);
-  access_.SetRules({});
-  EXPECT_EQ(access_.RoleOf(caller), Role::kProbe);
+  for (const Caller& caller :
+       {With({"Bearer secret"}, local_), With({"Bearer secret"}, remote_, true)}) {
+    access_.SetRules({.users = {{geteuid(), Role::kNone}}, .other_hosts = Role::kNone});
+    EXPECT_EQ(access_.RoleOf(caller), Role::kNone);
+    access_.SetRules({});
+    EXPECT_EQ(access_.RoleOf(caller), Role::kProbe);
+    const auto refused = Refusal(caller);
+    ASSERT_TRUE(refused.has_value());
+    EXPECT_EQ(refused->why, Refused::Why::kToken);
+    EXPECT_EQ(refused->line,
+              "token ci sent a token that does not count: --access of the node has no such token");
+  }
 }
 
 // Servers of programs that embed a node may use the header for services of their own.
