@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/approval.h"
 #include "runtime/admin/audit.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/history_proto.h"
@@ -23,12 +24,7 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kLongestActor = 128;  // bytes; stored in records, histories and logs
-// Of a change whose caller has set no deadline, or a later one.
-constexpr Duration kLongestChange = std::chrono::minutes(1);
-// An eighth of a caller's time, within these bounds, is left for the answer to arrive.
-constexpr Duration kLeastReserve = std::chrono::milliseconds(20);
-constexpr Duration kMaxReserve = std::chrono::milliseconds(500);
+constexpr std::size_t kLongestClaim = 128;  // bytes
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
@@ -45,6 +41,12 @@ const grpc::Status kTooManyCalls{grpc::StatusCode::RESOURCE_EXHAUSTED,
 const grpc::Status kTooManyDiagnoses{
     grpc::StatusCode::RESOURCE_EXHAUSTED,
     "the node is being examined for others who have not the role operate: try again in a moment"};
+
+/// A change that may be made now.
+struct Approved {
+  const AskedChange& change;
+  Duration within;  ///< how long it may take, so that its caller still hears the outcome
+};
 
 void AddMoves(const NodeStatus& status, v1::GetStatusResponse* response) {
   for (const ShardStatus& shard : status.shards) {
@@ -206,19 +208,19 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                         fmt::format("shard {} to {}", request->shard(), Printable(request->to())),
                         *request, reactor);
     if (!change || !NamesNode(request->to(), *change, reactor)) return reactor;
-    return Carry(reactor, *std::move(change), [=, this](const AskedChange& asked) {
+    return Carry(*context, reactor, *std::move(change), [=, this](const Approved& approved) {
       TransferRequest transfer;
       transfer.shard = ShardId{request->shard()};
       transfer.to = request->to();
       if (request->has_if_term()) transfer.if_term = Term{request->if_term()};
       transfer.dry_run = request->dry_run();
-      transfer.actor = Orderer(asked);
-      transfer.within = TimeFor(*context);
-      control_.Request(
-          std::move(transfer), [this, reactor, response, asked](Result<MoveFact> result) {
-            if (result) *response->mutable_move() = ToProto(result.value());
-            Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
-          });
+      transfer.actor = ActorOf(approved.change);
+      transfer.within = approved.within;
+      control_.Request(std::move(transfer), [this, reactor, response,
+                                             asked = approved.change](Result<MoveFact> result) {
+        if (result) *response->mutable_move() = ToProto(result.value());
+        Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
+      });
     });
   }
 
@@ -228,16 +230,16 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     auto change =
         Admit(*context, "RetryShard", fmt::format("shard {}", request->shard()), *request, reactor);
     if (!change) return reactor;
-    return Carry(reactor, *std::move(change), [=, this](const AskedChange& asked) {
+    return Carry(*context, reactor, *std::move(change), [=, this](const Approved& approved) {
       RetryRequest retry;
       retry.shard = ShardId{request->shard()};
       retry.dry_run = request->dry_run();
-      retry.actor = Orderer(asked);
-      control_.Request(
-          std::move(retry), [this, reactor, response, asked](Result<std::uint32_t> result) {
-            if (result) response->set_attempts(result.value());
-            Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
-          });
+      retry.actor = ActorOf(approved.change);
+      control_.Request(std::move(retry), [this, reactor, response,
+                                          asked = approved.change](Result<std::uint32_t> result) {
+        if (result) response->set_attempts(result.value());
+        Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
+      });
     });
   }
 
@@ -378,35 +380,30 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* RequestPolicy(const Context& context, Reactor* reactor, AskedChange change,
                          PolicyRequest policy) {
-    return Carry(reactor, std::move(change),
-                 [this, reactor, &context, policy = std::move(policy)](const AskedChange& asked) {
-                   PolicyRequest now = policy;
-                   now.actor = Orderer(asked);
-                   now.within = TimeFor(context);
-                   control_.Request(std::move(now), [this, reactor, asked](Status result) {
-                     Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
-                   });
-                 });
+    return Carry(
+        context, reactor, std::move(change),
+        [this, reactor, policy = std::move(policy)](const Approved& approved) {
+          PolicyRequest now = policy;
+          now.actor = ActorOf(approved.change);
+          now.within = approved.within;
+          control_.Request(std::move(now), [this, reactor, asked = approved.change](Status result) {
+            Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
+          });
+        });
   }
 
   /// Has the change carried out by `make`, once that may be: with --audit-required its entry must
   /// be written before. Until the call is finished gRPC keeps its context, request and response.
-  Reactor* Carry(Reactor* reactor, AskedChange change,
-                 std::function<void(const AskedChange&)> make) {
+  Reactor* Carry(const Context& context, Reactor* reactor, AskedChange change,
+                 std::function<void(const Approved&)> make) {
     const auto asked = std::make_shared<const AskedChange>(std::move(change));
-    audit_.Ask(*asked, [this, reactor, asked, make = std::move(make)](const Status& written) {
+    const Approval approval(context, gate_);
+    audit_.Ask(*asked, [=, this, make = std::move(make)](const Status& written) {
       if (!written) return Finish(reactor, *asked, StatusOf(written.error()));
-      make(*asked);
+      if (const auto why = approval.WhyNot(*asked)) return Finish(reactor, *asked, *why);
+      make({.change = *asked, .within = approval.TimeLeft()});
     });
     return reactor;
-  }
-
-  /// Who ordered a change, as records and histories name it: what is proven, and nothing that the
-  /// caller says of itself. If nothing is, that too, behind the address.
-  static std::string Orderer(const AskedChange& change) {
-    const std::string name = access::NameOf(change.caller);
-    if (access::IsProven(change.caller) || change.claimed == change.caller.peer) return name;
-    return fmt::format("{}, says {}", name, change.claimed);
   }
 
   /// Finishes the call with an error if the caller may not read. Null: it may.
@@ -426,7 +423,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                        .caller = CallerOf(gate_, context),
                        .verb = method,
                        .target = std::move(target),
-                       .claimed = ActorOf(context, request.actor()),
+                       .claimed = ClaimOf(context, request.actor()),
                        .dry_run = request.dry_run()};
     auto refusal = gate_.Refusal(change.caller, method);
     if (!refusal) return change;
@@ -458,17 +455,8 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return false;
   }
 
-  /// How long a change may take, so that its caller still hears the outcome.
-  static Duration TimeFor(const Context& context) {
-    const auto now = std::chrono::system_clock::now();
-    const auto deadline = context.deadline();
-    if (deadline >= now + kLongestChange) return kLongestChange;
-    const Duration left = std::max<Duration>(deadline - now, Duration{0});
-    return std::max(left - std::clamp(left / 8, kLeastReserve, kMaxReserve), Duration{0});
-  }
-
-  static std::string ActorOf(const Context& context, const std::string& named) {
-    return named.empty() ? context.peer() : OneLine(named, kLongestActor);
+  static std::string ClaimOf(const Context& context, const std::string& named) {
+    return named.empty() ? context.peer() : OneLine(named, kLongestClaim);
   }
 
   Control& control_;

@@ -13,6 +13,14 @@ constexpr std::size_t kLongestError = 256;
 
 }  // namespace
 
+std::string ActorOf(const AskedChange& change) {
+  std::string actor = access::NameOf(change.caller);
+  if (!access::IsProven(change.caller) && change.claimed != change.caller.peer) {
+    actor += ", says " + change.claimed;
+  }
+  return actor;
+}
+
 void Audit::Ask(const AskedChange& change, std::function<void(Status)> then) const {
   if (!sinks_.write_before) return then(Ok());
   sinks_.write_before({.change = change, .result = AuditEntry::Result::kAsked}, std::move(then));

@@ -28,6 +28,10 @@ struct AskedChange {
   bool dry_run = false;
 };
 
+/// Who ordered a change, as records and histories name it: what is proven, and nothing that the
+/// caller says of itself. If nothing is proven, that too, behind the address. One line.
+std::string ActorOf(const AskedChange& change);
+
 /// What became of a change that somebody asked for.
 struct AuditEntry {
   enum class Result {

@@ -1,0 +1,35 @@
+// Approval: whether a change that somebody asked for may still be made, and how long it may take.
+//
+// With --audit-required a change waits for its entry in the audit file. Meanwhile its caller may
+// lose its role, hang up, or have no time left. Thread-safe.
+#pragma once
+
+#include <optional>
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+
+#include "access/access.h"
+#include "base/clock.h"
+#include "runtime/admin/audit.h"
+
+namespace baton::runtime {
+
+class Approval {
+ public:
+  /// The change is asked for now. REQUIRES: the call is not finished while this object is used.
+  Approval(const grpc::CallbackServerContext& context, const access::Gate& gate);
+
+  /// How long the change may take from now on, so that its caller still hears the outcome. Zero or
+  /// less: no time is left.
+  Duration TimeLeft() const { return by_ - BootClock::now(); }
+  /// Why the change must not be made now. Unset: it may.
+  std::optional<grpc::Status> WhyNot(const AskedChange& change) const;
+
+ private:
+  const grpc::CallbackServerContext& context_;
+  const access::Gate& gate_;
+  const TimePoint by_;
+};
+
+}  // namespace baton::runtime
