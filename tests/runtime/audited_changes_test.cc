@@ -223,6 +223,34 @@ class AuditedChanges : public testing::Test {
   std::unique_ptr<Stub> stub_;
 };
 
+/// How records name who ordered a change.
+std::string Named(access::Caller caller, std::string claimed) {
+  return ActorOf({.caller = std::move(caller),
+                  .verb = "DrainNode",
+                  .target = {},
+                  .claimed = std::move(claimed)});
+}
+
+// Plan: names of two-byte characters, one of them shifted by a byte; names that just fit; and a
+// claim behind an address.
+TEST(Audit, AnActorHasABoundAndIsCutBetweenCharacters) {
+  const auto umlauts = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += "\xC3\xA4";
+    return text;
+  };
+  const auto certified = [](const std::string& name) {
+    return Named({.peer = "ipv4:10.0.0.7:5", .certificate = name}, "alice");
+  };
+  EXPECT_EQ(certified(umlauts(100)), umlauts(62) + "...");
+  EXPECT_EQ(certified("x" + umlauts(100)), "x" + umlauts(62) + "...");
+  EXPECT_EQ(certified(umlauts(64)), umlauts(64));
+  EXPECT_EQ(certified(std::string(kLongestActor, 'a')), std::string(kLongestActor, 'a'));
+  EXPECT_EQ(certified(std::string(kLongestActor + 1, 'a')).size(), kLongestActor);
+  EXPECT_EQ(Named({.peer = "ipv4:10.0.0.7:5"}, umlauts(64)),
+            "ipv4:10.0.0.7:5, says " + umlauts(51) + "...");
+}
+
 // Plan: nothing happens to the caller meanwhile.
 TEST_F(AuditedChanges, AreMadeOnceTheirLinesAreWritten) {
   Changes changes(*this, {});

@@ -1,5 +1,6 @@
 #include "runtime/admin/audit.h"
 
+#include <string_view>
 #include <utility>
 
 #include "base/escape.h"
@@ -14,11 +15,12 @@ constexpr std::size_t kLongestError = 256;
 }  // namespace
 
 std::string ActorOf(const AskedChange& change) {
+  constexpr std::string_view kCut = "...";  // as OneLine ends what it cuts
   std::string actor = access::NameOf(change.caller);
   if (!access::IsProven(change.caller) && change.claimed != change.caller.peer) {
     actor += ", says " + change.claimed;
   }
-  return actor;
+  return actor.size() <= kLongestActor ? actor : OneLine(actor, kLongestActor - kCut.size());
 }
 
 void Audit::Ask(const AskedChange& change, std::function<void(Status)> then) const {

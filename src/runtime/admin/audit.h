@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -28,8 +29,11 @@ struct AskedChange {
   bool dry_run = false;
 };
 
+/// The most bytes of an actor.
+inline constexpr std::size_t kLongestActor = 128;
 /// Who ordered a change, as records and histories name it: what is proven, and nothing that the
-/// caller says of itself. If nothing is proven, that too, behind the address. One line.
+/// caller says of itself. If nothing is proven, that too, behind the address. One line of valid
+/// UTF-8, of at most kLongestActor bytes; "..." ends it if it was cut.
 std::string ActorOf(const AskedChange& change);
 
 /// What became of a change that somebody asked for.
