@@ -2,6 +2,8 @@
 // left the group.
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <utility>
 
@@ -17,6 +19,7 @@ namespace {
 namespace json = boost::json;
 using std::chrono::seconds;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -100,6 +103,96 @@ TEST_F(EtcdAway, AChangeThatNeverLeftTheNodeIsNotMade) {
     return cluster.Ctl("n1", {"nodes", "undrain", "n2"}).exit == 0;
   });
   EXPECT_EQ(cluster.AwaitBalanced({"n1", "n2"}), before);
+}
+
+// ---- a required audit file ----------------------------------------------------------------------
+
+/// The lines of an audit file: "DrainNode node n2: asked", and the error behind it.
+std::vector<std::string> AuditOf(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream in(path);
+  for (std::string text; std::getline(in, text);) {
+    const json::value line = json::parse(text);
+    const auto field = [&](const char* name) { return std::string(line.at(name).as_string()); };
+    lines.push_back(field("verb") + " " + field("target") + ": " + field("result"));
+    if (!field("error").empty()) lines.back() += ", " + field("error");
+  }
+  return lines;
+}
+
+// Plan: etcd is frozen. A change has its line before it leaves the node, and one that says that
+// nobody knows; the caller hears the same. Then the file can't be written, either: the next change
+// never leaves. Once etcd is back the first is made, and the second is not. The node lives on.
+TEST_F(EtcdAway, ARequiredAuditFileHasEachChangeThatEtcdMayGet) {
+  Cluster cluster(*etcd_, {.shards = 12, .ttl = seconds(60)});
+  const std::string file = cluster.folder() + "/audit.jsonl";
+  const NodeProcess& asked = cluster.Start("n1", {"--audit-file", file, "--audit-required"});
+  cluster.Start("n2");
+  cluster.AwaitBalanced({"n1", "n2"});
+  const pid_t pid = asked.pid();
+  etcd_->Pause(0);
+  const app::Ran drain = cluster.Ctl("n1", {"nodes", "drain", "n2", "--timeout", "2s"});
+  EXPECT_EQ(drain.exit, 5) << drain.out << drain.err;
+  EXPECT_THAT(drain.err, HasSubstr(kMayBeMade));
+  cluster.Await("its outcome is in the file", [&] { return AuditOf(file).size() == 2; });
+  EXPECT_THAT(AuditOf(file),
+              ElementsAre("DrainNode node n2: asked",
+                          "DrainNode node n2: failed, etcd has not answered in time; the change "
+                          "may still be made"));
+
+  std::filesystem::rename(file, file + ".1");
+  std::filesystem::create_directory(file);
+  const app::Ran pause = cluster.Ctl("n1", {"pause", "--timeout", "2s"});
+  EXPECT_EQ(pause.exit, 3) << pause.out << pause.err;
+  EXPECT_THAT(pause.err, AllOf(HasSubstr("no change is made without its line in the audit file"),
+                               HasSubstr("Is a directory")));
+  EXPECT_EQ(cluster.Ctl("n1", {"status"}).exit, 0);
+
+  etcd_->Resume(0);
+  cluster.Await("the drain is carried out",
+                [&](const Table& now) { return LedBy(now, "n1").size() == 12; });
+  std::filesystem::remove(file);
+  // Changes of policies come one after the other, so after this one no earlier one is made.
+  EXPECT_EQ(cluster.Ctl("n1", {"nodes", "undrain", "n2"}).exit, 0);
+  cluster.AwaitBalanced({"n1", "n2"});
+  EXPECT_EQ(cluster.Metric("n1", "baton_paused"), 0);
+  EXPECT_THAT(AuditOf(file),
+              ElementsAre("UndrainNode node n2: asked", "UndrainNode node n2: done"));
+  EXPECT_TRUE(asked.running());
+  EXPECT_EQ(asked.pid(), pid);
+}
+
+// Plan: etcd is dead, so nothing leaves the node. The file has the change and that it was not made,
+// as the caller hears; when etcd is back it is not made, and the node leads what it led.
+TEST_F(EtcdAway, ARequiredAuditFileSaysThatAChangeNeverLeft) {
+  Cluster cluster(*etcd_, {.shards = 12, .ttl = seconds(60)});
+  const std::string file = cluster.folder() + "/audit.jsonl";
+  const NodeProcess& asked = cluster.Start("n1", {"--audit-file", file, "--audit-required"});
+  cluster.Start("n2");
+  const Table before = cluster.AwaitBalanced({"n1", "n2"});
+  etcd_->Kill(0);
+  // The first call after the death may still go into the old connection.
+  app::Ran ran;
+  cluster.Await("a change that never left", [&] {
+    ran = cluster.Ctl("n1", {"nodes", "drain", "n2", "--timeout", "2s"});
+    return ran.exit != 5;
+  });
+  EXPECT_EQ(ran.exit, 3) << ran.out << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("the change was not made, and won't be"));
+  const auto ends_with_it = [&] {
+    const std::vector<std::string> lines = AuditOf(file);
+    return lines.size() >= 2 && lines.end()[-2] == "DrainNode node n2: asked" &&
+           lines.back() ==
+               "DrainNode node n2: failed, etcd can't be reached: the change was not made, and "
+               "won't be";
+  };
+  cluster.Await("its outcome is in the file", ends_with_it);
+  EXPECT_TRUE(etcd_->Restart(0).ok());
+  cluster.Await("etcd answers again", [&] {
+    return cluster.Ctl("n1", {"nodes", "undrain", "n2"}).exit == 0;
+  });
+  EXPECT_EQ(cluster.AwaitBalanced({"n1", "n2"}), before);
+  EXPECT_TRUE(asked.running());
 }
 
 // ---- who leads what ----------------------------------------------------------------------------
