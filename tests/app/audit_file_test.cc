@@ -1,20 +1,24 @@
 // The file of what operators asked for.
 #include "app/daemon/audit_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace baton::app {
 namespace {
@@ -124,6 +128,55 @@ TEST_F(AuditFileTest, IfRequiredEachChangeWaitsForItsLine) {
                 path_ + ": Is a directory");
   std::filesystem::remove(path_);
   EXPECT_TRUE(ask()) << "it is opened again";
+}
+
+// Plan: the file is a pipe that nobody reads, so a write stands still once the pipe is full. The
+// changes that wait then are refused at the end, and later ones at once. The object's end waits for
+// no disk. When the pipe is read, the thread ends, too.
+TEST_F(AuditFileTest, ADiskThatStandsStillHoldsUpNoEnd) {
+  constexpr int kCount = 100;  // more than the pipe holds
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(fcntl(reader, F_SETPIPE_SZ, 4096), 0);
+  auto file = Open(true);
+  ASSERT_NE(file, nullptr);
+  const runtime::Audit audit(file->Sinks());
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Status> answers;  // guarded by mutex
+  const auto ask = [&] {
+    audit.Ask(drain_, [&](const Status& written) {
+      const std::lock_guard lock(mutex);
+      answers.push_back(written);
+      changed.notify_all();
+    });
+  };
+  for (int i = 0; i < kCount; ++i) ask();
+  file->EndWaits();
+  ask();
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return answers.size() == kCount + 1; });
+  }
+  const auto refused = std::count_if(answers.begin(), answers.end(),
+                                     [](const Status& answer) { return !answer.ok(); });
+  EXPECT_GT(refused, 1);
+  ASSERT_FALSE(answers.back());
+  EXPECT_EQ(answers.back().error().message,
+            "no change is made without its line in the audit file (--audit-required): the node is "
+            "stopping");
+  testing::internal::CaptureStderr();
+  file.reset();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("because its disk stands still"));
+  ASSERT_EQ(fcntl(reader, F_SETFL, 0), 0);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count; (count = read(reader, buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  close(reader);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kCount + 2 - refused)
+      << "of those that were refused at most the one that stood still has a line";
 }
 
 TEST_F(AuditFileTest, FollowsNoLink) {

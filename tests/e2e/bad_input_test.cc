@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -239,6 +240,48 @@ TEST_F(BadInput, AFullDiskUnderARequiredAuditFileAllowsNoChange) {
   EXPECT_THAT(lines(), testing::ContainsRegex("\"id\":4,[^\n]*\"result\":\"asked\"[^\n]*\n"
                                               "[^\n]*\"id\":4,[^\n]*\"result\":\"done\""));
   ExpectUndisturbed();
+}
+
+// The disk under the audit file stands still: the file is a pipe that nobody reads. A change waits
+// for its line until its caller gives up. Another one still waits when the node is told to end: the
+// node hands its shards over, answers, and is gone.
+TEST_F(BadInput, AnAuditFileThatTakesNothingHoldsUpNoEnd) {
+  const std::string pipe = cluster_.folder() + "/audit.pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int still = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(still, 0);
+  ASSERT_GE(fcntl(still, F_SETPIPE_SZ, 4096), 0);
+  Begin({"--audit-file", pipe, "--audit-required"});
+  cluster_.Await("a line waits", [&] {
+    return cluster_.Ctl("n1", {"pause", "--dry-run", "--timeout", "3s"}).exit != 0;
+  });
+  EtcdClient etcd(SharedEtcd().endpoints());
+  const std::int64_t revision = etcd.Revision();
+  EXPECT_EQ(cluster_.Ctl("n1", {"pause", "--timeout", "1s"}).exit, 5);
+  EXPECT_EQ(etcd.Revision(), revision);
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  ExpectUndisturbed();
+  const auto resumes = [&] {
+    return cluster_.Metric("n1",
+                           "grpc_server_started_total{grpc_type=\"unary\",grpc_service=\"baton.v1."
+                           "AdminService\",grpc_method=\"ResumeBalance\"}");
+  };
+  auto waiting = std::async(std::launch::async, [&] {
+    return cluster_.Ctl("n1", {"resume", "--timeout", "60s"});
+  });
+  cluster_.Await("another change waits", [&] { return resumes() == 1; });
+  node_->Signal(SIGTERM);
+  const auto exit = node_->WaitExit();
+  ASSERT_TRUE(exit.has_value()) << "it waits for the disk";
+  EXPECT_EQ(exit->code, 0);
+  // batonctl has the answer, unless it has first seen that the connection ends.
+  EXPECT_THAT(waiting.get().exit, testing::AnyOf(3, 5));
+  EXPECT_THAT(node_->Log(), testing::ContainsRegex(
+                                "verb=ResumeBalance [^\n]*done=false error=\"no change is made "
+                                "without its line in the audit file [^\n]*the node is stopping"));
+  EXPECT_EQ(CountOf(node_->Log(), "lines of --audit-file are lost, because its disk stands still"),
+            1);
+  close(still);
 }
 
 // The log's disk is full from the start. Nobody waits for it. Once there is room, the next record

@@ -10,10 +10,10 @@
 // before it got none (access::RefusalPace).
 //
 // A thread of its own writes. What it can't write, because the disk is full or slow, is lost and
-// counted. The log has each entry, too, if its level is info or lower.
+// counted. The log has each entry, too, if its level is info or lower. If a write stands still,
+// neither changes nor the end of the process wait for it without a bound.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,6 @@
 
 #include "access/access.h"
 #include "access/refusal_pace.h"
-#include "app/daemon/line_file.h"
 #include "baton/result.h"
 #include "runtime/admin/audit.h"
 #include "runtime/admin/worker.h"
@@ -40,34 +39,40 @@ struct AuditFileOptions {
 
 class AuditFile {
  public:
+  /// How long EndWaits waits for the lines of changes, and then the destructor for all lines.
+  static constexpr std::chrono::seconds kWaitAtEnd{2};
+
   /// Opens the file to append, for this user alone if it is new (mode 600). kUnavailable: it can't
   /// be opened, or another process writes it; the message says why.
   static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
-  /// Writes what waits.
-  ~AuditFile() = default;
+  /// Writes what waits. If a write stands still, the thread does so later, as far as the process
+  /// lives, and logs that it was not waited for.
+  ~AuditFile();
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
 
   /// Does not wait. Any thread.
   void Write(const runtime::AuditEntry& entry);
-  /// The same, and calls `then` with the outcome: on the file's thread, or at once if too many
-  /// lines wait.
-  void Write(const runtime::AuditEntry& entry, std::function<void(Status)> then);
+  using Then = std::function<void(Status)>;
+  /// The same, and calls `then` with the outcome: on the file's thread, at once if too many lines
+  /// wait, or in EndWaits.
+  void Write(const runtime::AuditEntry& entry, Then then);
+  /// The process ends: gives the lines that wait some time (kWaitAtEnd), then calls each `then`
+  /// that is left with kUnavailable. From now on each `then` gets that at once.
+  void EndWaits();
   /// Writes that a caller may not read, or not attach.
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
   /// They write here. REQUIRES: they are not called after this object's end.
   runtime::Audit::Sinks Sinks();
 
  private:
+  struct Shared;
+
   explicit AuditFile(AuditFileOptions options);
   std::string LineOf(const runtime::AuditEntry& entry, std::uint64_t not_logged) const;
-  void Report(const Status& written);
 
   const AuditFileOptions options_;
-  LineFile file_;         ///< only the worker's thread uses it, once it is open
-  bool failing_ = false;  ///< only the worker's thread
-  std::chrono::steady_clock::time_point quiet_until_{};  ///< only the worker's thread
-  std::atomic<std::uint64_t> lost_{0};
+  const std::shared_ptr<Shared> shared_;
   std::mutex mutex_;
   access::RefusalPace refusals_;  ///< guarded by mutex_
   runtime::Worker worker_;

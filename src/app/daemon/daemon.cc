@@ -443,6 +443,7 @@ class Daemon {
     if (routes_ != nullptr) routes_->Shutdown();
     listener_.reset();
     admin_socket_.reset();
+    if (audit_file_ != nullptr) audit_file_->EndWaits();  // gRPC's shutdown waits for every handler
     if (grpc_ != nullptr) {
       grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
       grpc_->Wait();

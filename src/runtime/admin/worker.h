@@ -3,12 +3,12 @@
 // Thread-safe. Tasks must not throw. The destructor runs the queued tasks, then ends the thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <thread>
+
+#include "base/clock.h"
 
 namespace baton::runtime {
 
@@ -18,22 +18,25 @@ class Worker {
 
   /// `bound`: the greatest number of waiting tasks of each urgency.
   explicit Worker(std::size_t bound);
+  /// Waits without a bound, unless End was called.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Urgent tasks run before the usual ones. False: the queue is full, and the task is dropped.
+  /// Urgent tasks run before the usual ones. False: the queue is full, or End was called, and the
+  /// task is dropped.
   [[nodiscard]] bool Post(std::function<void()> task, Urgency urgency = Urgency::kUsual);
 
- private:
-  void Run();
+  /// Runs the queued tasks and ends the thread, for tasks that may stand still. False: this takes
+  /// longer than `patience`. The tasks go on without this object, as far as the process lives, so
+  /// they must own what they use. REQUIRES: called once, by the owner.
+  bool End(Duration patience);
 
-  const std::size_t bound_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> usual_;   // guarded by mutex_
-  std::deque<std::function<void()>> urgent_;  // guarded by mutex_
-  bool ending_ = false;                       // guarded by mutex_
+ private:
+  struct Shared;
+  static void Run(Shared& shared);
+
+  const std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };
 
