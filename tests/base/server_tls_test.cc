@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "base/grpc/server_limits.h"
+#include "base/test_identity.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "lab/certificates.h"
 
@@ -68,11 +69,8 @@ class ServerTlsTest : public testing::Test {
   }
 
   void Serve(ClientCertificates clients) {
-    PemTexts texts = issuer_.Issue("server", "IP:127.0.0.1");
-    if (clients == ClientCertificates::kNone) texts.ca.clear();
-    auto made = ServerIdentity::Create(std::move(texts), clients);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    identity_ = *made;
+    identity_ = TestIdentity(issuer_, clients, "IP:127.0.0.1");
+    ASSERT_NE(identity_, nullptr);
     grpc::ServerBuilder builder;
     SetServerLimits(builder);
     builder.AddListeningPort("127.0.0.1:0", TlsServerCredentials(identity_), &port_);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/test_identity.h"
 #include "http/client.h"
 #include "http/fake_control.h"
 #include "http/secure_client.h"
@@ -32,11 +33,8 @@ using testing::StartsWith;
 class HttpTlsTest : public testing::Test {
  protected:
   void Start(ClientCertificates clients, HttpOptions options = {}) {
-    PemTexts texts = issuer_.Issue("server");
-    if (clients == ClientCertificates::kNone) texts.ca.clear();
-    auto made = ServerIdentity::Create(std::move(texts), clients);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    identity_ = *made;
+    identity_ = TestIdentity(issuer_, clients);
+    ASSERT_NE(identity_, nullptr);
     options.address = "127.0.0.1:0";
     options.tls = identity_;
     runtime::NodeStatus status;

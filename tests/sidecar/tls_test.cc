@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "base/server_identity.h"
+#include "base/test_identity.h"
 #include "lab/certificates.h"
 #include "sidecar/application.h"
 #include "sidecar/server.h"
@@ -44,11 +45,8 @@ class SidecarTls : public ::testing::Test {
 
   void Serve(ClientCertificates clients, const std::string& address = "127.0.0.1:0",
              milliseconds max_age = {}) {
-    PemTexts texts = issuer_.Issue("node", "IP:127.0.0.1");
-    if (clients == ClientCertificates::kNone) texts.ca.clear();
-    auto made = ServerIdentity::Create(std::move(texts), clients);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    identity_ = *made;
+    identity_ = TestIdentity(issuer_, clients, "IP:127.0.0.1");
+    ASSERT_NE(identity_, nullptr);
     server_ = std::make_unique<Server>(AttachmentOptions{.group = "g", .node = "n1", .shards = 4},
                                        access_, PortTls{identity_, max_age});
     const Status listening = server_->Listen(ParseAddress(address).value());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sidecar/attachment.h"
+#include "sidecar/reader.h"
 
 namespace baton::sidecar {
 namespace {
@@ -15,40 +16,12 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class WatchedClock final : public Clock {
- public:
-  TimePoint Now() const override { return now_; }
-  void Add(Duration length) { now_ += length; }
-
- private:
-  TimePoint now_{seconds(1000)};
-};
-
-class WatchedReader final : public Stream {
- public:
-  explicit WatchedReader(Attachment& attachment) : attachment_(attachment) {}
-  void Kick() override {
-    while (const auto message = attachment_.Take(*this)) {
-      if (message->has_welcome()) welcome = message->welcome();
-      deadline = TimePoint(Duration(message->deadline().boottime_ns()));
-    }
-  }
-  void End(Refusal why) override { ended = std::move(why); }
-
-  std::optional<v1::AttachWelcome> welcome;
-  TimePoint deadline = TimePoint::min();
-  std::optional<Refusal> ended;
-
- private:
-  Attachment& attachment_;
-};
-
 class SidecarWatchdogTest : public ::testing::Test {
  protected:
   void SetUp() override {
     attachment_.Begin([this](ApplicationState state) { states_.push_back(state); });
   }
-  std::optional<Refusal> Attach(const std::shared_ptr<WatchedReader>& reader, bool alive,
+  std::optional<Refusal> Attach(const std::shared_ptr<Reader>& reader, bool alive,
                                 const std::string& token = "") {
     v1::AttachHello hello;
     hello.set_protocol(1);
@@ -56,10 +29,8 @@ class SidecarWatchdogTest : public ::testing::Test {
     hello.set_alive(alive);
     return attachment_.Attach(reader, hello, nullptr);
   }
-  std::shared_ptr<WatchedReader> NewReader() {
-    return std::make_shared<WatchedReader>(attachment_);
-  }
-  std::shared_ptr<WatchedReader> Attached() {
+  std::shared_ptr<Reader> NewReader() { return std::make_shared<Reader>(attachment_); }
+  std::shared_ptr<Reader> Attached() {
     auto reader = NewReader();
     EXPECT_FALSE(Attach(reader, true));
     attachment_.OnDeadline(In(seconds(9)));
@@ -67,7 +38,7 @@ class SidecarWatchdogTest : public ::testing::Test {
   }
   TimePoint In(Duration length) { return clock_.Now() + length; }
 
-  WatchedClock clock_;
+  HandClock clock_;
   std::vector<ApplicationState> states_;
   Attachment attachment_{
       {.group = "orders", .node = "n1", .shards = 4, .hash = {}, .watchdog = seconds(5)},
