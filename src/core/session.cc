@@ -8,6 +8,8 @@ namespace baton::core {
 namespace {
 
 constexpr Duration kResend = std::chrono::milliseconds(200);
+// The application may change its mind about its health in a loop; the record follows this often.
+constexpr Duration kSayHealthEvery = std::chrono::seconds(1);
 // One may hang at a member of etcd that is stuck; the other goes elsewhere.
 constexpr std::size_t kMaxConfirmations = 2;
 
@@ -234,10 +236,15 @@ void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>
     if (stored->readability == Readability::kNewerSchema) return;
     const bool readable = stored->readability == Readability::kReadable;
     const MemberFact wanted = Value(id());
-    if (readable && stored->state == wanted.state && stored->unhealthy == wanted.unhealthy) {
+    const bool health = stored->unhealthy != wanted.unhealthy;
+    if (readable && stored->state == wanted.state && !health) {
       if (stored->failing == wanted_failing_) return;
       if (now < say_failing_not_before_) return LowerTo(wake_at, say_failing_not_before_);
     }
+    // A node that leaves says so at once.
+    const bool paced = readable && health && wanted_state_ == MemberState::kActive;
+    if (paced && now < say_health_not_before_) return LowerTo(wake_at, say_health_not_before_);
+    if (health) say_health_not_before_ = now + kSayHealthEvery;
     say_failing_not_before_ = now + kSayFailingEvery;
     MemberFact value = wanted;
     value.unknown_fields = stored->unknown_fields;

@@ -219,6 +219,7 @@ class Session {
   std::optional<Update> update_;
   TimePoint update_not_before_{};  ///< after a refusal
   TimePoint say_failing_not_before_{};
+  TimePoint say_health_not_before_{};
   std::optional<Error> refused_;
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;

@@ -45,6 +45,11 @@ class HealthTest : public ::testing::Test {
     return count;
   }
 
+  /// How often the node has changed its member record.
+  std::size_t Updates(const NodeId& node) const {
+    return cluster_->Sent<MemberUpdate>(node).size();
+  }
+
   std::unique_ptr<Cluster> cluster_;
 };
 
@@ -117,6 +122,46 @@ TEST_F(HealthTest, AnUnhealthyNodeThatDiesHasNotLeftInOrder) {
   const core::View& view = cluster_->core("n6").view();
   ASSERT_TRUE(cluster_->RunUntil([&] { return view.LiveMembers() == 3; }, seconds(30)));
   EXPECT_EQ(view.steadiness().GoneSince(TimePoint::min()).size(), 3u);
+}
+
+// Plan: an application changes its mind every 10 ms for 20 s, and stays unhealthy in the end. The
+// record says so once a second at most; then it says the last word, and others lead.
+TEST_F(HealthTest, AnApplicationThatChangesItsMindAllTheTimeIsWrittenOnceASecond) {
+  Up(3);
+  const std::size_t before = Updates("n1");
+  bool healthy = true;
+  for (int i = 0; i < 2001; ++i) {
+    healthy = !healthy;
+    Say("n1", healthy);
+    cluster_->Run(milliseconds(10));
+  }
+  EXPECT_LE(Updates("n1") - before, 21u);
+  EXPECT_GE(Updates("n1") - before, 5u) << "and it is not forgotten";
+  ASSERT_FALSE(healthy);
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return cluster_->store().Member("n1").unhealthy; }, seconds(2)));
+  EXPECT_TRUE(OthersLeadAll(seconds(20)));
+}
+
+// Plan: after a quiet time the first change is written in the same step, the next one a second
+// later; but that the node leaves, at once.
+TEST_F(HealthTest, AChangeAfterAQuietSecondIsWrittenAtOnceAndSoIsTheEnd) {
+  Up(3);
+  cluster_->Run(seconds(2));
+  const std::size_t before = Updates("n1");
+  Say("n1", false);
+  EXPECT_EQ(Updates("n1"), before + 1);
+  cluster_->Run(milliseconds(500));
+  Say("n1", true);
+  EXPECT_EQ(Updates("n1"), before + 1);
+  cluster_->Run(milliseconds(600));
+  EXPECT_EQ(Updates("n1"), before + 2);
+  EXPECT_FALSE(cluster_->store().Member("n1").unhealthy);
+  Say("n1", false);
+  EXPECT_EQ(Updates("n1"), before + 2);
+  cluster_->Drain("n1");
+  EXPECT_EQ(Updates("n1"), before + 3);
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(20)));
 }
 
 // Plan: the application of an embedded node gives no sign of life. At the same instant the node
