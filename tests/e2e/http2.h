@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace baton::e2e {
 
@@ -63,5 +65,26 @@ struct CallHeaders {
            (te.empty() ? "" : Header("te", te)) + Header("content-type", "application/grpc") + more;
   }
 };
+
+/// CVE-2023-1428: gRPC releases around 1.51 abort if one of these headers is followed by so much
+/// that the limit of 8 KiB is exceeded. Each form has a name for messages. `scheme`: of the calls.
+inline std::vector<std::pair<std::string, std::string>> AbortingHeaders(const std::string& scheme) {
+  const std::string pad = Header("x-pad", std::string(8'192, 'a'));
+  std::string pads;
+  for (int i = 0; i < 9; ++i) pads += Header("x-pad-" + std::to_string(i), std::string(1'024, 'a'));
+  const std::string stats = Header("grpclb_client_stats", "x");
+  const auto call = [&](const std::string& more, const std::string& te = "trailers") {
+    return CallHeaders{.scheme = scheme, .te = te, .more = more}.Encoded();
+  };
+  return {{"te", call(pad, "x")},
+          {"te, many", call(pads, "x")},
+          {"te last", pad + call("", "x")},
+          {"scheme", CallHeaders{.scheme = "x", .more = pad}.Encoded()},
+          {"scheme, many", CallHeaders{.scheme = "x", .more = pads}.Encoded()},
+          {"stats", call(stats + pad)},
+          {"stats, many", call(stats + pads)},
+          {"stats last", call(pad + stats)},
+          {"all", CallHeaders{.scheme = "x", .te = "x", .more = stats + pad}.Encoded()}};
+}
 
 }  // namespace baton::e2e

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -101,6 +102,12 @@ class Strangers : public testing::Test {
     cluster_.Await("the node leads", [&] { return Ctl("operator", {"health"}).exit == 0; });
     return *node_;
   }
+  /// Ends the node in order.
+  void End() {
+    NodeProcess& node = cluster_.node("n1");
+    node.Signal(SIGTERM);
+    ASSERT_TRUE(node.WaitExit().has_value());
+  }
   /// In one step, as those who renew certificates do.
   void Put(const std::string& name, const std::string& content) const {
     std::ofstream(folder_ + "/next") << content;
@@ -185,6 +192,42 @@ TEST_F(Strangers, AHeaderInPiecesNeverReachesTheParser) {
   EXPECT_LT(attacks, 4 * handshakes);
   EXPECT_EQ(Ctl("operator", {"status"}).exit, 0);
   ExpectNoLeaseLost();
+}
+
+// CVE-2023-1428 (AbortingHeaders) over TLS. Plan: the node requires certificates, then it only asks
+// for them. Each form comes from callers with and without one. If it is required, the others end in
+// their handshakes. Else callers are closed who acknowledged the limit of headers, and those who
+// did not may go on; nothing ends the node.
+TEST_F(Strangers, HeadersThatAbortedOtherGrpcsAbortNothingOverTls) {
+  constexpr const char* kPong = "are you?";  // a ping has eight bytes, which its answer repeats
+  for (const char* asked : {"require", "ask"}) {
+    const NodeProcess& node = Begin({"--tls-client-auth", asked});
+    const pid_t pid = node.pid();
+    const bool required = std::string_view(asked) == "require";
+    for (const auto& [name, headers] : AbortingHeaders("https")) {
+      const std::string frames =
+          FrameOf({kHeaders, kEndOfHeaders, 1}, headers) + FrameOf({kPing}, kPong);
+      for (const PemTexts& shown : {Operator(), Nobody()}) {
+        const bool gets_in = !required || !shown.cert.empty();
+        SCOPED_TRACE(name + (shown.cert.empty() ? " without" : " with"));
+        http::SecureClient honest(grpc_port(), shown, "h2");
+        honest.Send(Http2Greeting());
+        EXPECT_EQ(!honest.ReceiveSome().empty(), gets_in);
+        honest.Send(FrameOf({kSettings, kAck}) + frames);
+        honest.ReceiveAll();
+        EXPECT_TRUE(honest.error());
+        EXPECT_NE(honest.error(), boost::asio::error::timed_out) << "the connection is open";
+        http::SecureClient silent(grpc_port(), shown, "h2");
+        silent.Send(Http2Greeting() + frames);
+        EXPECT_EQ(Hears(silent, kPong), gets_in);
+        ASSERT_TRUE(node_->running());
+      }
+    }
+    EXPECT_EQ(Ctl("operator", {"status"}).exit, 0);
+    EXPECT_EQ(node.pid(), pid);
+    ExpectNoLeaseLost();
+    End();
+  }
 }
 
 // A page can't set the header `te`, and a browser can't send HTTP/2's preface but as the content
