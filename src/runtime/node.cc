@@ -20,6 +20,7 @@
 #include "runtime/guard/own_guard.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
+#include "runtime/newest_health.h"
 #include "runtime/node_application.h"
 #include "runtime/node_log.h"
 #include "runtime/node_options.h"
@@ -135,6 +136,7 @@ class Node::Impl final : public runtime::Control {
   std::unique_ptr<runtime::StateLock> lock_;      // until Begin
   std::unique_ptr<runtime::StateWriter> record_;  // closed last: see StateLock
   const std::shared_ptr<runtime::History> history_;
+  const std::shared_ptr<runtime::NewestHealth> health_ = std::make_shared<runtime::NewestHealth>();
   runtime::LeadershipTable table_;
   runtime::CallStatsRecorder calls_;
   std::unique_ptr<runtime::Loop> loop_;
@@ -384,7 +386,11 @@ void Node::Impl::NoteAlive() noexcept {
 }
 
 void Node::Impl::SetHealthy(bool healthy) {
-  OnLoop([healthy](runtime::Engine& engine) { engine.Step(core::HealthChanged{healthy}); });
+  if (!health_->Set(healthy)) return;
+  const bool posted = OnLoop([health = health_](runtime::Engine& engine) {
+    engine.Step(core::HealthChanged{health->Take()});
+  });
+  if (!posted) health_->Take();
 }
 
 bool Node::Impl::Alive() const noexcept {
