@@ -1,12 +1,14 @@
 // The file of a node's transitions, also when somebody else moves, empties or fills it.
 #include "app/daemon/events_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +70,26 @@ class EventsFileTest : public testing::Test {
       std::make_shared<runtime::History>("orders", "n2", 1000);
   std::int64_t term_ = 0;
 };
+
+// Plan: the file is a pipe that nobody reads, so a write stands still once the pipe is full. The
+// object's end does not wait for that. When the pipe is read, the thread ends, too.
+TEST_F(EventsFileTest, ADiskThatStandsStillHoldsUpNoEnd) {
+  ASSERT_EQ(mkfifo(Path().c_str(), 0600), 0);
+  const int reader = open(Path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(fcntl(reader, F_SETPIPE_SZ, 4096), 0);
+  Gain(200);  // more than the pipe holds
+  testing::internal::CaptureStderr();
+  WriteAll(Path());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("because its disk stands still"));
+  ASSERT_EQ(fcntl(reader, F_SETFL, 0), 0);
+  std::size_t lines = 0;
+  char buffer[4096];
+  for (ssize_t count; (count = read(reader, buffer, sizeof buffer)) > 0;) {
+    lines += static_cast<std::size_t>(std::count(buffer, buffer + count, '\n'));
+  }
+  close(reader);
+  EXPECT_EQ(lines, 200U) << "it was ended in order";
+}
 
 // Plan: the path is a link. It is not followed, and the target stays as it is.
 TEST_F(EventsFileTest, FollowsNoLink) {

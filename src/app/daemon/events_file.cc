@@ -1,8 +1,12 @@
 #include "app/daemon/events_file.h"
 
-#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <utility>
 
+#include "app/daemon/line_file.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "http/history_json.h"
@@ -15,86 +19,120 @@ constexpr std::chrono::seconds kTryAgain{5};  // after a failure
 
 }  // namespace
 
+/// What the thread uses. It owns that, too, because a write may stand still and outlive the object.
+struct EventsFile::Shared {
+  explicit Shared(std::string path) : file("--events-file", std::move(path), 0640) {}
+
+  // The thread:
+  void Run();
+  /// Writes one page. False: there was nothing to write, or it failed.
+  bool WriteSome();
+  void Told(const Status& written);
+  /// Waits until there are more events or it is time to try again. False: the object ends.
+  bool WaitForMore();
+
+  LineFile file;
+  std::shared_ptr<const runtime::History> history;
+  std::uint64_t after = 0;
+  std::uint64_t lost = 0;  ///< dropped by the history before they could be written
+  bool failing = false;
+
+  std::mutex mutex;  // guards what follows
+  std::condition_variable changed;
+  bool more = false;
+  bool ending = false;
+  bool ended = false;
+};
+
+EventsFile::EventsFile(std::string path) : shared_(std::make_shared<Shared>(std::move(path))) {}
+
 Result<std::unique_ptr<EventsFile>> EventsFile::Open(std::string path) {
   std::unique_ptr<EventsFile> file(new EventsFile(std::move(path)));
-  if (const Status opened = file->file_.Open(); !opened) return opened.error();
+  if (const Status opened = file->shared_->file.Open(); !opened) return opened.error();
   return file;
 }
 
 EventsFile::~EventsFile() {
-  if (thread_.joinable()) {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_all();
+  if (!thread_.joinable()) return;
+  std::unique_lock lock(shared_->mutex);
+  shared_->ending = true;
+  shared_->changed.notify_all();
+  const bool ended = shared_->changed.wait_for(lock, kWaitAtEnd, [this] { return shared_->ended; });
+  lock.unlock();
+  if (ended) {
     thread_.join();
+    return;
   }
+  thread_.detach();
+  log::Warn("events are missing in --events-file, because its disk stands still");
 }
 
 void EventsFile::Follow(std::shared_ptr<const runtime::History> history) {
   BATON_CHECK(history != nullptr && !thread_.joinable());
-  history_ = std::move(history);
-  thread_ = std::thread([this] { Run(); });
+  shared_->history = std::move(history);
+  thread_ = std::thread([shared = shared_] { shared->Run(); });
 }
 
-void EventsFile::Run() {
+void EventsFile::Shared::Run() {
   do {
     while (WriteSome()) {
     }
   } while (WaitForMore());
   while (WriteSome()) {
   }
+  const std::lock_guard lock(mutex);
+  ended = true;
+  changed.notify_all();
 }
 
-bool EventsFile::WriteSome() {
-  const runtime::HistoryPage page = history_->Read({.after = after_, .limit = kBatch});
+bool EventsFile::Shared::WriteSome() {
+  const runtime::HistoryPage page = history->Read({.after = after, .limit = kBatch});
   if (page.events.empty()) return false;
-  if (page.first > after_ + 1) {
-    lost_ += page.first - 1 - after_;
-    after_ = page.first - 1;
+  if (page.first > after + 1) {
+    lost += page.first - 1 - after;
+    after = page.first - 1;
   }
   std::string lines;
   for (const auto& event : page.events) lines += http::EventJson(*event, page.node) + "\n";
-  const Status written = file_.Append(lines);
-  if (written) after_ = page.events.back()->seq;
+  const Status written = file.Append(lines);
+  if (written) after = page.events.back()->seq;
   Told(written);
   return written.ok();
 }
 
-void EventsFile::Told(const Status& written) {
+void EventsFile::Shared::Told(const Status& written) {
   const bool failed = !written.ok();
-  if (failed && !std::exchange(failing_, true)) {
+  if (failed && !std::exchange(failing, true)) {
     log::Error(written.error().message +
                "; trying again, and events that the history drops until then are lost");
   }
-  if (failed || (!failing_ && lost_ == 0)) return;
-  failing_ = false;
-  log::Warn("--events-file is written again", {{"lost", std::exchange(lost_, 0)}});
+  if (failed || (!failing && lost == 0)) return;
+  failing = false;
+  log::Warn("--events-file is written again", {{"lost", std::exchange(lost, 0)}});
 }
 
-bool EventsFile::WaitForMore() {
+bool EventsFile::Shared::WaitForMore() {
   {
-    const std::lock_guard lock(mutex_);
-    if (ending_) return false;
-    more_ = false;
+    const std::lock_guard lock(mutex);
+    if (ending) return false;
+    more = false;
   }
   runtime::History::WaitId waiting = 0;
-  const bool waits = !failing_ && !history_->closed();
+  const bool waits = !failing && !history->closed();
   if (waits) {
-    waiting = history_->Await(after_, [this] {
-      const std::lock_guard lock(mutex_);
-      more_ = true;
-      changed_.notify_all();
+    waiting = history->Await(after, [this] {
+      const std::lock_guard lock(mutex);
+      more = true;
+      changed.notify_all();
     });
   }
   {
-    std::unique_lock lock(mutex_);
-    const auto done = [this] { return more_ || ending_; };
-    if (waits) changed_.wait(lock, done);
-    if (!waits) changed_.wait_for(lock, kTryAgain, done);
+    std::unique_lock lock(mutex);
+    const auto done = [this] { return more || ending; };
+    if (waits) changed.wait(lock, done);
+    if (!waits) changed.wait_for(lock, kTryAgain, done);
   }
-  history_->Cancel(waiting);
+  history->Cancel(waiting);
   return true;
 }
 

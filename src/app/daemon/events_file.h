@@ -3,19 +3,14 @@
 // A thread of its own reads the history and writes. So a full or slow disk stops nothing else. It
 // is logged once, and the events are written later, unless the history has dropped them by then;
 // dropped ones are counted. Lines of an earlier process stay; the numbers of the next process begin
-// at 1 again.
+// at 1 again. If a write stands still, the end of the process waits for it with a bound.
 #pragma once
 
-#include <condition_variable>
-#include <cstddef>
-#include <cstdint>
+#include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
-#include <utility>
 
-#include "app/daemon/line_file.h"
 #include "baton/result.h"
 #include "runtime/history.h"
 
@@ -23,10 +18,15 @@ namespace baton::app {
 
 class EventsFile {
  public:
+  /// How long the destructor waits for the last events.
+  static constexpr std::chrono::seconds kWaitAtEnd{2};
+
   /// Opens the file to append. kUnavailable: it can't be opened, or another process writes it; the
   /// message says why.
   static Result<std::unique_ptr<EventsFile>> Open(std::string path);
-  /// Tries once more to write the events that have come so far, and ends.
+  /// Tries once more to write the events that have come so far, and ends. If a write stands still,
+  /// the thread does so later, as far as the process lives, and it is logged that it was not waited
+  /// for.
   ~EventsFile();
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;
@@ -36,25 +36,11 @@ class EventsFile {
   void Follow(std::shared_ptr<const runtime::History> history);
 
  private:
-  explicit EventsFile(std::string path) : file_("--events-file", std::move(path), 0640) {}
+  struct Shared;
 
-  void Run();
-  /// Writes one page. False: there was nothing to write, or it failed.
-  bool WriteSome();
-  void Told(const Status& written);
-  /// Waits until there are more events or it is time to try again. False: the object ends.
-  bool WaitForMore();
+  explicit EventsFile(std::string path);
 
-  LineFile file_;
-  std::shared_ptr<const runtime::History> history_;
-  std::uint64_t after_ = 0;
-  std::uint64_t lost_ = 0;  ///< dropped by the history before they could be written
-  bool failing_ = false;
-
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  bool more_ = false;
-  bool ending_ = false;
+  const std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };
 
