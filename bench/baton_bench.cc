@@ -46,6 +46,12 @@ struct Arguments {
   std::string results;
 };
 
+std::vector<std::string> PartNames() {
+  std::vector<std::string> names;
+  for (const Part& part : kParts) names.push_back(part.name);
+  return names;
+}
+
 std::string Footer() {
   std::string text = "Parts:";
   for (const Part& part : kParts) text += std::string("\n  ") + part.name + "  " + part.what;
@@ -121,7 +127,7 @@ int Main(int argc, char** argv) {
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}));
+      ->check(CLI::IsMember(PartNames()));
   auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
                      ->check(CLI::Range(1, 99))
                      ->capture_default_str();
