@@ -36,7 +36,7 @@ constexpr Part kParts[] = {
     {"j", "redirects", MeasureRedirects},
     {"k", "scrapes of /metrics/shards", MeasureScrapes},
     {"l", "TLS and client certificates", MeasureTls},
-    {"m", "the death of one of three daemons with guards", MeasureGuarded},
+    {"m", "the death of one of three nodes, with and without guards", MeasureGuarded},
 };
 
 struct Arguments {
@@ -111,16 +111,17 @@ bool Run(const Arguments& arguments) {
 
 std::string SelfPath() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-// Every build puts it into the folder of this program.
-std::string BatondPath() {
-  return (std::filesystem::path(SelfPath()).parent_path() / "batond").string();
+// Builds put the measured programs into the folder of this one.
+std::string PathOf(const char* program) {
+  return (std::filesystem::path(SelfPath()).parent_path() / program).string();
 }
 
 int Main(int argc, char** argv) {
   Arguments arguments;
   Settings& settings = arguments.settings;
-  settings.batond = BatondPath();
+  settings.batond = PathOf("batond");
   settings.self = SelfPath();
+  settings.go_recipe = PathOf("go_recipe");
   std::string sidecar;
   std::string bare_streams;
   CLI::App app("Baton's figures, on a private etcd that is started and ended for each run.");
