@@ -36,7 +36,7 @@ constexpr Part kParts[] = {
     {"j", "redirects", MeasureRedirects},
     {"k", "scrapes of /metrics/shards", MeasureScrapes},
     {"l", "TLS and client certificates", MeasureTls},
-    {"m", "the death of one of three daemons with guards", MeasureGuarded},
+    {"m", "the death of one of three nodes, with and without guards", MeasureGuarded},
 };
 
 struct Arguments {
@@ -45,6 +45,12 @@ struct Arguments {
   std::string json;
   std::string results;
 };
+
+std::vector<std::string> PartNames() {
+  std::vector<std::string> names;
+  for (const Part& part : kParts) names.push_back(part.name);
+  return names;
+}
 
 std::string Footer() {
   std::string text = "Parts:";
@@ -105,23 +111,24 @@ bool Run(const Arguments& arguments) {
 
 std::string SelfPath() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-// Every build puts it into the folder of this program.
-std::string BatondPath() {
-  return (std::filesystem::path(SelfPath()).parent_path() / "batond").string();
+// Builds put the measured programs into the folder of this one.
+std::string PathOf(const char* program) {
+  return (std::filesystem::path(SelfPath()).parent_path() / program).string();
 }
 
 int Main(int argc, char** argv) {
   Arguments arguments;
   Settings& settings = arguments.settings;
-  settings.batond = BatondPath();
+  settings.batond = PathOf("batond");
   settings.self = SelfPath();
+  settings.go_recipe = PathOf("go_recipe");
   std::string sidecar;
   std::string bare_streams;
   CLI::App app("Baton's figures, on a private etcd that is started and ended for each run.");
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}));
+      ->check(CLI::IsMember(PartNames()));
   auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
                      ->check(CLI::Range(1, 99))
                      ->capture_default_str();

@@ -16,8 +16,9 @@ struct Settings {
   int repeat = 5;
   bool quick = false;  ///< fewer sizes
   int steady_seconds = 30;
-  std::string batond;  ///< the program's path
-  std::string self;    ///< this program's
+  std::string batond;     ///< the program's path
+  std::string self;       ///< this program's
+  std::string go_recipe;  ///< where go_recipe/main.go is, if it was built
 
   /// Shard counts that parts (a) and (b) go through.
   std::vector<std::uint32_t> sizes() const {
@@ -51,7 +52,8 @@ void MeasureRedirects(const Settings& settings, Report& report);
 void MeasureScrapes(const Settings& settings, Report& report);
 /// (l) What TLS with client certificates costs callers.
 void MeasureTls(const Settings& settings, Report& report);
-/// (m) One of three daemons with guards is killed: from the SIGKILL to the last record's new name.
+/// (m) One of three daemons is killed, with and without guards, and a process of etcd's Go recipe:
+/// from the SIGKILL to the last shard's new leader.
 void MeasureGuarded(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

@@ -1,5 +1,6 @@
 #include "bench/process.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -37,6 +38,20 @@ double CpuSeconds(pid_t pid) {
 double ResidentMebibytes(pid_t pid) {
   const std::string line = LineOf("/proc/" + std::to_string(pid) + "/status", "VmRSS");
   return std::strtod(line.c_str(), nullptr) / 1024;
+}
+
+// proc(5): "1: -> FLOCK  ADVISORY  READ 4711 fe:00:10018944 0 EOF". The arrow means that it waits;
+// the file is a device and an inode.
+bool LockIsAwaited(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return false;
+  const std::string inode = ":" + std::to_string(file.st_ino) + " ";
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find(" -> ") != std::string::npos && line.find(inode) != std::string::npos)
+      return true;
+  }
+  return false;
 }
 
 }  // namespace baton::bench

@@ -2,7 +2,11 @@
 
 #include <boost/json.hpp>
 
+#include <cstddef>
+#include <iterator>
 #include <sstream>
+
+#include "base/check.h"
 
 namespace baton::bench {
 namespace {
@@ -29,21 +33,26 @@ json::object RowObject(const Row& row) {
 
 const char* Verdict(const Demand& demand) { return demand.passed ? "pass" : "MISS"; }
 
+constexpr const char* kHeadings[] = {
+    "(a) Election",
+    "(b) Failover after kill -9 of one of three daemons",
+    "(c) Nothing happens",
+    "(d) Planned handoff",
+    "(e) Leads()",
+    "(f) Assignment and plan",
+    "(g) Lookups",
+    "(h) SIGKILL of an application in another process",
+    "(i) 1,000 callers follow one relay",
+    "(j) Redirects",
+    "(k) Scrapes",
+    "(l) TLS and client certificates",
+    "(m) SIGKILL of one of three nodes, with and without guards",
+};
+
 const char* Heading(const std::string& part) {
-  switch (part.front()) {
-    case 'a': return "(a) Election";
-    case 'b': return "(b) Failover after kill -9 of one of three daemons";
-    case 'c': return "(c) Nothing happens";
-    case 'd': return "(d) Planned handoff";
-    case 'e': return "(e) Leads()";
-    case 'f': return "(f) Assignment and plan";
-    case 'g': return "(g) Lookups";
-    case 'h': return "(h) SIGKILL of an application in another process";
-    case 'i': return "(i) 1,000 callers follow one relay";
-    case 'j': return "(j) Redirects";
-    case 'k': return "(k) Scrapes";
-    default: return "(l) TLS and client certificates";
-  }
+  const auto index = static_cast<std::size_t>(part.front() - 'a');
+  BATON_CHECK(index < std::size(kHeadings));
+  return kHeadings[index];
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Figures: installs what is missing, builds with full optimisation below the build folder, and runs
-# baton_bench with the arguments given. BATON_BUILD_DIR as for tests/run.sh.
+# baton_bench with the arguments given. BATON_BUILD_DIR as for tests/run.sh. Part (m) has a peer in Go, which is built
+# if there is a Go compiler.
 set -euo pipefail
 
 support=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../tests/support" && pwd -P)
@@ -16,6 +17,10 @@ mkdir -p -- "$folder"
 baton_lock_folder "$folder"
 baton_configure release "$folder" "$folder/configure.log" bench || exit 1
 baton_build "$folder" baton_bench batond || exit 1
+if command -v go >/dev/null; then
+  (cd -- "$BATON_ROOT/bench/go_recipe" && go build -trimpath -o "$folder/bin/go_recipe" .) ||
+    echo "bench/run.sh: bench/go_recipe can't be built; part (m) leaves it out" >&2
+fi
 exec 9>&-
 # baton_bench finds the measured programs by it.
 export BATON_BUILD_DIR=$folder
