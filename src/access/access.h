@@ -2,15 +2,17 @@
 //
 // Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). A
 // caller has one:
-//   1. that of the token that it sends; if the token does not count, everything is refused;
+//   1. that of the token that it sends. If the token does not count, each call is refused, but not
+//   the HTTP paths that need kNone or kProbe, nor gRPC's health checks and reflection: these look
+//   at no token;
 //   2. else that of the first rule for the name in the caller's certificate;
 //   3. else that of the first rule for the caller's user, or for a group that it is in
 //   (UserGroups);
 //   4. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
 //   5. else what the rules, or else the defaults, give to its host.
 // A caller of this host whose user is not known may be any user, so it has only what every user of
-// this host has. A user whose groups are not known yet has only what it would have whatever they
-// are.
+// this host has. While a user's groups are not known, it has only what it would have with any
+// groups.
 //
 // Callers without the role kOperate ask within limits (CallLimits), so that they leave room for
 // those who have it.
@@ -40,7 +42,7 @@
 namespace baton::access {
 
 enum class Role : std::uint8_t {
-  kNone,     ///< ask whether the node lives and is ready, which everybody may who gets in
+  kNone,     ///< ask whether the node lives and is ready, which every caller that is let in may
   kProbe,    ///< also ask whether it leads a shard, and whom it takes the caller for
   kRead,     ///< also read the group's state, routes and metrics
   kOperate,  ///< read, and change what leads what
@@ -75,7 +77,8 @@ std::optional<Role> RoleFor(std::string_view method);
 /// The methods in the table, in full: "baton.v1.AdminService/GetStatus".
 std::vector<std::string> MethodsWithRoles();
 /// What a path of the HTTP server demands. `path` has no query. nullopt: it has no row, so there is
-/// no such path. A caller who may not read does not learn that.
+/// no such path. A caller who may not read does not learn that. The HTTP server looks at tokens
+/// only for paths that need kRead or more; on the others a token that does not count does no harm.
 std::optional<Demand> DemandOfPath(std::string_view path);
 /// The demand of paths that have no row.
 inline constexpr Demand kUnknownPath{.role = Role::kRead, .limit = CallLimits::Kind::kRead};
@@ -182,6 +185,7 @@ class Access {
   /// over TLS or from this host: otherwise others may have read it on the way.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
+  /// The caller's role. If it sent a token that does not count: kProbe at most.
   Role RoleOf(const Caller& caller) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
@@ -207,7 +211,8 @@ class Access {
   /// Whether the caller is on this host, and the kernel has not said which user it is, which
   /// matters.
   bool IsUnknownUser(const Caller& caller) const;
-  /// What every caller of this kind of host has who has no certificate.
+  /// The role of a caller without a certificate or a known user, on this host (`local`) or on
+  /// another.
   Role RoleWithout(bool local) const;
   std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;
 
@@ -238,7 +243,8 @@ class Gate {
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// As Access::Refusal says, for the role that this method needs (RoleFor).
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
-  /// As Access::RefuseRead says.
+  /// As Access::RefuseRead says. But a method without a row (DemandOf) is refused without a log
+  /// line, and Access::Told does not get it.
   std::optional<Refused> RefuseRead(const Caller& caller, std::string_view method) const;
 
  private:

@@ -42,19 +42,19 @@ std::string NameOf(const Caller& caller);
 
 class Callers {
  public:
-  /// For how long nobody is known at an address and port that went from one user to another. A call
-  /// of the first one may still be on its way to its handler.
+  /// When an address and port went from one user to another, UserOf names nobody there for this
+  /// long: a call of the first one may still be on its way to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
   /// `noted` gets the user of each connection that Note takes note of, before its first call; it
   /// must not wait.
   explicit Callers(std::function<void(uid_t)> noted = {});
 
-  /// Takes note of a connection that was just accepted. False: close it. Two kinds of loopback
-  /// connections get this answer. (1) It goes to another address than the one on which the server
-  /// listens (or than 127.0.0.1 and ::1, if it listens on all): another connection may have the
-  /// same other end. (2) It comes from an address other than 127.0.0.1 and ::1: there are too many
-  /// of these to remember.
+  /// Takes note of a connection that was just accepted. False: close it. So it answers if the
+  /// connection is over already or is not TCP, and to two kinds of loopback connections. (1) It
+  /// goes to another address than the one on which the server listens (or than 127.0.0.1 and ::1,
+  /// if it listens on all): another connection may have the same other end. (2) It comes from an
+  /// address other than 127.0.0.1 and ::1: there are too many of these to remember.
   bool Note(int connection, const std::string& listens_on);
 
   /// From now on, who calls by a unix socket counts as the user of this process. REQUIRES: nobody
@@ -75,7 +75,8 @@ class Callers {
 
   const std::function<void(uid_t)> noted_;
   mutable std::mutex mutex_;
-  std::map<Key, Entry> entries_;  ///< guarded by mutex_; at most one a port of two addresses
+  /// guarded by mutex_; at most one entry for each port of 127.0.0.1 and of ::1
+  std::map<Key, Entry> entries_;
   std::optional<uid_t> user_of_unix_sockets_;  ///< guarded by mutex_
 };
 
@@ -83,8 +84,8 @@ class Callers {
 /// loopback connection, which takes about 0.1 ms. A unix socket's peer is "unix:".
 Caller CallerOfConnection(int connection);
 
-/// The address in a peer's name, without its port; of an IPv6 address the first 64 bits. Of a name
-/// that has no such address all but the last word after a colon.
+/// The address in a peer's name, without its port. IPv6: its first 64 bits, as "2001:db8::/64". A
+/// name without such an address: what stands before its last colon.
 std::string NetworkOf(std::string_view peer);
 
 /// Whether `peer` is on this host: IPv4 or IPv6 loopback, or a unix socket.

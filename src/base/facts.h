@@ -95,8 +95,8 @@ struct MemberFact {
 struct DeathTally {
   /// how many leaders in a row, up to the one before this record, led for a short time and died
   std::uint32_t deaths = 0;
-  /// when the present row of leaderships without a death began, by the clock of its first leader;
-  /// if `deaths` is 0, when the record was written
+  /// If `deaths` is above 0: when the first leadership after the last death began, by that leader's
+  /// clock; orderly handoffs keep it. If 0: when this record was written.
   WallTime begun{};
   friend bool operator==(const DeathTally&, const DeathTally&) = default;
 };
@@ -156,7 +156,8 @@ struct PolicyName {
   friend auto operator<=>(const PolicyName&, const PolicyName&) = default;
 };
 
-/// `policy/…`: operators' lasting orders.
+/// `policy/…`: operators' lasting orders. If the value can't be read, the policy is present with
+/// nothing set.
 struct PolicyFact {
   PolicyName name{};
   Revision revision{};

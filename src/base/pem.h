@@ -44,7 +44,8 @@ enum class ClientCertificates : std::uint8_t {
 Result<std::shared_ptr<ssl_ctx_st>> ServerContext(const PemTexts& texts,
                                                   ClientCertificates clients);
 
-/// The time in which a certificate can be used. Beyond the range of the clock: its end.
+/// The time in which a certificate can be used. A time that system_clock can't hold becomes the
+/// earliest or latest that it can.
 struct Validity {
   std::chrono::system_clock::time_point from{};
   std::chrono::system_clock::time_point until{};

@@ -442,7 +442,10 @@ void Engine::Do(const core::Notice& action) {
 
 void Engine::Do(const core::HaltNode& action) {
   follower_.Halt(action.why, kHalted);
-  if (parts_.listener == nullptr) return;
+  if (parts_.listener != nullptr) callbacks_.emplace_back(action);  // after shard 0's Lost
+}
+
+void Engine::Start(const core::HaltNode& action) {
   parts_.dispatcher.Run(ShardId{0},
                         [&log = parts_.log, listener = parts_.listener, why = action.why] {
                           Guarded(log, "halted", ShardId{0}, [&] { listener->Halted(why); });

@@ -121,6 +121,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void StartCallbacks(std::size_t most);
   void Start(const core::RunCallback& action);
   void Start(const core::ReportTransition& action);
+  void Start(const core::HaltNode& action);
   void Heartbeat();
   void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
@@ -142,7 +143,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   std::function<void(const core::Finished&)> finished_;
   std::function<void(bool)> ready_changed_;
   PendingRequests requests_;
-  std::deque<std::variant<core::RunCallback, core::ReportTransition>> callbacks_;
+  std::deque<std::variant<core::RunCallback, core::ReportTransition, core::HaltNode>> callbacks_;
   bool will_start_callbacks_ = false;  ///< in a next turn
 
   bool closed_ = false;

@@ -12,9 +12,11 @@
 
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <cstddef>
 #include <filesystem>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "base/subprocess.h"
@@ -68,6 +70,43 @@ bool ForgetPeerPidfd() {
   return forgotten;
 }
 
+// Passes everything on to an attachment, and wakes a test that waits for another state. Polling
+// through the node's loop would make it build the status of all shards again and again.
+class WatchedAttachment final : public runtime::Application {
+ public:
+  explicit WatchedAttachment(std::shared_ptr<Attachment> attachment)
+      : attachment_(std::move(attachment)) {}
+
+  void Begin(std::function<void(core::ApplicationState)> changed) override {
+    attachment_->Begin([this, changed = std::move(changed)](core::ApplicationState state) {
+      changed(state);
+      const std::lock_guard lock(mutex_);
+      state_ = state;
+      changed_.notify_all();
+    });
+  }
+  void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override {
+    attachment_->Run(callback, std::move(done));
+  }
+  void OnNotLed(ShardId shard) override { attachment_->OnNotLed(shard); }
+  void OnChanged(core::ApplicationState state) override { attachment_->OnChanged(state); }
+  void OnDeadline(TimePoint deadline) override { attachment_->OnDeadline(deadline); }
+  core::ApplicationState state() const override { return attachment_->state(); }
+  void End() override { attachment_->End(); }
+
+  // Waits until `done` holds for the state.
+  bool Await(const std::function<bool(core::ApplicationState)>& done) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return done(state_); });
+  }
+
+ private:
+  const std::shared_ptr<Attachment> attachment_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  core::ApplicationState state_ = core::ApplicationState::kAbsent;
+};
+
 // n1 has a sidecar; n2 has none.
 class SidecarTest : public ::testing::Test {
  protected:
@@ -116,7 +155,8 @@ class SidecarTest : public ::testing::Test {
                                        access_);
     const Status listening = server_->Listen(parsed.value());
     ASSERT_TRUE(listening.ok()) << listening.error().message;
-    auto node = runtime::NodeWithApplication::Start(Options("n1"), server_->attachment());
+    watched_ = std::make_shared<WatchedAttachment>(server_->attachment());
+    auto node = runtime::NodeWithApplication::Start(Options("n1"), watched_);
     ASSERT_TRUE(node.ok()) << node.error().message;
     n1_ = std::move(node).value();
   }
@@ -140,6 +180,11 @@ class SidecarTest : public ::testing::Test {
       count += n1_->Leadership(ShardId{s}).activated ? 1 : 0;
     }
     return count;
+  }
+  // How many applications were cut off so far.
+  std::uint64_t CutOffs() const {
+    const SidecarBounds bounds = server_->bounds();
+    return bounds.unread + bounds.unanswered + bounds.slow_reader;
   }
   static std::shared_ptr<const runtime::NodeStatus> StatusOf(Node& node) {
     std::promise<std::shared_ptr<const runtime::NodeStatus>> answered;
@@ -166,6 +211,7 @@ class SidecarTest : public ::testing::Test {
   const std::shared_ptr<access::Access> access_ =
       std::make_shared<access::Access>(access::Access::Defaults{});
   std::unique_ptr<Server> server_;
+  std::shared_ptr<WatchedAttachment> watched_;
   std::unique_ptr<Node> n1_;
   std::unique_ptr<Node> n2_;
 };
@@ -394,25 +440,42 @@ TEST_F(SidecarTest, UsersWhoMayNotLeadLeavePlacesToThoseWhoMay) {
   }));
 }
 
-// Plan: 30,000 shards are sent to an application that stops reading. It is cut off.
+// Plan: 30,000 shards are sent to an application that stops reading. It is cut off. On a machine
+// that stands still for seconds, gRPC closes the connection before, because a ping has no answer:
+// then the application attaches again. No lease and no callback runs out meanwhile.
 TEST_F(SidecarTest, ASlowReaderIsCutOff) {
+  constexpr int kUnavailable = 14;
+  constexpr int kCancelled = 1;
   shards_ = 30'000;
+  ttl_ = seconds(30);
+  callback_timeout_ = std::chrono::minutes(10);  // after timeouts few shards are tried at a time
   StartFirst("", 5'000);
-  test::ApplicationOptions options = To();
-  options.reads = false;
-  options.succeeds_once = true;
-  Application application(options);
-  ASSERT_NE(application.AwaitToken(), "");
-  ASSERT_TRUE(Until(
-      *n1_, [&] { return server_->attachment()->state() != core::ApplicationState::kAttached; }));
-  application.Read();
-  const auto end = application.AwaitEnd();
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->code, 8);  // RESOURCE_EXHAUSTED
-  EXPECT_THAT(end->message, HasSubstr("cut off"));
-  const SidecarBounds bounds = server_->bounds();
-  EXPECT_EQ(bounds.unread + bounds.unanswered + bounds.slow_reader, 1u);
-  EXPECT_EQ(bounds.connections, 0u);
+  std::string token;
+  std::uint64_t counted = 0;  // in the last attempt
+  std::optional<test::StreamEnd> end;
+  const auto broken = [&] { return !end || end->code == kUnavailable || end->code == kCancelled; };
+  for (int attempt = 0; attempt < 10 && broken(); ++attempt) {
+    const std::uint64_t before = CutOffs();
+    test::ApplicationOptions options = To(token);
+    options.reads = false;
+    options.succeeds_once = true;
+    Application application(options);
+    const std::string given = application.AwaitToken();
+    if (!given.empty()) token = given;
+    ASSERT_TRUE(watched_->Await([&](core::ApplicationState state) {
+      if (given.empty()) return state == core::ApplicationState::kAbsent;  // it has no token
+      return state != core::ApplicationState::kAttached;
+    }));
+    application.Read();
+    end = application.AwaitEnd();
+    ASSERT_TRUE(end);
+    counted = CutOffs() - before;
+    EXPECT_LE(counted, 1u);
+  }
+  EXPECT_EQ(end->code, 8) << end->message;  // RESOURCE_EXHAUSTED
+  EXPECT_THAT(end->message, HasSubstr("cut off")) << "code " << end->code;
+  EXPECT_EQ(counted, 1u) << "code " << end->code << ": " << end->message;
+  EXPECT_EQ(server_->bounds().connections, 0u);
 }
 
 // Plan: nobody can be asked to stop. The drain waits for the last sent deadline, and says so.

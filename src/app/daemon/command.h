@@ -22,14 +22,15 @@ namespace baton::app {
 
 class Command {
  public:
-  /// Called with how the program ended, after the rest of its process group was killed.
+  /// Called with how the program ended, after the rest of its process group was killed. Must not
+  /// call Wait or destroy the Command: both wait until it has returned.
   using OnEnd = std::function<void(const ExitStatus& status)>;
 
   /// Starts the program with BATON_ATTACH in its environment. `on_end` is called once, on a thread
   /// of its own. Errors: those of Subprocess::Start.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);
-  /// Kills what is left of the process group, and waits for the program's end.
+  /// Kills what is left of the process group, and waits for the program's end and for `on_end`.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
@@ -39,7 +40,7 @@ class Command {
   void Signal(int signal);
   /// Sends SIGKILL to the process group.
   void Kill();
-  /// Waits for the program's end, without a bound.
+  /// Waits for the program's end and for `on_end`, without a bound.
   ExitStatus Wait();
 
  private:

@@ -2,8 +2,9 @@
 // millisecond by millisecond, what it leads.
 //
 // The node asks Leads() for every shard in sweeps and writes the answers. The demo reads them by
-// its own clock, also while the node stands still. Each word has one writer and there are no locks,
-// so a killed or stopped node leaves nothing half done.
+// its own clock, also while the node stands still. There are no locks, and each word has one writer
+// (Head::write_state has two, which take turns), so a killed or stopped node leaves nothing half
+// done.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ constexpr bool ActivatedIn(BoardWord word) { return word % 2 == 1; }
 
 enum class BoardState : std::uint32_t { kStarting, kServing, kHalted, kEnded };
 
-/// The state of a write that the demo asked for. All states after kSent are final.
+/// The state of a write that the demo asked for. kNotLeader and all states after kSent are final.
 enum class WriteState : std::uint32_t {
   kIdle,
   kAsked,      ///< the demo asked for it
@@ -62,6 +63,7 @@ class DemoBoard {
     std::atomic<std::uint32_t> port;         ///< its gRPC server's port
     std::atomic<std::uint32_t> http_port;    ///< 0: it serves no HTTP
     std::atomic<BoardState> state;
+    /// Both write it: the demo sets kAsked while it is kIdle or final, the node all others.
     std::atomic<WriteState> write_state;
     std::atomic<std::int64_t> write_term;  ///< term of the leadership that guards the write
     // Written by the demo.
@@ -75,9 +77,11 @@ class DemoBoard {
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-  /// Creates the file, all zero. kUnavailable: it can't be created or mapped; the message says why.
+  /// Creates the file, all zero. kUnavailable: it exists, or can't be created or mapped; the
+  /// message says why.
   static Result<std::unique_ptr<DemoBoard>> Create(const std::string& path, std::uint32_t shards);
-  /// Maps a file that Create made.
+  /// Maps a file that Create made. kUnavailable: it can't be opened or mapped. REQUIRES: the same
+  /// `shards`, which give the file's size.
   static Result<std::unique_ptr<DemoBoard>> Open(const std::string& path, std::uint32_t shards);
   ~DemoBoard();
   DemoBoard(const DemoBoard&) = delete;

@@ -1,7 +1,7 @@
 // DemoCluster: the processes of a demo: an etcd, the nodes, and the observer that watches them.
 //
-// Use it on one thread, the one that lives longest: the kernel ends the processes with the thread
-// that started them.
+// Use it on one thread, the one that lives longest: unless DemoOptions::keep is set, the kernel
+// ends the processes with the thread that started them.
 #pragma once
 
 #include <sys/types.h>
@@ -65,7 +65,8 @@ class DemoCluster {
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
   static constexpr NodeIndex kGuarded = 1;
   void Kill(NodeIndex node);
-  /// Sends SIGSTOP and waits until the process stands still.
+  /// Sends SIGSTOP and waits until the process stands still; gives up after a minute, with a
+  /// warning in the log.
   void Stop(NodeIndex node);
   void Wake(NodeIndex node);
 
@@ -94,7 +95,7 @@ class DemoCluster {
 
   /// Keeps logs and state, so that the cause of a failure can be found.
   void KeepFolder() { etcd_->Keep(); }
-  /// Lets all processes run on after the destructor.
+  /// Lets all processes run on after the destructor. REQUIRES: DemoOptions::keep.
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
   Duration slowest_sync() const { return etcd_->SlowestSync(); }

@@ -15,7 +15,9 @@ struct DemoClaim {
   bool holds = false;
   std::string claim;
   std::string measured;
-  std::string next = {};  ///< what to try if it does not hold; empty: look at the logs
+  /// What to try if it does not hold. DemoReport prints it as it is, also if it is empty;
+  /// DemoStage::Claim replaces an empty one by advice.
+  std::string next = {};
 };
 
 class DemoReport {

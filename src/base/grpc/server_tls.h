@@ -20,8 +20,9 @@
 
 namespace baton {
 
-/// Each handshake uses what `identity` holds then. For one address of one server, whose connections
-/// are accepted one after the other: by a listener that is not gRPC's.
+/// Each handshake uses what `identity` holds then. Use them for one address of one server, where
+/// connections are accepted one after the other: by a listener of ours, or by gRPC's
+/// without SO_REUSEPORT. Each call keeps `identity` until the process ends.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity);
 
@@ -29,10 +30,10 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
 /// now.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerIdentity& identity);
 
-/// Lets gRPC's own listeners serve `address` (host:port, or unix:/path) like that. Each socket that
-/// the host's name stands for has credentials of its own, and none shares its port with another:
-/// gRPC accepts from one socket on one thread at a time. `port`: as grpc's AddListeningPort.
-/// Forbids SO_REUSEPORT for all ports of the server.
+/// Lets gRPC's own listeners serve `address` (host:port, or unix:/path) like that. A host name may
+/// stand for several addresses. Each gets one socket, with credentials of its own: gRPC accepts
+/// from a socket on one thread at a time. Each socket keeps `identity` until the process ends.
+/// `port`: as grpc's AddListeningPort. Turns SO_REUSEPORT off for all ports of the server.
 void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
                 std::shared_ptr<const ServerIdentity> identity, int* port);
 
