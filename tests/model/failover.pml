@@ -8,6 +8,7 @@
  *   -DLAGS              O's watch may fall behind
  *   -DNO_DELAY          only `immediate` and `never`, and no time
  *   -DONLY_AFTER        the setting is always `after`, and nothing is force-released
+ *   -DMISTAKES          the config may be deleted by mistake; then a member puts it back
  *   -DFEW               no `immediate`, resignations, hand-overs and force-releases
  *   -DLIVENESS          under `never`, N leads again when it is back with the directory in which it led
  *   -DIDLE              with LIVENESS: under `after`, O leads in the end if N is back and takes nothing
@@ -45,6 +46,13 @@ c_decl {
 #define AT_FIRST IMMEDIATE
 #endif
 byte policy = AT_FIRST;
+
+#ifdef MISTAKES
+bit gone; /* the config; what it said is `policy` */
+#define GONE gone
+#else
+#define GONE false
+#endif
 
 bit present = 1; /* N's member key is there */
 
@@ -259,7 +267,8 @@ end:
   :: d_step { FAULTS && !present -> REACHED("N is back, emptied"); n_begins_emptied(); done() }
   :: d_step { FAULTS && !present -> REACHED("N is back, without a directory"); n_begins(0); done() }
   :: d_step { FAULTS && present -> REACHED("N's session ends"); n_ends(); done() }
-  :: d_step { n_outdated -> REACHED("N learns the settings"); n_knows = policy; n_outdated = 0; done() }
+  :: d_step { n_outdated && !GONE ->
+       REACHED("N learns the settings"); n_knows = policy; n_outdated = 0; done() }
 
   /* (Weak fairness is one of processes. So when all is calm, it first learns the settings.) */
 #ifdef IDLE
@@ -298,7 +307,12 @@ end:
 active proctype O() {
 end:
   do
-  :: d_step { o_outdated && !BEHIND -> REACHED("O learns the settings"); o_knows = policy; o_outdated = 0; done() }
+  :: d_step { o_outdated && !BEHIND && !GONE ->
+       REACHED("O learns the settings"); o_knows = policy; o_outdated = 0; done() }
+#ifdef WITHOUT_KNOWN_CONFIG
+  /* Takes what is not there for the default, and its claims compare that it is not there. */
+  :: d_step { o_outdated && !BEHIND && GONE -> o_knows = IMMEDIATE; o_outdated = 0; done() }
+#endif
   :: d_step { !o_claim && record != O_LEADS && !RECORD_OLD && O_MAY && (FAULTS || !o_outdated) ->
        REACHED("O claims"); o_claim = 1; o_claim_config = !o_outdated; done() }
   /* Guards: the record's mod revision, the session that it names is dead, the config's mod revision. */
@@ -355,9 +369,8 @@ end:
   od
 }
 
-inline change(to) {
-  policy = to; n_claim_config = 0; o_claim_config = 0; n_outdated = 1; o_outdated = 1
-}
+inline outdate() { n_claim_config = 0; o_claim_config = 0; n_outdated = 1; o_outdated = 1 }
+inline change(to) { policy = to; outdate() }
 
 active proctype Operator() {
 end:
@@ -365,12 +378,16 @@ end:
   :: false -> skip
 #ifndef ONLY_AFTER
 #ifndef FEW
-  :: d_step { FAULTS && policy != IMMEDIATE -> REACHED("set to immediate"); change(IMMEDIATE); done() }
+  :: d_step { FAULTS && !GONE && policy != IMMEDIATE -> REACHED("set to immediate"); change(IMMEDIATE); done() }
 #endif
 #ifndef NO_DELAY
-  :: d_step { FAULTS && policy != AFTER -> REACHED("set to after"); change(AFTER); done() }
+  :: d_step { FAULTS && !GONE && policy != AFTER -> REACHED("set to after"); change(AFTER); done() }
 #endif
-  :: d_step { FAULTS && policy != NEVER -> REACHED("set to never"); change(NEVER); done() }
+  :: d_step { FAULTS && !GONE && policy != NEVER -> REACHED("set to never"); change(NEVER); done() }
+#ifdef MISTAKES
+  :: d_step { FAULTS && !gone -> REACHED("config deleted"); gone = 1; outdate(); done() }
+  :: d_step { gone -> REACHED("config put back"); gone = 0; outdate(); done() }
+#endif
 #ifndef FEW
   /* The node that it asks may not know N's newest session. */
   :: d_step { FAULTS && OWNED && !(force_sent && force_same) ->
