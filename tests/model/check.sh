@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Searches the models' states: baton.pml and guard.pml are safe and live, every message in them is reached, and without
-# any one of their rules they are not. Prints one line for each search, and last "N passed, N failed".
+# Searches the models' states: they are safe and live, every message in them is reached, and without any one of their
+# rules they are not. Prints one line for each search, and last "N passed, N failed".
 # check.sh --help
 set -euo pipefail
 
@@ -74,6 +74,43 @@ GUARD_RULES=(
   "revocation|live|-DP=2" "deletion|live|-DP=2"
   "deletion_older|back|-DP=2" "unnamed_start|back|-DP=2"
 )
+# The same for the models of failover policies: lock_delay.pml, failover.pml, upgrade.pml.
+POLICY_SAFE=(
+  "lock_delay_safety_4|safe|-DS=4"
+  "lock_delay_safety_3_changes|reached|-DS=3 -DCHANGES"
+  "failover_safety|reached|"
+  "failover_safety_settings|reached|-DNO_DELAY -DMISTAKES"
+  "failover_safety_lags|safe|-DONLY_AFTER -DLAGS"
+  "failover_live_never|live|-DNO_DELAY"
+  "failover_live_after|live|-DONLY_AFTER -DIDLE"
+  "upgrade_safety|reached|-DOLD=2"
+)
+POLICY_FULL=(
+  "lock_delay_safety_4_changes|safe|-DS=4 -DCHANGES"
+  "failover_safety_few_lags|reached|-DFEW -DLAGS"
+)
+LOCK_DELAY="-DS=3 -DD=1"
+POLICY_RULES=(
+  "lock_delay_without_wait|safe|$LOCK_DELAY" "lock_delay_without_wait_then_claim|safe|$LOCK_DELAY"
+  "lock_delay_without_session_proof|safe|$LOCK_DELAY" "lock_delay_without_released_only|safe|$LOCK_DELAY"
+  "lock_delay_without_forced_waits|safe|$LOCK_DELAY" "lock_delay_without_late_release_void|safe|$LOCK_DELAY"
+  "lock_delay_without_owner_waits|safe|$LOCK_DELAY" "lock_delay_without_wait_per_record|safe|$LOCK_DELAY"
+  "lock_delay_without_certain_members|safe|$LOCK_DELAY"
+  "lock_delay_without_claim_config|safe|$LOCK_DELAY -DCHANGES"
+  "lock_delay_without_transfer_config|safe|$LOCK_DELAY -DCHANGES"
+  "failover_without_config|safe|-DNO_DELAY" "failover_without_stopped_owner|safe|-DNO_DELAY"
+  "failover_without_directory|safe|-DNO_DELAY" "failover_without_no_directory|safe|-DNO_DELAY"
+  "failover_without_force_term|safe|-DNO_DELAY" "failover_without_force_dead|safe|-DNO_DELAY"
+  "failover_without_known_config|safe|-DNO_DELAY -DMISTAKES"
+  "failover_without_delay|safe|-DONLY_AFTER" "failover_without_away|safe|-DONLY_AFTER"
+  "failover_without_return_resets|safe|-DONLY_AFTER" "failover_without_proven_stay|safe|-DONLY_AFTER -DLAGS"
+  "failover_without_up_to|safe|-DONLY_AFTER -DFEW" "failover_without_seen|safe|-DONLY_AFTER -DFEW -DLAGS"
+  "failover_without_idle_wait|safe|-DONLY_AFTER" "failover_without_idle_owner|live|-DONLY_AFTER -DIDLE"
+  "failover_without_kept_directory|live|-DNO_DELAY" "failover_without_targets_directory|live|-DNO_DELAY"
+  "upgrade_without_config_compare|safe|-DOLD=1" "upgrade_without_members_compare|safe|-DOLD=1"
+  "upgrade_without_second_members_compare|safe|-DOLD=1" "upgrade_without_first_commit|safe|-DOLD=1"
+  "upgrade_without_pause|safe|-DOLD=1"
+)
 
 passed=0
 failed=0
@@ -92,7 +129,13 @@ report() {
 
 # The model that the search NAME is of.
 model_of() {
-  if [[ $1 == guard_* ]]; then echo "$here/guard.pml"; else echo "$here/baton.pml"; fi
+  case $1 in
+    guard_*) echo "$here/guard.pml" ;;
+    lock_delay_*) echo "$here/lock_delay.pml" ;;
+    failover_*) echo "$here/failover.pml" ;;
+    upgrade_*) echo "$here/upgrade.pml" ;;
+    *) echo "$here/baton.pml" ;;
+  esac
 }
 
 # build NAME "MODEL FLAGS" "COMPILER FLAGS": leaves NAME/pan in the work folder.
@@ -135,9 +178,12 @@ unreached() {
 search_all() {
   local name=$1 kind=$2 flags=$3 began=$SECONDS log=$work/$1/pan.log why="" verdict=ok
   local compiler="-DSAFETY" run="" optimise=-O0 deepest=6000000
-  [[ $name != guard_* ]] || deepest=100000  # pan reserves memory for it
+  case $name in  # pan reserves memory for it
+    guard_*) deepest=100000 ;;
+    lock_delay_* | failover_* | upgrade_*) deepest=500000 ;;
+  esac
   # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
-  [[ $name != *unfolded && $name != *2x2* && $name != guard_live* ]] || optimise=-O1
+  [[ $name != *unfolded && $name != *2x2* && $name != guard_live* && $name != failover_safety ]] || optimise=-O1
   [[ $kind != reached ]] || flags="$flags -DREACH"
   case $kind in
     live) compiler="-DNFAIR=4" run="-a -f" flags="$flags -DLIVENESS" ;;
@@ -190,6 +236,7 @@ names() {
   echo without_claims
   printf '%s\n' "${GUARD_SAFE[@]}" | cut -d'|' -f1
   printf 'guard_without_%s\n' "${GUARD_RULES[@]}" | cut -d'|' -f1
+  printf '%s\n' "${POLICY_SAFE[@]}" "${POLICY_RULES[@]}" | cut -d'|' -f1
 }
 
 wanted() {
@@ -214,8 +261,8 @@ command -v spin >/dev/null || { echo "check.sh: spin is not installed" >&2; exit
 mkdir -p -- "$work"
 work=$(cd -- "$work" && pwd -P)
 
-[[ $full == no ]] || SAFE+=("${FULL[@]}") GUARD_SAFE+=("${GUARD_FULL[@]}")
-for entry in "${SAFE[@]}" "${GUARD_SAFE[@]}"; do
+[[ $full == no ]] || SAFE+=("${FULL[@]}") GUARD_SAFE+=("${GUARD_FULL[@]}") POLICY_SAFE+=("${POLICY_FULL[@]}")
+for entry in "${SAFE[@]}" "${GUARD_SAFE[@]}" "${POLICY_SAFE[@]}"; do
   IFS='|' read -r name kind flags <<<"$entry"
   if wanted "$name"; then search_all "$name" "$kind" "$flags"; fi
 done
@@ -232,6 +279,14 @@ for entry in "${GUARD_RULES[@]}"; do
     safe) search_without "guard_without_$rule" "$flags" ;;
     live) search_cycle "guard_without_$rule" "$flags -DLIVENESS" ;;
     back) search_cycle "guard_without_$rule" "$flags -DBACK" ;;
+  esac
+done
+for entry in "${POLICY_RULES[@]}"; do
+  IFS='|' read -r name costs flags <<<"$entry"
+  if ! wanted "$name"; then continue; fi
+  case $costs in
+    safe) search_without "$name" "$flags" ;;
+    live) search_cycle "$name" "$flags -DLIVENESS" ;;
   esac
 done
 
