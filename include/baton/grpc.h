@@ -44,6 +44,8 @@ namespace baton {
 /// BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
+/// Who may make changes through an admin service. They may make all of them, also those for which
+/// batond asks for the role admin.
 struct AdminOptions {
   /// Whether calls that change something are accepted from other hosts, too. By default they are
   /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.

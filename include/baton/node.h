@@ -105,8 +105,9 @@ class BATON_EXPORT Node {
   /// are unhealthy, drained, or of weight 0), the node keeps them, and also takes over from nodes
   /// that die. Otherwise a failure of all programs would leave all shards without a leader. Once
   /// the program is healthy again, the node gets its share back. Returns at once. Call it when the
-  /// answer changes. A change soon after another one may wait for up to a second, so that many in
-  /// a row cost etcd one write a second. Does nothing after Stop and in a forked child.
+  /// answer changes: a change within a second of the one before may wait for the rest of that
+  /// second, so that many in a row cost etcd one write a second. Does nothing after Stop and in a
+  /// forked child.
   void SetHealthy(bool healthy);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the

@@ -45,6 +45,8 @@ constexpr Row kTable[] = {
     {kAdmin, "PauseBalance", Role::kOperate},
     {kAdmin, "ResumeBalance", Role::kOperate},
     {kAdmin, "SetGroupSetting", Role::kOperate},
+    {kAdmin, "ChangeGroup", Role::kAdmin},
+    {kAdmin, "ReleaseShard", Role::kAdmin},
     {kRouting, "Lookup", Role::kRead, Kind::kRoutes},
     {kRouting, "WatchRoutes", Role::kRead, Kind::kRoutes},
     {"baton.v1.SidecarService", "Attach", Role::kLead},

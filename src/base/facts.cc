@@ -2,6 +2,15 @@
 
 namespace baton {
 
+const char* ToString(FailoverPolicy policy) {
+  switch (policy) {
+    case FailoverPolicy::kImmediate: return "immediate";
+    case FailoverPolicy::kAfter: return "after";
+    case FailoverPolicy::kNever: return "never";
+  }
+  return "unknown";
+}
+
 const char* ToString(MovePhase phase) {
   switch (phase) {
     case MovePhase::kPlanned: return "planned";

@@ -22,6 +22,12 @@ namespace baton {
 
 /// The schema of records that this version writes, and the newest that it reads.
 inline constexpr std::uint32_t kSchema = 1;
+/// The newest schema of `config` that this version reads. It writes kSchema, until an operator sets
+/// something that versions which know no more would not keep to (FailoverSettings).
+inline constexpr std::uint32_t kConfigSchema = 2;
+/// The version of the protocol between nodes that this version speaks. 2: it keeps to
+/// FailoverSettings.
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 /// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
@@ -35,6 +41,25 @@ constexpr bool EndsADeath(Reason reason) {
   return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied;
 }
 
+/// Who may lead a shard after its leader's session has ended, and its leader was not replaced in
+/// order.
+enum class FailoverPolicy : std::uint8_t {
+  kImmediate,  ///< any node, at once
+  kAfter,      ///< for a delay only the node that led it; then any node
+  kNever,      ///< only the node that led it, with the same state directory
+};
+const char* ToString(FailoverPolicy policy);
+
+/// How the group fails over. An operator sets it; core/may_claim.h keeps to it.
+struct FailoverSettings {
+  FailoverPolicy policy = FailoverPolicy::kImmediate;
+  std::chrono::milliseconds delay{0};  ///< of kAfter
+  /// How long a shard stays without a leader if nothing proves that the last one has stopped: its
+  /// application may still act for a while, without knowing. 0: not at all.
+  std::chrono::milliseconds lock_delay{0};
+  friend bool operator==(const FailoverSettings&, const FailoverSettings&) = default;
+};
+
 /// `config`: what the group's nodes must agree on.
 struct ConfigFact {
   Revision revision{};
@@ -44,6 +69,7 @@ struct ConfigFact {
   HashFunction hash = HashFunction::kMurmur2;
   std::uint32_t schema = 0;
   std::uint64_t cluster_id = 0;
+  FailoverSettings failover{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 };
 
@@ -74,6 +100,8 @@ struct MemberFact {
   /// The application says that it is not healthy, so the state is kDraining: others take the
   /// shards, and the node stays. What an earlier session said doesn't count.
   bool unhealthy = false;
+  /// The random id of the node's state directory; 0: it has none.
+  std::uint64_t directory = 0;
   /// At least one of its addresses, its zone or its version is not valid, and reads as empty.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
@@ -113,6 +141,11 @@ struct RecordFact {
   Reason reason = Reason::kStartup;
   std::string actor{};
   DeathTally tally{};
+  /// The id of the state directory of the leader, or of the node that resigned; 0: it had none, or
+  /// a version wrote the record that does not know it.
+  std::uint64_t directory = 0;
+  /// If nobody leads: the application of `resigned_by` had released the shard by then.
+  bool released = false;
   std::string unknown_fields{};
   std::string damaged_value{};  ///< the stored bytes, if not readable
 
@@ -188,6 +221,16 @@ struct DeathFact {
   SessionId session{};  ///< of `node`; 0 if the value can't be read
 };
 
+/// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for the leaderships of this node, so
+/// any node may claim them. The node that finds it so first writes it; nobody takes it back.
+struct RipeFact {
+  NodeId node{};
+  Revision revision{};
+  bool present = false;
+  /// For leaderships with terms up to this one. 0 if the value can't be read.
+  Revision up_to{};
+};
+
 struct ShardRecordFact {
   ShardId shard{};
   RecordFact record{};
@@ -198,7 +241,7 @@ struct BalancerFact {
 
 /// One key's fact. Absences are facts with `present == false`.
 using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact,
-                          PolicyFact, DeathFact>;
+                          PolicyFact, DeathFact, RipeFact>;
 
 /// Everything below the group's prefix at one revision. A key that is not in it is absent.
 struct Snapshot {

@@ -16,6 +16,11 @@ inline constexpr std::uint32_t kMaxHistory = 1'000'000;
 inline constexpr std::uint32_t kMaxMoves = 100'000;
 /// Live members that an operator may expect.
 inline constexpr std::uint32_t kMaxExpectedNodes = 100'000;
+/// The group's failover delay (FailoverSettings::delay).
+inline constexpr std::chrono::milliseconds kShortestFailoverDelay = std::chrono::seconds(1);
+inline constexpr std::chrono::milliseconds kLongestFailoverDelay = std::chrono::hours(24);
+/// The group's lock delay (FailoverSettings::lock_delay); 0: none.
+inline constexpr std::chrono::milliseconds kLongestLockDelay = std::chrono::hours(1);
 inline constexpr std::uint32_t kMaxWeight = 1'000'000;
 /// The longest TTL that a node may ask for.
 inline constexpr std::chrono::seconds kLongestTtlOption{3600};

@@ -41,6 +41,14 @@ struct ConfigMend {
   Revision read{};
   SessionGuard guard{};
 };
+/// An operator's change of the group's settings: replaces `config`. Guarded by its mod revision as
+/// read, and by `members`: no member key has been written after that revision, so nobody is a
+/// member who was not seen to be new enough.
+struct ConfigChange {
+  ConfigFact config{};
+  Revision read{};
+  Revision members{};
+};
 /// Creates our member key (absent before) on `member.session`'s lease.
 struct MemberCreate {
   MemberFact member{};
@@ -75,14 +83,22 @@ struct Claim {
 /// Claims in one transaction: record := us.
 struct ClaimBatch {
   SessionGuard guard{};
+  /// The mod revision of `config`, whose settings allow the claims; 0: it is absent. Unset if they
+  /// depend on no settings (the balancer's record).
+  std::optional<Revision> config{};
+  std::uint64_t directory = 0;  ///< ours; goes into the records
   std::vector<Claim> claims{};
 };
 /// One handoff: record := target, move deleted.
 struct Transfer {
   ShardId shard{};
-  Term term{};           ///< of our leadership: the record's mod revision
-  Revision move_read{};  ///< the move's mod revision
-  SessionRef to{};       ///< the very session that prepared
+  Term term{};                  ///< of our leadership: the record's mod revision
+  Revision move_read{};         ///< the move's mod revision
+  SessionRef to{};              ///< the very session that prepared
+  std::uint64_t directory = 0;  ///< the target's; goes into the record
+  /// Set if the application has not released the shard: the mod revision of `config`, as in
+  /// ClaimBatch. A lock delay that was set meanwhile forbids such a transfer.
+  std::optional<Revision> config{};
   Reason reason = Reason::kRebalance;
   std::string actor{};
   DeathTally tally{};  ///< goes into the record
@@ -107,12 +123,14 @@ struct Resign {
   std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
   Term term{};
   Reason reason = Reason::kShutdown;
-  DeathTally tally{};  ///< goes into the record
+  DeathTally tally{};     ///< goes into the record
+  bool released = false;  ///< goes into the record: the application has released the shard
   std::string unknown_fields{};
 };
 struct ResignBatch {
   SessionRef from{};
   std::vector<Resign> resigns{};
+  std::uint64_t directory = 0;  ///< ours; goes into the records
 };
 /// Writes or deletes moves; each guarded by the move's mod revision as read (0: absent). Absence
 /// alone is no stable guard, so plans have `policies` as well: a late copy of a plan must not bring
@@ -149,9 +167,29 @@ struct SessionEnd {
   SessionRef dead{};
 };
 
-using Write =
-    std::variant<ConfigCreate, ConfigMend, MemberCreate, MemberTakeover, MemberUpdate, ClaimBatch,
-                 TransferBatch, AbandonBatch, ResignBatch, MoveBatch, PolicyWrite, SessionEnd>;
+/// Notes that the delay of FailoverPolicy::kAfter is over for a node's leaderships with terms up to
+/// `up_to`. What it says was true when it was decided, and stays true. Guarded by the key's mod
+/// revision as read (0: absent), so that a late copy does not replace a later one.
+struct RipeMark {
+  NodeId node{};
+  Revision up_to{};
+  Revision read{};
+};
+
+/// An operator's force-release: record := nobody, although its leader did not resign. Guarded by
+/// the term, and by the death of the session that leads: that very session, not just the node.
+struct ForceRelease {
+  ShardId shard{};
+  Term term{};  ///< the record's mod revision as read
+  SessionRef dead{};
+  std::string actor{};
+  DeathTally tally{};  ///< goes into the record
+  std::string unknown_fields{};
+};
+
+using Write = std::variant<ConfigCreate, ConfigMend, ConfigChange, MemberCreate, MemberTakeover,
+                           MemberUpdate, ClaimBatch, TransferBatch, AbandonBatch, ResignBatch,
+                           MoveBatch, PolicyWrite, SessionEnd, RipeMark, ForceRelease>;
 
 enum class Outcome : std::uint8_t {
   kDone,  ///< committed; what the write says is true
@@ -187,14 +225,14 @@ struct WriteResult {
 /// (--max-txn-ops). If an operator lowered it, the writer halves its transactions.
 inline constexpr std::size_t kMaxTxnOperations = 128;
 
-/// How many claims fit into a transaction that compares `dead_sessions` distinct sessions: two
-/// guards are shared (our member key's lease and create revision), and there is one for each dead
-/// session.
+/// How many claims fit into a transaction that compares `dead_sessions` distinct sessions: three
+/// guards are shared (our member key's lease and create revision, the config's mod revision), and
+/// there is one for each dead session.
 constexpr std::size_t MaxClaims(std::size_t dead_sessions) {
-  return dead_sessions + 2 >= kMaxTxnOperations ? 1 : kMaxTxnOperations - 2 - dead_sessions;
+  return dead_sessions + 3 >= kMaxTxnOperations ? 1 : kMaxTxnOperations - 3 - dead_sessions;
 }
 /// How many transfers fit: two compares and two operations each, and one compare for each distinct
-/// target. 62 with four targets.
+/// target. 62 with four targets. (If many were not released the writer splits the batch.)
 constexpr std::size_t MaxTransfers(std::size_t targets) {
   return targets + 2 >= kMaxTxnOperations ? 1 : (kMaxTxnOperations - targets) / 2;
 }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/may_claim.h"
-#include "core/succession.h"
 
 namespace baton::core {
 namespace {
@@ -22,6 +21,12 @@ constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 // The pauses of a drain for a shard that no node has prepared.
 constexpr Duration kFirstDrainPause = std::chrono::seconds(1);
 constexpr Duration kLongestDrainPause = std::chrono::minutes(1);
+
+// Its leader stops, and resigns it: the failover policy keeps it for that node.
+bool StopsAndKeeps(const View& view, ShardId shard) {
+  const MemberFact* leader = view.member(view.record(shard).leader);
+  return leader != nullptr && leader->Leaves() && KeepsShardsFor(view, leader->node);
+}
 
 bool LeaderDrains(const View& view, ShardId shard) {
   const MemberFact* leader = view.member(view.record(shard).leader);
@@ -160,7 +165,9 @@ void Balancer::CountOrphans(Context& context) {
   std::erase_if(orphaned_, [&](const auto& entry) {
     return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
   });
-  if (view.vacancies() == 0 || SomebodyMayLead(view) || !view.InForce(view.balancer())) return;
+  const bool kept = view.failover().policy == FailoverPolicy::kNever;
+  if (view.vacancies() == 0 || (!kept && SomebodyMayLead(view))) return;
+  if (!view.InForce(view.balancer())) return;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s});
   context.WakeAt(count_orphans_at_);
 }
@@ -171,6 +178,7 @@ void Balancer::CountOrphan(Context& context, ShardId shard) {
   const RecordFact& record = context.view.record(shard);
   const bool readable = record.present && record.readability == Readability::kReadable;
   if (!since || term.value == 0 || !readable || orphaned_.contains(shard)) return;
+  if (OwnerOf(context.view, shard).empty() && SomebodyMayLead(context.view)) return;
   if (context.now < *since + context.options.settle) {
     count_orphans_at_ = std::min(count_orphans_at_, *since + context.options.settle);
     return;
@@ -306,7 +314,7 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
     // No move of a shard without a leadership in force lives, also if its last leader keeps the
     // seat: that of an unreadable record.
-    if (!context.view.InForce(shard_of[i])) {
+    if (!context.view.InForce(shard_of[i]) || StopsAndKeeps(context.view, shard_of[i])) {
       movable[i] = false;
       continue;
     }
@@ -371,7 +379,8 @@ void Balancer::Plan(Context& context) {
                          std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
   const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
   const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
-  const bool rebalances = MayRebalance(context, requested, imbalanced) && !vacancy;
+  const bool rebalances =
+      MayRebalance(context, requested, imbalanced) && !vacancy && !assignment.owners_awaited;
   if (!rebalances) std::erase_if(moves, [&](const PlannedMove& move) { return !is_drain(move); });
   AvoidFailedTargets(context, assignment.input, assignment.shard_of, moves);
   if (moves.empty()) {

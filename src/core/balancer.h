@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "core/assignment.h"
+#include "core/assignment_of_view.h"
 #include "core/context.h"
-#include "core/succession.h"
 
 namespace baton::core {
 
@@ -40,9 +40,10 @@ class Balancer {
   /// The outcome of a write of the balancer's.
   void On(Context& context, OperationId operation, Outcome outcome);
   /// Records what changed in the view.
-  void Note(const ViewChanges& changes) {
+  void Note(const View& view, const ViewChanges& changes) {
     outdated_ = outdated_ || changes.any();
-    orphans_outdated_ = orphans_outdated_ || changes.any();
+    orphans_outdated_ = orphans_outdated_ || changes.members || changes.policy ||
+                        changes.balancer || changes.config || Vacated(view, changes);
     hurried_ = hurried_ || changes.members || changes.policy;
     moved_.Note(changes);
     suspects_.Note(changes);

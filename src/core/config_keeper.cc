@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/duration_text.h"
 #include "core/options.h"
 
 namespace baton::core {
@@ -30,6 +31,19 @@ std::string WhatIsThere(const ConfigFact& found, const ConfigFact& known) {
   }
   return "says etcd cluster " + std::to_string(found.cluster_id) + " now, instead of " +
          std::to_string(known.cluster_id);
+}
+
+void SayFailover(Context& context, const FailoverSettings& failover) {
+  std::string text = std::string("the group's failover is ") + ToString(failover.policy);
+  if (failover.policy == FailoverPolicy::kAfter) {
+    text += " " + FormatDuration(failover.delay);
+  }
+  text += ", its lock delay " + FormatDuration(failover.lock_delay);
+  context.Say(Notice::Level::kInfo, std::move(text));
+  if (failover.policy != FailoverPolicy::kNever || context.options.self.directory != 0) return;
+  context.Say(Notice::Level::kWarning,
+              "this node has no state directory: after a crash it can't take back what it leads, "
+              "and nobody else may; give it one");
 }
 
 /// How many live members come before this node.
@@ -97,6 +111,9 @@ std::optional<Error> ConfigKeeper::Advance(Context& context) {
 }
 
 void ConfigKeeper::Accept(Context& context, const ConfigFact& config) {
+  if ((known_ ? known_->failover : FailoverSettings{}) != config.failover) {
+    SayFailover(context, config.failover);
+  }
   known_ = config;
   said_missing_ = false;
   if (!std::exchange(bad_, std::nullopt)) return;
@@ -138,6 +155,10 @@ void ConfigKeeper::Create(Context& context) {
   config.hash = context.options.hash;
   config.schema = kSchema;
   config.cluster_id = cluster_id_;
+  if (known_) {
+    config.schema = LastFitting(context).schema;
+    config.failover = LastFitting(context).failover;
+  }
   context.Submit(WriteOwner::kConfig, ConfigCreate{config});
   in_flight_ = true;
 }
@@ -154,13 +175,19 @@ Duration ConfigKeeper::MendPause() const {
   return std::min(kMaxMendPause, kFirstMendPause * (1 << (bad_in_a_row_ - 2)));
 }
 
+// The view may have merged a good config and the bad one that followed in one step.
+const ConfigFact& ConfigKeeper::LastFitting(const Context& context) const {
+  const ConfigFact& seen = context.view.fitting_config();
+  return seen.present && seen.revision > known_->revision ? seen : *known_;
+}
+
 void ConfigKeeper::Mend(Context& context, const ConfigFact& found) {
   if (in_flight_) return;
   const TimePoint at =
       std::max(not_before_, bad_since_ + MendPause() + PlaceOf(context) * kMendStep);
   if (context.now < at) return context.WakeAt(at);
   context.Submit(WriteOwner::kConfig,
-                 ConfigMend{.config = *known_,
+                 ConfigMend{.config = LastFitting(context),
                             .read = found.present ? found.revision : Revision{},
                             .guard = context.session.guard()});
   in_flight_ = true;

@@ -66,6 +66,8 @@ class ConfigKeeper {
   void Create(Context& context);
   std::optional<Error> Wait(const Context& context, const Error& wrong) const;
   void Mend(Context& context, const ConfigFact& found);
+  /// REQUIRES: known_ is set.
+  const ConfigFact& LastFitting(const Context& context) const;
   Duration MendPause() const;
 
   std::uint64_t cluster_id_ = 0;  ///< of the etcd that answered last

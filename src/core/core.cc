@@ -146,6 +146,7 @@ void Core::TellOwner(Context& context, OperationId operation, const PendingWrite
       return incoming_moves_.On(context, operation, *settled.write, result.outcome);
     case WriteOwner::kSuccession: return succession_.On(context, operation, *settled.write, result);
     case WriteOwner::kBalancer: return balancer_.On(context, operation, result.outcome);
+    case WriteOwner::kRipeMarks: return ripe_marks_.On(context.now);
   }
 }
 
@@ -169,6 +170,10 @@ void Core::Record(Context&, const TransferRequested& event) { requests_.On(event
 void Core::Record(Context&, const PolicyRequested& event) { requests_.On(event); }
 
 void Core::Record(Context&, const RetryRequested& event) { requests_.On(event); }
+
+void Core::Record(Context&, const GroupChangeRequested& event) { requests_.On(event); }
+
+void Core::Record(Context&, const ReleaseRequested& event) { requests_.On(event); }
 
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.
@@ -229,6 +234,9 @@ void Core::Advance(Context& context) {
   requests_.Advance(context, leaderships_);
   // The view is still merged, and its changes are still reported: callers may follow routes here.
   if (finished()) return changed_.Add(view_.TakeChanges());
+  if (watch_.reached() >= session_.confirmed_revision()) {
+    view_.NoteCurrent(session_.last_renewed());
+  }
   if (!halted()) CheckConfig(context);
   CheckSession(context);
   CheckWatch(context);
@@ -244,6 +252,7 @@ void Core::Advance(Context& context) {
   leaderships_.Advance(context);
   session_.SetFailing(leaderships_.failed().says_failing());
   session_.AdvanceRecord(context.now, view_, context.actions, context.wake_at);
+  ripe_marks_.Advance(context);
   succession_.Advance(context, leaderships_);
   balancer_.Advance(context);
   AdvanceEnd(context);
@@ -255,8 +264,9 @@ void Core::NoteViewChanges(Context& context) {
   leaderships_.Reconcile(context, changes);
   news_.Note(context, changes, leaderships_);
   incoming_moves_.Note(changes);
+  ripe_marks_.Note(view_, changes);
   succession_.Note(changes);
-  balancer_.Note(changes);
+  balancer_.Note(view_, changes);
   for (const NodeId& node : changes.flapping) {
     const auto delay =
         std::chrono::duration_cast<std::chrono::seconds>(view_.steadiness().DelayOf(node));
@@ -290,6 +300,7 @@ void Core::EndSession(Context& context) {
   session_.Lose(context.now);
   leaderships_.LoseAll(context, Reason::kLeaseExpired);
   incoming_moves_.Clear();
+  ripe_marks_.Clear();
   succession_.Clear();
   balancer_.Clear();
 }
@@ -357,17 +368,23 @@ void Core::AdvanceEnd(Context& context) {
 // left, or etcd must be away.
 bool Core::GivenAway(Context& context, Draining& draining) {
   const bool late = context.now >= draining.deadline;
-  // If an application was asked to release shards, that goes on even if another node appears.
+  const FailoverSettings& failover = view_.failover();
+  const bool immediate = failover.policy == FailoverPolicy::kImmediate;
+  const bool keeps = KeepsShardsFor(view_, context.self());
+  // If the application was asked to release shards, that goes on even if another node appears.
   const bool resigns =
-      late || !AnotherMayLead(view_, context.self()) || leaderships_.AskedToResign();
+      late || keeps || !AnotherMayLead(view_, context.self()) || leaderships_.AskedToResign();
+  const bool ask = !late && (keeps || failover.lock_delay.count() > 0);
   if (!leaderships_.held().empty() && resigns) {
     if (late) draining.in_time = false;
     // The time limit starts again with every progress: many shards take many batches.
     const std::size_t left = leaderships_.held().size();
-    const bool progress = left < draining.left_to_resign || leaderships_.Asking(context);
+    const bool asking = (ask || options_.external) && leaderships_.Asking();
+    const bool progress = left < draining.left_to_resign || asking;
     if (!draining.resigned_all_at || progress) draining.resigned_all_at = context.now;
     draining.left_to_resign = left;
-    leaderships_.ResignAll(context, Reason::kShutdown);  // also shards gained since the last step
+    // also shards gained since the last step
+    leaderships_.ResignAll(context, immediate || keeps ? Reason::kShutdown : Reason::kDrain, ask);
   }
   const auto since = draining.resigned_all_at;
   const bool gave_up = since && context.now >= *since + kResignBound;

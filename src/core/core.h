@@ -11,6 +11,7 @@
 //   events ──▶ View (facts by revision) ──▶ Session (lease, deadline)
 //                                       ├─▶ Leaderships (held shards, giving away)
 //                                       ├─▶ IncomingMoves (shards on their way here)
+//                                       ├─▶ RipeMarks (whose shards anybody may claim)
 //                                       ├─▶ Succession (claims)      ──▶ actions
 //                                       └─▶ Balancer (moves, if elected)
 #pragma once
@@ -31,6 +32,7 @@
 #include "core/operator_requests.h"
 #include "core/options.h"
 #include "core/record_news.h"
+#include "core/ripe_marks.h"
 #include "core/session.h"
 #include "core/succession.h"
 #include "core/view.h"
@@ -98,6 +100,8 @@ class Core {
   void Record(Context& context, const TransferRequested& event);
   void Record(Context& context, const PolicyRequested& event);
   void Record(Context& context, const RetryRequested& event);
+  void Record(Context& context, const GroupChangeRequested& event);
+  void Record(Context& context, const ReleaseRequested& event);
   void Record(Context& context, const ApplicationChanged& event);
   void Record(Context& context, const HealthChanged& event);
   void Record(Context& context, const DrainRequested& event);
@@ -134,6 +138,7 @@ class Core {
   Leaderships leaderships_;
   IncomingMoves incoming_moves_;
   Succession succession_;
+  RipeMarks ripe_marks_;
   Balancer balancer_;
   RecordNews news_;
   Lifecycle lifecycle_;

@@ -105,6 +105,25 @@ struct RetryRequested {
   bool dry_run = false;
   std::string actor;
 };
+/// An operator asks for other settings of the group. What is unset stays as it is.
+struct GroupChangeRequested {
+  RequestId request = 0;
+  std::optional<FailoverPolicy> failover = {};
+  std::optional<std::chrono::milliseconds> delay = {};
+  std::optional<std::chrono::milliseconds> lock_delay = {};
+  bool dry_run = false;
+  std::string actor;
+  TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
+};
+/// An operator asks this node to give a shard up for a leader that is gone, so that any node may
+/// claim it.
+struct ReleaseRequested {
+  RequestId request = 0;
+  ShardId shard;
+  bool dry_run = false;
+  std::string actor;
+  TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
+};
 /// What is known of the application that acts on this node's leaderships: another process, or this
 /// one if it has a watchdog (then never kDetached).
 enum class ApplicationState : std::uint8_t {
@@ -133,7 +152,8 @@ struct Tick {};
 using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
                            KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
                            CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
-                           ApplicationChanged, HealthChanged, DrainRequested, StopRequested, Tick>;
+                           GroupChangeRequested, ReleaseRequested, ApplicationChanged,
+                           HealthChanged, DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
@@ -258,6 +278,7 @@ struct AnswerTransfer {
   RequestId request = 0;
   Boxed<Result<MoveFact>> result;
 };
+/// Also answers GroupChangeRequested and ReleaseRequested.
 struct AnswerPolicy {
   RequestId request = 0;
   Status result;

@@ -64,7 +64,7 @@ std::optional<Error> CheckCluster(const ConfigFact& config, std::uint64_t answer
 
 bool OfNewerSchema(const ConfigFact& config) {
   return config.present &&
-         (config.readability == Readability::kNewerSchema || config.schema > kSchema);
+         (config.readability == Readability::kNewerSchema || config.schema > kConfigSchema);
 }
 
 bool ClosedByRecovery(const ConfigFact& config) {
@@ -76,7 +76,7 @@ std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpec
   const Words& words = node ? kNodeWords : kRelayWords;
   if (OfNewerSchema(config)) {
     return Wrong("written by a newer version (schema " + std::to_string(config.schema) +
-                 ", this one knows " + std::to_string(kSchema) + "); " + words.update);
+                 ", this one knows " + std::to_string(kConfigSchema) + "); " + words.update);
   }
   // A node compares the count with its own, so it needs no bound.
   const bool sane = node || (config.shards > 0 && config.shards <= kMaxShards);

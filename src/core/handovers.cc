@@ -53,13 +53,16 @@ std::vector<ShardId> Handovers::Send(Context& context, HeldShards& held) {
   return {};
 }
 
-// Fills the batch from what is offered. Returns the shards that it met whose moves are gone.
+// Fills the batch from what is offered. Returns the shards that it met whose moves are gone, or
+// that a lock delay keeps here.
 std::vector<ShardId> Handovers::Gather(const Context& context, const HeldShards& held,
                                        TransferBatch& batch) const {
   std::vector<ShardId> not_given;
   std::set<SessionRef> targets;
+  const bool locks = context.view.failover().lock_delay.count() > 0;  // perhaps only now
   for (const ShardId shard : offered_) {
-    if (!StillGiven(context, shard, held.at(shard))) {
+    const bool unreleased = locks && !held.at(shard).released;
+    if (unreleased || !StillGiven(context, shard, held.at(shard))) {
       not_given.push_back(shard);
       continue;
     }
@@ -68,14 +71,18 @@ std::vector<ShardId> Handovers::Gather(const Context& context, const HeldShards&
     const std::size_t distinct = targets.size() + (targets.contains(target) ? 0 : 1);
     if (batch.transfers.size() >= std::min(MaxTransfers(distinct), kTransfersAtOnce)) break;
     targets.insert(target);
-    batch.transfers.push_back({.shard = shard,
-                               .term = held.at(shard).term,
-                               .move_read = move.revision,
-                               .to = target,
-                               .reason = move.reason,
-                               .actor = move.actor,
-                               .tally = context.Tally(shard),
-                               .unknown_fields = context.view.record(shard).unknown_fields});
+    batch.transfers.push_back(
+        {.shard = shard,
+         .term = held.at(shard).term,
+         .move_read = move.revision,
+         .to = target,
+         .directory = context.view.member(move.to)->directory,
+         .config = held.at(shard).released ? std::nullopt
+                                           : std::optional(context.view.fitting_config().revision),
+         .reason = move.reason,
+         .actor = move.actor,
+         .tally = context.Tally(shard),
+         .unknown_fields = context.view.record(shard).unknown_fields});
   }
   return not_given;
 }

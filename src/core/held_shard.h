@@ -43,8 +43,10 @@ struct HeldShard {
   TimePoint gained_at{};
   TimePoint give_not_before{};    ///< after a refused transfer: the view may be behind etcd
   TimePoint resign_not_before{};  ///< after a refused resignation
-  /// an external application was asked to release it, so that it can be resigned
+  /// the application was asked to release it, so that it can be resigned
   bool asked_to_resign = false;
+  /// the application has released it in this handoff; the record of its resignation says so
+  bool released = false;
   /// the transition that gained it, until `acquired` returned and its duration is known
   std::optional<Transition> unreported;
 

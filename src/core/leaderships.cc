@@ -97,7 +97,8 @@ void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
   failed_.Succeeded(context, shard, std::exchange(held.activation, 0));
   // It was being given away as a shard with nothing to release. If its write is out, that decides.
   if (!held.MayLead()) return;
-  if (handovers_.Withdraw(shard)) held.phase = Leading{};
+  if (handovers_.Withdraw(shard) || resignations_.Withdraw(shard)) held.phase = Leading{};
+  held.released = false;
   held.activated = true;
   context.Do(SetLeadership{shard, held.term, true});
   if (held.unreported) held.unreported->activate = context.now - held.gained_at;
@@ -119,6 +120,7 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   End(context, shard, found->second, reason);
   held_.erase(found);
   watched_.erase(shard);
+  resignations_.Withdraw(shard);
 }
 
 // Ends what belongs to the leadership (its handoff, its retries), and begins `lost`. An earlier
@@ -149,7 +151,7 @@ void Leaderships::LoseAll(Context& context, Reason reason) {
   watched_.clear();
   handovers_.Clear(context);
   other_tries_.Clear();
-  resigns_.clear();
+  resignations_.Clear();
 }
 
 void Leaderships::SuspendAll(Context& context) {
@@ -195,7 +197,7 @@ void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
       if (early) context.WakeAt(held.give_not_before);
       return;
     }
-    if (nothing) return Offer(context, shard, held);
+    if (nothing) return OfferUnactivated(context, shard, held);
     BeginRelease(context, shard, held, context.view.move(shard)->reason);
   } else if (std::holds_alternative<Released>(held.phase) && !given && !held.asked_to_resign) {
     LeadAgain(context, shard, held);
@@ -211,20 +213,38 @@ void Leaderships::BeginRelease(Context& context, ShardId shard, Held& held, Reas
     context.Do(RunCallback{releasing.callback, shard, CallbackKind::kReleasing, held.term, reason});
   }
   held.phase = releasing;
+  held.released = false;
   watched_.insert(shard);
   next_bound_ = std::min(next_bound_, releasing.deadline);
-  if (!context.options.has_listener) FinishRelease(context, shard, held);
+  if (!context.options.has_listener) FinishRelease(context, shard, held, true);
 }
 
-void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
+// `released`: the application says so; else it did not in time, or failed.
+void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held, bool released) {
   const auto& releasing = std::get<Releasing>(held.phase);
   context.Do(ReportHandoffPhase{"release", context.now - releasing.since});
+  held.released = released;
   if (held.asked_to_resign) {
     held.phase = Released{};
     return;
   }
+  if (!released && context.view.failover().lock_delay.count() > 0) {
+    held.phase = Released{};
+    resignations_.AddUnreleased(shard);
+    return;
+  }
   Offer(context, shard, held);
   if (!Handovers::StillGiven(context, shard, held)) LeadAgain(context, shard, held);
+}
+
+// There is nothing to release, unless an `acquired` that is late still runs.
+void Leaderships::OfferUnactivated(Context& context, ShardId shard, Held& held) {
+  held.released = !failed_.Late(shard);
+  if (held.released || context.view.failover().lock_delay.count() == 0) {
+    return Offer(context, shard, held);
+  }
+  held.phase = Released{};
+  resignations_.AddUnreleased(shard);
 }
 
 // The shard goes with the next transfer.
@@ -237,8 +257,9 @@ void Leaderships::Offer(Context& context, ShardId shard, Held& held) {
 // same term. If it failed to take it up, it waits for its next try.
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   handovers_.Withdraw(shard);
+  resignations_.Withdraw(shard);
   held.phase = Leading{};
-  held.asked_to_resign = false;
+  held.asked_to_resign = held.released = false;
   waiting_.insert(shard);
   const bool untried = !held.activated && held.activation == 0 && !failed_.Has(shard);
   if (untried) return Begin(context, shard, held, context.view.record(shard).reason);
@@ -252,38 +273,20 @@ void Leaderships::SendTransfers(Context& context) {
   while (true) {
     const std::vector<ShardId> not_given = handovers_.Send(context, held_);
     if (not_given.empty()) return;
-    for (const ShardId shard : not_given) LeadAgain(context, shard, held_.at(shard));
-  }
-}
-
-void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, Reason reason) {
-  for (std::size_t first = 0; first < shards.size(); first += kMaxResigns) {
-    ResignBatch batch{.from = {context.self(), context.session.id()}, .resigns = {}};
-    const std::size_t end = std::min(shards.size(), first + kMaxResigns);
-    for (std::size_t i = first; i < end; ++i) {
-      Held& held = held_.at(shards[i]);
-      context.Do(SetLeadership{shards[i], Term{}, false});
-      batch.resigns.push_back({.shard = shards[i],
-                               .term = held.term,
-                               .reason = reason,
-                               .tally = context.Tally(shards[i]),
-                               .unknown_fields = context.view.record(shards[i]).unknown_fields});
-    }
-    const OperationId operation = context.Submit(WriteOwner::kLeaderships, std::move(batch));
-    resigns_.insert(operation);
-    for (std::size_t i = first; i < end; ++i) {
-      Held& held = held_.at(shards[i]);
-      handovers_.Withdraw(shards[i]);
-      held.activation = 0;
-      held.activation_deadline = TimePoint::max();
-      held.phase = Resigning{operation};
+    for (const ShardId shard : not_given) {
+      Held& held = held_.at(shard);
+      if (!Handovers::StillGiven(context, shard, held)) {
+        LeadAgain(context, shard, held);
+      } else {
+        handovers_.Withdraw(shard);
+        resignations_.AddUnreleased(shard);
+      }
     }
   }
 }
 
-void Leaderships::ResignAll(Context& context, Reason reason) {
-  if (resigns_.size() >= kResignBatchesInFlight) return;
-  const std::size_t most = (kResignBatchesInFlight - resigns_.size()) * kMaxResigns;
+void Leaderships::ResignAll(Context& context, Reason reason, bool ask) {
+  const std::size_t most = resignations_.Room();
   std::vector<ShardId> shards;
   for (auto& [shard, held] : held_) {
     if (shards.size() == most) break;
@@ -292,31 +295,25 @@ void Leaderships::ResignAll(Context& context, Reason reason) {
       context.WakeAt(held.resign_not_before);
       continue;
     }
-    if (context.options.external && !HasNothingToRelease(shard, held)) {
+    if (HasNothingToRelease(shard, held)) {
+      held.released = !failed_.Late(shard);
+    } else if (ask || context.options.external) {
       AskToResign(context, shard, held, reason);
       if (!held.asked_to_resign || !std::holds_alternative<Released>(held.phase)) continue;
     }
     shards.push_back(shard);
   }
-  Resign(context, shards, reason);
+  resignations_.Send(context, held_, handovers_, shards, reason);
 }
 
-// Leads() does not reach another process, so that process has to answer that it stopped. A shard
-// that is still activating first finishes that, or exceeds its timeout.
+// Leads() does not reach another process, so that process has to answer that it stopped. With a
+// failover policy the record says whether any application did. A shard that is still activating
+// first finishes that, or exceeds its timeout.
 void Leaderships::AskToResign(Context& context, ShardId shard, Held& held, Reason reason) {
   if (!held.activated || held.asked_to_resign) return;
   held.asked_to_resign = true;
   if (std::holds_alternative<Leading>(held.phase)) BeginRelease(context, shard, held, reason);
   handovers_.Withdraw(shard);
-}
-
-bool Leaderships::Asking(const Context& context) const {
-  return context.options.external &&
-         std::any_of(held_.begin(), held_.end(), [&](const auto& entry) {
-           const Held& held = entry.second;
-           return (held.activation != 0 && !failed_.Waits(entry.first)) ||
-                  std::holds_alternative<Releasing>(held.phase);
-         });
 }
 
 // Callbacks that started meanwhile get their whole timeout, not more.
@@ -372,14 +369,14 @@ bool Leaderships::On(Context& context, const CallbackReturned& event) {
   const auto* releasing = std::get_if<Releasing>(&held.phase);
   if (releasing == nullptr || releasing->callback != event.operation) return false;
   if (!event.ok) ++counters_.callbacks_failed;
-  FinishRelease(context, event.shard, held);
+  FinishRelease(context, event.shard, held, event.ok);
   return true;
 }
 
 void Leaderships::On(Context& context, OperationId operation, const Write& write,
                      const WriteResult& result) {
   handovers_.Answered(operation);
-  resigns_.erase(operation);
+  resignations_.Answered(operation);
   std::vector<ShardId> shards;
   if (const auto* batch = std::get_if<TransferBatch>(&write)) {
     for (const Transfer& transfer : batch->transfers) shards.push_back(transfer.shard);
@@ -434,6 +431,7 @@ void Leaderships::Advance(Context& context) {
   other_tries_.Advance(context, held_, failed_);
   handovers_.GiveUp(context, held_);
   SendTransfers(context);
+  resignations_.SendUnreleased(context, held_, handovers_);
 }
 
 // Moves wait here if they came while the shard activated or the session was suspended.
@@ -476,11 +474,11 @@ void Leaderships::CheckBounds(Context& context) {
       }
       ++counters_.callbacks_timed_out;
       if (!held.asked_to_resign) ++counters_.moves_timed_out;
+      const bool resigns = held.asked_to_resign || context.view.failover().lock_delay.count() > 0;
       context.Say(Notice::Level::kWarning,
                   "shard " + std::to_string(shard.value) + ": releasing timed out; this node " +
-                      (held.asked_to_resign ? "resigns the shard" : "hands the shard over") +
-                      " all the same");
-      FinishRelease(context, shard, held);
+                      (resigns ? "resigns the shard" : "hands the shard over") + " all the same");
+      FinishRelease(context, shard, held, false);
     } else if (held.activation == 0) {
       watched_.erase(shard);
     }

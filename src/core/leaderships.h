@@ -27,6 +27,7 @@
 #include "core/handovers.h"
 #include "core/held_shard.h"
 #include "core/other_tries.h"
+#include "core/resignations.h"
 
 namespace baton::core {
 
@@ -61,19 +62,26 @@ class Leaderships {
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
   /// Resigns shards that are not being given away already, as many as may be in flight at once.
-  /// Call it again until no shard is held. If the application is external, it first asks the
-  /// application to release the shards.
-  void ResignAll(Context& context, Reason reason);
+  /// Call it again until no shard is held. `ask`: it first asks the application to release them,
+  /// which an external one is always asked.
+  void ResignAll(Context& context, Reason reason, bool ask);
   /// SuspendAll: the deadline has passed. ResumeAll: a renewal was confirmed after that, and the
   /// suspension lasted `gap`. Both report transitions and run callbacks for all held shards. The
   /// shards stay held; Leads() follows the deadline by itself.
   void SuspendAll(Context& context);
   void ResumeAll(Context& context, Duration gap);
 
-  /// Whether an external application still runs `acquired` or `releasing` for some shard.
-  bool Asking(const Context& context) const;
-  /// Whether the external application was asked to release some shard so that it can be resigned.
-  /// If so, call ResignAll again.
+  /// Whether the application still runs `acquired` for some shard, or `releasing`. REQUIRES: it is
+  /// asked before its shards are resigned.
+  bool Asking() const {
+    return std::any_of(held_.begin(), held_.end(), [&](const auto& entry) {
+      const Held& held = entry.second;
+      return (held.activation != 0 && !failed_.Waits(entry.first)) ||
+             std::holds_alternative<Releasing>(held.phase);
+    });
+  }
+  /// Whether the application was asked to release some shard so that it can be resigned. If so,
+  /// call ResignAll again.
   bool AskedToResign() const {
     return std::any_of(held_.begin(), held_.end(),
                        [](const auto& entry) { return entry.second.asked_to_resign; });
@@ -114,11 +122,11 @@ class Leaderships {
   void ConsiderWaitingMoves(Context& context);
   void BeginRelease(Context& context, ShardId shard, Held& held, Reason reason);
   void Offer(Context& context, ShardId shard, Held& held);
+  void OfferUnactivated(Context& context, ShardId shard, Held& held);
   void NotActivated(Context& context, ShardId shard, Held& held, const std::string& error);
-  void FinishRelease(Context& context, ShardId shard, Held& held);
+  void FinishRelease(Context& context, ShardId shard, Held& held, bool released);
   void LeadAgain(Context& context, ShardId shard, Held& held);
   void SendTransfers(Context& context);
-  void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
   void AskToResign(Context& context, ShardId shard, Held& held, Reason reason);
   void CheckBounds(Context& context);
   void Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation);
@@ -135,7 +143,7 @@ class Leaderships {
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
   std::map<OperationId, ShardId> stopping_by_operation_;
   std::map<ShardId, std::size_t> stopping_;  ///< how many of these each shard has
-  std::set<OperationId> resigns_;            ///< in flight
+  Resignations resignations_;
   Counters counters_;
 };
 

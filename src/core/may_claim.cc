@@ -14,13 +14,79 @@ Duration GreatestTtl(const View& view) {
   return greatest;
 }
 
+// With a lock delay the end of the last known leader, too, starts a time: who it was may have been
+// forgotten by then, and a damaged record says nothing of proofs.
 Claimable ClaimableDamage(const View& view, ShardId shard, Duration settle, TimePoint now) {
-  if (const auto last = view.LastKnownLeader(shard)) {
-    return view.SessionAlive(*last) ? Claimable::kByLastLeader : Claimable::kByAnyNode;
-  }
-  const TimePoint since = view.DamagedSince(shard).value_or(now);
-  const bool over = now >= since + GreatestTtl(view) + settle;
-  return over ? Claimable::kByAnyNode : Claimable::kLater;
+  const auto last = view.LastKnownLeader(shard);
+  if (last && view.SessionAlive(*last)) return Claimable::kByLastLeader;
+  const FailoverSettings& failover = view.failover();
+  if (failover.policy == FailoverPolicy::kNever) return Claimable::kByNobody;
+  const bool locks = failover.lock_delay > Duration{0};
+  if (last && !locks) return Claimable::kByAnyNode;
+  TimePoint since = view.DamagedSince(shard).value_or(now) + GreatestTtl(view) + settle;
+  const LeaseEnd* end = last ? view.LastLeaseEnd(last->node) : nullptr;
+  if (end != nullptr) since = std::max(since, end->seen_at);
+  return now >= since + failover.lock_delay ? Claimable::kByAnyNode : Claimable::kLater;
+}
+
+const NodeId kNoNode;
+
+}  // namespace
+
+const NodeId& OwnerOf(const View& view, ShardId shard) {
+  const RecordFact& record = view.record(shard);
+  const bool immediate = view.failover().policy == FailoverPolicy::kImmediate;
+  if (immediate || !record.present || record.readability != Readability::kReadable) return kNoNode;
+  if (!record.leader.empty()) return record.leader;
+  return record.reason == Reason::kShutdown ? record.resigned_by : kNoNode;
+}
+
+bool KeepsShardsFor(const View& view, const NodeId& node) {
+  return view.failover().policy != FailoverPolicy::kImmediate &&
+         view.policy({PolicyKind::kDrain, node}) == nullptr;
+}
+
+// Only this very session's proof counts, and only what its application had released by then.
+TimePoint LockedUntil(const View& view, ShardId shard) {
+  const RecordFact& record = view.record(shard);
+  const Duration delay = view.failover().lock_delay;
+  if (delay == Duration{0}) return TimePoint::min();
+  const bool stopped =
+      record.leader.empty() ? record.released : view.ProvenDead({record.leader, record.session});
+  if (stopped) return TimePoint::min();
+  const auto since = view.UnledSince(shard);
+  return since ? *since + delay : TimePoint::max();
+}
+
+TimePoint RipeAt(const View& view, ShardId shard) {
+  const NodeId& owner = OwnerOf(view, shard);
+  const RipeFact* mark = view.ripe(owner);
+  if (mark != nullptr && view.record(shard).revision <= mark->up_to) return TimePoint::min();
+  const auto unled = view.UnledSince(shard);
+  const TimePoint over = view.absences().OverAt(owner, view.failover().delay);
+  if (!unled || over == TimePoint::max()) return TimePoint::max();
+  // An owner that is here may have resigned this one only now. And if this node never saw the
+  // session that the record names, the owner was back since it is known to be away.
+  const MemberFact* member = view.member(owner);
+  const bool here = member != nullptr && member->present;
+  const bool missed = !view.SeenAlive({owner, view.record(shard).session});
+  return here || missed ? std::max(over, *unled + view.failover().delay) : over;
+}
+
+namespace {
+
+Claimable ClaimableVacancy(const View& view, ShardId shard, TimePoint now) {
+  if (now < view.deaths().WaitsUntil(shard)) return Claimable::kAfterWait;
+  if (now < LockedUntil(view, shard)) return Claimable::kAfterWait;
+  if (OwnerOf(view, shard).empty()) return Claimable::kByAnyNode;
+  const bool never = view.failover().policy == FailoverPolicy::kNever;
+  return never || now < RipeAt(view, shard) ? Claimable::kByOwner : Claimable::kByAnyNode;
+}
+
+// A pod with an empty disk may have its old name, and must not take back what it has lost.
+bool SameDirectory(const View& view, ShardId shard, const MemberFact& member) {
+  if (view.failover().policy != FailoverPolicy::kNever) return true;
+  return member.directory != 0 && member.directory == view.record(shard).directory;
 }
 
 }  // namespace
@@ -28,12 +94,16 @@ Claimable ClaimableDamage(const View& view, ShardId shard, Duration settle, Time
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now) {
   if (view.InForce(shard)) return Claimable::kLed;
   const RecordFact& record = view.record(shard);
-  if (!record.present) return Claimable::kByAnyNode;
+  if (!record.present) {
+    // somebody deleted it, or nobody ever led the shard
+    const bool led = view.LastTerm(shard).value != 0;
+    return led && now < LockedUntil(view, shard) ? Claimable::kAfterWait : Claimable::kByAnyNode;
+  }
   if (record.readability == Readability::kNewerSchema) return Claimable::kByNobody;
   if (record.readability == Readability::kDamaged) {
     return ClaimableDamage(view, shard, settle, now);
   }
-  return now < view.deaths().WaitsUntil(shard) ? Claimable::kAfterWait : Claimable::kByAnyNode;
+  return ClaimableVacancy(view, shard, now);
 }
 
 // A record that can't be read is in nobody's force, so its shard counts as a vacancy.
@@ -136,15 +206,19 @@ std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now)
 }
 
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now) {
+  const MemberFact* member = view.member(node);
   switch (ClaimableNow(view, shard, settle, now)) {
     case Claimable::kByLastLeader: return view.LastKnownLeader(shard)->node == node;
+    // It takes back all of it, whatever its seats, and also if it drains: nobody else can.
+    case Claimable::kByOwner:
+      return OwnerOf(view, shard) == node && member != nullptr && member->Live() &&
+             SameDirectory(view, shard, *member);
     case Claimable::kLater:
     case Claimable::kAfterWait:
     case Claimable::kByNobody:
     case Claimable::kLed: return false;
     case Claimable::kByAnyNode: break;
   }
-  const MemberFact* member = view.member(node);
   if (member == nullptr) return false;
   const Eligibility eligibility = EligibilityOf(view, *member);
   if (eligibility == Eligibility::kLastResort) return !AnotherMayLead(view, node);

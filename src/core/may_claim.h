@@ -27,16 +27,37 @@ enum class Claimable : std::uint8_t {
   /// Its record is damaged, and nobody knows its last leader. It can be claimed once every session
   /// of that time must be over.
   kLater,
-  /// By any node that may begin to lead, but not yet: its last leaders died soon (DeathBackoff).
-  /// Such a shard counts as no vacancy, but a seat for it stays free.
+  /// By any node that may begin to lead, but not yet: its last leaders died soon (DeathBackoff), or
+  /// the last one may still act (FailoverSettings::lock_delay). Such a shard counts as no vacancy,
+  /// but a seat for it stays free.
   kAfterWait,
-  kByNobody,  ///< its record has a newer schema
-  kLed,       ///< its leadership is in force
+  /// By the node that led it alone (OwnerOf), once that is back: the group's failover policy says
+  /// so. No vacancy for others.
+  kByOwner,
+  /// Its record has a newer schema; or it is damaged, and the group's failover policy is kNever.
+  kByNobody,
+  kLed,  ///< its leadership is in force
 };
 /// `settle` is added to the time after which every session must be over (see kLater).
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
+/// The node that a shard belongs to although nobody leads it, if the group's failover policy is not
+/// kImmediate: the leader that the record names, or the node that resigned it in order to stop.
+/// Empty: nobody. The policy may allow other nodes, too: see ClaimableNow.
+const NodeId& OwnerOf(const View& view, ShardId shard);
+/// Whether the failover policy keeps a node's shards for it while it stops, so that it resigns them
+/// and moves none. Not if an operator drains the node.
+bool KeepsShardsFor(const View& view, const NodeId& node);
+/// Until when the lock delay keeps everybody from claiming the shard; TimePoint::min(): it does
+/// not; max: this node does not know yet. REQUIRES: the shard's record is readable, and not in
+/// force.
+TimePoint LockedUntil(const View& view, ShardId shard);
+/// When FailoverPolicy::kAfter lets other nodes than the owner claim the shard. REQUIRES: it has an
+/// owner, and that is the policy.
+TimePoint RipeAt(const View& view, ShardId shard);
+
 /// How many vacancies need nothing but a claim. Does not look at each shard. Leaves out shards with
-/// unreadable records, also if they may be claimed.
+/// unreadable records, also if they may be claimed. If the failover policy is not kImmediate, or
+/// there is a lock delay, it counts those that wait for these as well.
 std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.

@@ -3,6 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "core/group_change.h"
+#include "core/may_claim.h"
+
 namespace baton::core {
 namespace {
 
@@ -16,6 +19,11 @@ const Error kTooMany{
 const Error kNotMade{ErrorCode::kUnavailable,
                      "etcd can't be reached: the change was not made, and won't be"};
 const Error kNoTime{ErrorCode::kUnavailable, "no time was left: the change was not made"};
+const Error kStopping{ErrorCode::kUnavailable, "this node is stopping; ask another node"};
+const Error kNoView{ErrorCode::kUnavailable, "this node's view is not complete yet"};
+const Error kOthersFirst{ErrorCode::kUnavailable,
+                         "other changes came first until the time was over: the change was not "
+                         "made, and won't be"};
 const Error kMayBeMade{ErrorCode::kTimedOut,
                        "etcd has not answered in time; the change may still be made"};
 
@@ -107,6 +115,47 @@ Error LedElsewhere(const View& view, const RecordFact& record, const std::string
               (address.empty() ? "" : " (--endpoint " + address + ")")};
 }
 
+// The leadership that a release ends: of the leader that the record names, or of the node that
+// resigned it and has it kept. No node: the shard belongs to nobody.
+SessionRef Ended(const View& view, ShardId shard) {
+  const RecordFact& record = view.record(shard);
+  return {record.leader.empty() ? OwnerOf(view, shard) : record.leader, record.session};
+}
+
+// The write that an operator asks for, or why it can't be made.
+Result<ForceRelease> ReleaseFor(const Context& context, const ReleaseRequested& asked) {
+  const View& view = context.view;
+  const std::string shard = "shard " + std::to_string(asked.shard.value);
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::kFailedPrecondition, shard + why};
+  };
+  if (!view.complete()) return kNoView;
+  if (asked.shard.value >= view.shard_count()) return NoSuchShard(view, shard);
+  const RecordFact& record = view.record(asked.shard);
+  if (!record.present) return refuse(" was never led, and any node may claim it");
+  if (record.readability != Readability::kReadable) {
+    return refuse(
+        "'s record can't be read, so nobody knows who led it; delete the record by hand, and any "
+        "node may claim the shard");
+  }
+  const SessionRef owner = Ended(view, asked.shard);
+  if (owner.node.empty()) return refuse(" is led by nobody, and any node may claim it");
+  if (view.SessionAlive(owner)) {
+    if (record.leader.empty()) {
+      return refuse(" was resigned by '" + owner.node + "', which still stops: try again once it " +
+                    "has ended");
+    }
+    return refuse(" is led by '" + owner.node + "', whose session is alive: use `batonctl shards " +
+                  "transfer`");
+  }
+  return ForceRelease{.shard = asked.shard,
+                      .term = record.term(),
+                      .dead = owner,
+                      .actor = asked.actor,
+                      .tally = context.Tally(asked.shard),
+                      .unknown_fields = record.unknown_fields};
+}
+
 // How many attempts have failed, or why another one can't begin now.
 Result<std::uint32_t> MayRetry(const Context& context, const Leaderships& leaderships,
                                ShardId number) {
@@ -152,12 +201,28 @@ Result<std::uint32_t> MayRetry(const Context& context, const Leaderships& leader
 
 }  // namespace
 
+// Why nothing can be written for a request now. A node that ends would write it all the same, and
+// nobody would send it again if its answer is lost.
+std::optional<Error> OperatorRequests::WhyNotNow(const Context& context, TimePoint answer_by) {
+  if (context.ended) return kStopping;
+  if (Full()) {
+    ++refused_;
+    return kTooMany;
+  }
+  if (context.now >= answer_by) return kNoTime;
+  if (!context.view.complete()) return kNoView;
+  return std::nullopt;
+}
+
 void OperatorRequests::Advance(Context& context, Leaderships& leaderships) {
   for (const News& news : std::exchange(news_, {})) {
     std::visit([&](const auto& each) { Handle(context, leaderships, each); }, news);
   }
+  GoOnWithPostponed(context);
   EndLate<Result<MoveFact>>(context, transfers_);
   EndLate<Status>(context, policies_);
+  EndLate<Status>(context, group_changes_);
+  EndLate<Status>(context, releases_);
 }
 
 void OperatorRequests::Handle(Context& context, Leaderships&, const TransferRequested& asked) {
@@ -182,17 +247,9 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyReques
   const auto refuse = [&](ErrorCode code, std::string message) {
     context.Do(AnswerPolicy{asked.request, Error{code, std::move(message)}});
   };
-  // Otherwise it would be written all the same, and nobody would send it again if its answer is
-  // lost.
-  if (context.ended)
-    return refuse(ErrorCode::kUnavailable, "this node is stopping; ask another node");
-  if (Full()) {
-    ++refused_;
-    return context.Do(AnswerPolicy{asked.request, kTooMany});
+  if (const auto error = WhyNotNow(context, asked.answer_by)) {
+    return context.Do(AnswerPolicy{asked.request, *error});
   }
-  if (context.now >= asked.answer_by) return context.Do(AnswerPolicy{asked.request, kNoTime});
-  if (!context.view.complete())
-    return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
   if (asked.present && asked.name.kind == PolicyKind::kDrain) {
     const NodeId& node = asked.name.node;
     const MemberFact* member = context.view.member(node);
@@ -226,12 +283,36 @@ void OperatorRequests::Handle(Context& context, Leaderships& leaderships,
   context.Do(AnswerRetry{asked.request, attempts});
 }
 
+void OperatorRequests::Handle(Context& context, Leaderships&, const GroupChangeRequested& asked) {
+  if (const auto error = WhyNotNow(context, asked.answer_by)) {
+    return context.Do(AnswerPolicy{asked.request, *error});
+  }
+  GoOn(context, {.caller = {.request = asked.request, .answer_by = asked.answer_by},
+                 .asked = asked,
+                 .attempts = kPolicyAttempts});
+}
+
+void OperatorRequests::Handle(Context& context, Leaderships&, const ReleaseRequested& asked) {
+  if (const auto error = WhyNotNow(context, asked.answer_by)) {
+    return context.Do(AnswerPolicy{asked.request, *error});
+  }
+  Result<ForceRelease> release = ReleaseFor(context, asked);
+  if (!release) return context.Do(AnswerPolicy{asked.request, release.error()});
+  if (asked.dry_run) return context.Do(AnswerPolicy{asked.request, Ok()});
+  releases_[context.Submit(WriteOwner::kRequests, *std::move(release))] = {
+      .caller = {.request = asked.request, .answer_by = asked.answer_by}};
+}
+
 void OperatorRequests::Handle(Context& context, Leaderships&, const Answered& answer) {
   if (const auto transfer = transfers_.extract(answer.operation); !transfer.empty()) {
     const auto& write = std::get<MoveBatch>(*answer.settled.write);
     Finish(context, transfer.mapped(), write, answer.result);
   } else if (const auto policy = policies_.extract(answer.operation); !policy.empty()) {
     Finish(context, policy.mapped(), answer.settled, answer.result);
+  } else if (auto change = group_changes_.extract(answer.operation); !change.empty()) {
+    Finish(context, std::move(change.mapped()), answer.settled, answer.result);
+  } else if (const auto release = releases_.extract(answer.operation); !release.empty()) {
+    Finish(context, release.mapped(), std::get<ForceRelease>(*answer.settled.write), answer.result);
   }
 }
 
@@ -274,6 +355,82 @@ void OperatorRequests::Finish(Context& context, PolicyRequest asked,
   }
 }
 
+void OperatorRequests::GoOn(Context& context, GroupChange change) {
+  const auto next = NextConfigFor(context.view, context.options, change.asked);
+  if (!next) return AnswerTo(context, change.caller.request, Status(next.error()));
+  if (!next.value() || change.asked.dry_run) {
+    return AnswerTo(context, change.caller.request, Ok());
+  }
+  const ConfigChange write{.config = next.value()->config,
+                           .read = context.view.config().revision,
+                           .members = context.view.revision()};
+  change.members = write.members;
+  change.last = next.value()->last;
+  group_changes_[context.Submit(WriteOwner::kRequests, write)] = std::move(change);
+}
+
+void OperatorRequests::Finish(Context& context, GroupChange change,
+                              const PendingWrites::Settled& settled, const WriteResult& result) {
+  const bool done = result.outcome == Outcome::kDone;
+  const bool raised = !change.last && context.view.config().schema >= kConfigSchema;
+  if (done && change.last) {
+    const auto& written = std::get<ConfigChange>(*settled.write).config;
+    context.Say(Notice::Level::kInfo,
+                "the group's settings are now: " + SettingWords(written.failover) + ", because " +
+                    change.asked.actor + " asked for it");
+    return AnswerTo(context, change.caller.request, Ok());
+  }
+  // Either the settings follow, or something else came first. An earlier copy may be that, too.
+  // Only if the settings themselves may have been written and undone, they are not written again.
+  const auto next = NextConfigFor(context.view, context.options, change.asked);
+  if (next.ok() && !next.value()) return AnswerTo(context, change.caller.request, Ok());
+  const bool looked_at = result.revision.value != 0 && !result.permanent;
+  const bool may_go_on = done || raised || (looked_at && settled.sent_once);
+  if (!may_go_on || context.now >= change.caller.answer_by || --change.attempts == 0) {
+    return AnswerTo(context, change.caller.request, Status(AnotherCameFirst(result)));
+  }
+  if (done || raised) return GoOn(context, std::move(change));
+  postponed_.push_back(std::move(change));
+}
+
+// Whatever came first was written after `members`. The watch brings it.
+void OperatorRequests::GoOnWithPostponed(Context& context) {
+  for (GroupChange& change : std::exchange(postponed_, {})) {
+    if (context.now >= change.caller.answer_by) {
+      AnswerTo(context, change.caller.request, Status(kOthersFirst));
+    } else if (context.view.revision() > change.members) {
+      GoOn(context, std::move(change));
+    } else {
+      context.WakeAt(change.caller.answer_by);
+      postponed_.push_back(std::move(change));
+    }
+  }
+}
+
+// A release that is refused may have been applied all the same, by an earlier copy.
+void OperatorRequests::Finish(Context& context, const Release& asked, const ForceRelease& write,
+                              const WriteResult& result) {
+  const std::string shard = "shard " + std::to_string(write.shard.value);
+  const RecordFact& record = context.view.record(write.shard);
+  const bool there = record.leader.empty() && record.resigned_by.empty() &&
+                     record.reason == Reason::kOperator && record.previous == write.dead.node &&
+                     record.session == write.dead.session;
+  if (result.outcome == Outcome::kDone || there) {
+    context.Say(Notice::Level::kWarning, shard + " was released by force, because " + write.actor +
+                                             " asked for it: '" + write.dead.node +
+                                             "' led it last, and now any node may claim it");
+    return AnswerTo(context, asked.caller.request, Ok());
+  }
+  if (context.view.InForce(record)) {
+    return AnswerTo(
+        context, asked.caller.request,
+        Status(Error{ErrorCode::kFailedPrecondition,
+                     shard + " was not released: '" + record.leader + "' leads it now, with term " +
+                         std::to_string(record.term().value)}));
+  }
+  AnswerTo(context, asked.caller.request, Status(AnotherCameFirst(result)));
+}
+
 void OperatorRequests::DropAll(Context& context) {
   // kTimedOut, as the outcome is not known.
   const Error gone{ErrorCode::kTimedOut, "this node is stopping; the change may still be made"};
@@ -281,9 +438,17 @@ void OperatorRequests::DropAll(Context& context) {
     context.writes.Drop(operation);
     AnswerTo(context, asked.caller.request, Result<MoveFact>(gone));
   }
-  for (const auto& [operation, asked] : std::exchange(policies_, {})) {
-    context.writes.Drop(operation);
-    AnswerTo(context, asked.caller.request, Status(gone));
+  const auto drop = [&](const auto& waiting) {
+    for (const auto& [operation, asked] : waiting) {
+      context.writes.Drop(operation);
+      AnswerTo(context, asked.caller.request, Status(gone));
+    }
+  };
+  drop(std::exchange(policies_, {}));
+  drop(std::exchange(group_changes_, {}));
+  drop(std::exchange(releases_, {}));
+  for (const GroupChange& change : std::exchange(postponed_, {})) {
+    AnswerTo(context, change.caller.request, Status(kStopping));
   }
 }
 

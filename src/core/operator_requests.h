@@ -1,5 +1,5 @@
-// OperatorRequests: transfers and policies that operators asked this node to write, and activations
-// that they asked it to try again.
+// OperatorRequests: transfers, policies, settings of the group and force-releases that operators
+// asked this node to write, and activations that they asked it to try again.
 //
 // Each request is answered exactly once: at once if it is refused or writes nothing, else when its
 // write is definite, when its time (`answer_by`) is over, or when the node stops. At most
@@ -9,6 +9,9 @@
 // kUnavailable, and the change is never made. Otherwise the answer is kTimedOut: nobody knows yet.
 // Such a write is sent again until it is definite, as every write of unknown fate, and until then
 // it counts as waiting.
+//
+// A change of the group's settings may take two writes: see NextConfig. If another change comes
+// first, or a member, it is decided again once this node has seen what came.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -33,6 +36,8 @@ class OperatorRequests {
   void On(const TransferRequested& event) { news_.emplace_back(event); }
   void On(const PolicyRequested& event) { news_.emplace_back(event); }
   void On(const RetryRequested& event) { news_.emplace_back(event); }
+  void On(const GroupChangeRequested& event) { news_.emplace_back(event); }
+  void On(const ReleaseRequested& event) { news_.emplace_back(event); }
   /// REQUIRES: the view has merged what the write read back.
   void On(OperationId operation, PendingWrites::Settled settled, const WriteResult& result) {
     news_.emplace_back(Answered{operation, std::move(settled), result});
@@ -60,27 +65,56 @@ class OperatorRequests {
     Caller caller;
     int attempts = 0;  ///< left, including this one
   };
+  struct GroupChange {
+    Caller caller;
+    GroupChangeRequested asked;
+    int attempts = 0;    ///< left, including this one
+    Revision members{};  ///< of the write in flight: ConfigChange::members
+    bool last = false;   ///< NextConfig::last of that write
+  };
+  struct Release {
+    Caller caller;
+  };
   /// A write of ours whose outcome is definite now.
   struct Answered {
     OperationId operation = 0;
     PendingWrites::Settled settled;
     WriteResult result;
   };
-  using News = std::variant<TransferRequested, PolicyRequested, RetryRequested, Answered>;
+  using News = std::variant<TransferRequested, PolicyRequested, RetryRequested,
+                            GroupChangeRequested, ReleaseRequested, Answered>;
 
-  bool Full() const { return transfers_.size() + policies_.size() >= kMaxRequests; }
+  bool Full() const {
+    return transfers_.size() + policies_.size() + group_changes_.size() + postponed_.size() +
+               releases_.size() >=
+           kMaxRequests;
+  }
+  std::optional<Error> WhyNotNow(const Context& context, TimePoint answer_by);
   void Handle(Context& context, Leaderships& leaderships, const TransferRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const PolicyRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const RetryRequested& asked);
+  void Handle(Context& context, Leaderships& leaderships, const GroupChangeRequested& asked);
+  void Handle(Context& context, Leaderships& leaderships, const ReleaseRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const Answered& answer);
   void Finish(Context& context, const Transfer& asked, const MoveBatch& write,
               const WriteResult& result);
   void Finish(Context& context, PolicyRequest asked, const PendingWrites::Settled& settled,
               const WriteResult& result);
+  void Finish(Context& context, GroupChange change, const PendingWrites::Settled& settled,
+              const WriteResult& result);
+  void Finish(Context& context, const Release& asked, const ForceRelease& write,
+              const WriteResult& result);
+  /// Submits the next write of the change, or answers.
+  void GoOn(Context& context, GroupChange change);
+  /// Goes on with the changes that wait for news, once the news are there.
+  void GoOnWithPostponed(Context& context);
 
   std::vector<News> news_;  ///< since the last Advance
   std::map<OperationId, Transfer> transfers_;
   std::map<OperationId, PolicyRequest> policies_;
+  std::map<OperationId, GroupChange> group_changes_;
+  std::vector<GroupChange> postponed_;  ///< nothing of theirs is in flight
+  std::map<OperationId, Release> releases_;
   std::uint64_t refused_ = 0;
 };
 

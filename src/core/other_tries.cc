@@ -60,7 +60,10 @@ void OtherTries::Withdraw(Context& context, const HeldShards& held) {
 bool OtherTries::Wanted(const Context& context, const FailedActivations& failed) const {
   if (failed.hopeless().empty() && !failed.failing()) return false;
   const View& view = context.view;
-  return view.complete() && view.policy({PolicyKind::kPause}) == nullptr &&
+  // Nothing changes its leader without an order then, nor costs a time without one.
+  const FailoverSettings& failover = view.failover();
+  const bool bound = failover.policy == FailoverPolicy::kNever || failover.lock_delay.count() > 0;
+  return view.complete() && view.policy({PolicyKind::kPause}) == nullptr && !bound &&
          AnotherMayLead(view, context.self());
 }
 

@@ -26,6 +26,7 @@ enum class WriteOwner : std::uint8_t {
   kIncomingMoves,
   kSuccession,
   kBalancer,
+  kRipeMarks,
 };
 
 class PendingWrites {

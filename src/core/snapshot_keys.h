@@ -18,6 +18,7 @@ class SnapshotKeys {
   std::vector<bool> moves;    ///< by shard
   std::set<NodeId> members;
   std::set<PolicyName> policies;
+  std::set<NodeId> ripe;
   bool balancer = false;
   bool config = false;
 
@@ -28,6 +29,7 @@ class SnapshotKeys {
   void Note(const PolicyFact& fact) { policies.insert(fact.name); }
   void Note(const BalancerFact&) { balancer = true; }
   void Note(const ConfigFact&) { config = true; }
+  void Note(const RipeFact& fact) { ripe.insert(fact.node); }
   void Note(const DeathFact&) {}
 };
 

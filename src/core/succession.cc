@@ -16,80 +16,7 @@ std::uint64_t Hash(const NodeId& a, const NodeId& b) {
   return hash;
 }
 
-// By the leaders' numbers: a group may have a hundred times as many shards as nodes.
-std::vector<MemberIndex> IndexesOfLeaders(const View& view,
-                                          const std::map<NodeId, MemberIndex>& index) {
-  std::vector<MemberIndex> result(view.leaders().numbers(), kNobody);
-  for (const auto& [node, member] : index) {
-    const LeaderIndex::Number number = view.leaders().NumberOf(node);
-    if (number != LeaderIndex::kNobody) result[number] = member;
-  }
-  return result;
-}
-
 }  // namespace
-
-Reason VacancyReason(const View& view, const RecordFact& record) {
-  if (record.leader.empty()) return record.reason;
-  const SessionRef named{record.leader, record.session};
-  if (view.ProvenDead(named)) return Reason::kProcessDied;
-  return view.SeenAlive(named) ? Reason::kLeaseExpired : Reason::kStartup;
-}
-
-AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
-  AssignmentOfView result;
-  std::map<NodeId, MemberIndex> index;
-  const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(view, now);
-  result.changes_at = view.deaths().NextEnd(now);
-  for (const auto& [node, until] : resting) {
-    result.changes_at = std::min(result.changes_at, until);
-  }
-  for (const auto& [node, member] : view.members()) {
-    if (!member.Live() || resting.contains(node)) continue;
-    index[node] = static_cast<MemberIndex>(result.input.members.size());
-    result.input.members.push_back({node, member.weight, view.Draining(member)});
-  }
-  const auto index_of = [&](const NodeId& node) {
-    const auto found = index.find(node);
-    return found != index.end() ? found->second : kNobody;
-  };
-  const std::vector<MemberIndex> index_of_leader = IndexesOfLeaders(view, index);
-  result.input.shards.reserve(view.shard_count());
-  result.shard_of.reserve(view.shard_count());
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-    const ShardId shard{s};
-    const RecordFact& record = view.record(shard);
-    const Claimable claimable = ClaimableNow(view, shard, settle, now);
-    AssignmentShard entry;
-    if (claimable == Claimable::kLed) {
-      entry.leader = index_of_leader[view.leaders().Of(shard)];
-    } else if (claimable == Claimable::kByLastLeader) {
-      entry.leader = index_of(view.LastKnownLeader(shard)->node);
-    } else if (claimable == Claimable::kAfterWait) {
-      entry.waits = true;
-    } else if (claimable != Claimable::kByAnyNode) {
-      continue;
-    } else if (record.present && record.readability == Readability::kReadable) {
-      if (!record.leader.empty()) {
-        entry.prefers = index_of_leader[view.leaders().Of(shard)];
-      } else if (record.reason == Reason::kCallbackTimeout &&
-                 view.SessionAlive({record.resigned_by, record.session})) {
-        entry.avoids = index_of(record.resigned_by);
-      }
-    }
-    // the leader's member value can't be read, but its session lives
-    if (claimable != Claimable::kByAnyNode && !entry.waits && entry.leader == kNobody) continue;
-    result.input.shards.push_back(entry);
-    result.shard_of.push_back(shard);
-  }
-  for (const auto& [shard, move] : view.moves()) {
-    const auto found = std::lower_bound(result.shard_of.begin(), result.shard_of.end(), shard);
-    if (found == result.shard_of.end() || *found != shard || !view.LiveMove(move)) continue;
-    const auto number = static_cast<std::size_t>(found - result.shard_of.begin());
-    result.input.shards[number].moving_to = index_of(move.to);
-  }
-  return result;
-}
 
 void Succession::Clear() {
   mine_.clear();
@@ -103,8 +30,8 @@ void Succession::Clear() {
 void Succession::Note(const ViewChanges& changes) {
   noted_.shards.insert(noted_.shards.end(), changes.shards.begin(), changes.shards.end());
   noted_.members = noted_.members || changes.members;
-  noted_.policy = noted_.policy || changes.policy;
-  if (!changes.members && !changes.policy) return;
+  noted_.policy = noted_.policy || changes.policy || changes.config;
+  if (!changes.members && !changes.policy && !changes.config) return;
   pass_over_at_ = TimePoint::min();
   taken_over_.clear();
 }
@@ -129,6 +56,8 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
 
 bool Succession::HeldBack(Context& context) {
   if (!context.view.complete() || context.draining || !context.attached()) return true;
+  // A bad config is being put back: claims would be refused.
+  if (context.view.config().revision != context.view.fitting_config().revision) return true;
   return !Settled(context) || Brake(context);
 }
 
@@ -269,15 +198,31 @@ ClaimPace::Share Succession::AssignVacancies(const Context& context,
     if (other.node < context.self()) share.before += std::ssize(other.shards);
   }
   std::erase_if(others, [](const Assigned& other) { return other.shards.empty(); });
-  const bool waits = context.view.deaths().Waiting(context.now) > 0;
-  if (waits || !assignment.claims.empty()) assign_again_at_ = of_view.changes_at;
+  const std::int64_t taken_back = TakeBack(of_view.to_take_back);
+  share.assigned += taken_back;
+  share.total += taken_back;
+  if (of_view.waits || !assignment.claims.empty()) assign_again_at_ = of_view.changes_at;
   return share;
+}
+
+// The group's failover policy keeps these shards for this node.
+std::int64_t Succession::TakeBack(const std::vector<ShardId>& shards) {
+  std::int64_t taken = 0;
+  for (const ShardId shard : shards) {
+    if (claiming_.contains(shard)) continue;
+    mine_.push_back(shard);
+    ++taken;
+  }
+  return taken;
 }
 
 // A last known leader that is this very session replaces the damaged record, once its `lost`
 // returned.
 void Succession::ReplaceDamaged(const Context& context, const Leaderships& leaderships) {
+  const Duration settle = context.options.settle;
   for (const auto& [shard, damage] : context.view.damage()) {
+    const Claimable claimable = ClaimableNow(context.view, shard, settle, context.now);
+    if (claimable == Claimable::kByNobody) continue;
     assign_again_at_ = std::min(assign_again_at_, context.now + std::chrono::seconds(1));
     const auto& last = damage.last_leader;
     if (!last || last->node != context.self() || last->session != context.session.id()) continue;
@@ -389,7 +334,10 @@ void Succession::SendClaims(Context& context) {
   while (!mine_.empty() && in_flight_.size() < kClaimBatchesInFlight) {
     const std::size_t allowed = pace_.Allowed(context, mine_.size());
     if (allowed == 0) return;
-    ClaimBatch batch{.guard = context.session.guard(), .claims = {}};
+    ClaimBatch batch{.guard = context.session.guard(),
+                     .config = context.view.fitting_config().revision,
+                     .directory = context.options.self.directory,
+                     .claims = {}};
     std::set<SessionRef> dead;
     std::vector<ShardId> shards;
     while (!mine_.empty() && shards.size() < allowed) {
@@ -439,7 +387,8 @@ std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) 
     return claim;
   }
   if (record.leader.empty()) {
-    claim.previous = record.resigned_by;
+    // a force-release leaves only `previous`
+    claim.previous = record.resigned_by.empty() ? record.previous : record.resigned_by;
   } else {
     claim.previous = record.leader;
     claim.dead = SessionRef{record.leader, record.session};

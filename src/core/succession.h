@@ -17,28 +17,12 @@
 #include <set>
 #include <vector>
 
-#include "core/assignment.h"
+#include "core/assignment_of_view.h"
 #include "core/claim_pace.h"
 #include "core/context.h"
 #include "core/leaderships.h"
 
 namespace baton::core {
-
-/// The view in the form that the assignment reads. `shard_of[i]` is the number of
-/// AssignmentInput::shards[i]. A shard is left out in three cases: its record has a newer schema,
-/// which nobody may replace; its record is damaged and may not be replaced yet; its record names a
-/// session that lives but can't take part, or gets nothing for now (NodesThatGetNothing).
-struct AssignmentOfView {
-  AssignmentInput input;
-  std::vector<ShardId> shard_of;
-  /// when a member that gets nothing for now may take part again, or a shard's wait ends
-  TimePoint changes_at = TimePoint::max();
-};
-/// `now` and `settle` decide when a damaged record whose leader is unknown may be replaced.
-AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
-
-/// Why the shard has no leader. Use it only for a record that is readable and not in force.
-Reason VacancyReason(const View& view, const RecordFact& record);
 
 class Succession {
  public:
@@ -87,6 +71,7 @@ class Succession {
   void NoteAssigned(const Context& context, std::vector<Assigned> others, std::int64_t total);
   void ReplaceOthers(std::vector<Assigned> others);
   Assigned* AssignedTo(const NodeId& node);
+  std::int64_t TakeBack(const std::vector<ShardId>& shards);
   void Assign(Context& context, const Leaderships& leaderships);
   void PassOver(Context& context);
   void TakeOver(Assigned& assigned);

@@ -11,22 +11,6 @@
 namespace baton::core {
 namespace {
 
-// per node: a node rarely restarts more often during one failover
-constexpr std::size_t kSessionsRemembered = 8;
-
-void Remember(std::vector<SessionId>& sessions, SessionId session) {
-  if (std::find(sessions.begin(), sessions.end(), session) != sessions.end()) return;
-  if (sessions.size() == kSessionsRemembered) sessions.erase(sessions.begin());
-  sessions.push_back(session);
-}
-
-bool Contains(const std::map<NodeId, std::vector<SessionId>>& sessions, const SessionRef& ref) {
-  const auto found = sessions.find(ref.node);
-  if (found == sessions.end()) return false;
-  const auto& of_node = found->second;
-  return std::find(of_node.begin(), of_node.end(), ref.session) != of_node.end();
-}
-
 // Whether `fact` replaces `known`: the revision decides.
 template <typename T>
 bool Newer(const T& known, const T& fact) {
@@ -42,6 +26,7 @@ View::View(std::uint32_t shards, NodeId self)
       leaders_(shards),
       led_by_(shards, LeaderIndex::kNobody),
       vacant_since_(shards, TimePoint::max()),
+      unled_since_(shards, TimePoint::max()),
       last_gap_(shards, Duration{0}),
       last_term_(shards),
       deaths_(shards),
@@ -57,10 +42,6 @@ View::WentBack View::KnownAndFound(const ShardRecordFact& fact) const {
 View::WentBack View::KnownAndFound(const MemberFact& fact) const {
   const MemberFact* known = member(fact.node);
   return {known != nullptr ? known->revision : Revision{}, fact.revision};
-}
-
-View::WentBack View::KnownAndFound(const ConfigFact& fact) const {
-  return {config_.revision, fact.revision};
 }
 
 void View::CompareRevisions(const Snapshot& snapshot) {
@@ -84,6 +65,7 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
   ForgetAbsent();
   if (!complete_) {
     complete_ = true;
+    absences_.NoteComplete(now);
     changes_.members = changes_.policy = changes_.balancer = changes_.config = true;
     for (std::uint32_t s = 0; s < shard_count(); ++s) {
       UpdateVacancy(ShardId{s}, now);
@@ -134,6 +116,9 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
     policy.name = name;
     policy.revision = at;
   }
+  std::erase_if(ripe_, [&](const auto& entry) {
+    return !keys.ripe.contains(entry.first) && entry.second.revision < at;
+  });
   if (!keys.balancer) {
     BalancerFact absent;
     absent.record.revision = at;
@@ -160,14 +145,10 @@ void View::ForgetAbsent() {
   for (const auto& [shard, damage] : damage_) {
     if (damage.last_leader) damaged.insert(damage.last_leader->node);
   }
-  const auto unheard = [&](const auto& entry) {
-    const NodeId& node = entry.first;
+  sessions_.Forget([&](const NodeId& node) {
     const bool named = leaders_.NumberOf(node) != LeaderIndex::kNobody || damaged.contains(node);
     return !members_.contains(node) && !named;
-  };
-  std::erase_if(seen_alive_, unheard);
-  std::erase_if(proven_dead_, unheard);
-  std::erase_if(lease_ends_, unheard);
+  });
 }
 
 // Deaths first: the end of a session and its proof come in one message, in any order.
@@ -199,14 +180,30 @@ void View::MergeOne(const PolicyFact& fact, Source, TimePoint) {
   changes_.policy = true;
 }
 
-void View::MergeOne(const DeathFact& fact, Source, TimePoint) {
-  if (fact.session.value != 0) Remember(proven_dead_[fact.node], fact.session);
+void View::MergeOne(const DeathFact& fact, Source, TimePoint now) {
+  const SessionRef dead{fact.node, fact.session};
+  if (fact.session.value == 0 || !sessions_.NoteProvenDead(dead)) return;
+  // Its end may be known: then what waited for a lock delay need not any more.
+  MarkLeaderChanged(fact.node, now);
+  changes_.members = true;
+}
+
+void View::MergeOne(const RipeFact& fact, Source, TimePoint) {
+  RipeFact& known = ripe_[fact.node];
+  if (!Newer(known, fact)) return;
+  known = fact;
+  changes_.policy = true;  // as an operator's order: it may let vacancies be claimed
 }
 
 void View::MergeOne(const ConfigFact& fact, Source, TimePoint) {
   if (!Newer(config_, fact)) return;
   config_ = fact;
   changes_.config = true;
+  const ConfigFact& last = fitting_config_;
+  const bool readable = fact.present && fact.readability == Readability::kReadable;
+  const bool same = fact.hash == last.hash && fact.cluster_id == last.cluster_id;
+  if (!readable || fact.schema > kConfigSchema || fact.shards != shard_count()) return;
+  if (same || !last.present) fitting_config_ = fact;
 }
 
 void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
@@ -214,6 +211,9 @@ void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
   RecordFact& known = records_[fact.shard.value];
   if (!Newer(known, fact.record)) {
     if (deaths_.Uncertain(fact.shard)) UpdateDeaths(fact.shard, now);
+    if (UnledSince(fact.shard)) return;
+    UpdateUnled(fact.shard, false, now);
+    if (UnledSince(fact.shard)) Touch(fact.shard);
     return;
   }
   const bool absent_before = !known.present;
@@ -231,6 +231,7 @@ void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
                      goes_on ? DeathBackoff::Turn::kNext : DeathBackoff::Turn::kFirst);
   leaders_.Set(fact.shard, known.leader);
   UpdateVacancy(fact.shard, now);
+  UpdateUnled(fact.shard, true, now);
   if (changed) Touch(fact.shard);
 }
 
@@ -282,20 +283,22 @@ void View::MergeOne(const MemberFact& fact, Source source, TimePoint now) {
 }
 
 void View::NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now) {
-  if (after.present && after.lease.value != 0) Remember(seen_alive_[after.node], after.lease);
+  if (after.present && after.lease.value != 0) sessions_.NoteAlive({after.node, after.lease});
   const bool changed_hands = before.present && after.present && before.lease != after.lease;
   // A takeover writes over the key, so its create revision stays. If it changed, the key was
   // deleted and created again, unseen by this node.
   // A key without a lease was put by hand, which proves nothing.
   const bool taken_over =
       changed_hands && after.lease.value != 0 && before.create_revision == after.create_revision;
-  if (taken_over) Remember(proven_dead_[after.node], before.lease);
+  if (taken_over) sessions_.NoteProvenDead({after.node, before.lease});
   const bool ended = before.present && (!after.present || changed_hands);
   const bool began = after.present && (!before.present || changed_hands);
   if (ended) {
     const Steadiness::End end{.in_order = before.Leaves(), .ttl = before.ttl};
     if (steadiness_.NoteEnded(after.node, end, now)) changes_.flapping.push_back(after.node);
   }
+  if (ended) absences_.NoteEnded(after.node, failover().delay, now);
+  if (began) absences_.NoteBegan(after.node, complete_ ? current_at_ : TimePoint::min(), now);
   if (began) steadiness_.NoteBegan(after.node, complete_ ? now : TimePoint::min());
   if ((ended || began) && !steadiness_.Flaps(after.node)) membership_changed_at_ = now;
 }
@@ -305,9 +308,9 @@ void View::NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Sourc
                         TimePoint now) {
   const bool goes_on = after.present && before.lease == after.lease;
   if (!before.present || goes_on) return;
-  lease_ends_.erase(after.node);
+  sessions_.ForgetEnd(after.node);
   if (source == Source::kRead) return;
-  lease_ends_[after.node] = {.revision = after.revision, .seen_at = now, .ttl = before.ttl};
+  sessions_.NoteEnd(after.node, {.revision = after.revision, .seen_at = now, .ttl = before.ttl});
 }
 
 // A node that leaves in order says so, and has given everything away by then. If the key's create
@@ -337,11 +340,6 @@ std::uint32_t View::NamedBy(const SessionRef& ref) const {
     count += known.present && known.session == ref.session ? 1 : 0;
   });
   return count;
-}
-
-const View::LeaseEnd* View::LastLeaseEnd(const NodeId& node) const {
-  const auto found = lease_ends_.find(node);
-  return found == lease_ends_.end() ? nullptr : &found->second;
 }
 
 // The liveness of every leadership that names this node may have changed.
@@ -381,7 +379,25 @@ void View::UpdateVacancy(ShardId shard, TimePoint now) {
     since = now;
     ++vacancies_;
   }
+  UpdateUnled(shard, false, now);
   UpdateDeaths(shard, now);
+}
+
+void View::UpdateUnled(ShardId shard, bool new_record, TimePoint now) {
+  TimePoint& since = unled_since_[shard.value];
+  if (InForce(shard) || !MembersAsNewAs(record(shard))) {
+    since = TimePoint::max();
+  } else if (new_record || since == TimePoint::max()) {
+    since = now;
+  }
+}
+
+// Whether what is known of the record's leader is as new as the record. Otherwise its session may
+// have begun and ended since.
+bool View::MembersAsNewAs(const RecordFact& record) const {
+  if (record.leader.empty() || record.revision <= revision_) return true;
+  const MemberFact* leader = member(record.leader);
+  return leader != nullptr && record.revision <= leader->revision;
 }
 
 void View::UpdateDeaths(ShardId shard, TimePoint now) {
@@ -390,11 +406,9 @@ void View::UpdateDeaths(ShardId shard, TimePoint now) {
       known.present && known.readability == Readability::kReadable && !known.leader.empty();
   const SessionRef session{known.leader, known.session};
   if (!named || SessionAlive(session)) return deaths_.NoteNoDeath(shard);
-  const MemberFact* member = this->member(known.leader);
-  const bool certain =
-      known.revision <= revision_ || (member != nullptr && known.revision <= member->revision);
-  deaths_.NoteEnded(shard, known,
-                    {.seen_at = now, .seen_alive = SeenAlive(session), .certain = certain});
+  deaths_.NoteEnded(
+      shard, known,
+      {.seen_at = now, .seen_alive = SeenAlive(session), .certain = MembersAsNewAs(known)});
 }
 
 void View::Touch(ShardId shard) {
@@ -471,9 +485,6 @@ std::optional<TimePoint> View::VacantSince(ShardId shard) const {
   const TimePoint since = vacant_since_.at(shard.value);
   return since == TimePoint::max() ? std::nullopt : std::optional(since);
 }
-
-bool View::SeenAlive(const SessionRef& ref) const { return Contains(seen_alive_, ref); }
-bool View::ProvenDead(const SessionRef& ref) const { return Contains(proven_dead_, ref); }
 
 std::optional<SessionRef> View::LastKnownLeader(ShardId shard) const {
   const auto found = damage_.find(shard);

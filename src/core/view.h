@@ -23,8 +23,10 @@
 #include "base/clock.h"
 #include "base/facts.h"
 #include "base/writes.h"
+#include "core/absences.h"
 #include "core/death_backoff.h"
 #include "core/departures.h"
+#include "core/known_sessions.h"
 #include "core/leader_index.h"
 #include "core/steadiness.h"
 
@@ -110,6 +112,8 @@ class View {
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
+  /// Everything that had happened by `at` is merged.
+  void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
   /// A sign that a backup was restored and etcd's revision then raised: a key was known at revision
   /// `known`, but a snapshot read at `known` or later has it at the older revision `found`. Within
@@ -135,7 +139,16 @@ class View {
   Revision revision() const { return revision_; }
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
+  const NodeId& self() const { return self_; }
   const ConfigFact& config() const { return config_; }
+  /// The last config that could be read, had this view's shard count, and the hash and cluster id
+  /// of those before. `present` is false: there was none yet. A bad write to the config changes
+  /// nothing.
+  const ConfigFact& fitting_config() const { return fitting_config_; }
+  /// How the group fails over, by the fitting config. What depends on the settings compares the
+  /// revision of that config, so it waits while a bad one is put back: other settings may have been
+  /// written before, unseen.
+  const FailoverSettings& failover() const { return fitting_config_.failover; }
   // All questions about a shard REQUIRE: shard < shard_count().
 
   /// The shard's record; `present` is false if it is absent.
@@ -160,6 +173,12 @@ class View {
   /// guarded by the revisions that are known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
+  /// The node's `ripe` as last seen; null: nothing is known of one.
+  const RipeFact* ripe(const NodeId& node) const {
+    const auto found = ripe_.find(node);
+    return found != ripe_.end() ? &found->second : nullptr;
+  }
+
   /// Whether the node's member key is attached to this session's lease: the same check as a claim's
   /// guard.
   bool SessionAlive(const SessionRef& ref) const;
@@ -181,6 +200,13 @@ class View {
   /// one is, and before this node knows of the shard's record or its absence. An unreadable record
   /// counts as no leadership, although a node of a newer version may be able to read it and lead.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
+  /// When this node learnt that the shard's present record (or its absence) is in nobody's force.
+  /// Each new record that is in nobody's force starts this time again; VacantSince goes on.
+  /// Nullopt: it is in force, or may be: what is known of members is older than the record.
+  std::optional<TimePoint> UnledSince(ShardId shard) const {
+    const TimePoint since = unled_since_.at(shard.value);
+    return since == TimePoint::max() ? std::nullopt : std::optional(since);
+  }
   /// The term of the last leadership of the shard that this view saw in force; 0: none.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
   /// For how many shards VacantSince returns a time.
@@ -198,18 +224,13 @@ class View {
 
   /// Whether this view ever saw the session alive, also if it has ended since. Remembers the last 8
   /// sessions of a node.
-  bool SeenAlive(const SessionRef& ref) const;
+  bool SeenAlive(const SessionRef& ref) const { return sessions_.SeenAlive(ref); }
   /// When the node's last session ended; null if the view saw no end, or if a read (not the watch)
   /// showed it.
-  struct LeaseEnd {
-    Revision revision;
-    TimePoint seen_at;
-    Duration ttl;
-  };
-  const LeaseEnd* LastLeaseEnd(const NodeId& node) const;
+  const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
   /// Whether the session's process was proven dead. The proof: the node's next session took over
   /// its member key, or `died` named the session. Remembers the last 8 such sessions of a node.
-  bool ProvenDead(const SessionRef& ref) const;
+  bool ProvenDead(const SessionRef& ref) const { return sessions_.ProvenDead(ref); }
 
   /// The session that a shard's record named just before the record became unreadable; the session
   /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
@@ -233,6 +254,8 @@ class View {
   const Steadiness& steadiness() const { return steadiness_; }
   /// Which members left lately, and why.
   const Departures& departures() const { return departures_; }
+  /// For how long nodes have been away.
+  const Absences& absences() const { return absences_; }
   /// Which shards wait because their last leaders died soon after they began to lead.
   const DeathBackoff& deaths() const { return deaths_; }
   /// The DeathTally (base/facts.h) for a record of the shard that is written now.
@@ -256,6 +279,7 @@ class View {
   void MergeOne(const PolicyFact& fact, Source source, TimePoint now);
   void MergeOne(const ConfigFact& fact, Source source, TimePoint now);
   void MergeOne(const DeathFact& fact, Source source, TimePoint now);
+  void MergeOne(const RipeFact& fact, Source source, TimePoint now);
   void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);
   void NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,
                     TimePoint now);
@@ -265,15 +289,18 @@ class View {
   void MarkLeaderChanged(const NodeId& node, TimePoint now);
   void CountLed(ShardId shard);
   void UpdateVacancy(ShardId shard, TimePoint now);
+  void UpdateUnled(ShardId shard, bool new_record, TimePoint now);
+  bool MembersAsNewAs(const RecordFact& record) const;
   void UpdateDeaths(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
   WentBack KnownAndFound(const ShardRecordFact& fact) const;
   WentBack KnownAndFound(const MemberFact& fact) const;
-  WentBack KnownAndFound(const ConfigFact& fact) const;
+  WentBack KnownAndFound(const ConfigFact& fact) const { return {config_.revision, fact.revision}; }
   WentBack KnownAndFound(const MoveFact&) const { return {}; }
   WentBack KnownAndFound(const BalancerFact&) const { return {}; }
   WentBack KnownAndFound(const PolicyFact&) const { return {}; }
   WentBack KnownAndFound(const DeathFact&) const { return {}; }
+  WentBack KnownAndFound(const RipeFact&) const { return {}; }
   void CompareRevisions(const Snapshot& snapshot);
   void MakeAbsent(const Snapshot& snapshot, TimePoint now);
   void ForgetAbsent();
@@ -283,9 +310,11 @@ class View {
   std::optional<WentBack> went_back_;
   TimePoint read_at_{};
   TimePoint read_before_{};
+  TimePoint current_at_ = TimePoint::min();
   Revision revision_;
   Revision snapshot_revision_;  ///< every key that has no entry here was absent at this revision
   ConfigFact config_;
+  ConfigFact fitting_config_;
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;
@@ -294,6 +323,7 @@ class View {
   std::map<NodeId, MemberFact> members_;
   std::size_t live_members_ = 0;
   std::map<PolicyName, PolicyFact> policies_;
+  std::map<NodeId, RipeFact> ripe_;
   std::map<ShardId, Damage> damage_;
 
   LeaderIndex leaders_;
@@ -301,13 +331,13 @@ class View {
   std::vector<std::uint32_t> led_;           ///< by the leaders' numbers: how many shards
   std::vector<TimePoint> vacant_since_;      ///< by shard; TimePoint::max(): led, or unknown
   std::uint32_t vacancies_ = 0;
+  std::vector<TimePoint> unled_since_;  ///< by shard; TimePoint::max(): see UnledSince
   std::vector<Duration> last_gap_;
   std::vector<Term> last_term_;
-  std::map<NodeId, std::vector<SessionId>> seen_alive_;  ///< the last few sessions of each node
-  std::map<NodeId, std::vector<SessionId>> proven_dead_;
-  std::map<NodeId, LeaseEnd> lease_ends_;
+  KnownSessions sessions_;
   Steadiness steadiness_;
   Departures departures_;
+  Absences absences_;
   DeathBackoff deaths_;
   std::optional<WallTime> snapshot_wall_;  ///< set while a snapshot is merged
   TimePoint membership_changed_at_{};
@@ -315,5 +345,11 @@ class View {
   ViewChanges changes_;
   std::vector<bool> changed_flag_;
 };
+
+/// Whether some shard that changed has no leadership in force.
+inline bool Vacated(const View& view, const ViewChanges& changes) {
+  return std::any_of(changes.shards.begin(), changes.shards.end(),
+                     [&](ShardId shard) { return !view.InForce(shard); });
+}
 
 }  // namespace baton::core

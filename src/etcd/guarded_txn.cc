@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,12 @@ google::protobuf::ArenaOptions ArenaOptions() {
   return options;
 }
 
+// The first key after those that begin with `prefix`, whose last character is no 0xff.
+std::string PrefixEnd(std::string prefix) {
+  ++prefix.back();
+  return prefix;
+}
+
 void AddRange(std::string_view key,
               google::protobuf::RepeatedPtrField<etcdserverpb::RequestOp>& to) {
   to.Add()->mutable_request_range()->set_key(key.data(), key.size());
@@ -46,10 +53,11 @@ void AddEffects(const GuardedItem& item, TxnRequest& txn) {
   }
 }
 
-// Adds the keys that the guards compare, each once.
+// Adds the keys that the guards compare, each once; not the ranges, which may have many keys.
 using Keys = std::vector<std::string_view>;
 void AddKeys(const Guards& guards, Keys& keys) {
   for (const Guard& guard : guards) {
+    if (guard.kind == Guard::Kind::kModsUpTo) continue;
     if (std::find(keys.begin(), keys.end(), guard.key) == keys.end()) keys.push_back(guard.key);
   }
 }
@@ -183,6 +191,7 @@ void AppendFacts(const Keyspace& keyspace, const Stored& stored, Revision now,
   }
 }
 
+// A range is not read: it counts as unchanged.
 bool Holds(const Guard& guard, const Stored& stored) {
   const auto found = stored.find(guard.key);
   if (found == stored.end()) return true;
@@ -192,13 +201,31 @@ bool Holds(const Guard& guard, const Stored& stored) {
     case Guard::Kind::kLeaseIsNot: return value.lease() != guard.number;
     case Guard::Kind::kCreateIs: return value.create_revision() == guard.number;
     case Guard::Kind::kModIs: return value.mod_revision() == guard.number;
+    case Guard::Kind::kModsUpTo: return true;
   }
   BATON_CHECK(false);
 }
 
-bool SharedHold(const GuardedWrite& write, const Stored& stored) {
-  return std::all_of(write.shared.begin(), write.shared.end(),
+bool Hold(const Guards& guards, const Stored& stored) {
+  return std::all_of(guards.begin(), guards.end(),
                      [&](const Guard& guard) { return Holds(guard, stored); });
+}
+
+constexpr const char* kSharedFalse = "the session or leadership that guards the write is gone";
+constexpr const char* kOneFalse = "a guard was false";
+
+// Why a transaction was refused that compared these guards and read their keys, as one line.
+std::string WhyRefused(const Keyspace& keyspace, const Guards& guards, const Stored& stored,
+                       const char* otherwise) {
+  const auto broken = std::find_if(guards.begin(), guards.end(),
+                                   [&](const Guard& guard) { return !Holds(guard, stored); });
+  if (broken != guards.end()) {
+    return broken->key == keyspace.ConfigKey() ? "the group's config was changed" : otherwise;
+  }
+  const bool by_range = std::any_of(guards.begin(), guards.end(), [](const Guard& guard) {
+    return guard.kind == Guard::Kind::kModsUpTo;
+  });
+  return by_range ? "a member was written since the members were read" : otherwise;
 }
 
 Fact KnownFrom(Revision revision, Fact fact) {
@@ -247,10 +274,15 @@ PortionAnswer ReadFlat(const Keyspace& keyspace, const Portion& portion,
     }
     return result;
   }
-  const auto stored = ReadRanges(FlatReadBack(portion), answer.responses());
-  if (stored) {
+  result.why = kOneFalse;
+  if (const auto stored = ReadRanges(FlatReadBack(portion), answer.responses())) {
     AppendFacts(keyspace, *stored, revision, result.facts);
-    result.shared_refused = !SharedHold(*portion.write, *stored);
+    result.shared_refused = !Hold(portion.write->shared, *stored);
+    if (result.shared_refused) {
+      result.why = WhyRefused(keyspace, portion.write->shared, *stored, kSharedFalse);
+    } else if (portion.count == 1) {
+      result.why = WhyRefused(keyspace, portion.items().front().guards, *stored, kOneFalse);
+    }
   }
   if (portion.count == 1 || result.shared_refused) {
     result.items.assign(portion.count, Outcome::kRefused);
@@ -281,14 +313,18 @@ PortionAnswer ReadNested(const Keyspace& keyspace, const Portion& portion,
   if (!answer.succeeded()) {
     result.shared_refused = true;
     result.items.assign(portion.count, Outcome::kRefused);
-    const auto stored = ReadRanges(ReadBack(portion.write->shared), answer.responses());
-    if (stored) AppendFacts(keyspace, *stored, revision, result.facts);
+    result.why = kSharedFalse;
+    if (const auto stored = ReadRanges(ReadBack(portion.write->shared), answer.responses())) {
+      AppendFacts(keyspace, *stored, revision, result.facts);
+      result.why = WhyRefused(keyspace, portion.write->shared, *stored, kSharedFalse);
+    }
     return result;
   }
   if (static_cast<std::size_t>(answer.responses_size()) != portion.count) return result;
   for (std::size_t i = 0; i < portion.count; ++i) {
     result.items[i] = ReadNestedItem(keyspace, portion.items()[i],
                                      answer.responses(static_cast<int>(i)), revision, result.facts);
+    if (result.items[i] == Outcome::kRefused) result.why = kOneFalse;
   }
   return result;
 }
@@ -298,7 +334,7 @@ PortionAnswer ReadNested(const Keyspace& keyspace, const Portion& portion,
 void AddCompare(const Guard& guard, TxnRequest& txn) {
   Compare& compare = *txn.add_compare();
   compare.set_key(guard.key);
-  compare.set_result(guard.kind == Guard::Kind::kLeaseIsNot ? Compare::NOT_EQUAL : Compare::EQUAL);
+  compare.set_result(Compare::EQUAL);
   switch (guard.kind) {
     case Guard::Kind::kModIs:
       compare.set_target(Compare::MOD);
@@ -306,10 +342,16 @@ void AddCompare(const Guard& guard, TxnRequest& txn) {
     case Guard::Kind::kCreateIs:
       compare.set_target(Compare::CREATE);
       return compare.set_create_revision(guard.number);
+    case Guard::Kind::kLeaseIsNot: compare.set_result(Compare::NOT_EQUAL); [[fallthrough]];
     case Guard::Kind::kLeaseIs:
-    case Guard::Kind::kLeaseIsNot:
       compare.set_target(Compare::LEASE);
       return compare.set_lease(guard.number);
+    case Guard::Kind::kModsUpTo:
+      // Every key of the range must hold; if there is none, etcd compares an absent key's 0.
+      compare.set_range_end(PrefixEnd(guard.key));
+      compare.set_target(Compare::MOD);
+      compare.set_result(Compare::LESS);
+      return compare.set_mod_revision(guard.number + 1);
   }
 }
 

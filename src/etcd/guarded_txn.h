@@ -4,7 +4,7 @@
 // A portion has one of two shapes. The flat shape is one transaction: all items or none, with the
 // shared guards once. The nested shape has a transaction for each item below the shared guards, so
 // that one conflict costs one item. The failure branches read back the keys that the guards
-// compare.
+// compare, but not the ranges of keys.
 //
 // Pure functions and plain values.
 #pragma once
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/writes.h"
@@ -60,6 +61,8 @@ struct PortionAnswer {
   /// in the order of the items.
   std::vector<Fact> facts;
   bool shared_refused = false;
+  /// Which guards were false, as one line; empty if none was.
+  std::string why;
 };
 /// Reads the answer to MakeTxn(portion). If the answer is not shaped like the request, items that
 /// it does not cover are kUnknown.

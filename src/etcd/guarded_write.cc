@@ -44,6 +44,13 @@ struct Builder {
     return result;
   }
 
+  GuardedWrite operator()(const ConfigChange& write) const {
+    const std::string key = keys.ConfigKey();
+    return Single({.guards = {ModIs(key, write.read),
+                              {keys.MembersPrefix(), Kind::kModsUpTo, write.members.value}},
+                   .effects = {Effect{.key = key, .value = EncodeConfig(write.config)}}});
+  }
+
   GuardedWrite operator()(const MemberCreate& write) const {
     const std::string key = keys.MemberKey(write.member.node);
     Effect put = PutMember(write.member);
@@ -69,8 +76,9 @@ struct Builder {
 
   GuardedWrite operator()(const ClaimBatch& write) const {
     GuardedWrite result = UnderSession(write.guard);
+    if (write.config) result.shared.push_back(ModIs(keys.ConfigKey(), *write.config));
     result.items.reserve(write.claims.size());
-    for (const Claim& claim : write.claims) result.items.push_back(MakeClaim(write.guard, claim));
+    for (const Claim& claim : write.claims) result.items.push_back(MakeClaim(write, claim));
     return result;
   }
 
@@ -78,6 +86,9 @@ struct Builder {
     GuardedWrite result;
     for (const Transfer& transfer : write.transfers) {
       result.items.push_back(MakeTransfer(write.from, transfer));
+      // Not shared: a refused item's record and move are read back, and they decide.
+      if (!transfer.config) continue;
+      result.items.back().guards.push_back(ModIs(keys.ConfigKey(), *transfer.config));
     }
     return result;
   }
@@ -91,7 +102,7 @@ struct Builder {
   GuardedWrite operator()(const ResignBatch& write) const {
     GuardedWrite result;
     for (const Resign& resign : write.resigns) {
-      result.items.push_back(MakeResign(write.from, resign));
+      result.items.push_back(MakeResign(write, resign));
     }
     return result;
   }
@@ -135,6 +146,30 @@ struct Builder {
                                Effect{.key = keys.DeathKey(), .value = EncodeDeath(death)}}});
   }
 
+  GuardedWrite operator()(const RipeMark& write) const {
+    BATON_CHECK(write.up_to.value > 0);
+    const std::string key = keys.RipeKey(write.node);
+    RipeFact ripe;
+    ripe.node = write.node;
+    ripe.up_to = write.up_to;
+    return Single({.guards = {ModIs(key, write.read)},
+                   .effects = {Effect{.key = key, .value = EncodeRipe(ripe)}}});
+  }
+
+  GuardedWrite operator()(const ForceRelease& write) const {
+    BATON_CHECK(write.term.value > 0 && write.dead.session.value > 0);
+    RecordFact record;
+    record.session = write.dead.session;
+    record.previous = write.dead.node;
+    record.reason = Reason::kOperator;
+    record.actor = write.actor;
+    record.tally = write.tally;
+    record.unknown_fields = write.unknown_fields;
+    return Single({.guards = {ModIs(keys.ShardKey(write.shard), Revision{write.term.value}),
+                              LeaseIsNot(keys.MemberKey(write.dead.node), write.dead.session)},
+                   .effects = {PutRecord(write.shard, std::move(record))}});
+  }
+
  private:
   static GuardedWrite Single(GuardedItem item) {
     GuardedWrite result;
@@ -165,15 +200,16 @@ struct Builder {
     return effect;
   }
 
-  GuardedItem MakeClaim(const SessionGuard& guard, const Claim& claim) const {
+  GuardedItem MakeClaim(const ClaimBatch& write, const Claim& claim) const {
     const std::string key = keys.RecordKey(claim.shard);
     GuardedItem item{.guards = {ModIs(key, claim.read)}, .effects = {}};
     if (claim.dead) {
       item.guards.push_back(LeaseIsNot(keys.MemberKey(claim.dead->node), claim.dead->session));
     }
     RecordFact record;
-    record.leader = guard.node;
-    record.session = guard.session;
+    record.leader = write.guard.node;
+    record.session = write.guard.session;
+    record.directory = write.directory;
     record.previous = claim.previous;
     record.reason = claim.reason;
     if (claim.quarantined) record.actor = kDamagedRecordActor;
@@ -194,6 +230,7 @@ struct Builder {
     RecordFact record;
     record.leader = transfer.to.node;
     record.session = transfer.to.session;
+    record.directory = transfer.directory;
     record.previous = from;
     record.reason = transfer.reason;
     record.actor = transfer.actor;
@@ -211,15 +248,17 @@ struct Builder {
             .effects = {Effect{.key = keys.MoveKey(abandon.shard), .deletes = true}}};
   }
 
-  GuardedItem MakeResign(const SessionRef& from, const Resign& resign) const {
+  GuardedItem MakeResign(const ResignBatch& write, const Resign& resign) const {
     BATON_CHECK(resign.term.value > 0);
     const std::string key = keys.RecordKey(resign.shard);
     RecordFact record;
-    record.session = from.session;
-    record.resigned_by = from.node;
-    record.previous = from.node;
+    record.session = write.from.session;
+    record.resigned_by = write.from.node;
+    record.previous = write.from.node;
     record.reason = resign.reason;
     record.tally = resign.tally;
+    record.directory = write.directory;
+    record.released = resign.released;
     record.unknown_fields = resign.unknown_fields;
     return {.guards = {ModIs(key, Revision{resign.term.value})},
             .effects = {PutRecord(resign.shard, std::move(record))}};

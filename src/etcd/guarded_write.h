@@ -2,9 +2,12 @@
 //
 // A GuardedWrite has guards that all its items share, and items with guards of their own. Every
 // guard compares a mod revision, a create revision, or a lease with a session id. Such a guard is
-// stable: once false, it is false for ever. A guard that compares an absent key's 0 is not, because
-// it holds again once the key is deleted; the claim of an absent record and the first config have
-// such guards. guarded_txn.h makes transactions of a GuardedWrite.
+// stable: once false, it is false for ever. Two kinds of guards are not: one that compares an
+// absent key's 0 holds again once the key is deleted (the claim of an absent record, the first
+// config), and so does one that no key of a range was written, once the written key is deleted. A
+// write with such a guard changes a key whose mod revision it compares, so a late copy of it is
+// refused, unless that key has been deleted meanwhile. guarded_txn.h makes transactions of a
+// GuardedWrite.
 //
 // Pure functions and plain values.
 #pragma once
@@ -25,7 +28,13 @@ namespace baton::etcd {
 /// A condition on a key. If the condition does not hold, the write is refused. An absent key has 0
 /// in every field.
 struct Guard {
-  enum class Kind : std::uint8_t { kModIs, kCreateIs, kLeaseIs, kLeaseIsNot };
+  enum class Kind : std::uint8_t {
+    kModIs,
+    kCreateIs,
+    kLeaseIs,
+    kLeaseIsNot,
+    kModsUpTo,  ///< no key that begins with `key` was written after revision `number`
+  };
   std::string key;
   Kind kind = Kind::kModIs;
   std::int64_t number = 0;

@@ -17,6 +17,7 @@ constexpr std::string_view kMembers = "members/";
 constexpr std::string_view kShards = "shards/";
 constexpr std::string_view kMoves = "moves/";
 constexpr std::string_view kPolicy = "policy/";
+constexpr std::string_view kRipe = "ripe/";
 constexpr std::string_view kQuarantine = "quarantine/";
 constexpr std::string_view kConfirmation = "confirmation";
 constexpr std::string_view kRecovery = "recovery";
@@ -129,6 +130,15 @@ Fact MakeDeath(const KeyState& state) {
   return fact;
 }
 
+Fact MakeRipe(const KeyState& state, std::string_view node) {
+  RipeFact fact;
+  fact.node = node;
+  if (state.stored) fact = DecodeRipe(state.stored->value(), fact.node);
+  fact.present = state.stored != nullptr;
+  fact.revision = state.revision;
+  return fact;
+}
+
 // `name`: the key without the group's prefix.
 std::optional<Fact> MakeFact(std::string_view name, const KeyState& state) {
   if (name == kConfig) return MakeConfig(state);
@@ -144,6 +154,8 @@ std::optional<Fact> MakeFact(std::string_view name, const KeyState& state) {
     if (const auto shard = ParseShard(*move)) return MakeMove(state, *shard);
   } else if (const auto policy = After(name, kPolicy)) {
     if (const auto parsed = ParsePolicy(*policy)) return MakePolicy(state, *parsed);
+  } else if (const auto ripe = After(name, kRipe)) {
+    if (IsName(*ripe)) return MakeRipe(state, *ripe);
   }
   return std::nullopt;
 }
@@ -184,6 +196,8 @@ std::string Keyspace::MemberKey(std::string_view node) const {
   return Concat(begin_, kMembers, node);
 }
 
+std::string Keyspace::MembersPrefix() const { return Concat(begin_, kMembers); }
+
 std::string Keyspace::ShardKey(ShardId shard) const {
   return Concat(begin_, kShards, std::to_string(shard.value));
 }
@@ -203,6 +217,8 @@ std::string Keyspace::PolicyKey(const PolicyName& policy) const {
 }
 
 std::string Keyspace::DeathKey() const { return Concat(begin_, kDied); }
+
+std::string Keyspace::RipeKey(std::string_view node) const { return Concat(begin_, kRipe, node); }
 
 std::string Keyspace::QuarantineKey(std::optional<ShardId> shard, Revision revision) const {
   const std::string record = shard ? std::to_string(shard->value) : std::string(kBalancer);

@@ -44,6 +44,8 @@ class Keyspace {
 
   std::string ConfigKey() const;
   std::string MemberKey(std::string_view node) const;
+  /// All members' keys begin with it.
+  std::string MembersPrefix() const;
   std::string ShardKey(ShardId shard) const;
   std::string BalancerKey() const;
   /// The key of the shard's record, or of the balancer's if there is no shard.
@@ -52,6 +54,8 @@ class Keyspace {
   std::string PolicyKey(const PolicyName& policy) const;
   /// Names the last session that was ended because its process was proven dead.
   std::string DeathKey() const;
+  /// Says which of the node's leaderships any node may follow, since the failover delay is over.
+  std::string RipeKey(std::string_view node) const;
   /// The key for the bytes of a damaged record; `revision` is that record's mod revision.
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
   /// All keys for damaged records begin with it.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/records.pb.h"
 
@@ -30,6 +31,7 @@ Ours Load(Stored stored, int count, Ours otherwise) {
 constexpr int kMemberStateCount = 3;
 constexpr int kHashFunctionCount = 3;
 constexpr int kMovePhaseCount = 3;
+constexpr int kFailoverCount = 3;
 constexpr std::int64_t kLatestSecond = 253'402'300'799;  // the end of the year 9999
 constexpr std::int64_t kLongestTtlMs = std::chrono::milliseconds(kLongestTtl).count();
 
@@ -50,6 +52,12 @@ std::string UnknownFields(const Message& message) {
   return bytes;
 }
 
+// The newest schema of each kind of record that this version reads.
+template <typename Message>
+constexpr std::uint32_t kNewest = kSchema;
+template <>
+constexpr std::uint32_t kNewest<pb::ConfigRecord> = kConfigSchema;
+
 // Parses `value`; `sound` checks a parsed record of a known schema.
 template <typename Message, typename Predicate>
 Readability Parse(std::string_view value, Message& message, Predicate sound) {
@@ -61,12 +69,37 @@ Readability Parse(std::string_view value, Message& message, Predicate sound) {
       message.schema() == 0) {
     return Readability::kDamaged;
   }
-  if (message.schema() > kSchema) return Readability::kNewerSchema;
+  if (message.schema() > kNewest<Message>) return Readability::kNewerSchema;
   return sound(message) ? Readability::kReadable : Readability::kDamaged;
 }
 
+// Whether the record says how the group fails over. What a schema 1 has in these fields, versions
+// that do not know them have kept: nobody keeps to it.
+bool SaysFailover(const pb::ConfigRecord& config) { return config.schema() >= kConfigSchema; }
+
+bool IsSetting(std::int64_t milliseconds) {
+  return milliseconds >= 0 && milliseconds <= kLongestDurationOption.count();
+}
+
+bool SoundFailover(const pb::ConfigRecord& config) {
+  return config.failover() >= 0 && config.failover() <= kFailoverCount &&
+         IsSetting(config.failover_delay_ms()) && IsSetting(config.lock_delay_ms());
+}
+
 bool Sound(const pb::ConfigRecord& config) {
-  return config.shards() > 0 && Known(config.hash_function(), kHashFunctionCount);
+  return config.shards() > 0 && Known(config.hash_function(), kHashFunctionCount) &&
+         (!SaysFailover(config) || SoundFailover(config));
+}
+
+FailoverSettings FailoverOf(const pb::ConfigRecord& config) {
+  if (!SaysFailover(config)) return {};
+  FailoverSettings settings{
+      .policy = Load(config.failover(), kFailoverCount, FailoverPolicy::kImmediate),
+      .lock_delay = std::chrono::milliseconds(config.lock_delay_ms())};
+  if (settings.policy == FailoverPolicy::kAfter) {
+    settings.delay = std::chrono::milliseconds(config.failover_delay_ms());
+  }
+  return settings;
 }
 
 bool Sound(const pb::MemberRecord& member, const NodeId& node) {
@@ -97,12 +130,18 @@ DeathTally TallyOf(const pb::LeadershipRecord& record) {
   return {.deaths = record.deaths(), .begun = WallTime(std::chrono::seconds(begun))};
 }
 
-// A leader has a session; without a leader, the session and the node that resigned are there.
+// Nobody leads and nobody resigned: an operator has released the shard of a dead leader.
+bool ForceReleased(const pb::LeadershipRecord& record) {
+  return record.has_shard() && record.leader().empty() && record.resigned_by().empty() &&
+         !record.previous().empty() && record.reason() == pb::RECORD_REASON_OPERATOR;
+}
+
+// A leader has a session; without a leader, the session and the node that led last are there.
 bool Sound(const pb::LeadershipRecord& record, std::optional<ShardId> shard) {
   if (record.has_shard() != shard.has_value()) return false;
   if (shard && record.shard() != shard->value) return false;
   if (record.session() <= 0) return false;
-  return record.leader().empty() != record.resigned_by().empty();
+  return record.leader().empty() != record.resigned_by().empty() || ForceReleased(record);
 }
 
 bool Sound(const pb::MoveRecord& move, ShardId shard) {
@@ -120,6 +159,13 @@ std::string EncodeConfig(const ConfigFact& config) {
   record.set_shards(config.shards);
   record.set_hash_function(Store<pb::RecordHashFunction>(config.hash));
   record.set_cluster_id(config.cluster_id);
+  if (SaysFailover(record)) {
+    record.set_failover(Store<pb::RecordFailover>(config.failover.policy));
+    if (config.failover.policy == FailoverPolicy::kAfter) {
+      record.set_failover_delay_ms(config.failover.delay.count());
+    }
+    record.set_lock_delay_ms(config.failover.lock_delay.count());
+  }
   return Serialize(record, config.unknown_fields);
 }
 
@@ -144,6 +190,10 @@ std::string EncodeMember(const MemberFact& member) {
   record.set_external(member.external);
   if (member.failing) record.set_failing_session(member.session.value);
   if (member.unhealthy) record.set_unhealthy_session(member.session.value);
+  if (member.directory != 0) {
+    record.set_directory(member.directory);
+    record.set_directory_session(member.session.value);
+  }
   return Serialize(record, member.unknown_fields);
 }
 
@@ -162,6 +212,11 @@ std::string EncodeRecord(const RecordFact& fact, std::optional<ShardId> shard) {
     record.set_begun_at(fact.tally.begun.time_since_epoch().count());
     record.set_counted_session(fact.session.value);
   }
+  if (fact.directory != 0 && (!fact.leader.empty() || !fact.resigned_by.empty())) {
+    record.set_directory(fact.directory);
+    record.set_directory_session(fact.session.value);
+  }
+  if (fact.released && !fact.resigned_by.empty()) record.set_released_session(fact.session.value);
   return Serialize(record, fact.unknown_fields);
 }
 
@@ -198,6 +253,14 @@ std::string EncodeDeath(const DeathFact& death) {
   return record.SerializeAsString();
 }
 
+std::string EncodeRipe(const RipeFact& ripe) {
+  pb::RipeRecord record;
+  record.set_schema(kSchema);
+  record.set_node(ripe.node);
+  record.set_up_to(ripe.up_to.value);
+  return record.SerializeAsString();
+}
+
 ConfigFact DecodeConfig(std::string_view value) {
   pb::ConfigRecord record;
   ConfigFact fact;
@@ -207,6 +270,7 @@ ConfigFact DecodeConfig(std::string_view value) {
   fact.shards = record.shards();
   fact.hash = Load(record.hash_function(), kHashFunctionCount, HashFunction::kMurmur2);
   fact.cluster_id = record.cluster_id();
+  fact.failover = FailoverOf(record);
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }
@@ -231,6 +295,7 @@ MemberFact DecodeMember(std::string_view value, const NodeId& node) {
   };
   fact.failing = says(record.failing_session());
   fact.unhealthy = says(record.unhealthy_session());
+  if (says(record.directory_session())) fact.directory = record.directory();
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }
@@ -250,6 +315,11 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
   fact.reason = Load(record.reason(), kReasonCount, Reason::kStartup);
   fact.actor = record.actor();
   fact.tally = TallyOf(record);
+  const bool of_somebody = !fact.leader.empty() || !fact.resigned_by.empty();
+  if (of_somebody && record.directory_session() == record.session()) {
+    fact.directory = record.directory();
+  }
+  fact.released = !fact.resigned_by.empty() && record.released_session() == record.session();
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }
@@ -294,6 +364,17 @@ DeathFact DecodeDeath(std::string_view value) {
   if (readability != Readability::kReadable) return fact;
   fact.node = record.node();
   fact.session = SessionId{record.session()};
+  return fact;
+}
+
+RipeFact DecodeRipe(std::string_view value, const NodeId& node) {
+  pb::RipeRecord record;
+  RipeFact fact;
+  fact.node = node;
+  const auto readability = Parse(value, record, [&](const pb::RipeRecord& ripe) {
+    return ripe.node() == node && ripe.up_to() > 0;
+  });
+  if (readability == Readability::kReadable) fact.up_to = Revision{record.up_to()};
   return fact;
 }
 

@@ -23,6 +23,7 @@ namespace baton::etcd {
 /// with more is damaged, and nobody waits for it.
 inline constexpr std::chrono::hours kLongestTtl{24};
 
+/// Of the fact's schema. Only one of kConfigSchema says how the group fails over.
 std::string EncodeConfig(const ConfigFact& config);
 std::string EncodeMember(const MemberFact& member);
 /// `shard`: the key's; unset for the balancer's record.
@@ -30,6 +31,7 @@ std::string EncodeRecord(const RecordFact& record, std::optional<ShardId> shard)
 std::string EncodeMove(const MoveFact& move);
 std::string EncodePolicy(const PolicyFact& policy);
 std::string EncodeDeath(const DeathFact& death);
+std::string EncodeRipe(const RipeFact& ripe);
 
 ConfigFact DecodeConfig(std::string_view value);
 /// `node`, `shard`, `name`: the key's.
@@ -41,5 +43,7 @@ MoveFact DecodeMove(std::string_view value, ShardId shard);
 PolicyFact DecodePolicy(std::string_view value, const PolicyName& name);
 /// If the value can't be read, it names nobody.
 DeathFact DecodeDeath(std::string_view value);
+/// If the value can't be read, or names another node, nothing is ripe.
+RipeFact DecodeRipe(std::string_view value, const NodeId& node);
 
 }  // namespace baton::etcd

@@ -173,12 +173,11 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
   void Record(const Portion& portion, const TxnResponse& response) {
     PortionAnswer answer = ReadAnswer(shared_->keyspace, portion, response);
     Append(answer.facts);
-    if (answer.shared_refused) Note("the session or leadership that guards the write is gone");
     if (answer.items.empty()) return Requeue(portion, Shape::kNested);
+    if (!answer.why.empty()) Note(answer.why);
     result_.revision = std::max(result_.revision, Revision{response.header().revision()});
     for (std::size_t i = 0; i < portion.count; ++i) {
       result_.items[portion.first + i] = answer.items[i];
-      if (answer.items[i] == Outcome::kRefused) Note("a guard was false");
       if (answer.items[i] == Outcome::kUnknown) Note("the answer does not match the request");
     }
   }

@@ -61,9 +61,11 @@ json::object FailingObject(const ShardStatus& shard) {
   return object;
 }
 
-void AddDeaths(const ShardStatus& shard, json::object* object) {
+/// Why nobody may claim it yet, or one node only.
+void AddWaits(const ShardStatus& shard, json::object* object) {
   (*object)["deaths"] = shard.deaths;
   (*object)["claims_wait_ms"] = Milliseconds(shard.claims_wait);
+  (*object)["waits_for"] = NullIfEmpty(shard.waits_for);
 }
 
 json::object TransitionObject(const Transition& transition) {
@@ -173,6 +175,15 @@ void AddNode(const NodeStatus& status, json::object* object) {
   out["ttl_ms"] = status.ttl.count();
 }
 
+void AddFailover(const NodeStatus& status, json::object* object) {
+  const FailoverSettings& failover = status.failover;
+  const bool after = failover.policy == FailoverPolicy::kAfter;
+  (*object)["failover"] = ToString(failover.policy);
+  (*object)["failover_delay_ms"] = after ? json::value(failover.delay.count()) : nullptr;
+  (*object)["lock_delay_ms"] = failover.lock_delay.count();
+  (*object)["config_schema"] = status.config_schema;
+}
+
 void AddGroup(const NodeStatus& status, json::object* object) {
   json::object& out = *object;
   out["shard_count"] = status.shard_count;
@@ -183,6 +194,7 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["suspended"] = suspended;
   out["expected_nodes"] = NullIfZero(status.expected_nodes);
   out["max_moves"] = NullIfZero(status.max_moves);
+  AddFailover(status, object);
   out["waiting_after_deaths"] = status.waiting;
   out["balancer"] = NullIfEmpty(status.balancer);
   out["paused"] = status.paused;
@@ -220,7 +232,7 @@ boost::json::object ShardFields(const ShardStatus& shard) {
   object["move"] = shard.move ? json::value(MoveObject(*shard.move)) : json::value(nullptr);
   object["quarantined"] = shard.quarantined;
   object["failing"] = FailingValue(shard);
-  AddDeaths(shard, &object);
+  AddWaits(shard, &object);
   return object;
 }
 
@@ -308,6 +320,7 @@ std::string GroupJson(const NodeStatus& status) {
   json::object document = GroupObject(status);
   document["expected_nodes"] = NullIfZero(status.expected_nodes);
   document["max_moves"] = NullIfZero(status.max_moves);
+  AddFailover(status, &document);
   return Serialize(document);
 }
 

@@ -54,8 +54,9 @@ std::string StatusJson(const runtime::NodeStatus& status, const std::vector<Move
 /// "departed":[…]}: the members, and those who left within the last hour.
 std::string NodesJson(const runtime::NodeStatus& status);
 
-/// The group's settings: {"group":…,"revision":…,"stale":…,"expected_nodes":…,"max_moves":…}; a
-/// setting that is not set is null.
+/// The group's settings: {"group":…,"revision":…,"stale":…,"expected_nodes":…,"max_moves":…,
+/// "failover":…,"failover_delay_ms":…,"lock_delay_ms":…,"config_schema":…}; a number that is not
+/// set is null, and so is failover_delay_ms unless failover is "after".
 std::string GroupJson(const runtime::NodeStatus& status);
 
 /// {"moves":[…]}: the moves of a plan.

@@ -106,6 +106,9 @@ struct ShardStatus {
   /// that one is not short any more
   std::uint32_t deaths = 0;
   std::chrono::nanoseconds claims_wait{0};  ///< how long nobody may claim it, after these deaths
+  /// Of a shard that nobody leads: the node that alone may claim it, by the group's failover
+  /// settings. Empty: any node, or none for now.
+  NodeId waits_for;
 };
 
 /// Orders failing shards: the one with the most failed attempts first, then the one that has failed
@@ -166,6 +169,8 @@ struct NodeStatus {
   bool braking = false;              ///< no vacancies are filled: too many members vanished at once
   std::uint32_t expected_nodes = 0;  ///< that the group should have, by an operator; 0: not set
   std::uint32_t max_moves = 0;       ///< in flight at most, by an operator; 0: not set
+  FailoverSettings failover;         ///< of the group; as long as its config is not known: defaults
+  std::uint32_t config_schema = 0;   ///< of the group's config; 0: not known
   /// What the members' targets were computed from; null: the view is not complete yet.
   std::shared_ptr<const core::AssignmentOfView> assignment;
   std::vector<MemberStatus> members;     ///< by id, including members that are not live
@@ -214,6 +219,24 @@ struct RetryRequest {
   ShardId shard;
   bool dry_run = false;
   std::string actor;
+};
+
+/// Changes how the group fails over. What is unset stays as it is.
+struct GroupChangeRequest {
+  std::optional<FailoverPolicy> failover = {};
+  std::optional<std::chrono::milliseconds> delay = {};  ///< only with FailoverPolicy::kAfter
+  std::optional<std::chrono::milliseconds> lock_delay = {};
+  bool dry_run = false;
+  std::string actor = {};
+  std::optional<Duration> within = {};  ///< see Control::Request
+};
+
+/// Gives a shard up for a leader that is gone, so that any node may claim it.
+struct ReleaseRequest {
+  ShardId shard;
+  bool dry_run = false;
+  std::string actor = {};
+  std::optional<Duration> within = {};  ///< see Control::Request
 };
 
 /// Facts for an examination. The caller knows them, the node does not.
@@ -322,6 +345,13 @@ class BATON_EXPORT Control {
                        std::function<void(Result<std::uint32_t>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent.
   virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
+  /// Changes the group's failover settings. A dry run finds out whether that could be done.
+  /// kInvalidArgument: the settings make no sense. kFailedPrecondition: some member's version would
+  /// not keep to them. Idempotent.
+  virtual void Request(GroupChangeRequest request, std::function<void(Status)> handler) = 0;
+  /// Gives up a shard whose last leader's session has ended, for that leader. A dry run finds out
+  /// whether that could be done. kFailedPrecondition: it is led, or any node may claim it already.
+  virtual void Request(ReleaseRequest request, std::function<void(Status)> handler) = 0;
   /// The moves that the balancer would make now if there were no delays or cooldowns. Calls the
   /// handler once, maybe on a thread that may wait. kUnavailable: the node's view is not complete,
   /// the node stops, or too many requests wait.

@@ -464,11 +464,6 @@ void Engine::Do(const core::Finished& action) {
 
 // ---- operators ---------------------------------------------------------------------------------
 
-void Engine::Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) {
-  if (closed_) return handler(kNodeStopped);
-  Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
-}
-
 void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> handler) {
   if (closed_) return handler(kNodeStopped);
   if (request.dry_run) {
@@ -479,11 +474,6 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
                            : Ok());
   }
   Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
-}
-
-void Engine::Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler) {
-  if (closed_) return handler(kNodeStopped);
-  Step(requests_.Add(std::move(request), std::move(handler)));
 }
 
 void Engine::Do(const core::AnswerTransfer& action) { requests_.Answer(action); }

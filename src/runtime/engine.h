@@ -74,9 +74,13 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// Called after each step that changed whether the node is ready.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
-  void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler);
+  /// Any request of Control's, with its handler.
+  template <typename AnyRequest, typename Handler>
+  void Request(AnyRequest request, Handler handler) {
+    if (closed_) return handler(kNodeStopped);
+    Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
+  }
   void Request(PolicyRequest request, std::function<void(baton::Status)> handler);
-  void Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler);
   bool ready() const;
 
  private:

@@ -60,8 +60,7 @@ class Node::Impl final : public runtime::Control {
                 {.group = options_.group, .etcd = options_.etcd, .ttl_asked = options_.ttl}) {}
   ~Impl() override { Stop(); }
 
-  /// Checks the options, takes the lock, and begins. REQUIRES: not both a listener and an
-  /// application.
+  /// Checks the options, takes the lock, and begins. REQUIRES: no listener beside an application.
   static Result<std::unique_ptr<Impl>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener,
                                              std::shared_ptr<runtime::Application> application);
@@ -95,6 +94,12 @@ class Node::Impl final : public runtime::Control {
                std::function<void(Result<std::uint32_t>)> handler) override {
     PassOn(std::move(request), std::move(handler));
   }
+  void Request(runtime::GroupChangeRequest request, std::function<void(Status)> handler) override {
+    PassOn(std::move(request), std::move(handler));
+  }
+  void Request(runtime::ReleaseRequest request, std::function<void(Status)> handler) override {
+    PassOn(std::move(request), std::move(handler));
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     planner_.Plan(std::move(handler));
   }
@@ -109,8 +114,7 @@ class Node::Impl final : public runtime::Control {
     return calls_.Get();
   }
   std::optional<runtime::GuardCounters> Guard() const override {
-    if (guard_ == nullptr) return std::nullopt;
-    return guard_->counters();
+    return guard_ == nullptr ? std::nullopt : std::optional(guard_->counters());
   }
 
  private:
@@ -119,7 +123,12 @@ class Node::Impl final : public runtime::Control {
   bool OnLoop(Function function);
   /// Passes an operator's request to the engine.
   template <typename AnyRequest, typename Handler>
-  void PassOn(AnyRequest request, Handler handler);
+  void PassOn(AnyRequest request, Handler handler) {
+    const bool taken = OnLoop([request = std::move(request), handler](runtime::Engine& engine) {
+      engine.Request(request, handler);
+    });
+    if (!taken) handler(runtime::kNodeStopped);
+  }
   /// Asks the core to end, and waits until it has.
   std::optional<core::Finished> Finish(const core::Event& how, std::chrono::milliseconds bound);
   /// Whether the application is another process that may act but can't be reached at the moment.
@@ -215,7 +224,9 @@ Status Node::Impl::Begin() {
     } else if (!found.no_proof.empty()) {
       log_.Info("no proof that an earlier process of this node is dead: " + found.no_proof);
     }
+    if (!found.directory_problem.empty()) log_.Warn(found.directory_problem);
     if (Status begun = BeginGuard(); !begun.ok()) return begun;
+    core_options.self.directory = found.directory;
     core_options.proven_dead = found.proven_dead;
     core_options.highest_committed = found.highest_committed;
     record_ = std::make_unique<runtime::StateWriter>(std::move(lock_), Clock::Real());
@@ -386,11 +397,10 @@ void Node::Impl::NoteAlive() noexcept {
 }
 
 void Node::Impl::SetHealthy(bool healthy) {
-  if (!health_->Set(healthy)) return;
-  const bool posted = OnLoop([health = health_](runtime::Engine& engine) {
+  const auto tell = [health = health_](runtime::Engine& engine) {
     engine.Step(core::HealthChanged{health->Take()});
-  });
-  if (!posted) health_->Take();
+  };
+  if (health_->Set(healthy) && !OnLoop(tell)) health_->Take();
 }
 
 bool Node::Impl::Alive() const noexcept {
@@ -410,14 +420,6 @@ void Node::Impl::GetStatus(
   // A counter that fell to 0 in the last scrape would report events as lost.
   ended->counters = last_counters_;
   handler(std::move(ended));
-}
-
-template <typename AnyRequest, typename Handler>
-void Node::Impl::PassOn(AnyRequest request, Handler handler) {
-  const bool taken = OnLoop([request = std::move(request), handler](runtime::Engine& engine) {
-    engine.Request(request, handler);
-  });
-  if (!taken) handler(runtime::kNodeStopped);
 }
 
 void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {
@@ -481,8 +483,7 @@ Status Node::WaitReady(std::chrono::milliseconds timeout) {
   return impl_->InForkedChild() ? kForkedChild : impl_->WaitReady(timeout);
 }
 Status Node::SetEtcdCredentials(EtcdCredentials credentials) {
-  if (impl_->InForkedChild()) return kForkedChild;
-  return impl_->SetEtcdCredentials(std::move(credentials));
+  return impl_->InForkedChild() ? kForkedChild : impl_->SetEtcdCredentials(std::move(credentials));
 }
 void Node::Alive() noexcept {
   if (!impl_->InForkedChild()) impl_->NoteAlive();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/escape.h"
+#include "base/facts.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/version.h"
@@ -193,7 +194,7 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   core.self.zone = options.zone;
   core.self.weight = options.weight;
   core.self.software_version = kVersion;
-  core.self.protocol_version = 1;
+  core.self.protocol_version = kProtocolVersion;
   core.ttl = options.ttl;
   core.expect_nodes = options.expect_nodes;
   core.settle = options.settle;

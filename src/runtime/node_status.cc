@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/assignment_of_view.h"
 #include "core/may_claim.h"
-#include "core/succession.h"
 
 namespace baton::runtime {
 
@@ -39,9 +39,18 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
 
 void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
   status->deaths = view.deaths().DeathsOf(status->shard, view.record(status->shard), now);
-  const auto claimable = core::ClaimableNow(view, status->shard, Duration{0}, now);
-  if (claimable != core::Claimable::kAfterWait) return;
-  status->claims_wait = view.deaths().WaitsUntil(status->shard) - now;
+  const bool led = view.InForce(status->shard);
+  const TimePoint until = led ? TimePoint::min() : view.deaths().WaitsUntil(status->shard);
+  if (now < until) status->claims_wait = until - now;
+}
+
+/// Who alone may claim a shard that nobody leads. Empty: any node may, as far as it is known in
+/// etcd.
+NodeId WaitsFor(const core::View& view, ShardId shard) {
+  const NodeId& owner = core::OwnerOf(view, shard);
+  const bool after = view.failover().policy == FailoverPolicy::kAfter;
+  const bool over = !owner.empty() && after && core::RipeAt(view, shard) == TimePoint::min();
+  return over ? NodeId() : owner;
 }
 
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
@@ -144,11 +153,14 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
   status.shard = shard;
   AddDeaths(view, now, &status);
   status.reason = record.reason;
-  status.previous = record.leader.empty() ? record.resigned_by : record.previous;
+  // a record that was released by force names nobody else
+  const bool resigned = record.leader.empty() && !record.resigned_by.empty();
+  status.previous = resigned ? record.resigned_by : record.previous;
   status.quarantined = record.present && record.readability != Readability::kReadable;
   const MoveFact* move = view.move(shard);
   if (move != nullptr && view.LiveMove(*move)) status.move = *move;
   if (!view.InForce(record)) {
+    status.waits_for = WaitsFor(view, shard);
     if (record.leader.empty()) return status;
     status.previous = record.leader;  // its session is gone
     status.reason = core::VacancyReason(view, record);
@@ -179,6 +191,8 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   if (expected != nullptr) status->expected_nodes = expected->expected_nodes;
   const PolicyFact* limits = view.policy({PolicyKind::kLimits});
   if (limits != nullptr) status->max_moves = limits->max_moves;
+  status->failover = view.failover();
+  status->config_schema = view.config().schema;
   status->departed = DepartedOf(view, looks.now);
   status->shards = board.Shards(view, looks.now, looks.shard);
   status->waiting = board.waiting();

@@ -59,10 +59,34 @@ core::PolicyRequested PendingRequests::Add(PolicyRequest request, PolicyHandler 
           request.number};
 }
 
-core::RetryRequested PendingRequests::Add(RetryRequest request, RetryHandler handler) {
+core::RetryRequested PendingRequests::Add(RetryRequest request, RetryHandler handler, TimePoint) {
   const core::RequestId id = next_++;
   retries_[id] = std::move(handler);
   return {id, request.shard, request.dry_run, request.actor};
+}
+
+core::GroupChangeRequested PendingRequests::Add(GroupChangeRequest request, PolicyHandler handler,
+                                                TimePoint now) {
+  const core::RequestId id = next_++;
+  policies_[id] = std::move(handler);
+  return {.request = id,
+          .failover = request.failover,
+          .delay = request.delay,
+          .lock_delay = request.lock_delay,
+          .dry_run = request.dry_run,
+          .actor = request.actor,
+          .answer_by = AnswerBy(request.within, now)};
+}
+
+core::ReleaseRequested PendingRequests::Add(ReleaseRequest request, PolicyHandler handler,
+                                            TimePoint now) {
+  const core::RequestId id = next_++;
+  policies_[id] = std::move(handler);
+  return {.request = id,
+          .shard = request.shard,
+          .dry_run = request.dry_run,
+          .actor = request.actor,
+          .answer_by = AnswerBy(request.within, now)};
 }
 
 void PendingRequests::Answer(const core::AnswerTransfer& action) {

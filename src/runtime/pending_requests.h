@@ -24,7 +24,9 @@ class PendingRequests {
   /// Keeps the handler, and returns the event for the core.
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
   core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
-  core::RetryRequested Add(RetryRequest request, RetryHandler handler);
+  core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);
+  core::GroupChangeRequested Add(GroupChangeRequest request, PolicyHandler handler, TimePoint now);
+  core::ReleaseRequested Add(ReleaseRequest request, PolicyHandler handler, TimePoint now);
 
   /// Calls the handler of the request, once.
   void Answer(const core::AnswerTransfer& action);

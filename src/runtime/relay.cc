@@ -124,6 +124,12 @@ class Relay::Impl final : public Control {
   void Request(RetryRequest, std::function<void(Result<std::uint32_t>)> handler) override {
     handler(kChangesNothing);
   }
+  void Request(GroupChangeRequest, std::function<void(Status)> handler) override {
+    handler(kChangesNothing);
+  }
+  void Request(ReleaseRequest, std::function<void(Status)> handler) override {
+    handler(kChangesNothing);
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(kChangesNothing);
   }

@@ -17,14 +17,6 @@ namespace {
 
 constexpr const char* kMagic = "baton-state 1";
 
-std::string Checksum(const std::string& text) {
-  boost::crc_32_type crc;
-  crc.process_bytes(text.data(), text.size());
-  std::ostringstream out;
-  out << std::hex << crc.checksum();
-  return out.str();
-}
-
 std::int64_t Number(const std::string& text) {
   return std::max(0ll, std::strtoll(text.c_str(), nullptr, 10));
 }
@@ -41,6 +33,14 @@ std::vector<SessionId> StateFile::Sessions() const {
   if (session.value > 0 && !external) named.push_back(session);
   if (previous.value > 0) named.push_back(previous);
   return named;
+}
+
+std::string Checksum(const std::string& text) {
+  boost::crc_32_type crc;
+  crc.process_bytes(text.data(), text.size());
+  std::ostringstream out;
+  out << std::hex << crc.checksum();
+  return out.str();
 }
 
 std::string StateFileIn(const std::string& directory) { return directory + "/session.lock"; }

@@ -42,6 +42,8 @@ struct StateFile {
 /// The most bytes that a state file has; it always has as many.
 inline constexpr std::size_t kStateFileSize = 1024;
 
+/// A CRC-32, in hexadecimal digits: finds damage, not malice.
+std::string Checksum(const std::string& text);
 /// The path of the file in a state directory.
 std::string StateFileIn(const std::string& directory);
 std::string Format(const StateFile& content);

@@ -17,6 +17,7 @@
 #include "base/escape.h"
 #include "base/owned_descriptor.h"
 #include "base/text_rules.h"
+#include "runtime/directory_id.h"
 #include "runtime/file_system.h"
 #include "runtime/state_folder.h"
 
@@ -121,6 +122,11 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
     }
     poll(nullptr, 0, kLookForGuardsMs);
   }
+  const auto held = lock->locked_ ? DirectoryLock::kHeld : DirectoryLock::kNotHeld;
+  auto kept = KeepDirectoryId(directory, lock->content_.identity, held);
+  if (!kept) return kept.error();
+  lock->found_.directory = kept.value().id;
+  lock->found_.directory_problem = std::move(kept).value().problem;
   return lock;
 }
 

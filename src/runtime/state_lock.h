@@ -24,6 +24,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,10 @@ struct StateLockFound {
   std::string no_guard;
   /// Why locks in the directory never prove anything, as one line for the log; empty if they may.
   std::string never_proof;
+  /// The random number of the directory (directory_id.h); 0: none could be kept.
+  std::uint64_t directory = 0;
+  /// What is wrong with it, as one line for the log; empty if nothing is.
+  std::string directory_problem;
 };
 
 class StateLock final : public StateRecord {
@@ -61,10 +66,10 @@ class StateLock final : public StateRecord {
   /// How long Take waits for guards.
   static constexpr std::chrono::seconds kWaitForGuards{2};
 
-  /// Creates `directory` if it is missing, takes the lock, and reads the earlier process's file.
-  /// Blocks while guards read it. kFailedPrecondition: a living process holds the lock.
-  /// kInvalidArgument: the directory or the file can't be used, or others may write to it
-  /// (state_folder.h).
+  /// Creates `directory` if it is missing, takes the lock, reads the earlier process's file, and
+  /// gives the directory its number. Blocks while guards read the file, and while the disk takes a
+  /// new number. kFailedPrecondition: a living process holds the lock. kInvalidArgument: the
+  /// directory or a file can't be used, or others may write to it (state_folder.h).
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node,
                                                  StateLockOptions options = {});

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/assignment.h"
-#include "core/succession.h"
+#include "core/assignment_of_view.h"
 
 namespace baton::runtime {
 
@@ -21,6 +21,12 @@ void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes)
   if (changes.any()) targets_until_ = TimePoint::min();
   if (shards_.empty()) return;
   for (const ShardId shard : changes.shards) Mark(shard);
+  if (changes.config || changes.policy) {
+    // Who may claim a shard depends on the group's settings.
+    for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+      if (!view.InForce(ShardId{s})) Mark(ShardId{s});
+    }
+  }
   for (const NodeId& node : changes.changed_members) {
     view.leaders().ForEachOf(node, [this](ShardId shard) { Mark(shard); });
     for (const auto& [shard, move] : view.moves()) {

@@ -28,7 +28,8 @@ class BatonctlOfAGroup : public testing::Test {
 TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
   server_.control.Freeze(true);
   EXPECT_EQ(Batonctl(server_, {"group", "get"}).out,
-            "expected-nodes not set\nmax-moves not set: each node's --max-moves\n");
+            "expected-nodes not set\nmax-moves not set: each node's --max-moves\n"
+            "failover immediate\nlock-delay 0s\n");
   const Ran dry = Batonctl(server_, {"group", "set", "expected-nodes", "5", "--dry-run"});
   EXPECT_EQ(dry.out, "expected-nodes would be set to 5\n");
   EXPECT_EQ(server_.control.Now().expected_nodes, 0u);
@@ -36,10 +37,12 @@ TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
             "expected-nodes is set to 5\n");
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves", "9"}).exit, 0);
   EXPECT_EQ(Batonctl(server_, {"group", "get", "-o", "json"}).out,
-            R"({"group":"orders","revision":900,"stale":false,"expected_nodes":5,"max_moves":9})"
+            R"({"group":"orders","revision":900,"stale":false,"expected_nodes":5,"max_moves":9,)"
+            R"("failover":"immediate","failover_delay_ms":null,"lock_delay_ms":0,)"
+            R"("config_schema":0})"
             "\n");
   EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("3 live nodes of 5 expected"));
-  EXPECT_EQ(Batonctl(server_, {"group", "set", "expected-nodes", "0"}).out,
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "expected-nodes=0"}).out,
             "expected-nodes is not set any more\n");
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-nodes", "5"}).exit, 2);
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves", "100001"}).exit, 2);
@@ -114,6 +117,8 @@ TEST_F(BatonctlOfAGroup, AChangeOfUnknownOutcomeSaysHowToFindOut) {
       {{"shards", "transfer", "0", "--to", "n2"}, "shards describe 0"},
       {{"rebalance", "cancel"}, "rebalance status"},
       {{"group", "set", "max-moves", "5"}, "group get"},
+      {{"group", "set", "lock-delay=5s"}, "group get"},
+      {{"shards", "release", "0", "--force", "--confirm", "orders/0"}, "shards describe 0"},
       {{"pause"}, "status"},
       {{"resume"}, "status"}};
   for (const auto& [words, check] : table) {

@@ -58,8 +58,8 @@ TEST_F(Batonctl3, StatusShowsTheGroupAtAGlance) {
 TEST_F(Batonctl3, WhoAmISaysWhoCallsAndWhatTheyMay) {
   const Ran ran = Batonctl(server_, {"whoami"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.out, testing::MatchesRegex("ipv4:127.0.0.1:[0-9]+: operate\n"));
-  EXPECT_THAT(Batonctl(server_, {"whoami", "-o", "json"}).out, HasSubstr("\"role\":\"operate\""));
+  EXPECT_THAT(ran.out, testing::MatchesRegex("ipv4:127.0.0.1:[0-9]+: admin\n"));
+  EXPECT_THAT(Batonctl(server_, {"whoami", "-o", "json"}).out, HasSubstr("\"role\":\"admin\""));
 }
 
 // Plan: files that can't be used, an endpoint to which a token is not sent, and one to which it is.
@@ -383,7 +383,7 @@ TEST(Batonctl, CompletesInBash) {
   options.arguments = {"bash", "--norc", "-c", script};
   const Ran ran = RunProcess(options);
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(ran.out, "shards\nlist describe transfer retry\n--dry-run --detach\nyaml\n");
+  EXPECT_EQ(ran.out, "shards\nlist describe transfer retry release\n--dry-run --detach\nyaml\n");
   EXPECT_THAT(ran.err, IsEmpty());
 }
 

@@ -17,6 +17,7 @@
 #include "app/common/did_you_mean.h"
 #include "app/common/duration.h"
 #include "app/common/flag_table.h"
+#include "base/duration_text.h"
 #include "base/text_rules.h"
 #include "lab/certificates.h"
 

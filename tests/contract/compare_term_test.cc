@@ -39,7 +39,7 @@ class CompareTerm : public testing::LeadersTest {
 TEST_F(CompareTerm, RefusesTheOldLeaderFromTheTransferOn) {
   const SessionGuard us = Join("n1");
   const SessionGuard target = Join("n2");
-  ASSERT_EQ(Execute(ClaimBatch{us, {ClaimOf(0)}}).outcome, Outcome::kDone);
+  ASSERT_EQ(Execute(ClaimBatch{.guard = us, .claims = {ClaimOf(0)}}).outcome, Outcome::kDone);
   const Transfer transfer = Prepare(0, us, target);
   EXPECT_TRUE(Put(Fence(0, transfer.term), "by n1"));
   ASSERT_EQ(Execute(TransferBatch{us.node, {transfer}}).outcome, Outcome::kDone);
@@ -49,7 +49,7 @@ TEST_F(CompareTerm, RefusesTheOldLeaderFromTheTransferOn) {
 
 TEST_F(CompareTerm, RefusesWhoHasResigned) {
   const SessionGuard us = Join("n1");
-  ASSERT_EQ(Execute(ClaimBatch{us, {ClaimOf(0)}}).outcome, Outcome::kDone);
+  ASSERT_EQ(Execute(ClaimBatch{.guard = us, .claims = {ClaimOf(0)}}).outcome, Outcome::kDone);
   const Term term = Record(0).term();
   ASSERT_EQ(Execute(ResignBatch{{us.node, us.session}, {ResignOf(0, term)}}).outcome,
             Outcome::kDone);

@@ -18,14 +18,16 @@ TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
   const SessionGuard us = Join("n1");
   const SessionGuard target = Join("n2");
   for (std::uint32_t shard = 0; shard < 30; ++shard) {
-    ASSERT_EQ(Execute(ClaimBatch{us, {ClaimOf(shard)}}).outcome, Outcome::kDone);
+    ASSERT_EQ(Execute(ClaimBatch{.guard = us, .claims = {ClaimOf(shard)}}).outcome, Outcome::kDone);
     const Transfer transfer = Prepare(shard, us, target);
     Transfer late = transfer;
     late.reason = Reason::kOperator;
     const std::vector<Write> writes = {
         TransferBatch{us.node, {transfer}}, AbandonBatch{{AbandonOf(shard, transfer.term)}},
         ResignBatch{{us.node, us.session}, {ResignOf(shard, transfer.term)}},
-        ClaimBatch{target, {ClaimOf(shard, Record(shard).revision, SessionRef{"n1", us.session})}},
+        ClaimBatch{
+            .guard = target,
+            .claims = {ClaimOf(shard, Record(shard).revision, SessionRef{"n1", us.session})}},
         TransferBatch{us.node, {late}}};
     std::vector<std::future<WriteResult>> results;
     for (const Write& write : writes) {

@@ -140,7 +140,7 @@ TEST_F(KeyspaceWrites, UpdateAMemberKeyThatStillEndsWithItsLease) {
 TEST_F(KeyspaceWrites, LoseOneShardToOneConflict) {
   const SessionGuard us = Join("n1");
   const SessionGuard other = Join("n2");
-  ASSERT_EQ(Execute(ClaimBatch{other, {ClaimOf(4)}}).outcome, Outcome::kDone);
+  ASSERT_EQ(Execute(ClaimBatch{.guard = other, .claims = {ClaimOf(4)}}).outcome, Outcome::kDone);
   const WriteResult result = Execute(Claims(us, 10));
   EXPECT_EQ(result.outcome, Outcome::kRefused);
   for (std::uint32_t shard = 0; shard < 10; ++shard) {
@@ -160,12 +160,12 @@ TEST_F(KeyspaceWrites, ClaimFromADeadSessionNeverFromALivingOne) {
   Lead(old, 1);
   const SessionGuard us = Join("n1");
   const Claim claim = ClaimOf(0, Record(0).revision, SessionRef{old.node, old.session});
-  const WriteResult early = Execute(ClaimBatch{us, {claim}});
+  const WriteResult early = Execute(ClaimBatch{.guard = us, .claims = {claim}});
   EXPECT_EQ(early.outcome, Outcome::kRefused);
   EXPECT_EQ(early.read_back.size(), 3u) << "our key, the record, and the key that still lives";
   store().Revoke(old.session);
   Join("n2");
-  const WriteResult result = Execute(ClaimBatch{us, {claim}});
+  const WriteResult result = Execute(ClaimBatch{.guard = us, .claims = {claim}});
   EXPECT_EQ(result.outcome, Outcome::kDone) << result.detail;
   EXPECT_EQ(Record(0).leader, "n1");
 }
@@ -174,8 +174,8 @@ TEST_F(KeyspaceWrites, ClaimFromADeadSessionNeverFromALivingOne) {
 TEST_F(KeyspaceWrites, ClaimARecordOnlyAsItWasRead) {
   const SessionGuard us = Join("n1");
   const SessionGuard other = Join("n2");
-  ASSERT_EQ(Execute(ClaimBatch{us, {ClaimOf(0)}}).outcome, Outcome::kDone);
-  const WriteResult late = Execute(ClaimBatch{other, {ClaimOf(0)}});
+  ASSERT_EQ(Execute(ClaimBatch{.guard = us, .claims = {ClaimOf(0)}}).outcome, Outcome::kDone);
+  const WriteResult late = Execute(ClaimBatch{.guard = other, .claims = {ClaimOf(0)}});
   EXPECT_EQ(late.outcome, Outcome::kRefused);
   EXPECT_EQ(RecordIn(late.read_back, 0).leader, "n1");
 }
@@ -292,7 +292,7 @@ TEST_F(KeyspaceWrites, ResignLeavingTheSessionThatResigned) {
 TEST_F(KeyspaceWrites, PlanMovesOnlyInTheBalancersTerm) {
   const SessionGuard us = Join("n1");
   Claim claim;
-  const WriteResult claimed = Execute(ClaimBatch{us, {claim}});
+  const WriteResult claimed = Execute(ClaimBatch{.guard = us, .claims = {claim}});
   ASSERT_EQ(claimed.outcome, Outcome::kDone) << claimed.detail;
   MoveBatch batch;
   batch.balancer_term = Term{claimed.revision.value};
@@ -343,7 +343,7 @@ TEST_F(KeyspaceWrites, QuarantineADamagedRecordsBytes) {
   ASSERT_EQ(Record(0).readability, Readability::kDamaged);
   Claim claim = ClaimOf(0, damaged);
   claim.quarantined = Record(0).damaged_value;
-  const WriteResult result = Execute(ClaimBatch{us, {claim}});
+  const WriteResult result = Execute(ClaimBatch{.guard = us, .claims = {claim}});
   ASSERT_EQ(result.outcome, Outcome::kDone) << result.detail;
   EXPECT_EQ(result.read_back.size(), 1u);
   const auto kept = store().Get(keys.QuarantineKey(ShardId{0}, damaged));
@@ -368,7 +368,7 @@ TEST_F(KeyspaceWrites, KeepALaterVersionsFields) {
 
   Claim claim = ClaimOf(0);
   claim.unknown_fields = later;
-  ASSERT_EQ(Execute(ClaimBatch{us, {claim}}).outcome, Outcome::kDone);
+  ASSERT_EQ(Execute(ClaimBatch{.guard = us, .claims = {claim}}).outcome, Outcome::kDone);
   EXPECT_EQ(Record(0).unknown_fields, later);
   Transfer transfer = Prepare(0, us, target);
   transfer.unknown_fields = Record(0).unknown_fields;
@@ -394,7 +394,8 @@ TEST_F(KeyspaceWrites, FitTheGreatestBatchesIntoOneTransaction) {
     batch.claims.push_back(ClaimOf(shard, Record(0).revision, SessionRef{"n1", us.session}));
   }
   const WriteResult claimed = Execute(batch);
-  EXPECT_EQ(std::count(claimed.items.begin(), claimed.items.end(), Outcome::kDone), 124);
+  EXPECT_EQ(std::count(claimed.items.begin(), claimed.items.end(), Outcome::kDone),
+            static_cast<long>(MaxClaims(1)) - 1);
   EXPECT_EQ(claimed.items[7], Outcome::kRefused);
 
   TransferBatch transfers{.from = heir.node, .transfers = {}};

@@ -123,11 +123,11 @@ TEST_F(ConfigKeeperTest, WhatALaterVersionAddedIsPutBackToo) {
 
 TEST_F(ConfigKeeperTest, ANewerSchemaHaltsTheNodes) {
   ConfigFact newer = good_;
-  newer.schema = kSchema + 1;
+  newer.schema = kConfigSchema + 1;
   Put(newer);
   cluster_.Run(seconds(2));
   for (const char* const node : {"n1", "n2", "n3"}) EXPECT_TRUE(cluster_.halted(node));
-  EXPECT_EQ(Stored().schema, kSchema + 1);
+  EXPECT_EQ(Stored().schema, kConfigSchema + 1);
 }
 
 // Plan: the first node's writes don't arrive: the next in line writes.

@@ -57,7 +57,7 @@ class RequestsTest : public ::testing::Test {
   // The group is updated to a schema that the nodes don't know.
   void PutNewerConfig() {
     auto config = std::get<ConfigFact>(cluster_.store().Get("config"));
-    config.schema = kSchema + 1;
+    config.schema = kConfigSchema + 1;
     cluster_.store().Put(config);
     cluster_.HoldWatch("n1", false);  // the watches hear of it
   }
@@ -143,6 +143,11 @@ TEST(FinishedCore, RefusesWhatItIsAsked) {
   EXPECT_EQ(answers(core::PolicyRequested{
                 .request = 2, .name = {PolicyKind::kPause}, .present = true, .actor = {}}),
             Words{"policy 2: unavailable"});
+  EXPECT_EQ(answers(core::GroupChangeRequested{
+                .request = 3, .failover = FailoverPolicy::kNever, .actor = {}}),
+            Words{"policy 3: unavailable"});
+  EXPECT_EQ(answers(core::ReleaseRequested{.request = 4, .shard = {}, .actor = {}}),
+            Words{"policy 4: unavailable"});
 }
 
 // ---- policies ----------------------------------------------------------------------------------

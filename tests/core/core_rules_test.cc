@@ -45,7 +45,7 @@ TEST(CoreHalts, OnAnotherCluster) {
 }
 TEST(CoreHalts, OnANewerSchema) {
   ConfigFact config = Config();
-  config.schema = 2;
+  config.schema = kConfigSchema + 1;
   EXPECT_NE(HaltOn(config).find("newer"), std::string::npos);
 }
 TEST(CoreHalts, OnADamagedConfig) {
@@ -123,7 +123,7 @@ TEST(CoreHalts, AndADrainEndsWithoutAWrite) {
     }
   };
   ConfigFact config = Config();
-  config.schema = kSchema + 1;
+  config.schema = kConfigSchema + 1;
   cluster.store().Put(config);
   cluster.HoldWatch("n1", false);
   cluster.Run(milliseconds(20));

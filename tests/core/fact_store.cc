@@ -16,6 +16,7 @@ std::string Padded(ShardId shard) {
 }
 
 std::string MemberKey(const NodeId& node) { return "members/" + node; }
+std::string RipeKey(const NodeId& node) { return "ripe/" + node; }
 std::string MoveKey(ShardId shard) { return "moves/" + Padded(shard); }
 
 const std::map<PolicyKind, std::string> kPolicyWords{{PolicyKind::kChanged, "changed"},
@@ -48,6 +49,8 @@ void Stamp(Fact& fact, Revision mod, Revision create) {
     config->revision = mod;
   } else if (auto* policy = std::get_if<PolicyFact>(&fact)) {
     policy->revision = mod;
+  } else if (auto* ripe = std::get_if<RipeFact>(&fact)) {
+    ripe->revision = mod;
   } else {
     std::get<DeathFact>(fact).revision = mod;
   }
@@ -78,6 +81,7 @@ std::string KeyOf(const Fact& fact) {
   if (const auto* record = std::get_if<ShardRecordFact>(&fact)) return ShardKey(record->shard);
   if (const auto* move = std::get_if<MoveFact>(&fact)) return MoveKey(move->shard);
   if (const auto* policy = std::get_if<PolicyFact>(&fact)) return PolicyKey(policy->name);
+  if (const auto* ripe = std::get_if<RipeFact>(&fact)) return RipeKey(ripe->node);
   if (std::holds_alternative<DeathFact>(fact)) return "died";
   return std::holds_alternative<BalancerFact>(fact) ? "balancer" : "config";
 }
@@ -89,13 +93,19 @@ Revision FactStore::ModOf(const std::string& key) const {
   return found != stored_.end() ? found->second.mod : Revision{};
 }
 
+bool FactStore::WrittenAfter(const std::string& prefix, Revision revision) const {
+  return std::any_of(stored_.begin(), stored_.end(), [&](const auto& entry) {
+    return entry.first.starts_with(prefix) && entry.second.mod > revision;
+  });
+}
+
 bool FactStore::SessionHolds(const SessionGuard& guard) const {
   const auto found = stored_.find(MemberKey(guard.node));
   if (found == stored_.end()) return false;
   return found->second.lease == guard.session && found->second.create == guard.create_revision;
 }
 
-FactStore::Item FactStore::PlanClaim(const SessionGuard& guard, const Claim& claim) const {
+FactStore::Item FactStore::PlanClaim(const ClaimBatch& write, const Claim& claim) const {
   const std::string key = ShardKey(claim.shard);
   Item item{.holds = ModOf(key) == claim.read, .effects = {}, .read_back = {key}};
   if (claim.dead) {
@@ -103,8 +113,9 @@ FactStore::Item FactStore::PlanClaim(const SessionGuard& guard, const Claim& cla
     item.read_back.push_back(MemberKey(claim.dead->node));
   }
   RecordFact record;
-  record.leader = guard.node;
-  record.session = guard.session;
+  record.leader = write.guard.node;
+  record.session = write.guard.session;
+  record.directory = write.directory;
   record.previous = claim.previous;
   record.reason = claim.reason;
   if (claim.quarantined) record.actor = kDamagedRecordActor;
@@ -123,6 +134,7 @@ FactStore::Item FactStore::PlanTransfer(const NodeId& from, const Transfer& tran
   RecordFact record;
   record.leader = transfer.to.node;
   record.session = transfer.to.session;
+  record.directory = transfer.directory;
   record.previous = from;
   record.reason = transfer.reason;
   record.actor = transfer.actor;
@@ -140,6 +152,42 @@ FactStore::Item FactStore::PlanOwn(const std::string& key, Term term, Fact fact)
   return {.holds = ModOf(key).value == term.value,
           .effects = {{key, std::move(fact), {}}},
           .read_back = {key}};
+}
+
+FactStore::Item FactStore::PlanForceRelease(const ForceRelease& write) const {
+  RecordFact record;
+  record.session = write.dead.session;
+  record.previous = write.dead.node;
+  record.reason = Reason::kOperator;
+  record.actor = write.actor;
+  record.tally = write.tally;
+  record.unknown_fields = write.unknown_fields;
+  Item item = PlanOwn(ShardKey(write.shard), write.term, RecordOf(write.shard, std::move(record)));
+  item.holds = item.holds && !Live(write.dead);
+  item.read_back.push_back(MemberKey(write.dead.node));
+  return item;
+}
+
+FactStore::Item FactStore::PlanRipe(const RipeMark& write) const {
+  const std::string key = RipeKey(write.node);
+  RipeFact ripe;
+  ripe.present = true;
+  ripe.node = write.node;
+  ripe.up_to = write.up_to;
+  return {ModOf(key) == write.read, {{key, ripe, {}}}, {key}};
+}
+
+FactStore::Item FactStore::PlanPolicy(const PolicyWrite& write) const {
+  const std::string key = PolicyKey(write.policy.name);
+  Effect effect{key, std::nullopt, {}};
+  if (write.policy.present) effect.put = write.policy;
+  PolicyFact mark;
+  mark.name = {PolicyKind::kChanged};
+  mark.present = true;
+  const std::string changed = KeyOf(mark);
+  return {ModOf(key) == write.read && ModOf(changed) == write.changed,
+          {std::move(effect), Effect{changed, mark, {}}},
+          {key, changed}};
 }
 
 // If the put's lease is gone, etcd refuses it whatever the guards say, and reads nothing back.
@@ -162,6 +210,10 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
     under(mend->guard);
     const Revision now = Has("config") ? ModOf("config") : Revision{};
     plan.items.push_back({now == mend->read, {{"config", mend->config, {}}}, {"config"}});
+  } else if (const auto* change = std::get_if<ConfigChange>(&write)) {
+    const bool holds =
+        ModOf("config") == change->read && !WrittenAfter("members/", change->members);
+    plan.items.push_back({holds, {{"config", change->config, {}}}, {"config"}});
   } else if (const auto* member = std::get_if<MemberCreate>(&write)) {
     plan.items.push_back(PlanMember(member->member, !Has(MemberKey(member->member.node))));
   } else if (const auto* takeover = std::get_if<MemberTakeover>(&write)) {
@@ -171,10 +223,17 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
     plan.items.push_back(PlanMember(update->member, SessionHolds(update->guard)));
   } else if (const auto* claims = std::get_if<ClaimBatch>(&write)) {
     under(claims->guard);
-    for (const Claim& claim : claims->claims) plan.items.push_back(PlanClaim(claims->guard, claim));
+    if (claims->config) {
+      plan.shared_holds = plan.shared_holds && ModOf("config") == *claims->config;
+      plan.shared_read_back.push_back("config");
+    }
+    for (const Claim& claim : claims->claims) plan.items.push_back(PlanClaim(*claims, claim));
   } else if (const auto* transfers = std::get_if<TransferBatch>(&write)) {
     for (const Transfer& transfer : transfers->transfers) {
       plan.items.push_back(PlanTransfer(transfers->from, transfer));
+      if (!transfer.config) continue;
+      plan.items.back().holds = plan.items.back().holds && ModOf("config") == *transfer.config;
+      plan.items.back().read_back.push_back("config");
     }
   } else if (const auto* abandons = std::get_if<AbandonBatch>(&write)) {
     for (const Abandon& abandon : abandons->abandons) {
@@ -190,6 +249,8 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
       record.resigned_by = record.previous = resigns->from.node;
       record.reason = resign.reason;
       record.tally = resign.tally;
+      record.released = resign.released;
+      record.directory = resigns->directory;
       record.unknown_fields = resign.unknown_fields;
       plan.items.push_back(
           PlanOwn(ShardKey(resign.shard), resign.term, RecordOf(resign.shard, std::move(record))));
@@ -223,18 +284,12 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
     plan.items.push_back({.holds = Has(key) && stored_.at(key).lease == end->dead.session,
                           .effects = {{key, std::nullopt, {}}, {"died", death, {}}},
                           .read_back = {key}});
+  } else if (const auto* ripe = std::get_if<RipeMark>(&write)) {
+    plan.items.push_back(PlanRipe(*ripe));
+  } else if (const auto* release = std::get_if<ForceRelease>(&write)) {
+    plan.items.push_back(PlanForceRelease(*release));
   } else {
-    const auto& policy = std::get<PolicyWrite>(write);
-    const std::string key = PolicyKey(policy.policy.name);
-    Effect effect{key, std::nullopt, {}};
-    if (policy.policy.present) effect.put = policy.policy;
-    PolicyFact mark;
-    mark.name = {PolicyKind::kChanged};
-    mark.present = true;
-    const std::string changed = KeyOf(mark);
-    plan.items.push_back({ModOf(key) == policy.read && ModOf(changed) == policy.changed,
-                          {std::move(effect), Effect{changed, mark, {}}},
-                          {key, changed}});
+    plan.items.push_back(PlanPolicy(std::get<PolicyWrite>(write)));
   }
   return plan;
 }
@@ -385,6 +440,10 @@ Fact FactStore::AbsentFact(const std::string& key, Revision revision) const {
     PolicyFact policy;
     policy.name = PolicyNamed(key.substr(7));
     fact = policy;
+  } else if (key.starts_with("ripe/")) {
+    RipeFact ripe;
+    ripe.node = key.substr(5);
+    fact = ripe;
   } else if (key == "balancer") {
     fact = BalancerFact{};
   }

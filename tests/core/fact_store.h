@@ -111,11 +111,15 @@ class FactStore {
   };
 
   Plan MakePlan(const Write& write) const;
-  Item PlanClaim(const SessionGuard& guard, const Claim& claim) const;
+  Item PlanClaim(const ClaimBatch& write, const Claim& claim) const;
   Item PlanTransfer(const NodeId& from, const Transfer& transfer) const;
   Item PlanOwn(const std::string& key, Term term, Fact fact) const;
+  Item PlanForceRelease(const ForceRelease& write) const;
+  Item PlanRipe(const RipeMark& write) const;
+  Item PlanPolicy(const PolicyWrite& write) const;
   Item PlanMember(const MemberFact& member, bool holds) const;
   Revision ModOf(const std::string& key) const;
+  bool WrittenAfter(const std::string& prefix, Revision revision) const;
   Fact AbsentFact(const std::string& key, Revision revision) const;
   Fact Apply(const Effect& effect, Revision at);
 

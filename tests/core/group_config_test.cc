@@ -43,13 +43,13 @@ TEST(GroupConfig, EachProblemIsAFailedPrecondition) {
 
 TEST(GroupConfig, ANewerSchemaNeedsAnUpdate) {
   ConfigFact config = Config();
-  config.schema = 2;
+  config.schema = kConfigSchema + 1;
   EXPECT_EQ(ToNode(config),
-            "group config: written by a newer version (schema 2, this one knows 1); "
+            "group config: written by a newer version (schema 3, this one knows 2); "
             "update this node");
   config.readability = Readability::kNewerSchema;
   EXPECT_EQ(ToRelay(config),
-            "group config: written by a newer version (schema 2, this one knows 1); "
+            "group config: written by a newer version (schema 3, this one knows 2); "
             "update this relay");
 }
 

@@ -173,7 +173,7 @@ class StoreTest : public ::testing::Test {
     claim.shard = ShardId{0};
     claim.read = read;
     claim.dead = dead;
-    return store_.Execute(ClaimBatch{guard, {claim}});
+    return store_.Execute(ClaimBatch{.guard = guard, .claims = {claim}});
   }
   FactStore store_;
 };

@@ -83,8 +83,8 @@ TEST_F(Refusal, OfAnotherEtcdClusterNamesBoth) {
 }
 
 TEST_F(Refusal, OfANewerSchemaAsksForAnUpdate) {
-  PutConfig([](auto& config) { config.set_schema(2); });
-  ExpectConfigRefused(AllOf(HasSubstr("schema 2"), HasSubstr("update this node")));
+  PutConfig([](auto& config) { config.set_schema(3); });
+  ExpectConfigRefused(AllOf(HasSubstr("schema 3"), HasSubstr("update this node")));
 }
 
 TEST_F(Refusal, OfADamagedConfigLeavesItAsItIs) {
@@ -126,9 +126,9 @@ TEST_F(Refusal, ANewerSchemaWhileRunningHaltsTheNode) {
   ASSERT_TRUE(stored.has_value());
   baton::v1::ConfigRecord config;
   ASSERT_TRUE(config.ParseFromString(stored->value()));
-  config.set_schema(2);
+  config.set_schema(3);
   etcd_.Put(cluster_.Key("config"), config.SerializeAsString());
-  ExpectRefused(cluster_.node("n1"), HasSubstr("schema 2"));
+  ExpectRefused(cluster_.node("n1"), HasSubstr("schema 3"));
   EXPECT_EQ(etcd_.Get(cluster_.Key("config"))->value(), config.SerializeAsString());
 }
 

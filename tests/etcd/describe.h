@@ -30,10 +30,14 @@ class Describer {
 
   std::string Guard(const etcdserverpb::Compare& guard) const {
     using etcdserverpb::Compare;
-    const std::string sign = guard.result() == Compare::EQUAL       ? " = "
-                             : guard.result() == Compare::NOT_EQUAL ? " != "
-                                                                    : " ? ";
-    const std::string name = Name(guard.key());
+    const bool range = !guard.range_end().empty();
+    // Below a revision, only a whole range is compared: all that was written later.
+    const std::string sign = guard.result() == Compare::EQUAL           ? " = "
+                             : guard.result() == Compare::NOT_EQUAL     ? " != "
+                             : range && guard.result() == Compare::LESS ? " < "
+                                                                        : " ? ";
+    const std::string name =
+        Name(guard.key()) + (range ? " to " + Name(guard.range_end()) : std::string());
     switch (guard.target()) {
       case Compare::MOD: return "mod " + name + sign + std::to_string(guard.mod_revision());
       case Compare::CREATE:

@@ -31,6 +31,8 @@ TEST(Keyspace, SpellsItsKeysAsDocumented) {
   EXPECT_EQ(kKeys.RecordKey(std::nullopt), "/baton/v1/orders/balancer");
   EXPECT_EQ(kKeys.MoveKey(ShardId{7}), "/baton/v1/orders/moves/7");
   EXPECT_EQ(kKeys.PolicyKey({PolicyKind::kDrain, "n1"}), "/baton/v1/orders/policy/drain/n1");
+  EXPECT_EQ(kKeys.MembersPrefix(), "/baton/v1/orders/members/");
+  EXPECT_EQ(kKeys.RipeKey("n1"), "/baton/v1/orders/ripe/n1");
   EXPECT_EQ(kKeys.QuarantineKey(ShardId{7}, Revision{99}), "/baton/v1/orders/quarantine/7-99");
   EXPECT_EQ(kKeys.QuarantineKey(std::nullopt, Revision{99}),
             "/baton/v1/orders/quarantine/balancer-99");
@@ -102,6 +104,8 @@ TEST(Keyspace, IgnoresKeysThatAreNotCanonicalAndCountsThemAsStrays) {
                            "policy/drain/",
                            "policy/pause/n1",
                            "policy/pauses",
+                           "ripe/",
+                           "ripe/a/b",
                            "config/x",
                            "balancers",
                            "",
@@ -142,6 +146,22 @@ TEST(Keyspace, TakesRevisionsAndLeaseFromTheKey) {
   EXPECT_FALSE(std::get<MemberFact>(*kKeys.Decode(stored).fact).Live());
 }
 
+// Plan: a mark of the key's node; then one of another node under the same key.
+TEST(Keyspace, KnowsWhichNodeIsRipe) {
+  RipeFact ripe;
+  ripe.node = "n1";
+  ripe.up_to = Revision{30};
+  const auto read = std::get<RipeFact>(*kKeys.Decode(Stored("ripe/n1", EncodeRipe(ripe))).fact);
+  EXPECT_TRUE(read.present);
+  EXPECT_EQ(read.node, "n1");
+  EXPECT_EQ(read.revision, Revision{42});
+  EXPECT_EQ(read.up_to, Revision{30});
+  const auto other = std::get<RipeFact>(*kKeys.Decode(Stored("ripe/n2", EncodeRipe(ripe))).fact);
+  EXPECT_TRUE(other.present);
+  EXPECT_EQ(other.node, "n2");
+  EXPECT_EQ(other.up_to, Revision{});
+}
+
 // Plan: a deletion of each kind of key says which fact is absent, and since when.
 TEST(Keyspace, ReadsDeletionsAsAbsencesAtTheirRevision) {
   const auto absent = [](const std::string& key) {
@@ -169,6 +189,10 @@ TEST(Keyspace, ReadsDeletionsAsAbsencesAtTheirRevision) {
   EXPECT_FALSE(policy.present);
   EXPECT_EQ(policy.name, PolicyName{PolicyKind::kPause});
   EXPECT_EQ(policy.revision, Revision{50});
+  const auto ripe = std::get<RipeFact>(absent(kKeys.RipeKey("n1")));
+  EXPECT_FALSE(ripe.present);
+  EXPECT_EQ(ripe.node, "n1");
+  EXPECT_EQ(ripe.revision, Revision{50});
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ MemberFact SomeMember() {
   member.external = true;
   member.failing = true;
   member.unhealthy = true;
+  member.directory = ~std::uint64_t{0};
   return member;
 }
 
@@ -47,7 +48,18 @@ RecordFact SomeRecord() {
   record.previous = "n0";
   record.reason = Reason::kOperator;
   record.actor = "ops";
+  record.directory = 99;
   return record;
+}
+
+ConfigFact SomeConfig() {
+  ConfigFact config;
+  config.shards = 12;
+  config.schema = kConfigSchema;
+  config.failover = {.policy = FailoverPolicy::kAfter,
+                     .delay = std::chrono::minutes(10),
+                     .lock_delay = std::chrono::milliseconds(1'500)};
+  return config;
 }
 
 MoveFact SomeMove() {
@@ -98,6 +110,7 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_TRUE(read.external);
   EXPECT_TRUE(read.failing);
   EXPECT_TRUE(read.unhealthy);
+  EXPECT_EQ(read.directory, member.directory);
   EXPECT_EQ(read.unknown_fields, "");
 
   const RecordFact record = DecodeRecord(EncodeRecord(SomeRecord(), ShardId{3}), ShardId{3});
@@ -107,6 +120,8 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(record.previous, "n0");
   EXPECT_EQ(record.reason, Reason::kOperator);
   EXPECT_EQ(record.actor, "ops");
+  EXPECT_EQ(record.directory, 99u);
+  EXPECT_FALSE(record.released);
 
   const MoveFact move = DecodeMove(EncodeMove(SomeMove()), ShardId{3});
   EXPECT_EQ(move.readability, Readability::kReadable);
@@ -142,6 +157,75 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read_policy.max_moves, 7u);
   EXPECT_EQ(read_policy.expected_nodes, 9u);
   EXPECT_EQ(read_policy.change, "max-moves 7");
+}
+
+// Plan: each policy with its settings, in a config of the schema that has them; and one of the
+// schema before, in which other versions may have kept what they did not know.
+TEST(Records, OfAConfigSayHowTheGroupFailsOver) {
+  for (const FailoverPolicy policy :
+       {FailoverPolicy::kImmediate, FailoverPolicy::kAfter, FailoverPolicy::kNever}) {
+    ConfigFact config = SomeConfig();
+    config.failover.policy = policy;
+    if (policy != FailoverPolicy::kAfter) config.failover.delay = {};
+    const ConfigFact read = DecodeConfig(EncodeConfig(config));
+    EXPECT_EQ(read.readability, Readability::kReadable);
+    EXPECT_EQ(read.schema, kConfigSchema);
+    EXPECT_EQ(read.failover, config.failover);
+    EXPECT_EQ(read.unknown_fields, "");
+  }
+  pb::ConfigRecord older;
+  ASSERT_TRUE(older.ParseFromString(EncodeConfig(SomeConfig())));
+  older.set_schema(1);
+  ConfigFact read = DecodeConfig(older.SerializeAsString());
+  EXPECT_EQ(read.readability, Readability::kReadable);
+  EXPECT_EQ(read.failover, FailoverSettings{});
+  older.set_lock_delay_ms(-1);
+  EXPECT_EQ(DecodeConfig(older.SerializeAsString()).readability, Readability::kReadable);
+  read.failover = SomeConfig().failover;
+  EXPECT_EQ(DecodeConfig(EncodeConfig(read)).failover, FailoverSettings{}) << "not its schema's";
+}
+
+// Plan: each setting that no version writes, alone in a config that is sound without it.
+TEST(Records, OfAConfigWithSettingsThatNobodyCanKeepToAreDamaged) {
+  pb::ConfigRecord good;
+  ASSERT_TRUE(good.ParseFromString(EncodeConfig(SomeConfig())));
+  const auto read = [&](const auto& spoil) {
+    pb::ConfigRecord record = good;
+    spoil(record);
+    const ConfigFact fact = DecodeConfig(record.SerializeAsString());
+    EXPECT_EQ(fact.schema, kConfigSchema);
+    return fact.readability;
+  };
+  const std::int64_t longest = std::chrono::milliseconds(std::chrono::hours(24 * 366)).count();
+  EXPECT_EQ(read([&](auto& record) { record.set_lock_delay_ms(longest); }), Readability::kReadable);
+  EXPECT_EQ(read([](auto& record) { record.clear_failover(); }), Readability::kReadable);
+  for (const int policy : {4, 99, -1}) {
+    EXPECT_EQ(
+        read([&](auto& record) { record.set_failover(static_cast<pb::RecordFailover>(policy)); }),
+        Readability::kDamaged)
+        << policy;
+  }
+  for (const std::int64_t time :
+       {std::int64_t{-1}, longest + 1, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_EQ(read([&](auto& record) { record.set_lock_delay_ms(time); }), Readability::kDamaged);
+    EXPECT_EQ(read([&](auto& record) { record.set_failover_delay_ms(time); }),
+              Readability::kDamaged);
+  }
+}
+
+// Plan: a mark; then values that say nothing, or speak of another node.
+TEST(Records, OfARipeNodeSayNothingIfTheyCantBeRead) {
+  RipeFact ripe;
+  ripe.node = "n1";
+  ripe.up_to = Revision{700};
+  const std::string bytes = EncodeRipe(ripe);
+  EXPECT_EQ(DecodeRipe(bytes, "n1").up_to, Revision{700});
+  EXPECT_EQ(DecodeRipe(bytes, "n1").node, "n1");
+  EXPECT_EQ(DecodeRipe(bytes, "n2").up_to, Revision{});
+  EXPECT_EQ(DecodeRipe("garbage", "n1").up_to, Revision{});
+  EXPECT_EQ(DecodeRipe("", "n1").up_to, Revision{});
+  ripe.up_to = Revision{-5};
+  EXPECT_EQ(DecodeRipe(EncodeRipe(ripe), "n1").up_to, Revision{});
 }
 
 // Plan: each order, and taking it back.
@@ -184,6 +268,59 @@ TEST(Records, SayWhoResigned) {
   EXPECT_EQ(read.leader, "");
   EXPECT_EQ(read.resigned_by, "n1");
   EXPECT_EQ(read.session, SessionId{77});
+  EXPECT_FALSE(read.released);
+}
+
+// Plan: a resignation after the application had released the shard; then what older versions make
+// of its record: they keep the field under another session, or beside a leader.
+TEST(Records, SayThatTheApplicationHadReleasedInTheirOwnResignationOnly) {
+  RecordFact record;
+  record.session = SessionId{77};
+  record.resigned_by = "n1";
+  record.released = true;
+  record.directory = 99;
+  const std::string bytes = EncodeRecord(record, ShardId{3});
+  const RecordFact read = DecodeRecord(bytes, ShardId{3});
+  EXPECT_TRUE(read.released);
+  EXPECT_EQ(read.directory, 99u);
+  EXPECT_EQ(read.unknown_fields, "");
+
+  pb::LeadershipRecord older;
+  ASSERT_TRUE(older.ParseFromString(bytes));
+  older.set_session(78);
+  EXPECT_FALSE(DecodeRecord(older.SerializeAsString(), ShardId{3}).released);
+  older.set_session(77);
+  older.clear_resigned_by();
+  older.set_leader("n1");
+  const RecordFact led = DecodeRecord(older.SerializeAsString(), ShardId{3});
+  EXPECT_EQ(led.readability, Readability::kReadable);
+  EXPECT_FALSE(led.released);
+}
+
+// Plan: nobody leads, and nobody resigned either. Without one of the words that a force-release
+// writes, the record is damaged.
+TEST(Records, SayThatAnOperatorReleasedTheShardOfADeadLeader) {
+  RecordFact record;
+  record.session = SessionId{77};
+  record.previous = "n1";
+  record.reason = Reason::kOperator;
+  record.actor = "ops";
+  const auto read = [](const RecordFact& fact) {
+    return DecodeRecord(EncodeRecord(fact, ShardId{3}), ShardId{3});
+  };
+  EXPECT_EQ(read(record).readability, Readability::kReadable);
+  EXPECT_EQ(read(record).leader, "");
+  EXPECT_EQ(read(record).resigned_by, "");
+  EXPECT_EQ(read(record).previous, "n1");
+  EXPECT_EQ(DecodeRecord(EncodeRecord(record, std::nullopt), std::nullopt).readability,
+            Readability::kDamaged)
+      << "only of shards";
+  RecordFact ordinary = record;
+  ordinary.reason = Reason::kShutdown;
+  EXPECT_EQ(read(ordinary).readability, Readability::kDamaged);
+  RecordFact nobodys = record;
+  nobodys.previous = "";
+  EXPECT_EQ(read(nobodys).readability, Readability::kDamaged);
 }
 
 // Plan: a next minor version adds a field to each kind; we read and rewrite, and it is still there,
@@ -223,6 +360,16 @@ TEST(Records, TheCountOfDeathsBelongsToTheSessionItWasWrittenFor) {
   EXPECT_EQ(read.unknown_fields, "");
 }
 
+// Plan: a version that does not know the field claims the shard with a session of its own, and
+// keeps the field.
+TEST(Records, TheDirectoryIsThatOfTheLeaderItWasWrittenFor) {
+  pb::LeadershipRecord older;
+  ASSERT_TRUE(older.ParseFromString(EncodeRecord(SomeRecord(), ShardId{3})));
+  older.set_leader("n2");
+  older.set_session(78);
+  EXPECT_EQ(DecodeRecord(older.SerializeAsString(), ShardId{3}).directory, 0u);
+}
+
 // Plan: stamps that no clock shows.
 TEST(Records, StampsOutOfRangeAreCutOff) {
   pb::LeadershipRecord record = StoredRecord();
@@ -237,7 +384,7 @@ TEST(Records, StampsOutOfRangeAreCutOff) {
 }
 
 // Plan: the word of an earlier session, as a version that doesn't know the field copies it.
-TEST(Records, FailingAndUnhealthyCountForTheirOwnSessionOnly) {
+TEST(Records, FailingUnhealthyAndTheDirectoryCountForTheirOwnSessionOnly) {
   MemberFact before = SomeMember();
   before.session = SessionId{76};
   pb::MemberRecord record;
@@ -247,6 +394,7 @@ TEST(Records, FailingAndUnhealthyCountForTheirOwnSessionOnly) {
   EXPECT_EQ(read.readability, Readability::kReadable);
   EXPECT_FALSE(read.failing);
   EXPECT_FALSE(read.unhealthy);
+  EXPECT_EQ(read.directory, 0u);
   EXPECT_EQ(read.unknown_fields, "");
 }
 
@@ -293,7 +441,9 @@ TEST(Records, OfANewerSchemaAreLeftAlone) {
   EXPECT_EQ(read.damaged_value, bytes);
 
   // Field 1 is the schema in all of them: these bytes are a newer record of any kind.
-  EXPECT_EQ(DecodeConfig(bytes.substr(0, 2)).readability, Readability::kNewerSchema);
+  const ConfigFact config = DecodeConfig(EncodeConfig({.schema = kConfigSchema + 1}));
+  EXPECT_EQ(config.readability, Readability::kNewerSchema);
+  EXPECT_EQ(config.schema, kConfigSchema + 1);
   EXPECT_EQ(DecodeMember(bytes.substr(0, 2), "n1").readability, Readability::kNewerSchema);
   EXPECT_EQ(DecodeMove(bytes.substr(0, 2), ShardId{3}).readability, Readability::kNewerSchema);
 }

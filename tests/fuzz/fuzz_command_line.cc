@@ -74,6 +74,9 @@ std::vector<Seed> CommandLineSeeds() {
       {"batonctl-transfer", batonctl + "shards\ntransfer\n3\n--to\nn2\n--if-term=7\n--dry-run\n"},
       {"batonctl-events", batonctl + "events\n-f\n--after\n9\n--shard\n1\n-ojson\n"},
       {"batonctl-global", batonctl + "--endpoint\n[::1]:7400\n--timeout\n5s\nstatus\n"},
+      {"batonctl-settings",
+       batonctl + "group\nset\nfailover=after\nfailover-delay=30s\n--dry-run\n"},
+      {"batonctl-release", batonctl + "shards\nrelease\n3\n--force\n--confirm\norders/3\n"},
       {"batonctl-wrong", batonctl + "nodes\ndrain\n--frob\n"}};
 }
 
@@ -109,8 +112,10 @@ ExitCode ShowIdentity(const CtlOptions&) { return NotRun(); }
 ExitCode RetryShard(const CtlOptions&, ShardId, const ChangeOptions&) { return NotRun(); }
 ExitCode DrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
 ExitCode UndrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
-ExitCode SetGroupSetting(const CtlOptions&, const std::string&, std::uint32_t,
-                         const ChangeOptions&) {
+ExitCode ReleaseShard(const CtlOptions&, const ReleaseOptions&, const ChangeOptions&) {
+  return NotRun();
+}
+ExitCode SetGroupSettings(const CtlOptions&, const GroupSettings&, const ChangeOptions&) {
   return NotRun();
 }
 ExitCode ApplyRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }

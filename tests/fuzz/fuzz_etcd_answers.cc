@@ -4,6 +4,8 @@
 // Must hold: an answer of any shape gives the outcome of each item of the write, or of none. There
 // are no facts beyond what was asked or answered. A granted lease lasts longer than 0 s, and no
 // longer than a member's record can hold.
+#include <algorithm>
+
 #include <limits>
 
 #include "etcd/guarded_txn.h"
@@ -34,7 +36,7 @@ MemberFact Member() {
 SessionGuard Us() { return {.node = "n1", .session = kSession, .create_revision = Revision{5}}; }
 
 ClaimBatch Claims() {
-  ClaimBatch batch{.guard = Us(), .claims = {}};
+  ClaimBatch batch{.guard = Us(), .config = Revision{40}, .claims = {}};
   for (std::uint32_t i = 0; i < 3; ++i) {
     batch.claims.push_back(
         {.shard = ShardId{i},
@@ -86,7 +88,15 @@ const std::vector<Write>& Writes() {
           .from = {"n1", kSession},
           .resigns = {{.shard = ShardId{1}, .term = Term{100}}, {.shard = {}, .term = Term{101}}}},
       Moves(),
-      PolicyWrite{.policy = {.name = {PolicyKind::kPause}, .present = true}, .read = Revision{0}}};
+      PolicyWrite{.policy = {.name = {PolicyKind::kPause}, .present = true}, .read = Revision{0}},
+      ConfigChange{.config = {}, .read = Revision{40}, .members = Revision{50}},
+      RipeMark{.node = "n2", .up_to = Revision{30}, .read = Revision{20}},
+      ForceRelease{.shard = ShardId{1},
+                   .term = Term{100},
+                   .dead = {"n2", SessionId{66}},
+                   .actor = "me",
+                   .tally = {},
+                   .unknown_fields = {}}};
   return writes;
 }
 
@@ -114,6 +124,9 @@ void Judge(const etcd::GuardedWrite& write, const etcd::PortionAnswer& read,
     Must(answer.succeeded() || outcome != Outcome::kDone, "what was refused is not done");
   }
   Must(!answer.succeeded() || !read.shared_refused, "what succeeded was not refused");
+  const bool refused =
+      std::find(read.items.begin(), read.items.end(), Outcome::kRefused) != read.items.end();
+  Must(!refused || !read.why.empty(), "a refusal has words");
   Must(read.facts.size() <= EffectsOf(write) + ResponsesIn(answer),
        "facts are no more than what was asked or answered");
 }
@@ -180,7 +193,10 @@ std::vector<Seed> EtcdAnswersSeeds() {
           {"claims-nested", of(4, 1, nested)},
           {"transfers", of(5, 1, nested)},
           {"moves", of(8, 0, done)},
-          {"policy", of(9, 0, refused)}};
+          {"policy", of(9, 0, refused)},
+          {"config-change", of(11, 0, refused)},
+          {"ripe", of(12, 0, done)},
+          {"force-release", of(13, 0, refused)}};
 }
 
 }  // namespace baton::fuzz

@@ -21,6 +21,7 @@ struct KeyOf {
   std::string operator()(const BalancerFact&) const { return Keys().BalancerKey(); }
   std::string operator()(const PolicyFact& fact) const { return Keys().PolicyKey(fact.name); }
   std::string operator()(const DeathFact&) const { return Keys().DeathKey(); }
+  std::string operator()(const RipeFact& fact) const { return Keys().RipeKey(fact.node); }
 };
 
 void MustBeItsKey(const etcd::Decoded& decoded, const std::string& key) {
@@ -60,6 +61,7 @@ std::vector<Seed> KeysSeeds() {
           {"leading-zero", below("shards/017")},
           {"quarantine", below("quarantine/3/700")},
           {"died", below("died")},
+          {"ripe", below("ripe/n1")},
           {"elsewhere", "\x01/baton/v1/order"}};
 }
 

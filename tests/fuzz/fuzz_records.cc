@@ -5,6 +5,7 @@
 // not know.
 #include <google/protobuf/unknown_field_set.h>
 
+#include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/records.pb.h"
 #include "etcd/keyspace.h"
@@ -65,7 +66,13 @@ void MustRead(const RecordFact& fact, std::string_view value) {
   Must(readable || fact.damaged_value == value, "an unreadable record keeps its bytes");
   if (!readable) return;
   Must(fact.session.value > 0, "a readable record names a session");
-  Must(fact.leader.empty() != fact.resigned_by.empty(), "a record names a leader, or who resigned");
+  Must(fact.leader.empty() || fact.resigned_by.empty(), "who leads has not resigned");
+  const bool forced = fact.leader.empty() && fact.resigned_by.empty();
+  Must(!forced || (fact.reason == Reason::kOperator && !fact.previous.empty()),
+       "a record names a leader, or who resigned, or whom an operator took the shard from");
+  Must(fact.directory == 0 || !fact.leader.empty() || !fact.resigned_by.empty(),
+       "a directory is a leader's, or of who resigned");
+  Must(!fact.released || !fact.resigned_by.empty(), "who released has resigned");
 }
 
 void RunShard(std::string_view value) {
@@ -134,6 +141,13 @@ void RunConfigKey(std::string_view value) {
     return;
   }
   Must(read.shards > 0, "a readable config has shards");
+  const FailoverSettings& failover = read.failover;
+  Must(read.schema >= kConfigSchema || failover == FailoverSettings{},
+       "only a newer config says how the group fails over");
+  for (const std::chrono::milliseconds time : {failover.delay, failover.lock_delay}) {
+    Must(time.count() >= 0 && time <= kLongestDurationOption,
+         "a config's times are ones that can be waited for", std::to_string(time.count()));
+  }
   const std::string again = etcd::EncodeConfig(read);
   const auto reread = DecodeAs<ConfigFact>(Keys().ConfigKey(), again);
   Must(etcd::EncodeConfig(reread) == again, "a config reads as it was written");
@@ -160,8 +174,18 @@ void RunDeath(std::string_view value) {
        "a death reads as it was written");
 }
 
+void RunRipe(std::string_view value) {
+  const auto read = DecodeAs<RipeFact>(Keys().RipeKey("n1"), value);
+  Must(read.node == "n1" && read.present && read.revision == kRevision,
+       "a ripe node is that of the key");
+  Must(read.up_to.value >= 0, "what is ripe has terms");
+  if (read.up_to.value == 0) return;
+  const auto reread = DecodeAs<RipeFact>(Keys().RipeKey("n1"), etcd::EncodeRipe(read));
+  Must(reread.up_to == read.up_to, "a ripe node's mark reads as it was written");
+}
+
 constexpr void (*kKinds[])(std::string_view) = {RunShard,     RunBalancer, RunMember, RunMove,
-                                                RunConfigKey, RunPolicy,   RunDeath};
+                                                RunConfigKey, RunPolicy,   RunDeath,  RunRipe};
 
 RecordFact Led() {
   RecordFact record;
@@ -170,6 +194,7 @@ RecordFact Led() {
   record.previous = "n2";
   record.reason = Reason::kRebalance;
   record.actor = "me";
+  record.directory = 99;
   return record;
 }
 
@@ -181,6 +206,7 @@ MemberFact Member() {
   member.address = "127.0.0.1:7400";
   member.zone = "a";
   member.software_version = "0.1.0";
+  member.directory = 99;
   return member;
 }
 
@@ -210,6 +236,10 @@ std::vector<Seed> RecordsSeeds() {
   RecordFact resigned = Led();
   resigned.leader.clear();
   resigned.resigned_by = "n1";
+  resigned.released = true;
+  RecordFact forced = Led();
+  forced.leader.clear();
+  forced.reason = Reason::kOperator;
   MemberFact patient = Member();
   patient.ttl = std::chrono::milliseconds::max();
   MemberFact unusable = Member();
@@ -218,9 +248,15 @@ std::vector<Seed> RecordsSeeds() {
   ConfigFact config;
   config.shards = 12;
   config.cluster_id = 99;
+  ConfigFact slow = config;
+  slow.schema = kConfigSchema;
+  slow.failover = {.policy = FailoverPolicy::kAfter,
+                   .delay = std::chrono::minutes(10),
+                   .lock_delay = std::chrono::seconds(5)};
   const std::string newer = "\xFA\x07\x05later";  // field 127, bytes
   return {{"shard", of(0, etcd::EncodeRecord(Led(), kShard))},
           {"shard-resigned", of(0, etcd::EncodeRecord(resigned, kShard))},
+          {"shard-force-released", of(0, etcd::EncodeRecord(forced, kShard))},
           {"shard-newer-field", of(0, etcd::EncodeRecord(Led(), kShard) + newer)},
           {"balancer", of(1, etcd::EncodeRecord(Led(), std::nullopt))},
           {"member", of(2, etcd::EncodeMember(Member()))},
@@ -228,8 +264,10 @@ std::vector<Seed> RecordsSeeds() {
           {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
           {"move", of(3, etcd::EncodeMove(Move()))},
           {"config", of(4, etcd::EncodeConfig(config))},
+          {"config-failover", of(4, etcd::EncodeConfig(slow))},
           {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))},
-          {"died", of(6, etcd::EncodeDeath({.node = "n1", .session = SessionId{77}}))}};
+          {"died", of(6, etcd::EncodeDeath({.node = "n1", .session = SessionId{77}}))},
+          {"ripe", of(7, etcd::EncodeRipe({.node = "n1", .up_to = Revision{700}}))}};
 }
 
 }  // namespace baton::fuzz

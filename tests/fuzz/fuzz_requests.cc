@@ -73,6 +73,10 @@ constexpr Method kMethods[] = {
     {"/baton.v1.AdminService/WhoAmI", Reads<v1::WhoAmIRequest>, Reads<v1::WhoAmIResponse>},
     {"/baton.v1.AdminService/SetGroupSetting", Reads<v1::SetGroupSettingRequest>,
      Reads<v1::SetGroupSettingResponse>},
+    {"/baton.v1.AdminService/ChangeGroup", Reads<v1::ChangeGroupRequest>,
+     Reads<v1::ChangeGroupResponse>},
+    {"/baton.v1.AdminService/ReleaseShard", Reads<v1::ReleaseShardRequest>,
+     Reads<v1::ReleaseShardResponse>},
 };
 
 std::size_t MethodsOf(const google::protobuf::ServiceDescriptor* service) {
@@ -126,6 +130,12 @@ class Current final : public runtime::Control {
   }
   void Request(runtime::RetryRequest request,
                std::function<void(Result<std::uint32_t>)> handler) override {
+    node->Request(std::move(request), std::move(handler));
+  }
+  void Request(runtime::GroupChangeRequest request, std::function<void(Status)> handler) override {
+    node->Request(std::move(request), std::move(handler));
+  }
+  void Request(runtime::ReleaseRequest request, std::function<void(Status)> handler) override {
     node->Request(std::move(request), std::move(handler));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
@@ -281,6 +291,12 @@ void RunRequests(std::string_view bytes) {
     MustBeWritable(policy.actor);
   }
   for (const runtime::RetryRequest& retry : node.Retries()) MustBeWritable(retry.actor);
+  for (const runtime::GroupChangeRequest& change : node.GroupChanges()) {
+    Must(change.failover || change.delay || change.lock_delay,
+         "a change of the group has settings");
+    MustBeWritable(change.actor);
+  }
+  for (const runtime::ReleaseRequest& release : node.Releases()) MustBeWritable(release.actor);
 }
 
 std::vector<Seed> RequestsSeeds() {
@@ -315,6 +331,13 @@ std::vector<Seed> RequestsSeeds() {
   nodes.set_expected_nodes(3);
   v1::SetGroupSettingRequest moves;
   moves.set_max_moves(8);
+  v1::ChangeGroupRequest change;
+  change.set_failover(v1::FailoverSettings::POLICY_AFTER);
+  change.mutable_failover_delay()->set_seconds(30);
+  change.mutable_lock_delay()->set_nanos(1);
+  v1::ReleaseShardRequest release;
+  release.set_shard(3);
+  release.set_confirm("orders/3");
   v1::LookupRequest by_key;
   by_key.set_group("orders");
   by_key.set_key("customer-1");
@@ -344,6 +367,7 @@ std::vector<Seed> RequestsSeeds() {
           {"actor-cut-within-a-character", asked("TransferShard", cut)},
           {"retry", asked("RetryShard", retry)},
           {"setting", asked("SetGroupSetting", nodes) + asked("SetGroupSetting", moves)},
+          {"failover", asked("ChangeGroup", change) + asked("ReleaseShard", release)},
           {"drain-and-undrain",
            asked("DrainNode", drain) + asked("GetStatus", status) + asked("UndrainNode", undrain)},
           {"rebalance", asked("PlanRebalance", v1::PlanRebalanceRequest()) +

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/common/duration.h"
+#include "base/duration_text.h"
 #include "base/escape.h"
 #include "base/log.h"
 #include "etcd/server_answers.h"
@@ -34,7 +35,7 @@ void RunAddress(std::string_view text) {
 void RunDuration(std::string_view text) {
   const auto duration = app::ParseDuration(text);
   if (!duration) return MustRefuseInWords(duration.error());
-  const auto again = app::ParseDuration(app::FormatDuration(duration.value()));
+  const auto again = app::ParseDuration(FormatDuration(duration.value()));
   Must(again.ok() && again.value() == duration.value(), "a duration reads as it was written", text);
 }
 

@@ -87,6 +87,12 @@ class FakeControl : public runtime::Control {
   void Request(runtime::RetryRequest, std::function<void(Result<std::uint32_t>)> handler) override {
     handler(Unused());
   }
+  void Request(runtime::GroupChangeRequest, std::function<void(Status)> handler) override {
+    handler(Unused());
+  }
+  void Request(runtime::ReleaseRequest, std::function<void(Status)> handler) override {
+    handler(Unused());
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Unused());
   }

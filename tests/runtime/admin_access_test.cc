@@ -97,11 +97,18 @@ TEST(AdminAccess, EachMethodAsksForTheRoleOfItsRow) {
 }
 
 // Plan: whatever takes an actor changes something, so it must not be open to readers.
-TEST(AdminAccess, WhateverNamesAnActorNeedsTheRoleOperate) {
+TEST(AdminAccess, WhateverNamesAnActorNeedsTheRoleOperateOrAdmin) {
   for (const auto* method : Methods()) {
     const bool names = method->input_type()->FindFieldByName("actor") != nullptr;
-    EXPECT_EQ(names, access::RoleFor(method->name()) == Role::kOperate) << method->full_name();
+    const auto role = access::RoleFor(method->name());
+    EXPECT_EQ(names, role == Role::kOperate || role == Role::kAdmin) << method->full_name();
   }
+}
+
+// Plan: what decides whose data counts is not for those who only move shards.
+TEST(AdminAccess, FailoverAndReleasesNeedTheRoleAdmin) {
+  EXPECT_EQ(access::RoleFor("ChangeGroup"), Role::kAdmin);
+  EXPECT_EQ(access::RoleFor("ReleaseShard"), Role::kAdmin);
 }
 
 // Plan: programs that embed a node name who may make changes, or nobody.
@@ -111,6 +118,7 @@ TEST(AdminAccess, AProgramThatEmbedsANodeNamesItsOperators) {
     const access::Gate gate = GateOf(options);
     const access::Caller caller = gate.CallerAt(peer, certificate);
     EXPECT_FALSE(gate.Refusal(caller, "GetStatus")) << peer << certificate;
+    EXPECT_EQ(!gate.Refusal(caller, "DrainNode"), !gate.Refusal(caller, "ReleaseShard"));
     return !gate.Refusal(caller, "DrainNode");
   };
   const std::string here = "ipv4:127.0.0.1:5";

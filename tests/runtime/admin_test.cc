@@ -82,6 +82,11 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     transition.elect = std::chrono::nanoseconds(1'500'000'001);
     status.recent.push_back(transition);
     status.counters.activation_failures = 5;
+    status.shards[1].waits_for = "n2";
+    status.failover = {.policy = FailoverPolicy::kAfter,
+                       .delay = std::chrono::milliseconds(30'500),
+                       .lock_delay = std::chrono::seconds(10)};
+    status.config_schema = 2;
   });
   server.control.FailActivation(ShardId{3}, 12, "no such table");
   v1::GetStatusRequest request;
@@ -158,6 +163,83 @@ TEST(AdminService, PassesARetryOnAndSaysWhyNot) {
   const grpc::Status refused = client.Call(&Stub::RetryShard, request, &response);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(refused.error_message(), "it is active");
+}
+
+// Plan: what is not given stays unset; a delay of less than a millisecond does not become none.
+TEST(AdminService, PassesAChangeOfTheGroupOn) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::ChangeGroupRequest request;
+  request.set_failover(v1::FailoverSettings::POLICY_AFTER);
+  request.mutable_failover_delay()->set_seconds(30);
+  request.set_actor("ann@host");
+  v1::ChangeGroupResponse response;
+  ASSERT_TRUE(client.Call(&Stub::ChangeGroup, request, &response).ok());
+  request.Clear();
+  request.mutable_lock_delay()->set_nanos(1);
+  request.set_dry_run(true);
+  ASSERT_TRUE(client.Call(&Stub::ChangeGroup, request, &response).ok());
+  const auto changes = server.control.GroupChanges();
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[0].failover, FailoverPolicy::kAfter);
+  EXPECT_EQ(changes[0].delay, std::chrono::seconds(30));
+  EXPECT_EQ(changes[0].lock_delay, std::nullopt);
+  EXPECT_FALSE(changes[0].dry_run);
+  EXPECT_THAT(changes[0].actor, EndsWith(", says ann@host"));
+  EXPECT_TRUE(changes[0].within.has_value());
+  EXPECT_EQ(changes[1].failover, std::nullopt);
+  EXPECT_EQ(changes[1].delay, std::nullopt);
+  EXPECT_EQ(changes[1].lock_delay, std::chrono::milliseconds(1));
+  EXPECT_TRUE(changes[1].dry_run);
+}
+
+TEST(AdminService, RefusesAChangeOfTheGroupWithoutSettingsOrWithUnknownOnes) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::ChangeGroupRequest request;
+  v1::ChangeGroupResponse response;
+  const grpc::Status empty = client.Call(&Stub::ChangeGroup, request, &response);
+  EXPECT_EQ(empty.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(empty.error_message(), "give at least one setting");
+  request.set_failover(static_cast<v1::FailoverSettings::Policy>(4));
+  const grpc::Status unknown = client.Call(&Stub::ChangeGroup, request, &response);
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(unknown.error_message(), "failover is no policy that this version knows");
+  EXPECT_THAT(server.control.GroupChanges(), SizeIs(0));
+}
+
+// Plan: only with the group's and the shard's name; a dry run needs none.
+TEST(AdminService, ReleasesOnlyAShardThatIsConfirmed) {
+  AdminServer server({"n1", "n2"}, 4);
+  server.control.Change([](NodeStatus& status) {
+    status.shards[3].leader = "";
+    status.shards[3].waits_for = "n2";
+  });
+  Client client(server.endpoint);
+  v1::ReleaseShardRequest request;
+  request.set_shard(3);
+  v1::ReleaseShardResponse response;
+  for (const char* wrong : {"", "orders/2", "bills/3", "orders/3 "}) {
+    request.set_confirm(wrong);
+    const grpc::Status refused = client.Call(&Stub::ReleaseShard, request, &response);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_EQ(refused.error_message(), "a shard is released only if confirm is \"orders/3\"");
+  }
+  EXPECT_THAT(server.control.Releases(), SizeIs(0));
+  request.clear_confirm();
+  request.set_dry_run(true);
+  ASSERT_TRUE(client.Call(&Stub::ReleaseShard, request, &response).ok());
+  request.set_confirm("orders/3");
+  request.set_dry_run(false);
+  request.set_actor("ann@host");
+  ASSERT_TRUE(client.Call(&Stub::ReleaseShard, request, &response).ok());
+  const auto releases = server.control.Releases();
+  ASSERT_THAT(releases, SizeIs(2));
+  EXPECT_TRUE(releases[0].dry_run);
+  EXPECT_FALSE(releases[1].dry_run);
+  EXPECT_EQ(releases[1].shard, ShardId{3});
+  EXPECT_THAT(releases[1].actor, EndsWith(", says ann@host"));
+  EXPECT_TRUE(releases[1].within.has_value());
 }
 
 // Callers' texts become part of etcd's records and keys: an actor is one line with a bound, cut

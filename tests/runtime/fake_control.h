@@ -78,6 +78,14 @@ class FakeControl : public Control {
     const std::lock_guard lock(mutex_);
     return retries_;
   }
+  std::vector<GroupChangeRequest> GroupChanges() {
+    const std::lock_guard lock(mutex_);
+    return group_changes_;
+  }
+  std::vector<ReleaseRequest> Releases() {
+    const std::lock_guard lock(mutex_);
+    return releases_;
+  }
   /// The shard fails to activate, after so many attempts.
   void FailActivation(ShardId shard, std::uint32_t attempts, std::string error) {
     const std::lock_guard lock(mutex_);
@@ -112,6 +120,12 @@ class FakeControl : public Control {
   }
   void Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler) override {
     handler(Tried(request));
+  }
+  void Request(GroupChangeRequest request, std::function<void(Status)> handler) override {
+    handler(Changed(request));
+  }
+  void Request(ReleaseRequest request, std::function<void(Status)> handler) override {
+    handler(Released(request));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Plan());
@@ -318,6 +332,32 @@ class FakeControl : public Control {
     return Ok();
   }
 
+  Status Changed(const GroupChangeRequest& request) {
+    const std::lock_guard lock(mutex_);
+    group_changes_.push_back(request);
+    if (failure_) return *failure_;
+    if (request.dry_run) return Ok();
+    FailoverSettings& settings = status_.failover;
+    settings.policy = request.failover.value_or(settings.policy);
+    settings.delay = request.delay.value_or(settings.delay);
+    settings.lock_delay = request.lock_delay.value_or(settings.lock_delay);
+    status_.config_schema = kConfigSchema;
+    return Ok();
+  }
+
+  Status Released(const ReleaseRequest& request) {
+    const std::lock_guard lock(mutex_);
+    releases_.push_back(request);
+    if (failure_) return *failure_;
+    if (request.shard.value >= status_.shards.size()) {
+      return Error{ErrorCode::kNotFound, "no shard " + std::to_string(request.shard.value)};
+    }
+    ShardStatus& shard = status_.shards[request.shard.value];
+    if (!shard.leader.empty()) return Error{ErrorCode::kFailedPrecondition, "it is led"};
+    if (!request.dry_run) shard.waits_for.clear();
+    return Ok();
+  }
+
   Result<std::vector<MoveFact>> Plan() {
     const std::lock_guard lock(mutex_);
     if (failure_) return *failure_;
@@ -332,6 +372,8 @@ class FakeControl : public Control {
   std::vector<PolicyRequest> policies_;
   std::vector<TransferRequest> transfers_;
   std::vector<RetryRequest> retries_;
+  std::vector<GroupChangeRequest> group_changes_;
+  std::vector<ReleaseRequest> releases_;
   std::optional<std::string> next_try_;
 };
 

@@ -90,7 +90,7 @@ TEST(NodeHaltTest, TellsTheFirstShardsLossBeforeTheHalt) {
   ASSERT_TRUE(listener->Await("acquired"));
   const std::string key = etcd::Keyspace(options.etcd.prefix, options.group).ConfigKey();
   const std::string config = etcd::EncodeConfig(
-      {.present = true, .shards = options.shards, .schema = kSchema + 1, .cluster_id = 1});
+      {.present = true, .shards = options.shards, .schema = kConfigSchema + 1, .cluster_id = 1});
   const Status written = store.Etcdctl({"put", key, config});
   ASSERT_TRUE(written.ok()) << written.error().message;
   ASSERT_TRUE(listener->Await("halted"));

@@ -110,6 +110,7 @@ TEST(CoreOptionsOf, CopiesEachFieldThatBothHave) {
   check("drain_timeout", &core::CoreOptions::drain_timeout);
   EXPECT_EQ(changed.shards, options.shards);
   EXPECT_EQ(changed.self.node, options.node);
+  EXPECT_EQ(changed.self.protocol_version, kProtocolVersion);
 }
 
 /// An option that is a number, with the range that NodeOptions promises.

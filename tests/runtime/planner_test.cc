@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <future>
 
-#include "core/succession.h"
+#include "core/assignment_of_view.h"
 #include "runtime/fake_control.h"
 
 namespace baton::runtime {

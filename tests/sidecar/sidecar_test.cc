@@ -447,7 +447,7 @@ TEST_F(SidecarTest, ASlowReaderIsCutOff) {
   constexpr int kUnavailable = 14;
   constexpr int kCancelled = 1;
   shards_ = 30'000;
-  ttl_ = seconds(30);
+  ttl_ = seconds(15);
   callback_timeout_ = std::chrono::minutes(10);  // after timeouts few shards are tried at a time
   StartFirst("", 5'000);
   std::string token;

@@ -58,6 +58,8 @@ void Simulation::AddAmbush(Phase moment, Mishap strike) {
 // Called from within the process's own step: strikes after the step.
 void Simulation::Began(int process, Phase phase) {
   if (process < 0) return;  // a guard's
+  const bool claims = failover_at_claim_ && phase == Phase::kClaiming;
+  if (claims) world_.After(Duration{0}, [this] { SetFailoverUnderClaim(); });
   const auto found = std::find_if(ambushes_.begin(), ambushes_.end(),
                                   [&](const Ambush& ambush) { return ambush.moment == phase; });
   if (found == ambushes_.end()) return;

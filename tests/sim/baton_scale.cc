@@ -67,7 +67,7 @@ class Group {
     options.expect_nodes = static_cast<std::uint32_t>(size.nodes);
     options.has_listener = false;
     options.self.address = "node:1";
-    options.self.protocol_version = 1;
+    options.self.protocol_version = kProtocolVersion;
     for (int n = 0; n < size.nodes; ++n) {
       options.self.node = "n" + std::to_string(n);
       clocks_.push_back(std::make_unique<HostClock>(world_, 0, seconds(1000)));

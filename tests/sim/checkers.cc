@@ -116,10 +116,15 @@ void Checkers::Committed(std::int64_t revision, int origin) {
     } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
       balancer_ = balancer->record;
       balancer_since_ = world_.now();
+    } else if (const auto* died = std::get_if<DeathFact>(&fact)) {
+      if (died->present) proven_.insert(died->session);
+    } else if (const auto* ripe = std::get_if<RipeFact>(&fact)) {
+      if (ripe->present && origin != kByOperator) NoteRipe(*ripe);
     } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
       CheckPolicy(*policy, origin);
     } else if (const auto* config = std::get_if<ConfigFact>(&fact)) {
       CheckConfig(*config, origin);
+      NoteFailover(*config);
     }
   }
 }
@@ -141,6 +146,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   ShardHistory& seen = history(shard);
   const RecordFact before = std::exchange(seen.record, after);
   const TimePoint began = seen.led_since;
+  written_before_ = std::exchange(seen.written_at, world_.now());
   if (!core::DeathBackoff::GoesOn(before.tally, after.tally)) seen.led_since = world_.now();
   if (origin == kByOperator) {
     seen.tampers.emplace(after.revision.value, world_.now());
@@ -170,8 +176,13 @@ void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const Rec
     return Violation("I1", Text(shard) + " was taken from the living session of " + before.leader +
                                " by process " + std::to_string(origin));
   }
+  CheckGaveReleased(shard, before, after, origin);
   if (after.leader.empty()) {
-    if (after.reason != Reason::kShutdown) {
+    // With a lock delay a shard that was not released in time is not handed over.
+    const bool unreleased = locked_once_ && after.reason == Reason::kCallbackTimeout;
+    // A stop of a node that an operator drains keeps nothing for it.
+    const bool drained = failed_over_otherwise_ && after.reason == Reason::kDrain;
+    if (after.reason != Reason::kShutdown && !unreleased && !drained) {
       Violation("I6", Text(shard) + " was resigned for " + std::string(ToString(after.reason)));
     }
   } else if (after.session == before.session) {
@@ -197,11 +208,14 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
     Violation("I3", Text(shard) + " was claimed by a session of " + after.leader +
                         " that was lost, and whose key was put again");
   }
-  // The last leader replaces a damaged record, whatever fails there.
-  if (before.readability == Readability::kReadable || !before.present) {
+  // The last leader replaces a damaged record, and the owner takes its shards back, whatever fails
+  // there.
+  if (!ClaimedByOwner(before, after) &&
+      (before.readability == Readability::kReadable || !before.present)) {
     CheckMayGet(after.leader, keyspace_.ShardKey(shard), origin);
   }
   CheckBrake(shard, origin);
+  CheckFailover(shard, before, after);
   if (claims_) {
     claims_->push_back(FirstSent(keyspace_.ShardKey(shard), origin).value_or(world_.now()));
   }
@@ -232,6 +246,7 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
   MemberFact& kept = members_[after.node];
   const MemberFact before = std::exchange(kept, after);
   NoteMember(before, after);
+  NoteAway(before, after);
   const bool held = before.present && before.lease.value != 0;
   const bool holds = held && after.present && after.lease == before.lease &&
                      after.create_revision == before.create_revision;
@@ -493,7 +508,8 @@ void Checkers::Tick() {
   const bool anybody = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
     return process->running() && !process->leaving() && !process->halted();
   });
-  if (!anybody || !etcd_.Serving()) Disturbed();
+  // Shards may wait for their owners, or for locks.
+  if (!anybody || !etcd_.Serving() || failover_ != FailoverSettings{}) Disturbed();
   CheckMovesGoOn();
   CheckOverlaps();
   for (std::uint32_t s = 0; s < options_.shards; ++s) {

@@ -32,6 +32,11 @@
 //       A node leads nothing while its application gives no sign of life; an unhealthy one gives
 //       its shards away, and stays.
 //
+//   I12 The group's failover settings hold. Under `never` only the owner claims, with the state
+//       directory with which it led; under `after` nobody else does before the owner was away for
+//       the delay; under a lock delay nobody claims before it is over, unless the last leader is
+//       proven to have stopped. (What exactly: checkers_failover.cc.)
+//
 // If etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for a
 // while. Those overlaps are counted and measured; they are no violations.
 //
@@ -148,7 +153,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   core::View Truth() const;
 
   const std::vector<std::string>& violations() const { return violations_; }
-  /// One of I1 to I11 is violated: the run need not go on.
+  /// One of I1 to I12 is violated: the run need not go on.
   bool decided() const { return violations_.size() > (core_wrong_ ? 1 : 0); }
   const Observed& observed() const { return observed_; }
   /// As the store has them now.
@@ -160,8 +165,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
 
  private:
   struct ShardHistory {
-    RecordFact record;      ///< now
-    TimePoint led_since{};  ///< when it became so, or its first leader in turn began
+    RecordFact record;       ///< now
+    TimePoint written_at{};  ///< when the record became so
+    Revision ripe;           ///< of the record that a mark `ripe/…` allows everybody to claim
+    TimePoint led_since{};   ///< when it became so, or its first leader in turn began
     std::map<std::int64_t, RecordFact> by_term;
     std::map<std::int64_t, TimePoint> tampers;  ///< revisions that an operator wrote
     std::optional<SessionRef> last_readable;    ///< named by the record before it was damaged
@@ -266,6 +273,24 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckUnsteady(const NodeId& node, const std::string& key, int origin);
   bool Prevail(const Seen& seen, int origin, TimePoint sent) const;
   void CheckMayGet(const NodeId& node, const std::string& key, int origin);
+  // Failover settings (checkers_failover.cc).
+  struct Away {
+    TimePoint began{};
+    TimePoint counts_from{};        ///< when it began, or the one before that did not end
+    std::optional<TimePoint> back;  ///< nullopt: it goes on
+  };
+  void NoteFailover(const ConfigFact& after);
+  void NoteAway(const MemberFact& before, const MemberFact& after);
+  void NoteRipe(const RipeFact& mark);
+  const NodeId& OwnerOf(const RecordFact& record) const;
+  bool ClaimedByOwner(const RecordFact& before, const RecordFact& after) const;
+  TimePoint KeptSince(const RecordFact& record, TimePoint written) const;
+  void CheckFailover(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void CheckOwner(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void CheckAfter(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void CheckGaveReleased(ShardId shard, const RecordFact& before, const RecordFact& after,
+                         int origin);
+  void CheckLocked(ShardId shard, const RecordFact& before);
   // Activations that fail (checkers_failing.cc).
   void CheckOtherTry(const MoveFact& move, int origin);
   void CheckNoSink(const NodeId& node, const std::string& key, int origin);
@@ -357,6 +382,14 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool agreed_on_deaths_ = true;               ///< since the last TakeAgreedOnDeaths
   std::optional<std::vector<TimePoint>> claims_;
   bool restoring_ = false;
+  FailoverSettings failover_;  ///< as the last readable config has them
+  Duration longest_delay_{};   ///< of FailoverPolicy::kAfter, of all configs so far
+  Duration shortest_delay_ = Duration::max();
+  bool failed_over_otherwise_ = false;  ///< some config so far had another policy than kImmediate
+  bool locked_once_ = false;            ///< some config so far had a lock delay
+  TimePoint written_before_{};  ///< when the record before the one that is judged was written
+  std::map<NodeId, std::vector<Away>> away_;
+  std::set<SessionId> proven_;  ///< sessions that a `died` or a takeover of the key ended
 };
 
 }  // namespace baton::sim

@@ -3,7 +3,7 @@
 // beyond its lease's end.
 #include <algorithm>
 
-#include "core/succession.h"
+#include "core/assignment_of_view.h"
 #include "sim/checkers.h"
 
 namespace baton::sim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/succession.h"
+#include "core/assignment_of_view.h"
 #include "sim/checkers.h"
 
 namespace baton::sim {

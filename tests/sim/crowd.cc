@@ -58,7 +58,7 @@ Crowd::Crowd(Options options)
   core.has_listener = options_.listener;
   core.self.node = "real";
   core.self.address = "node:1";
-  core.self.protocol_version = 1;
+  core.self.protocol_version = kProtocolVersion;
   process_ = std::make_unique<Process>(ProcessParts{.world = world_,
                                                     .etcd = etcd_,
                                                     .clock = *clock_,
@@ -124,7 +124,7 @@ void Crowd::Update(int number) {
   fact.ttl = seconds(10);
   fact.address = "10.0.0.1:7400";
   fact.service_address = "10.0.0.1:9000";
-  fact.protocol_version = 1;
+  fact.protocol_version = kProtocolVersion;
   Put(keyspace_.MemberKey(member.name), etcd::EncodeMember(fact), member.lease);
 }
 

@@ -191,6 +191,34 @@ TEST_F(EtcdModelTest, AnAbsentKeyComparesAsZero) {
   EXPECT_FALSE(Txn(request)->second.succeeded());
 }
 
+// Plan: "no member was written after revision r", with members of revisions 2 and 3, and without
+// any; a deletion is no write of a key that is there.
+TEST_F(EtcdModelTest, ARangeComparesEachOfItsKeysAndWithoutKeysAsZero) {
+  const auto unless_after = [&](std::int64_t revision) {
+    pb::TxnRequest request;
+    pb::Compare& compare = *request.add_compare();
+    compare.set_key("m/");
+    compare.set_range_end("m0");
+    compare.set_target(pb::Compare::MOD);
+    compare.set_result(pb::Compare::LESS);
+    compare.set_mod_revision(revision + 1);
+    return Txn(request)->second.succeeded();
+  };
+  EXPECT_TRUE(unless_after(0));
+  for (const char* key : {"m/1", "m/2", "m0"}) {
+    pb::TxnRequest put;
+    *put.add_success() = PutOf(key, "1");
+    Txn(put);
+  }
+  EXPECT_FALSE(unless_after(0));
+  EXPECT_FALSE(unless_after(2));
+  EXPECT_TRUE(unless_after(3));
+  pb::TxnRequest removal;
+  removal.add_success()->mutable_request_delete_range()->set_key("m/2");
+  Txn(removal);
+  EXPECT_TRUE(unless_after(2));
+}
+
 TEST_F(EtcdModelTest, TooManyOperationsAndTwoPutsOfAKeyAreInvalid) {
   etcd_.SetOperations(2);
   pb::TxnRequest request;

@@ -52,12 +52,21 @@ Phase PhaseOfMember(const pb::TxnRequest& request) {
   return takes_over ? Phase::kTakingOver : Phase::kJoining;
 }
 
-// Only a transfer also deletes a move.
+// Nobody leads and nobody resigned: an operator's force-release. Only a transfer also deletes a
+// move.
 Phase PhaseOfRecord(const pb::TxnRequest& request, const RecordFact& record) {
-  if (record.leader.empty()) return Phase::kLeaving;
+  if (record.leader.empty()) return record.resigned_by.empty() ? Phase::kPolicy : Phase::kLeaving;
   const bool transfers =
       request.success_size() > 1 && request.success(1).has_request_delete_range();
   return transfers ? Phase::kTransferring : Phase::kClaiming;
+}
+
+// An operator's change compares the config as read before all else: the first node's creation
+// compares that there is none, and who mends it compares its session first.
+Phase PhaseOfConfig(const pb::TxnRequest& request) {
+  const bool changes =
+      request.compare_size() > 0 && request.compare(0).target() == pb::Compare::MOD;
+  return changes ? Phase::kPolicy : Phase::kJoining;
 }
 
 Phase PhaseOfPut(const pb::TxnRequest& request, const pb::PutRequest& put) {
@@ -74,7 +83,8 @@ Phase PhaseOfPut(const pb::TxnRequest& request, const pb::PutRequest& put) {
   if (const auto* move = std::get_if<MoveFact>(&*fact)) {
     return move->phase == MovePhase::kPrepared ? Phase::kPrepared : Phase::kPlanning;
   }
-  return Phase::kJoining;  // the group's config
+  if (std::holds_alternative<RipeFact>(*fact)) return Phase::kClaiming;  // lets it be claimed
+  return PhaseOfConfig(request);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ namespace {
 constexpr int kMaxPpm = 24'000;  // both clocks of a pair stay within the margin of 5 % of the TTL
 constexpr std::uint64_t kGuardsDraw = 0x67756172;
 constexpr std::uint64_t kHealthDraw = 0x6865616C;
+constexpr std::uint64_t kFailoverDraw = 0x6661696C;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
 // etcd sends 1,000; runs are shorter than its life.
@@ -27,7 +28,7 @@ core::CoreOptions DrawCore(Random& random) {
   options.has_listener = !random.Chance(150);
   options.self.address = "node:1";
   options.self.software_version = "sim";
-  options.self.protocol_version = 1;
+  options.self.protocol_version = kProtocolVersion;
   return options;
 }
 
@@ -53,6 +54,38 @@ CallbackFaults DrawCallbacks(Random& random) {
   if (random.Chance(200)) callbacks.throws = random.Between(2, 30);
   if (random.Chance(100)) callbacks.hangs = random.Between(1, 8);
   return callbacks;
+}
+
+// From half a TTL, which is over before a session ends, to several, which outlast most troubles.
+std::chrono::milliseconds DrawWait(Random& random, Duration ttl) {
+  const int millis = static_cast<int>(ttl / milliseconds(1));
+  return milliseconds(random.Between(millis / 2, (random.Chance(300) ? 6 : 2) * millis));
+}
+
+FailoverSettings DrawFailover(Random& random, Duration ttl) {
+  FailoverSettings settings;
+  const int policy = random.Between(0, 4);
+  if (policy == 1 || policy == 2) settings.policy = FailoverPolicy::kAfter;
+  if (policy > 2) settings.policy = FailoverPolicy::kNever;
+  if (settings.policy == FailoverPolicy::kAfter) settings.delay = DrawWait(random, ttl);
+  const bool locks = settings.policy == FailoverPolicy::kImmediate || random.Chance(500);
+  if (locks) settings.lock_delay = DrawWait(random, ttl);
+  return settings;
+}
+
+std::vector<FailoverChange> DrawFailoverChanges(Random random, const Plan& plan) {
+  std::vector<FailoverChange> changes;
+  if (!random.Chance(200)) return changes;
+  const Duration first = random.Chance(600)
+                             ? random.Between(Duration{0}, Duration(seconds(10)))
+                             : random.Between(Duration(seconds(10)), plan.troubles / 2);
+  changes.push_back({.at = first, .settings = DrawFailover(random, plan.core.ttl)});
+  if (!random.Chance(400)) return changes;
+  const Duration second = random.Between(plan.troubles / 2, plan.troubles * 3 / 4);
+  const bool back = random.Chance(300);
+  changes.push_back(
+      {.at = second, .settings = back ? FailoverSettings{} : DrawFailover(random, plan.core.ttl)});
+  return changes;
 }
 
 constexpr const char* kMishapNames[kMishaps] = {
@@ -151,6 +184,7 @@ Plan DrawPlan(std::uint64_t seed) {
   Random apart(Mixed(seed, kGuardsDraw));
   if (plan.state_directories && apart.Chance(400)) plan.guards = apart.Chance(300) ? 2 : 1;
   plan.health = Random(Mixed(seed, kHealthDraw)).Chance(250);
+  plan.failover = DrawFailoverChanges(Random(Mixed(seed, kFailoverDraw)), plan);
   return plan;
 }
 

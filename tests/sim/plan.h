@@ -57,13 +57,21 @@ bool Possible(Mishap mishap, Personality personality);
 /// "pause", ...
 const char* ToString(Mishap mishap);
 
+/// When an operator changes the group's failover settings, and to what.
+struct FailoverChange {
+  Duration at{};
+  FailoverSettings settings;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   int nodes = 0;
   core::CoreOptions core;
   bool state_directories = true;
-  int guards = 0;        ///< of each machine
-  bool health = false;   ///< applications are now and then not healthy, or give no sign of life
+  int guards = 0;       ///< of each machine
+  bool health = false;  ///< applications are now and then not healthy, or give no sign of life
+  std::vector<FailoverChange>
+      failover;          ///< empty: the group fails over at once; so it does in calm
   int next_version = 0;  ///< of a thousand machines, this many run a later version
   /// When a rolling upgrade to the next version begins, and one back. Without them machines keep
   /// their version.

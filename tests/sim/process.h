@@ -26,6 +26,7 @@ class Process;
 
 /// A node's state directory. It outlives the node's processes.
 struct StateDirectory {
+  std::uint64_t id = 0;  ///< random, as a real one's
   SessionId session;
   SessionId previous;
   Revision highest;

@@ -24,6 +24,8 @@ constexpr int kStopsWithin = 3000;  // milliseconds
 // Parts of the seed.
 constexpr std::uint64_t kSchedule = 0x5C4ED;
 constexpr std::uint64_t kGuards = 0x6775617264ull << 8;
+constexpr std::uint64_t kFailover = 0x6661696C6F76ull << 8;
+constexpr std::uint64_t kDirectories = 0x646972656374ull << 8;
 constexpr std::uint64_t kHealth = 0x6865616C7468ull << 8;
 
 CheckerOptions CheckerOptionsOf(const Plan& plan) {
@@ -52,6 +54,7 @@ std::uint64_t HitsOf(const FaultCounts& faults, Fault fault) {
 
 Simulation::Simulation(const RunOptions& options)
     : health_random_(Mixed(options.seed, kHealth)),
+      failover_random_(Mixed(options.seed, kFailover)),
       plan_(DrawPlan(options.seed)),
       world_(options.seed, options.verbose),
       schedule_(Mixed(options.seed, kSchedule)),
@@ -75,6 +78,7 @@ Simulation::Simulation(const RunOptions& options)
     // Drawn one by one: compilers differ in which argument they evaluate first.
     const Duration up = random_.Between(Duration(seconds(1)), Duration(seconds(100'000)));
     const int rate = random_.Between(-plan_.most_ppm, plan_.most_ppm);
+    machine.directory.id = Mixed(options.seed, kDirectories + static_cast<std::uint64_t>(n)) | 1;
     machine.clock = std::make_unique<HostClock>(world_, rate, up);
     machine.dice = std::make_unique<Dice>(world_, options.seed, static_cast<std::uint32_t>(n));
     machine.next_version = random_.Chance(plan_.next_version);
@@ -175,6 +179,7 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
   core::CoreOptions options = plan_.core;
   options.self.node = machine.node;
   options.self.weight = machine.weight;
+  options.self.directory = directory != nullptr ? directory->id : 0;
   if (next_version) {
     options.self.software_version = "sim-next";
     options.self.unknown_fields = NextVersionsField();
@@ -276,6 +281,7 @@ RunResult Simulation::Run() {
   if (plan_.downgrade_at) RollFrom(*plan_.downgrade_at);
   Disturb(seconds(5));
   StartHealthTroubles();
+  StartFailover();
   TroublesFor(plan_.troubles);
   Calm();
   Rest();
@@ -315,6 +321,7 @@ void Simulation::Calm() {
     if (process->paused()) process->Resume();
     if (plan_.health) BeWell(*process);
   }
+  if (!plan_.failover.empty()) WantFailover({});
   Disturb(2 * Duration(plan_.core.ttl) + seconds(25));
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(25));
   if (!world_.stopped()) StartEverybody();

@@ -104,6 +104,17 @@ class Simulation {
   void CheckUnhealthy();
   Random health_random_;
 
+  // The group's failover settings (failover.cc).
+  void StartFailover();
+  void WantFailover(const FailoverSettings& settings);
+  void SetFailover();
+  void SetFailoverUnderClaim();
+  void ReleaseByForce();
+  Random failover_random_;
+  FailoverSettings failover_wanted_;
+  std::optional<FailoverSettings> failover_at_claim_;  ///< to be set when a claim is under way
+  bool setting_failover_ = false;
+
   // Mishaps (mishaps.cc).
   void NextMishap();
   void NextSteered(const SteeredMishap& next);

@@ -41,7 +41,7 @@ class SmallGroup : public testing::Test {
     options.expect_nodes = kNodes;
     options.has_listener = false;
     options.self.address = "node:1";
-    options.self.protocol_version = 1;
+    options.self.protocol_version = kProtocolVersion;
     for (int n = 0; n < kNodes; ++n) {
       options.self.node = "n" + std::to_string(n);
       clocks_.push_back(std::make_unique<HostClock>(world_, 0, seconds(1000)));

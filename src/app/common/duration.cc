@@ -14,7 +14,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongest = std::chrono::hours(1000);
 
-// Largest first, as FormatDuration tries them.
 constexpr std::array<std::pair<std::string_view, milliseconds>, 4> kUnits = {{
     {"h", std::chrono::hours(1)},
     {"m", std::chrono::minutes(1)},
@@ -46,16 +45,6 @@ Result<milliseconds> ParseDuration(std::string_view text) {
     return length * static_cast<std::int64_t>(count);
   }
   return Malformed(text);
-}
-
-std::string FormatDuration(milliseconds duration) {
-  if (duration == milliseconds(0)) return "0s";
-  for (const auto& [name, length] : kUnits) {
-    if (duration % length == milliseconds(0)) {
-      return std::to_string(duration / length) + std::string(name);
-    }
-  }
-  return std::to_string(duration.count()) + "ms";
 }
 
 }  // namespace baton::app

@@ -1,8 +1,8 @@
 // Durations as people write them: a whole number and a unit, "500ms", "10s", "1m", "2h".
+// base/duration_text.h writes them.
 #pragma once
 
 #include <chrono>
-#include <string>
 #include <string_view>
 
 #include "baton/result.h"
@@ -13,8 +13,5 @@ namespace baton::app {
 /// except "0" are refused), or is above 1,000 hours. The message has the text and the expected
 /// form, and names no flag.
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text);
-
-/// Writes a duration in the largest unit that is exact: "90s", "1m", "1500ms".
-std::string FormatDuration(std::chrono::milliseconds duration);
 
 }  // namespace baton::app

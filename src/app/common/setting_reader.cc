@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/common/duration.h"
+#include "base/duration_text.h"
 #include "base/small_file.h"
 #include "base/text_rules.h"
 

@@ -11,6 +11,7 @@
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
 #include "app/ctl/watch.h"
+#include "base/duration_text.h"
 
 namespace baton::app {
 namespace {
@@ -76,12 +77,36 @@ struct QuickWords {
   std::string check;  ///< the verb that shows whether it was made
 };
 
-ExitCode Quick(const CtlOptions& options, const PolicyRequest& request, const QuickWords& words) {
+template <typename Request>
+ExitCode Quick(const CtlOptions& options, const Request& request, const QuickWords& words) {
   AdminClient client(options);
   const Status result = client.Request(request, CallDeadline(WorkDeadline(options)));
   if (!result) return FailChange(result.error(), words.check);
   if (request.dry_run) return Report(options, "dry_run", words.dry_run);
   return Report(options, "done", words.done);
+}
+
+/// Sets one of the settings that are numbers; 0 clears it.
+ExitCode SetNumber(const CtlOptions& options, PolicyRequest::Verb verb, const char* setting,
+                   std::uint32_t number, const ChangeOptions& change) {
+  PolicyRequest request = PolicyOf(verb, change);
+  request.number = number;
+  const std::string what = number == 0 ? "not set any more" : "set to " + std::to_string(number);
+  return Quick(options, request,
+               {fmt::format("{} is {}", setting, what),
+                fmt::format("{} would be {}", setting, what), "group get"});
+}
+
+/// What the operator must type, and what it means.
+Error NotConfirmed(const std::string& named, const runtime::ShardStatus& shard) {
+  const std::string leader =
+      shard.previous.empty() ? "its last leader" : "its last leader '" + shard.previous + "'";
+  return {
+      ErrorCode::kInvalidArgument,
+      fmt::format("any node may lead shard {0} then, without the writes that only {1} has: make "
+                  "sure that it is really gone, then type `batonctl shards release {0} --force "
+                  "--confirm {2}`",
+                  shard.shard.value, leader, named)};
 }
 
 Result<MemberStatus> FindMember(const StatusAnswer& answer, const NodeId& node) {
@@ -160,6 +185,28 @@ ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOption
   return ReportFollowed(options, followed, document);
 }
 
+ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
+                      const ChangeOptions& change) {
+  const TimePoint deadline = CallDeadline(WorkDeadline(options));
+  AdminClient client(options);
+  const auto known = client.DescribeShard(release.shard, deadline);
+  if (!known) return Fail(known.error());
+  const std::string shard = std::to_string(release.shard.value);
+  const std::string named = known.value().group + "/" + shard;
+  const bool confirmed = release.force && release.confirm == named;
+  const bool dry_run = change.dry_run || !confirmed;
+  const Status result = client.Release(
+      {.shard = release.shard, .dry_run = dry_run, .actor = ActorName()}, named, deadline);
+  if (!result) return FailChange(result.error(), "shards describe " + shard);
+  if (!change.dry_run && !confirmed) {
+    return Fail(NotConfirmed(named, known.value().shards.front()));
+  }
+  const json::object document{{"shard", release.shard.value}};
+  if (change.dry_run) return Report(options, "dry_run", "would release shard " + shard, document);
+  return Report(options, "done", "shard " + shard + " is released: any node may claim it",
+                document);
+}
+
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options);
@@ -219,16 +266,32 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
                 "would cancel the rebalance", "rebalance status"});
 }
 
-ExitCode SetGroupSetting(const CtlOptions& options, const std::string& setting,
-                         std::uint32_t number, const ChangeOptions& change) {
-  const bool moves = setting == kMaxMovesSetting;
-  PolicyRequest request = PolicyOf(
-      moves ? PolicyRequest::Verb::kSetMaxMoves : PolicyRequest::Verb::kSetExpectedNodes, change);
-  request.number = number;
-  const std::string what = number == 0 ? "not set any more" : "set to " + std::to_string(number);
-  return Quick(options, request,
-               {fmt::format("{} is {}", setting, what),
-                fmt::format("{} would be {}", setting, what), "group get"});
+ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
+                          const ChangeOptions& change) {
+  if (settings.expected_nodes) {
+    return SetNumber(options, PolicyRequest::Verb::kSetExpectedNodes, kExpectedNodesSetting,
+                     *settings.expected_nodes, change);
+  }
+  if (settings.max_moves) {
+    return SetNumber(options, PolicyRequest::Verb::kSetMaxMoves, kMaxMovesSetting,
+                     *settings.max_moves, change);
+  }
+  const runtime::GroupChangeRequest request{.failover = settings.failover,
+                                            .delay = settings.failover_delay,
+                                            .lock_delay = settings.lock_delay,
+                                            .dry_run = change.dry_run,
+                                            .actor = ActorName()};
+  std::vector<std::string> set;
+  if (request.failover)
+    set.push_back(fmt::format("{}={}", kFailoverSetting, ToString(*request.failover)));
+  if (request.delay) {
+    set.push_back(fmt::format("{}={}", kFailoverDelaySetting, FormatDuration(*request.delay)));
+  }
+  if (request.lock_delay) {
+    set.push_back(fmt::format("{}={}", kLockDelaySetting, FormatDuration(*request.lock_delay)));
+  }
+  const std::string words = fmt::format("{}", fmt::join(set, " "));
+  return Quick(options, request, {"set " + words, "would set " + words, "group get"});
 }
 
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {

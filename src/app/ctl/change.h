@@ -2,11 +2,11 @@
 // to its end.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "app/ctl/ctl.h"
+#include "app/ctl/group_settings.h"
 #include "baton/types.h"
 
 namespace baton::app {
@@ -20,13 +20,21 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
                        const ChangeOptions& change);
 /// The node asked must lead the shard. Follows the attempt to its end.
 ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOptions& change);
+struct ReleaseOptions {
+  ShardId shard;
+  bool force = false;
+  std::string confirm;  ///< "GROUP/SHARD"
+};
+/// Without --force and the confirmation it only says what to type, and what that means; a dry run
+/// needs neither.
+ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
+                      const ChangeOptions& change);
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
-/// Sets `setting` ("expected-nodes" or "max-moves") to `number`; 0 clears it.
-ExitCode SetGroupSetting(const CtlOptions& options, const std::string& setting,
-                         std::uint32_t number, const ChangeOptions& change);
+ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
+                          const ChangeOptions& change);
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change);
 

@@ -3,15 +3,13 @@
 #include <pwd.h>
 #include <unistd.h>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
+#include "app/ctl/call_wait.h"
 #include "app/ctl/client_files.h"
 #include "app/ctl/interrupt.h"
 #include "base/escape.h"
@@ -32,7 +30,6 @@ template <typename Request, typename Response>
 using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
-constexpr std::chrono::milliseconds kInterruptCheck{20};
 constexpr std::chrono::milliseconds kUntilKnown{2100};  // longer than access::Callers::kContested
 constexpr int kLongestAnswer = 256 << 20;               // bytes
 
@@ -72,58 +69,6 @@ void SetView(const Response& response, runtime::NodeStatus* status) {
   status->view_age = runtime::NanosecondsOf(response.view_age());
   status->stale = response.stale();
 }
-
-/// Lets the caller's thread wait for a call that gRPC's threads carry out.
-class Completion {
- public:
-  void Finish(grpc::Status status) {
-    const std::lock_guard lock(mutex_);
-    status_ = std::move(status);
-    done_ = true;
-    changed_.notify_one();
-  }
-  grpc::Status Wait(grpc::ClientContext* context) {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kInterruptCheck, [this] { return done_; })) {
-      if (Interrupt::Happened()) context->TryCancel();
-    }
-    return status_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  grpc::Status status_;  // guarded by mutex_
-  bool done_ = false;    // guarded by mutex_
-};
-
-/// Cancels a blocking call as soon as Ctrl-C comes.
-class InterruptGuard {
- public:
-  explicit InterruptGuard(grpc::ClientContext& context)
-      : thread_([this, &context] {
-          std::unique_lock lock(mutex_);
-          while (!changed_.wait_for(lock, kInterruptCheck, [this] { return over_; })) {
-            if (Interrupt::Happened()) return context.TryCancel();
-          }
-        }) {}
-  ~InterruptGuard() {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;  // guarded by mutex_
-  std::thread thread_;
-};
 
 }  // namespace
 
@@ -172,8 +117,8 @@ class AdminClient::Impl {
     return kind == Kind::kChange ? ChangeErrorOf(status) : ErrorOf(status);
   }
 
-  template <typename Response, typename Request>
-  Status Change(Method<Request, Response> method, Request message, const PolicyRequest& request,
+  template <typename Response, typename Request, typename Asked>
+  Status Change(Method<Request, Response> method, Request message, const Asked& request,
                 TimePoint deadline) {
     message.set_dry_run(request.dry_run);
     message.set_actor(request.actor);
@@ -227,7 +172,7 @@ class AdminClient::Impl {
     grpc::ClientContext context;
     SayWho(context);
     context.set_deadline(SystemTime(deadline));
-    Completion completion;
+    CallCompletion completion;
     (static_cast<Async*>(stub_->async())->*method)(
         &context, &request, response,
         [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
@@ -472,6 +417,24 @@ Status AdminClient::Request(const PolicyRequest& request, TimePoint deadline) {
     case PolicyRequest::Verb::kSetMaxMoves: return impl_->SetGroupSetting(request, deadline);
   }
   return Error{ErrorCode::kInternal, "unknown policy"};
+}
+
+Status AdminClient::Request(const runtime::GroupChangeRequest& request, TimePoint deadline) {
+  v1::ChangeGroupRequest message;
+  if (request.failover) message.set_failover(runtime::PolicyOf(*request.failover));
+  if (request.delay) *message.mutable_failover_delay() = runtime::DurationOf(*request.delay);
+  if (request.lock_delay) *message.mutable_lock_delay() = runtime::DurationOf(*request.lock_delay);
+  return impl_->Change<v1::ChangeGroupResponse, v1::ChangeGroupRequest>(&Async::ChangeGroup,
+                                                                        message, request, deadline);
+}
+
+Status AdminClient::Release(const runtime::ReleaseRequest& request, const std::string& confirm,
+                            TimePoint deadline) {
+  v1::ReleaseShardRequest message;
+  message.set_shard(request.shard.value);
+  message.set_confirm(confirm);
+  return impl_->Change<v1::ReleaseShardResponse, v1::ReleaseShardRequest>(
+      &Async::ReleaseShard, message, request, deadline);
 }
 
 std::string ActorName() {

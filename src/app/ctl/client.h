@@ -66,6 +66,10 @@ class AdminClient {
   /// Returns how many attempts had failed before.
   Result<std::uint32_t> Retry(const runtime::RetryRequest& request, TimePoint deadline);
   Status Request(const runtime::PolicyRequest& request, TimePoint deadline);
+  Status Request(const runtime::GroupChangeRequest& request, TimePoint deadline);
+  /// `confirm`: "GROUP/SHARD"; a dry run needs none.
+  Status Release(const runtime::ReleaseRequest& request, const std::string& confirm,
+                 TimePoint deadline);
   Result<std::vector<MoveFact>> PlanRebalance(TimePoint deadline);
   Result<runtime::Diagnosis> Diagnose(TimePoint deadline);
 

@@ -197,12 +197,30 @@ void AddRetry(CLI::App& shards, Commands& commands) {
   });
 }
 
+void AddRelease(CLI::App& shards, Commands& commands) {
+  CLI::App* verb = AddVerb(shards, "release",
+                           "Let any node lead a shard whose leader is gone and is waited for");
+  auto release = std::make_shared<ReleaseOptions>();
+  verb->add_option("shard", release->shard.value, "shard number")->required();
+  verb->add_flag("--force", release->force,
+                 "although the leader's data may have writes that others lack");
+  verb->add_option("--confirm", release->confirm, "GROUP/SHARD, such as orders/7")
+      ->type_name("GROUP/SHARD");
+  auto change = AddChangeFlags(verb, false);
+  verb->callback([&commands, release, change] {
+    commands.run = [&commands, release, change] {
+      return ReleaseShard(commands.options, *release, *change);
+    };
+  });
+}
+
 void AddShards(CLI::App& app, Commands& commands) {
   CLI::App* shards = AddVerb(app, "shards", "Shards and who leads them")->require_subcommand(1);
   AddRead(*shards, commands, "list", "All shards", ListShards);
   AddDescribe(*shards, commands);
   AddTransfer(*shards, commands);
   AddRetry(*shards, commands);
+  AddRelease(*shards, commands);
 }
 
 void AddNodes(CLI::App& app, Commands& commands) {
@@ -216,19 +234,20 @@ void AddNodes(CLI::App& app, Commands& commands) {
 void AddGroup(CLI::App& app, Commands& commands) {
   CLI::App* group = AddVerb(app, "group", "Settings of the group")->require_subcommand(1);
   AddRead(*group, commands, "get", "All settings", ShowGroup);
-  CLI::App* set = AddVerb(*group, "set", "Set one; 0 clears it");
-  auto setting = std::make_shared<std::string>();
-  auto number = std::make_shared<std::uint32_t>(0);
+  CLI::App* set = AddVerb(*group, "set", "Set one or more, as SETTING=VALUE");
+  auto words = std::make_shared<std::vector<std::string>>();
+  auto settings = std::make_shared<GroupSettings>();
   auto change = AddChangeFlags(set, false);
-  set->add_option("setting", *setting, "expected-nodes or max-moves")
-      ->required()
-      ->check(CLI::IsMember({kExpectedNodesSetting, kMaxMovesSetting}));
-  set->add_option("number", *number, "the value; 0 clears it")
-      ->required()
-      ->check(CLI::Range(std::uint32_t{0}, std::max(kMaxExpectedNodes, kMaxMoves)));
-  set->callback([&commands, setting, number, change] {
-    commands.run = [&commands, setting, number, change] {
-      return SetGroupSetting(commands.options, *setting, *number, *change);
+  set->add_option("settings", *words,
+                  "failover=immediate, after or never; failover-delay=30s (of after); "
+                  "lock-delay=10s (0: none); expected-nodes=3 or max-moves=8 (0 clears it)")
+      ->required();
+  set->callback([&commands, words, settings, change] {
+    Result<GroupSettings> parsed = ParseGroupSettings(*words);
+    if (!parsed) throw CLI::ValidationError("group set", parsed.error().message);
+    *settings = *std::move(parsed);
+    commands.run = [&commands, settings, change] {
+      return SetGroupSettings(commands.options, *settings, *change);
     };
   });
 }

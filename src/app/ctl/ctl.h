@@ -58,10 +58,6 @@ inline constexpr std::chrono::minutes kWorkTimeout{10};
 /// One question of a verb that asks again and again.
 inline constexpr std::chrono::seconds kOneCall{5};
 
-// The group's settings, as verbs name them.
-inline constexpr const char* kExpectedNodesSetting = "expected-nodes";
-inline constexpr const char* kMaxMovesSetting = "max-moves";
-
 /// How a change is carried out.
 struct ChangeOptions {
   bool dry_run = false;

@@ -7,10 +7,12 @@
 #include <boost/json.hpp>
 
 #include "app/ctl/client.h"
+#include "app/ctl/group_settings.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/others.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
+#include "base/duration_text.h"
 #include "http/status_json.h"
 #include "routing/lookup_key.h"
 
@@ -277,11 +279,20 @@ ExitCode ShowGroup(const CtlOptions& options) {
     PrintStructured(options, http::GroupJson(status));
     return ExitCode::kDone;
   }
-  const auto line = [](const char* setting, std::uint32_t number, const char* unset) {
-    PrintLine(fmt::format("{} {}", setting, number == 0 ? unset : std::to_string(number)));
+  const auto line = [](const char* setting, const std::string& value) {
+    PrintLine(fmt::format("{} {}", setting, value));
   };
-  line(kExpectedNodesSetting, status.expected_nodes, "not set");
-  line(kMaxMovesSetting, status.max_moves, "not set: each node's --max-moves");
+  const auto number = [&line](const char* setting, std::uint32_t value, const char* unset) {
+    line(setting, value == 0 ? unset : std::to_string(value));
+  };
+  number(kExpectedNodesSetting, status.expected_nodes, "not set");
+  number(kMaxMovesSetting, status.max_moves, "not set: each node's --max-moves");
+  const FailoverSettings& failover = status.failover;
+  line(kFailoverSetting, ToString(failover.policy));
+  if (failover.policy == FailoverPolicy::kAfter) {
+    line(kFailoverDelaySetting, FormatDuration(failover.delay));
+  }
+  line(kLockDelaySetting, FormatDuration(failover.lock_delay));
   SayAsOf(status);
   return ExitCode::kDone;
 }

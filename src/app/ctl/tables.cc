@@ -42,6 +42,7 @@ std::string MoveWord(const ShardStatus& shard) {
 }
 
 std::string WaitWord(const ShardStatus& shard) {
+  if (!shard.waits_for.empty()) return "waits for " + shard.waits_for;
   if (shard.claims_wait.count() == 0) return "";
   return fmt::format("waits {} after {} deaths", AgeWord(shard.claims_wait), shard.deaths);
 }

@@ -9,6 +9,7 @@
 #include "app/common/duration.h"
 #include "app/demo/demo.h"
 #include "app/demo/node.h"
+#include "base/duration_text.h"
 
 namespace baton::app {
 namespace {

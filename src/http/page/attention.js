@@ -17,14 +17,17 @@ const WRONG = {
 
 const node = (name) => el('b', {}, name);
 
-/** Why nobody claims the shard yet; empty if that is not so. */
-const waitOf = ({deaths, claims_wait_ms: wait}) => (wait > 0 ? [`; its last ${deaths} leaders died soon, so nobody claims it for ${duration(wait)}`] : []);
+/** Why nobody claims the shard yet, or one node only; empty if that is not so. */
+function waitOf({deaths, claims_wait_ms: wait, waits_for: owner}) {
+  if (owner) return ['; only ', node(owner), ' may claim it, by the group’s failover settings'];
+  return wait > 0 ? [`; its last ${deaths} leaders died soon, so nobody claims it for ${duration(wait)}`] : [];
+}
 
-function whyOf({problem, leader, previous, reason, move, failing, deaths, claims_wait_ms}) {
+function whyOf({problem, leader, previous, reason, move, failing, deaths, claims_wait_ms, waits_for}) {
   switch (problem) {
     case 'unreadable': return ['its record in etcd is damaged (the nodes repair it), or was written by a newer version (update the nodes); the nodes’ logs say which'];
     case 'leaderless':
-      return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`, ...waitOf({deaths, claims_wait_ms})];
+      return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`, ...waitOf({deaths, claims_wait_ms, waits_for})];
     case 'suspended': return [node(leader), ' has stopped until its lease is confirmed'];
     case 'failing': return [node(leader), `, ${count(failing.attempts, 'attempt')}; the last error: ${failing.last_error}`];
     case 'moving': return waitsFor(move);

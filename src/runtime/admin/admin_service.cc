@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/escape.h"
-#include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/approval.h"
+#include "runtime/admin/asked_settings.h"
 #include "runtime/admin/audit.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/history_proto.h"
@@ -82,31 +82,6 @@ grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
   return {grpc::StatusCode::NOT_FOUND,
           fmt::format("no shard {}: group {} has shards 0 to {}", shard.value, status.group,
                       status.shards.size() - 1)};
-}
-
-struct GroupSetting {
-  PolicyRequest::Verb verb{};
-  std::uint32_t number = 0;
-};
-
-Result<GroupSetting> GroupSettingOf(const v1::SetGroupSettingRequest& request) {
-  const auto bounded = [](const char* name, GroupSetting setting,
-                          std::uint32_t most) -> Result<GroupSetting> {
-    if (setting.number <= most) return setting;
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} is {}; give 1 to {}, or 0 to clear it", name, setting.number, most)};
-  };
-  if (request.has_expected_nodes() == request.has_max_moves()) {
-    return Error{ErrorCode::kInvalidArgument, "give exactly one setting"};
-  }
-  if (request.has_max_moves()) {
-    return bounded("max_moves", {PolicyRequest::Verb::kSetMaxMoves, request.max_moves()},
-                   kMaxMoves);
-  }
-  return bounded("expected_nodes",
-                 {PolicyRequest::Verb::kSetExpectedNodes, request.expected_nodes()},
-                 kMaxExpectedNodes);
 }
 
 grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& request,
@@ -287,17 +262,32 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* SetGroupSetting(Context* context, const v1::SetGroupSettingRequest* request,
                            v1::SetGroupSettingResponse*) override {
+    return RequestSettings(context, "SetGroupSetting", runtime::PolicyOf(*request), *request);
+  }
+  Reactor* ChangeGroup(Context* context, const v1::ChangeGroupRequest* request,
+                       v1::ChangeGroupResponse*) override {
+    return RequestSettings(context, "ChangeGroup", ChangeOf(*request), *request);
+  }
+
+  Reactor* ReleaseShard(Context* context, const v1::ReleaseShardRequest* request,
+                        v1::ReleaseShardResponse*) override {
     Reactor* reactor = context->DefaultReactor();
-    const Result<GroupSetting> setting = GroupSettingOf(*request);
-    auto change = Admit(*context, "SetGroupSetting", SettingText(*request), *request, reactor);
+    auto change = Admit(*context, "ReleaseShard", fmt::format("shard {}", request->shard()),
+                        *request, reactor);
     if (!change) return reactor;
-    if (!setting) {
-      Finish(reactor, *change, StatusOf(setting.error()));
-      return reactor;
-    }
-    PolicyRequest policy = PolicyOf(setting->verb, *request);
-    policy.number = setting->number;
-    return RequestPolicy(*context, reactor, *std::move(change), std::move(policy));
+    // The group's name is in the status.
+    control_.GetStatus([=, this, change = *std::move(change)](SharedStatus status) {
+      const std::string wanted =
+          fmt::format("{}/{}", status ? status->group : "", request->shard());
+      if (status && !request->dry_run() && request->confirm() != wanted) {
+        return Finish(reactor, change,
+                      {grpc::StatusCode::INVALID_ARGUMENT,
+                       fmt::format("a shard is released only if confirm is \"{}\"", wanted)});
+      }
+      Order(*context, reactor, change,
+            ReleaseRequest{.shard = ShardId{request->shard()}, .dry_run = request->dry_run()});
+    });
+    return reactor;
   }
 
   Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
@@ -359,7 +349,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     if (!change || !NamesNode(request.node(), *change, reactor)) return reactor;
     PolicyRequest policy = PolicyOf(verb, request);
     policy.node = request.node();
-    return RequestPolicy(*context, reactor, *std::move(change), std::move(policy));
+    return Order(*context, reactor, *std::move(change), std::move(policy));
   }
   template <typename Request>
   Reactor* RequestForGroup(Context* context, const char* method, PolicyRequest::Verb verb,
@@ -367,7 +357,22 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     Reactor* reactor = context->DefaultReactor();
     auto change = Admit(*context, method, "", request, reactor);
     if (!change) return reactor;
-    return RequestPolicy(*context, reactor, *std::move(change), PolicyOf(verb, request));
+    return Order(*context, reactor, *std::move(change), PolicyOf(verb, request));
+  }
+
+  /// `asked`: what the message asks for, or why it is wrong.
+  template <typename AnyRequest, typename Message>
+  Reactor* RequestSettings(Context* context, const char* method, Result<AnyRequest> asked,
+                           const Message& message) {
+    Reactor* reactor = context->DefaultReactor();
+    auto change = Admit(*context, method, SettingText(message), message, reactor);
+    if (!change) return reactor;
+    if (!asked) {
+      Finish(reactor, *change, StatusOf(asked.error()));
+      return reactor;
+    }
+    asked->dry_run = message.dry_run();
+    return Order(*context, reactor, *std::move(change), *std::move(asked));
   }
 
   template <typename Request>
@@ -378,12 +383,13 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return policy;
   }
 
-  Reactor* RequestPolicy(const Context& context, Reactor* reactor, AskedChange change,
-                         PolicyRequest policy) {
+  /// Of a change whose answer says nothing but whether it was made.
+  template <typename AnyRequest>
+  Reactor* Order(const Context& context, Reactor* reactor, AskedChange change, AnyRequest request) {
     return Carry(
         context, reactor, std::move(change),
-        [this, reactor, policy = std::move(policy)](const Approved& approved) {
-          PolicyRequest now = policy;
+        [this, reactor, request = std::move(request)](const Approved& approved) {
+          AnyRequest now = request;
           now.actor = ActorOf(approved.change);
           now.within = approved.within;
           control_.Request(std::move(now), [this, reactor, asked = approved.change](Status result) {
@@ -438,11 +444,6 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   }
 
   static std::string Printable(const std::string& name) { return OneLine(name, kLongestName); }
-
-  static std::string SettingText(const v1::SetGroupSettingRequest& request) {
-    if (request.has_max_moves()) return fmt::format("max_moves {}", request.max_moves());
-    return fmt::format("expected_nodes {}", request.expected_nodes());
-  }
 
   /// False: this can't be a node's name; the call is finished with an error. Names become part of
   /// keys.

@@ -62,18 +62,19 @@ grpc::Status StatusOf(access::Refused refused) {
   return {CodeOf(refused.why), std::move(refused.line)};
 }
 
+// The options have one level only: who may make changes may make all of them.
 access::Gate GateOf(const AdminOptions& options) {
   constexpr auto kIgnored = access::Access::Tokens::kIgnored;
   if (!options.operators) {
     return {std::make_shared<access::Access>(access::Access::Defaults{
-                .this_host = access::Role::kOperate,
-                .other_hosts = options.allow_remote ? access::Role::kOperate : access::Role::kRead,
+                .this_host = access::Role::kAdmin,
+                .other_hosts = options.allow_remote ? access::Role::kAdmin : access::Role::kRead,
                 .tokens = kIgnored}),
             nullptr};
   }
   access::Rules rules;
   for (const std::string& name : *options.operators) {
-    rules.certificates.push_back({.name = name, .role = access::Role::kOperate});
+    rules.certificates.push_back({.name = name, .role = access::Role::kAdmin});
   }
   auto access = std::make_shared<access::Access>(access::Access::Defaults{.tokens = kIgnored});
   access->SetRules(std::move(rules));

@@ -22,6 +22,9 @@ static_assert(v1::NodeStatus::SESSION_OPENING == static_cast<int>(SessionPhase::
 static_assert(v1::NodeStatus::SESSION_RELAY == static_cast<int>(SessionPhase::kRelay) + 1);
 static_assert(v1::NodeStatus::HASH_MURMUR2 == static_cast<int>(HashFunction::kMurmur2) + 1);
 static_assert(v1::NodeStatus::HASH_MODULO == static_cast<int>(HashFunction::kModulo) + 1);
+static_assert(v1::FailoverSettings::POLICY_IMMEDIATE ==
+              static_cast<int>(FailoverPolicy::kImmediate) + 1);
+static_assert(v1::FailoverSettings::POLICY_NEVER == static_cast<int>(FailoverPolicy::kNever) + 1);
 static_assert(v1::HaltStatus::CODE_INVALID_ARGUMENT ==
               static_cast<int>(ErrorCode::kInvalidArgument) + 1);
 static_assert(v1::HaltStatus::CODE_INTERNAL == static_cast<int>(ErrorCode::kInternal) + 1);
@@ -71,6 +74,21 @@ void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
   out->set_suspended(member.suspended);
   out->set_failing(member.fact.failing);
   out->set_unhealthy(member.fact.unhealthy);
+}
+
+void ToProto(const FailoverSettings& settings, v1::FailoverSettings* out) {
+  out->set_policy(PolicyOf(settings.policy));
+  if (settings.delay.count() > 0) *out->mutable_delay() = DurationOf(settings.delay);
+  if (settings.lock_delay.count() > 0) *out->mutable_lock_delay() = DurationOf(settings.lock_delay);
+}
+
+// A node of an older version sends nothing, and fails over at once.
+FailoverSettings FromProto(const v1::FailoverSettings& message) {
+  return {.policy = Unshifted(
+              message.policy(), FailoverPolicy::kNever,
+              message.policy() == 0 ? FailoverPolicy::kImmediate : FailoverPolicy::kNever),
+          .delay = MillisecondsOf(message.delay()),
+          .lock_delay = MillisecondsOf(message.lock_delay())};
 }
 
 MemberStatus FromProto(const v1::MemberStatus& message) {
@@ -240,6 +258,7 @@ v1::ShardStatus ToProto(const ShardStatus& shard) {
   }
   out.set_deaths(shard.deaths);
   if (shard.claims_wait.count() > 0) *out.mutable_claims_wait() = DurationOf(shard.claims_wait);
+  out.set_waits_for(shard.waits_for);
   return out;
 }
 
@@ -261,6 +280,7 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   }
   shard.deaths = message.deaths();
   shard.claims_wait = NanosecondsOf(message.claims_wait());
+  shard.waits_for = message.waits_for();
   return shard;
 }
 
@@ -296,6 +316,15 @@ Transition FromProto(const v1::TransitionStatus& message) {
   return transition;
 }
 
+v1::FailoverSettings::Policy PolicyOf(FailoverPolicy policy) {
+  return Shifted<v1::FailoverSettings::Policy>(policy);
+}
+
+std::optional<FailoverPolicy> PolicyOf(v1::FailoverSettings::Policy policy) {
+  if (!v1::FailoverSettings::Policy_IsValid(policy) || policy == 0) return std::nullopt;
+  return Unshifted(policy, FailoverPolicy::kNever, FailoverPolicy::kNever);
+}
+
 void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   NodeToProto(status, out);
   out->set_shard_count(status.shard_count);
@@ -308,6 +337,8 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_leaderless(status.leaderless);
   out->set_expected_nodes(status.expected_nodes);
   out->set_max_moves(status.max_moves);
+  ToProto(status.failover, out->mutable_failover());
+  out->set_config_schema(status.config_schema);
   for (const DepartedMember& departed : status.departed) ToProto(departed, out->add_departed());
   out->set_waiting_after_deaths(status.waiting);
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
@@ -334,6 +365,8 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.leaderless = message.leaderless();
   status.expected_nodes = message.expected_nodes();
   status.max_moves = message.max_moves();
+  status.failover = FromProto(message.failover());
+  status.config_schema = message.config_schema();
   for (const auto& departed : message.departed()) status.departed.push_back(FromProto(departed));
   status.waiting = message.waiting_after_deaths();
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));

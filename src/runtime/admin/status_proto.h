@@ -2,7 +2,7 @@
 //
 // Pure functions; any thread. An enum value of a newer version becomes the nearest harmless one: an
 // unknown reason becomes "operator", an unknown shard state "leaderless", an unknown member state
-// "dead".
+// "dead", an unknown failover policy "never".
 #pragma once
 
 #include "baton/v1/admin.pb.h"
@@ -24,6 +24,10 @@ ShardStatus FromProto(const v1::ShardStatus& message);
 Transition FromProto(const v1::TransitionStatus& message);
 Diagnosis FromProto(const v1::DiagnoseResponse& message);
 NodeStatus FromProto(const v1::NodeStatus& message);
+
+v1::FailoverSettings::Policy PolicyOf(FailoverPolicy policy);
+/// Nullopt: unspecified, or a policy of a newer version.
+std::optional<FailoverPolicy> PolicyOf(v1::FailoverSettings::Policy policy);
 
 /// The moves of the shards, ordered by shard.
 std::vector<MoveFact> LiveMoves(const NodeStatus& status);

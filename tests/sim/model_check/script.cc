@@ -165,6 +165,25 @@ pb::TxnRequest Script::Confirmation(const Store& store) {
   return request;
 }
 
+// A put of one key, while no key of a range was written after a revision. One range is always
+// empty.
+pb::TxnRequest Script::UnlessWrittenSince(const Store& store) {
+  pb::TxnRequest request;
+  std::set<std::string> taken;
+  const pb::PutRequest put = AnyPut(store, taken);
+  *request.add_compare() = Guard(store, put.key(), pb::Compare::MOD);
+  pb::Compare& range = *request.add_compare();
+  const bool empty = random_.Chance(200);
+  range.set_key(empty ? "n/" : "m/");
+  range.set_range_end(empty ? "n0" : "m0");
+  range.set_target(pb::Compare::MOD);
+  range.set_result(pb::Compare::LESS);
+  range.set_mod_revision(AnyRevision(store) + 1);
+  *request.add_success()->mutable_request_put() = put;
+  request.add_failure()->mutable_request_range()->set_key(put.key());
+  return request;
+}
+
 // All or nothing; the failure branch reads back.
 pb::TxnRequest Script::FlatBatch(const Store& store) {
   pb::TxnRequest request;
@@ -200,10 +219,11 @@ pb::TxnRequest Script::NestedBatch(const Store& store) {
 }
 
 pb::TxnRequest Script::Transaction(const Store& store) {
-  switch (random_.Below(8)) {
+  switch (random_.Below(9)) {
     case 0: return Confirmation(store);
     case 1: return FlatBatch(store);
     case 2: return NestedBatch(store);
+    case 3: return UnlessWrittenSince(store);
     default: return AnyTxn(store, 1, {});
   }
 }

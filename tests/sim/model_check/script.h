@@ -38,8 +38,10 @@ class Script {
   pb::TxnRequest AnyTxn(const Store& store, int depth, std::set<std::string> taken);
   int HowMany(int usually);
 
-  // Transactions like Baton's: one that writes nothing, and batches of guarded puts.
+  // Transactions like Baton's: one that writes nothing, one that compares a range of keys, and
+  // batches of guarded puts.
   pb::TxnRequest Confirmation(const Store& store);
+  pb::TxnRequest UnlessWrittenSince(const Store& store);
   pb::TxnRequest FlatBatch(const Store& store);
   pb::TxnRequest NestedBatch(const Store& store);
   pb::TxnRequest Transaction(const Store& store);

@@ -1,0 +1,37 @@
+// The group's settings as `batonctl group set` takes them: SETTING=VALUE words.
+//
+// Pure; any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/facts.h"
+#include "baton/result.h"
+
+namespace baton::app {
+
+// The settings, as verbs name them.
+inline constexpr const char* kExpectedNodesSetting = "expected-nodes";
+inline constexpr const char* kMaxMovesSetting = "max-moves";
+inline constexpr const char* kFailoverSetting = "failover";
+inline constexpr const char* kFailoverDelaySetting = "failover-delay";
+inline constexpr const char* kLockDelaySetting = "lock-delay";
+
+/// What one command sets. Either exactly one of the first two, or some of the others.
+struct GroupSettings {
+  std::optional<std::uint32_t> expected_nodes = {};  ///< 0: no longer set
+  std::optional<std::uint32_t> max_moves = {};       ///< 0: no longer set
+  std::optional<FailoverPolicy> failover = {};
+  std::optional<std::chrono::milliseconds> failover_delay = {};
+  std::optional<std::chrono::milliseconds> lock_delay = {};
+};
+
+/// Reads "failover=after failover-delay=30s", or one setting and its value as two words. Whether
+/// settings of failover make sense together, the node finds out.
+Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
+
+}  // namespace baton::app

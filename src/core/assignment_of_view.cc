@@ -1,0 +1,116 @@
+#include "core/assignment_of_view.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/may_claim.h"
+
+namespace baton::core {
+namespace {
+
+// By the leaders' numbers: a group may have a hundred times as many shards as nodes.
+std::vector<MemberIndex> IndexesOfLeaders(const View& view,
+                                          const std::map<NodeId, MemberIndex>& index) {
+  std::vector<MemberIndex> result(view.leaders().numbers(), kNobody);
+  for (const auto& [node, member] : index) {
+    const LeaderIndex::Number number = view.leaders().NumberOf(node);
+    if (number != LeaderIndex::kNobody) result[number] = member;
+  }
+  return result;
+}
+
+void WaitUntil(TimePoint until, AssignmentOfView& result) {
+  if (until == TimePoint::max()) return;
+  result.changes_at = std::min(result.changes_at, until);
+  result.waits = true;
+}
+
+// `may`: the owner is here and may claim the shard.
+void KeepForOwner(const View& view, ShardId shard, bool may, AssignmentShard& entry,
+                  AssignmentOfView& result) {
+  if (may && OwnerOf(view, shard) == view.self()) result.to_take_back.push_back(shard);
+  if (view.failover().policy != FailoverPolicy::kAfter) return;
+  entry.waits = entry.leader == kNobody;
+  result.owners_awaited = true;
+  WaitUntil(RipeAt(view, shard), result);
+}
+
+void AddMoves(const View& view, const std::map<NodeId, MemberIndex>& index,
+              AssignmentOfView& result) {
+  for (const auto& [shard, move] : view.moves()) {
+    const auto found = std::lower_bound(result.shard_of.begin(), result.shard_of.end(), shard);
+    if (found == result.shard_of.end() || *found != shard || !view.LiveMove(move)) continue;
+    const auto number = static_cast<std::size_t>(found - result.shard_of.begin());
+    const auto target = index.find(move.to);
+    result.input.shards[number].moving_to = target != index.end() ? target->second : kNobody;
+  }
+}
+
+}  // namespace
+
+Reason VacancyReason(const View& view, const RecordFact& record) {
+  if (record.leader.empty()) return record.reason;
+  const SessionRef named{record.leader, record.session};
+  if (view.ProvenDead(named)) return Reason::kProcessDied;
+  return view.SeenAlive(named) ? Reason::kLeaseExpired : Reason::kStartup;
+}
+
+AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
+  AssignmentOfView result;
+  std::map<NodeId, MemberIndex> index;
+  const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(view, now);
+  result.changes_at = view.deaths().NextEnd(now);
+  result.waits = result.changes_at != TimePoint::max();
+  for (const auto& [node, until] : resting) {
+    result.changes_at = std::min(result.changes_at, until);
+  }
+  for (const auto& [node, member] : view.members()) {
+    if (!member.Live() || resting.contains(node)) continue;
+    index[node] = static_cast<MemberIndex>(result.input.members.size());
+    result.input.members.push_back({node, member.weight, view.Draining(member)});
+  }
+  const auto index_of = [&](const NodeId& node) {
+    const auto found = index.find(node);
+    return found != index.end() ? found->second : kNobody;
+  };
+  const std::vector<MemberIndex> index_of_leader = IndexesOfLeaders(view, index);
+  const bool after = view.failover().policy == FailoverPolicy::kAfter;
+  result.input.shards.reserve(view.shard_count());
+  result.shard_of.reserve(view.shard_count());
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const ShardId shard{s};
+    const RecordFact& record = view.record(shard);
+    const Claimable claimable = ClaimableNow(view, shard, settle, now);
+    AssignmentShard entry;
+    if (claimable == Claimable::kLed) {
+      entry.leader = index_of_leader[view.leaders().Of(shard)];
+    } else if (claimable == Claimable::kByLastLeader) {
+      entry.leader = index_of(view.LastKnownLeader(shard)->node);
+    } else if (claimable == Claimable::kAfterWait) {
+      entry.waits = true;
+      result.owners_awaited = result.owners_awaited || (after && !OwnerOf(view, shard).empty());
+      if (now >= view.deaths().WaitsUntil(shard)) WaitUntil(LockedUntil(view, shard), result);
+    } else if (claimable == Claimable::kByOwner) {
+      const bool may = MayClaim(view, shard, OwnerOf(view, shard), settle, now);
+      entry.leader = may ? index_of(OwnerOf(view, shard)) : kNobody;
+      KeepForOwner(view, shard, may, entry, result);
+    } else if (claimable != Claimable::kByAnyNode) {
+      continue;
+    } else if (record.present && record.readability == Readability::kReadable) {
+      if (!record.leader.empty()) {
+        entry.prefers = index_of_leader[view.leaders().Of(shard)];
+      } else if (record.reason == Reason::kCallbackTimeout &&
+                 view.SessionAlive({record.resigned_by, record.session})) {
+        entry.avoids = index_of(record.resigned_by);
+      }
+    }
+    // the leader's member value can't be read, but its session lives
+    if (claimable != Claimable::kByAnyNode && !entry.waits && entry.leader == kNobody) continue;
+    result.input.shards.push_back(entry);
+    result.shard_of.push_back(shard);
+  }
+  AddMoves(view, index, result);
+  return result;
+}
+
+}  // namespace baton::core

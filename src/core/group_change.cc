@@ -1,0 +1,105 @@
+#include "core/group_change.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "base/duration_text.h"
+#include "base/limits.h"
+#include "core/group_config.h"
+
+namespace baton::core {
+namespace {
+
+constexpr std::size_t kMaxNamed = 5;
+
+Error Invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// Also those whose records can't be read: a newer version may have written them, but nobody knows.
+Status EveryMemberKeepsThem(const View& view) {
+  std::string names;
+  std::size_t old = 0;
+  for (const auto& [node, member] : view.members()) {
+    if (!member.present || member.protocol_version >= kProtocolVersion) continue;
+    if (++old <= kMaxNamed) names += (old == 1 ? "'" : ", '") + node + "'";
+  }
+  if (old == 0) return Ok();
+  if (old > kMaxNamed) names += " and " + std::to_string(old - kMaxNamed) + " more";
+  return Error{ErrorCode::kFailedPrecondition,
+               "these members run a version that would not keep to such settings: " + names +
+                   "; update them, or stop them, then try again"};
+}
+
+// A config that does not fit is about to be put back: see ConfigKeeper.
+Status MayChange(const ConfigFact& config, const CoreOptions& options) {
+  if (!config.present) {
+    return Error{ErrorCode::kUnavailable, "the group has no config yet; try again in a moment"};
+  }
+  const GroupExpectation expected{
+      .reader = ConfigReader::kNode,
+      .key = options.config_key,
+      .shape = GroupShape{.shards = options.shards, .hash = options.hash}};
+  if (auto wrong = CheckGroupConfig(config, expected)) return *std::move(wrong);
+  return Ok();
+}
+
+}  // namespace
+
+std::string SettingWords(const FailoverSettings& settings) {
+  std::string words = std::string("failover ") + ToString(settings.policy);
+  if (settings.policy == FailoverPolicy::kAfter) {
+    words += ", failover-delay " + FormatDuration(settings.delay);
+  }
+  return words + ", lock-delay " + FormatDuration(settings.lock_delay);
+}
+
+Result<FailoverSettings> SettingsAfter(const FailoverSettings& now,
+                                       const GroupChangeRequested& asked) {
+  FailoverSettings after = now;
+  after.policy = asked.failover.value_or(now.policy);
+  after.delay = asked.delay.value_or(now.delay);
+  after.lock_delay = asked.lock_delay.value_or(now.lock_delay);
+  if (after.policy == FailoverPolicy::kAfter) {
+    if (!asked.delay && now.policy != FailoverPolicy::kAfter) {
+      return Invalid("failover=after needs failover-delay: give failover-delay=30s, for example");
+    }
+    if (after.delay < kShortestFailoverDelay || after.delay > kLongestFailoverDelay) {
+      return Invalid("failover-delay is " + FormatDuration(after.delay) + "; give " +
+                     FormatDuration(kShortestFailoverDelay) + " to " +
+                     FormatDuration(kLongestFailoverDelay));
+    }
+  } else if (asked.delay) {
+    return Invalid(std::string("failover-delay counts only with failover=after, and failover is ") +
+                   ToString(after.policy) + ": give failover=after, too, or no failover-delay");
+  } else {
+    after.delay = {};
+  }
+  if (after.lock_delay < std::chrono::milliseconds(0) || after.lock_delay > kLongestLockDelay) {
+    return Invalid("lock-delay is " + FormatDuration(after.lock_delay) + "; give 0 to " +
+                   FormatDuration(kLongestLockDelay));
+  }
+  if (after.policy == FailoverPolicy::kAfter && after.lock_delay >= after.delay) {
+    return Invalid("lock-delay is " + FormatDuration(after.lock_delay) + ", and failover-delay " +
+                   FormatDuration(after.delay) +
+                   ": the node that led could never come back in time; give a shorter lock-delay");
+  }
+  return after;
+}
+
+Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOptions& options,
+                                                const GroupChangeRequested& asked) {
+  const ConfigFact& config = view.config();
+  if (Status may = MayChange(config, options); !may) return may.error();
+  const Result<FailoverSettings> after = SettingsAfter(config.failover, asked);
+  if (!after) return after.error();
+  if (after.value() == config.failover) return std::optional<NextConfig>();
+  if (Status keeps = EveryMemberKeepsThem(view); !keeps) return keeps.error();
+  NextConfig next{.config = config, .last = config.schema >= kConfigSchema};
+  if (next.last) {
+    next.config.failover = after.value();
+  } else {
+    next.config.schema = kConfigSchema;
+  }
+  return std::optional(std::move(next));
+}
+
+}  // namespace baton::core

@@ -1,0 +1,83 @@
+#include "core/ripe_marks.h"
+
+#include <algorithm>
+
+#include "core/may_claim.h"
+
+namespace baton::core {
+namespace {
+
+constexpr Duration kStep = std::chrono::milliseconds(300);
+
+Duration Turn(const Context& context) {
+  std::int64_t place = 0;
+  for (const auto& [node, member] : context.view.members()) {
+    if (node == context.self()) break;
+    if (member.Live()) ++place;
+  }
+  return place * kStep;
+}
+
+}  // namespace
+
+// A mark becomes due by a node's coming or going, by another policy, or by a node that resigns.
+void RipeMarks::Note(const View& view, const ViewChanges& changes) {
+  outdated_ = outdated_ || changes.members || changes.policy || changes.config;
+  if (outdated_ || view.failover().policy != FailoverPolicy::kAfter) return;
+  outdated_ = Vacated(view, changes);
+}
+
+void RipeMarks::On(TimePoint now) {
+  in_flight_ = false;
+  outdated_ = true;
+  not_before_ = now + kMaxRetryPause;
+}
+
+// A node that still leads, as one that takes its time to stop, gets no mark: it would hold for
+// those leaderships, too, whose terms may come before those of what the node has resigned. Then
+// each node claims by its own clock.
+void RipeMarks::Look(const Context& context) {
+  due_.clear();
+  const View& view = context.view;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const ShardId shard{s};
+    if (view.InForce(shard)) continue;
+    const NodeId& owner = OwnerOf(view, shard);
+    if (owner.empty() || view.LedBy(owner) > 0) continue;
+    const TimePoint ripe_at = RipeAt(view, shard);
+    if (ripe_at == TimePoint::min() || ripe_at == TimePoint::max()) continue;  // marked, or unknown
+    Due& due = due_[owner];
+    due.at = std::max(due.at, ripe_at);
+    due.newest = std::max(due.newest, view.record(shard).revision);
+  }
+}
+
+void RipeMarks::Advance(Context& context) {
+  const View& view = context.view;
+  if (view.failover().policy != FailoverPolicy::kAfter) return;
+  if (!view.complete() || !context.live() || in_flight_) return;
+  if (outdated_) Look(context);
+  outdated_ = false;
+  const Duration turn = due_.empty() ? Duration{0} : Turn(context);
+  for (const auto& [owner, due] : due_) {
+    const TimePoint at = std::max(due.at + turn, not_before_);
+    if (context.now >= at) return Write(context, owner);
+    context.WakeAt(at);
+  }
+}
+
+// The owner may have taken its shards back meanwhile.
+void RipeMarks::Write(Context& context, NodeId owner) {
+  Look(context);
+  const auto found = due_.find(owner);
+  if (found == due_.end() || context.now < found->second.at) {
+    return context.WakeAt(context.now + kMinRetryPause);  // others may be due
+  }
+  const RipeFact* known = context.view.ripe(owner);
+  const Revision read = known != nullptr && known->present ? known->revision : Revision{};
+  context.Submit(WriteOwner::kRipeMarks,
+                 RipeMark{.node = owner, .up_to = found->second.newest, .read = read});
+  in_flight_ = true;
+}
+
+}  // namespace baton::core

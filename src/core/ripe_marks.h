@@ -1,0 +1,42 @@
+// RipeMarks: writes `ripe/<node>` once a node has been away for the delay of
+// FailoverPolicy::kAfter.
+//
+// The first that finds it so writes it, and all others then know it, too. Otherwise nodes that know
+// the group for less time would divide the vacancies differently. Live members write in the order
+// of their ids, 300 ms apart, one mark at a time. Nobody takes a mark back: it says nothing of
+// leaderships with later terms.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "core/context.h"
+
+namespace baton::core {
+
+class RipeMarks {
+ public:
+  void Note(const View& view, const ViewChanges& changes);
+  void Advance(Context& context);
+  /// The write has a definite outcome.
+  void On(TimePoint now);
+  /// The write was dropped: the session is lost.
+  void Clear() { in_flight_ = false; }
+
+ private:
+  void Look(const Context& context);
+  void Write(Context& context, NodeId owner);
+
+  bool outdated_ = true;
+  bool in_flight_ = false;
+  TimePoint not_before_{};
+  struct Due {
+    TimePoint at = TimePoint::min();
+    Revision newest;  ///< the newest term of the vacancies that are kept for the node
+  };
+  std::map<NodeId, Due> due_;
+};
+
+}  // namespace baton::core

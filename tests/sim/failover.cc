@@ -1,0 +1,94 @@
+// An operator changes the group's failover settings, in a part of the seeds, and releases shards by
+// force while they are kept for nodes that are gone. Calm takes the settings back, so that a group
+// at rest is one that fails over at once.
+#include <utility>
+
+#include "etcd/guarded_txn.h"
+#include "etcd/records.h"
+#include "sim/simulation.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr Duration kAskAgain = milliseconds(250);
+constexpr Duration kClaimWithin = seconds(20);
+constexpr int kReleasePauseMost = 8'000;  // milliseconds
+
+}  // namespace
+
+void Simulation::StartFailover() {
+  for (const FailoverChange& change : plan_.failover) {
+    world_.After(change.at, [this, settings = change.settings] {
+      if (calm_) return;
+      if (failover_random_.Chance(400)) return WantFailover(settings);
+      failover_at_claim_ = settings;
+      world_.After(kClaimWithin, [this] { SetFailoverUnderClaim(); });
+    });
+  }
+  if (!plan_.failover.empty()) ReleaseByForce();
+}
+
+void Simulation::WantFailover(const FailoverSettings& settings) {
+  if (world_.verbose()) world_.Say(std::string("failover: ") + ToString(settings.policy));
+  failover_wanted_ = settings;
+  if (!std::exchange(setting_failover_, true)) SetFailover();
+}
+
+// The claim was decided by the settings before.
+void Simulation::SetFailoverUnderClaim() {
+  if (!failover_at_claim_ || calm_) return;
+  WantFailover(*std::exchange(failover_at_claim_, std::nullopt));
+}
+
+// Tries until the config has the settings: it may be missing or damaged, and etcd may have no
+// quorum.
+void Simulation::SetFailover() {
+  const std::string key = keyspace_.ConfigKey();
+  const pb::KeyValue* stored = config_spoilt_ ? nullptr : etcd_.store().Get(key);
+  if (stored != nullptr) {
+    ConfigFact config = etcd::DecodeConfig(stored->value());
+    setting_failover_ = config.failover != failover_wanted_;
+    if (!setting_failover_) return;
+    config.schema = kConfigSchema;
+    config.failover = failover_wanted_;
+    OperatorPut(key, etcd::EncodeConfig(config), 0);
+  }
+  world_.After(kAskAgain, [this] { SetFailover(); });
+}
+
+// One shard whose leader's session is gone, as batonctl does it.
+void Simulation::ReleaseByForce() {
+  const Duration pause = milliseconds(failover_random_.Between(0, kReleasePauseMost));
+  world_.After(pause, [this] {
+    if (calm_ || world_.stopped()) return;
+    const ShardId shard{static_cast<std::uint32_t>(failover_random_.Below(plan_.core.shards))};
+    const RecordFact& now = checkers_->RecordOf(shard);
+    const bool kept = now.present && now.readability == Readability::kReadable &&
+                      !now.leader.empty() && failover_wanted_.policy == FailoverPolicy::kNever;
+    if (kept) {
+      RecordFact released;
+      released.session = now.session;
+      released.previous = now.leader;
+      released.reason = Reason::kOperator;
+      released.actor = "operator";
+      released.tally = now.tally;
+      released.unknown_fields = now.unknown_fields;
+      pb::TxnRequest request;
+      etcd::AddCompare({.key = keyspace_.ShardKey(shard),
+                        .kind = etcd::Guard::Kind::kModIs,
+                        .number = now.revision.value},
+                       request);
+      etcd::AddCompare({.key = keyspace_.MemberKey(now.leader),
+                        .kind = etcd::Guard::Kind::kLeaseIsNot,
+                        .number = now.session.value},
+                       request);
+      pb::PutRequest& put = *request.add_success()->mutable_request_put();
+      put.set_key(keyspace_.ShardKey(shard));
+      put.set_value(etcd::EncodeRecord(released, shard));
+      etcd_.OperatorTxn(request);
+    }
+    ReleaseByForce();
+  });
+}
+
+}  // namespace baton::sim
