@@ -20,11 +20,13 @@ struct Flag {
   const char* help;
 };
 std::span<const Flag> Flags();
-/// The environment variable for a flag: "BATON_ETCD_CA" for "etcd-ca".
+/// The environment variable for a flag: "BATON_ETCD_CA" for "etcd-ca". An empty one counts as not
+/// set.
 std::string EnvironmentName(const std::string& flag);
 
 /// A setting's text, and its origin as errors name it: "--ttl", "BATON_TTL", "batond.yaml:3: ttl".
-/// Settings with neither a value nor a default are absent.
+/// Settings with neither a value nor a default are absent. A setting comes from its flag, else from
+/// its environment variable, else from the file of --config, else it is the default.
 struct Setting {
   std::string text;
   std::string origin;
@@ -39,16 +41,18 @@ struct EarlyExit {
   std::string text;  ///< whole lines; one for each error
 };
 
-/// What settings are read from besides the command line.
+/// What settings are read from besides the command line and the file of --config.
 struct Surroundings {
   std::function<std::optional<std::string>(const std::string& name)> environment;
-  std::string host_name;
+  std::string host_name;  ///< empty: not known
 
   /// Those of this process.
   static Surroundings Real();
 };
 
-/// Reads the settings. EarlyExit: for --help, --version and usage errors.
+/// Reads the settings, and the file of --config, if there is one. Checks names, not values: that is
+/// SettingReader's part. EarlyExit: for --help, --version and usage errors, and if the file can't
+/// be used. `arguments` come without the program's name.
 std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> arguments,
                                                const Surroundings& surroundings);
 

@@ -26,30 +26,32 @@ class SettingReader {
   /// REQUIRES: `settings` outlives this object.
   explicit SettingReader(const Settings& settings) : settings_(settings) {}
 
-  /// One line for each error so far.
+  /// Returns one line for each error so far, and forgets them.
   std::vector<std::string> TakeErrors() { return std::move(errors_); }
   /// Notes an error of the setting that came from `origin`.
   void Wrong(const std::string& origin, const std::string& what) {
     errors_.push_back(origin + ": " + what);
   }
 
-  /// Null: the setting is absent.
+  /// Null: the setting is absent. Else valid as long as the settings.
   const Setting* Find(const std::string& name) const;
 
   // The value of a setting. If it is absent: an empty text, false, 0, the shortest duration.
 
-  /// Not empty.
+  /// An empty text is an error, but an absent setting is not.
   std::string Text(const std::string& name);
   /// A name as kNameRule says.
   std::string Name(const std::string& name);
+  /// Both ends of the range are allowed, here and in Duration.
   std::uint32_t Number(const std::string& name, Range range);
   std::chrono::milliseconds Duration(const std::string& name, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most);
+  /// true, yes, on, 1, or false, no, off, 0.
   bool Switch(const std::string& name);
   http::Address Address(const std::string& name);
-  /// The content of the file that the setting names.
+  /// The content of the file that the setting names, which has at most 1 MiB.
   std::string File(const std::string& name);
-  /// The same, and it holds PEM.
+  /// The same, and it has a line that begins PEM; the rest is not checked (see CheckPem).
   std::string PemFile(const std::string& name);
 
  private:

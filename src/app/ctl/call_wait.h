@@ -1,4 +1,4 @@
-// How a verb waits for a call that gRPC's threads carry out, until Ctrl-C.
+// How a verb waits for a call that gRPC's threads carry out, until Ctrl-C or SIGTERM (Interrupt).
 #pragma once
 
 #include <condition_variable>
@@ -10,12 +10,13 @@
 
 namespace baton::app {
 
-/// Lets one thread wait for a call with a callback.
+/// Lets one thread wait for a call with a callback. It must outlive the call.
 class CallCompletion {
  public:
   /// On gRPC's thread, once.
   void Finish(grpc::Status status);
-  /// Returns the call's status. Cancels the call as soon as Ctrl-C comes.
+  /// Waits until Finish was called, and returns the call's status; only the call's deadline bounds
+  /// this. Cancels the call as soon as Interrupt happens.
   grpc::Status Wait(grpc::ClientContext* context);
 
  private:
@@ -25,7 +26,8 @@ class CallCompletion {
   bool done_ = false;    // guarded by mutex_
 };
 
-/// Cancels a blocking call as soon as Ctrl-C comes, as long as the guard lives.
+/// Cancels a blocking call as soon as Interrupt happens, as long as the guard lives. `context` must
+/// outlive the guard.
 class InterruptGuard {
  public:
   explicit InterruptGuard(grpc::ClientContext& context);

@@ -12,20 +12,20 @@ namespace baton::app {
 /// Exit codes. They are API: scripts branch on them.
 enum class ExitCode : int {
   kDone = 0,
-  kFailed = 1,  ///< or unhealthy
+  kFailed = 1,  ///< or unhealthy; also if the node refuses this caller
   kUsage = 2,
   kUnreachable = 3,
   kNotFound = 4,
-  kTimedOut = 5,
-  kPrecondition = 6,  ///< the state doesn't allow it, for example because the term has changed
-  kPartly = 7,
-  kInterrupted = 130,
+  kTimedOut = 5,       ///< a change may still be made; a long operation goes on
+  kPrecondition = 6,   ///< the state doesn't allow it, for example because the term has changed
+  kPartly = 7,         ///< a part is done, and the rest failed or still goes on
+  kInterrupted = 130,  ///< by Ctrl-C or SIGTERM
 };
 
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
 
 /// How to reach a node that has TLS: paths of PEM files, which are read before the first call. Off
-/// if nothing is given.
+/// if nothing is given, and at a unix socket.
 struct ClientTls {
   std::string ca = {};    ///< who signed the nodes' certificates; empty: the system's authorities
   std::string cert = {};  ///< this user's certificate
@@ -47,7 +47,8 @@ struct CtlOptions {
   std::string token_file = {};  ///< sent to the endpoint alone; empty: none
   Format format = Format::kTable;
   bool color = false;
-  /// Bounds the whole command. Unset: kCallTimeout, or kWorkTimeout for long operations.
+  /// Bounds the whole command. Unset: kCallTimeout, kWorkTimeout for long operations, and no bound
+  /// for those that watch until Ctrl-C; the doctor has a bound of its own.
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

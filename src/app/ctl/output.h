@@ -1,4 +1,4 @@
-// batonctl's output: data to stdout, messages to stderr.
+// batonctl's output: data to stdout, messages and progress to stderr.
 //
 // One thread.
 #pragma once
@@ -23,14 +23,16 @@ void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 
 /// Prints one message, "batonctl: …".
 void Say(const std::string& line);
-/// Prints the error and returns its exit code (kInterrupted if Ctrl-C was the cause).
+/// Prints the error and returns its exit code. But if Interrupt has happened, it prints only
+/// "interrupted" and returns kInterrupted, whatever the error is.
 ExitCode Fail(const Error& error);
 
 /// Progress of a long operation. On a terminal one line is rewritten in place; else each change is
-/// a new line, at most one a second.
+/// a new line, at most one a second, and changes in between are not shown.
 class Progress {
  public:
   Progress();
+  /// Calls End.
   ~Progress();
   void Show(const std::string& line);
   /// Ends the line, so that other output can follow.

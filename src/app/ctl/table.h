@@ -33,13 +33,14 @@ struct Table {
 std::string Printable(std::string_view text);
 
 /// Renders a title line and one line per row. Columns are two spaces apart, lines have no trailing
-/// blanks, and cells are made Printable.
+/// blanks, and cells are made Printable; titles are not. A column is as wide as its longest text
+/// has bytes.
 std::string Render(const Table& table, bool color);
 
 /// Returns `text` in `style`, or unchanged without colour. REQUIRES: foreign text is Printable.
 std::string Paint(std::string_view text, Style style, bool color);
 
-/// Returns a JSON document as YAML. REQUIRES: `json` is JSON.
+/// Returns a JSON document as YAML. REQUIRES: `json` is JSON; else it throws.
 std::string YamlFromJson(const std::string& json);
 
 }  // namespace baton::app

@@ -1,7 +1,8 @@
 // One frame of `top`: lines of coloured text, made from a node's status and the window's size.
 //
 // Pure: the same status and view give the same frame. ncurses (top.cc) only paints it. All glyphs
-// are one column wide. No line is wider and no frame taller than the view.
+// are one column wide. No line is wider and no frame taller than the view. Below 30 columns or 8
+// lines it only says that the window is too small.
 #pragma once
 
 #include <chrono>
@@ -23,8 +24,8 @@ struct Span {
 using Line = std::vector<Span>;
 struct Frame {
   std::vector<Line> lines;
-  int shard_scroll = 0;  ///< the view's, limited to the rows there are
-  int node_scroll = 0;
+  int shard_scroll = 0;  ///< the view's, limited to the rows there are; 0: no shards are shown
+  int node_scroll = 0;   ///< the same for nodes
 };
 
 struct TopView {

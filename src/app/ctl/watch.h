@@ -2,6 +2,7 @@
 //
 // The judges are pure: each says what one answer of a node means for the operation. Follow asks the
 // node again and again and shows the progress. The operation goes on even if nobody watches.
+// Answers may be older than the request that was written; the judges allow for that.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,14 @@ struct Verdict {
   bool partly = false;  ///< something was done already, so a timeout is kPartly
 };
 
-/// Judges a move of one shard that was written. It ends when a leadership with a later term begins,
-/// or when the move is gone.
+/// Judges a move of one shard that was written. It ends when a leadership with a later term begins:
+/// done if the target leads, else kPrecondition. It fails when the move is gone and the leader
+/// stays. While nobody leads, it goes on.
 Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer);
 
-/// Judges a drain: done once the node leads nothing. `initial`: the shards that it led at first.
+/// Judges a drain: done once the node leads nothing or has left the group. If no other node can
+/// take its shards, it ends with kPrecondition, or kPartly if some have moved. `initial`: the
+/// shards that it led at first.
 Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer& answer);
 
 /// A shard that an operator asked to be tried again, as it was before.
@@ -35,7 +39,8 @@ struct Retried {
   Term term;
   std::uint32_t attempts = 0;  ///< that had failed
 };
-/// Judges that try: done once the shard is active, failed once another attempt has failed.
+/// Judges that try: done once the shard is active, failed once another attempt has failed,
+/// kPrecondition once its term has changed or nobody leads.
 Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer);
 
 /// What was seen of an applied rebalance so far.
@@ -43,6 +48,8 @@ struct RebalanceProgress {
   std::uint32_t initial = 0;  ///< the plan's moves
   bool seen = false;          ///< an answer showed the request
 };
+/// Judges an applied rebalance, and notes in `progress` what it has seen. Done once the group is
+/// balanced and no move is in flight. If it ends earlier: kFailed, or kPartly if some have moved.
 Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
 
 /// The moves that balance still needs: shards that live members lead above their targets.
@@ -61,7 +68,8 @@ struct Followed {
   ExitCode exit = ExitCode::kDone;
   std::string line;
 };
-/// Asks until the judge says that it ended, the deadline, Ctrl-C, or a minute without any answer.
+/// Asks until the judge says that it ended, or until the deadline (kTimedOut, or kPartly as the
+/// last verdict says), Interrupt (kInterrupted), or a minute without any answer (kUnreachable).
 Followed Follow(AdminClient& client, const FollowOptions& options,
                 const std::function<Verdict(const StatusAnswer&)>& judge);
 

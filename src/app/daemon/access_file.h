@@ -22,20 +22,20 @@
 namespace baton::app {
 
 /// Reads rules from YAML text. The first rule for a user or its group decides, and the first for a
-/// certificate's name (NameInCertificate), whose last byte may be *. No two tokens have the same
-/// name or digest; `until` may be missing. A rule for a user or group that this host does not have
-/// counts for nobody; the log says so. kInvalidArgument: the message has `path`, the line, what is
-/// wrong and what was expected.
+/// certificate's name (NameInCertificate), whose last byte may be *. At most 1,000 rules. No two
+/// tokens have the same name or digest; `until` may be missing. A rule for a user or group that
+/// this host does not have counts for nobody; the log says so. kInvalidArgument: the message has
+/// `path`, the line, what is wrong and what was expected.
 Result<access::Rules> ParseAccessRules(const std::string& path, const std::string& text);
 
-/// Reads the file's text. kInvalidArgument: it can't be read, is no regular file, belongs to
-/// another user than root and this process's, or every user may write to it.
+/// Reads the file's text. kInvalidArgument: it can't be read, is larger than 1 MiB or no regular
+/// file, belongs to another user than root and this process's, or every user may write to it.
 Result<std::string> ReadAccessFile(const std::string& path);
 
 class AccessFile {
  public:
   /// An empty path: there is no file, and looks do nothing. `used` is the text that was read at the
-  /// start.
+  /// start; the caller has put its rules to use.
   AccessFile(std::string path, std::string used);
 
   /// Reads the file. If two looks in a row find the same changed text, its rules go to `access`; at

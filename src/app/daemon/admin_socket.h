@@ -3,6 +3,8 @@
 //
 // A caller there counts as this process's user (access::Callers). A user who can write in the
 // socket's folder can put another socket in its place, and so be taken for the node.
+//
+// One thread. End it before the server.
 #pragma once
 
 #include <chrono>
@@ -22,7 +24,7 @@ class AdminSocket {
   /// Prepares the server that `builder` will start, and `callers`, which are that server's. Does
   /// not listen yet. REQUIRES: `path` is absolute and has at most kLongestSocketPath bytes.
   AdminSocket(std::string path, grpc::ServerBuilder& builder, access::Callers& callers);
-  /// Removes the file. Connections go on until the server ends.
+  /// Removes the file if it listens. Connections go on until the server ends.
   ~AdminSocket();
   AdminSocket(const AdminSocket&) = delete;
   AdminSocket& operator=(const AdminSocket&) = delete;
@@ -42,7 +44,8 @@ class AdminSocket {
   std::unique_ptr<ConnectionListener> listener_;
 };
 
-/// Hands a connected socket over to a server.
+/// Hands a connected socket over to a server, which closes it. Any thread. REQUIRES: the server
+/// runs.
 void HandOver(int connection, grpc::experimental::ExternalConnectionAcceptor& server);
 
 }  // namespace baton::app

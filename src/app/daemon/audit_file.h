@@ -10,8 +10,10 @@
 // before it got none (access::RefusalPace).
 //
 // A thread of its own writes. What it can't write, because the disk is full or slow, is lost and
-// counted. The log has each entry, too, if its level is info or lower. If a write stands still,
-// neither changes nor the end of the process wait for it without a bound.
+// counted. The log has each entry, too, if its level is info or lower. If a write stands still, the
+// end of the process waits for it with a bound; a change that must wait for its line does so until
+// the write ends or EndWaits is called. Lines are not synced to the disk, so a host that fails may
+// lose the last ones.
 #pragma once
 
 #include <chrono>
@@ -46,21 +48,24 @@ class AuditFile {
   /// be opened, or another process writes it; the message says why.
   static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
   /// Writes what waits. If a write stands still, the thread does so later, as far as the process
-  /// lives, and logs that it was not waited for.
+  /// lives, and it is logged that it was not waited for. REQUIRES: EndWaits was called, if a `then`
+  /// still waits.
   ~AuditFile();
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
 
-  /// Does not wait. Any thread.
+  /// Does not wait, here and below. Any thread. If too many lines wait, the entry is lost and
+  /// counted.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
   /// The same, and calls `then` with the outcome: on the file's thread, at once if too many lines
   /// wait, or in EndWaits.
   void Write(const runtime::AuditEntry& entry, Then then);
   /// The process ends: gives the lines that wait some time (kWaitAtEnd), then calls each `then`
-  /// that is left with kUnavailable. From now on each `then` gets that at once.
+  /// that is left with kUnavailable. (The line of one of them may be in the file all the same, if
+  /// it was being written.) From now on each `then` gets that at once.
   void EndWaits();
-  /// Writes that a caller may not read, or not attach.
+  /// Writes that a caller may not read, or not attach. Any thread.
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
   /// They write here. REQUIRES: they are not called after this object's end.
   runtime::Audit::Sinks Sinks();

@@ -26,11 +26,13 @@ class Command {
   /// call Wait or destroy the Command: both wait until it has returned.
   using OnEnd = std::function<void(const ExitStatus& status)>;
 
-  /// Starts the program with BATON_ATTACH in its environment. `on_end` is called once, on a thread
-  /// of its own. Errors: those of Subprocess::Start.
+  /// Starts the program with BATON_ATTACH=`sidecar` in its environment, and with the environment
+  /// and the limit on core dumps that this process had before GuardProcess. `on_end` is called
+  /// once, on a thread of its own. Errors: those of Subprocess::Start.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);
-  /// Kills what is left of the process group, and waits for the program's end and for `on_end`.
+  /// Kills what is left of the process group, and waits for the program's end and for `on_end`,
+  /// without a bound. A process that has left the group is not killed, here and in Kill.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
@@ -63,15 +65,18 @@ int ExitCode(const ExitStatus& status);
 /// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
 class RunningCommand {
  public:
+  /// Destroys the one before, which kills and awaits it. Null: there is none any more.
   void Set(std::unique_ptr<Command> command) {
     std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
     const std::lock_guard lock(mutex_);
     before = std::exchange(command_, std::move(command));
   }
+  /// Null: there is none. Valid until the next Set, or this object's end.
   Command* Get() {
     const std::lock_guard lock(mutex_);
     return command_.get();
   }
+  /// As Command has them; nothing if there is none.
   void Signal(int signal) {
     const std::lock_guard lock(mutex_);
     if (command_ != nullptr) command_->Signal(signal);

@@ -6,8 +6,8 @@
 // clients leave at once, closing their connections keeps gRPC's threads busy for longer than a
 // short lease. This listener closes a new connection at once if only reserved descriptors are left
 // (see base/descriptors.h) or too many are in use. The last kLastPlaces before that are for clients
-// whom the server prefers. It serves clients again as soon as there is room. It logs that clients
-// are turned away, at most once a minute.
+// whom the server prefers. It serves clients again as soon as there is room, within 100 ms if the
+// system itself had no descriptor. It logs that clients are turned away, at most once a minute.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class ConnectionListener {
 
   /// Takes over a connected socket, or returns false: the listener closes it, as one too many.
   /// `last_places`: kLastPlaces or fewer are free below the bounds. Called on the listener's
-  /// thread.
+  /// thread, which accepts nothing meanwhile. The socket does not block.
   using Serve = std::function<bool(int connection, bool last_places)>;
 
   struct Bounds {
@@ -37,11 +37,12 @@ class ConnectionListener {
     int kept = 0;  ///< how many are kept for other connections, besides the reserved ones
   };
 
-  /// Listens on `socket`, which is bound; the listener owns it from then on. `address` names it in
-  /// errors. kUnavailable: another process took the port.
+  /// Listens on `socket`, which is bound; the listener owns it from then on, and closes it if this
+  /// fails. `address` names it in errors. kUnavailable: it can't listen, for example because
+  /// another process took the port; the message says why.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
                                                            Bounds bounds, Serve serve);
-  /// Ends: no connection is handed over after this.
+  /// Ends: no connection is handed over after this. It waits for a `Serve` that runs.
   ~ConnectionListener();
   ConnectionListener(const ConnectionListener&) = delete;
   ConnectionListener& operator=(const ConnectionListener&) = delete;

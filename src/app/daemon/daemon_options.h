@@ -81,12 +81,13 @@ Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
 
 /// The files whose changes count while batond runs, with what it read at the start: etcd's
-/// password, CA, certificate and key; and CA, certificate and key of its own ports.
+/// password, CA, certificate and key; and CA, certificate and key of its own ports (empty without
+/// TLS). The order is the one named here; a path is empty if that file is not given.
 std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options);
 std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options);
 
 /// Reads and checks all settings, with the files that they name. `arguments` come without the
-/// program's name.
+/// program's name. EarlyExit: --help or --version, or one line for each error that was found.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
 

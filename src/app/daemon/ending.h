@@ -16,27 +16,30 @@ namespace baton::app {
 /// Records why the daemon ends, and lets it wait for that. Thread-safe.
 class Ending {
  public:
-  /// `signal`: the one that came; 0: the application has ended.
+  /// `signal`: the one that came; 0: the application has ended. Only the first call counts.
   void Terminate(int signal) {
     const std::lock_guard lock(mutex_);
     if (!terminate_) signal_ = signal;
     terminate_ = true;
     changed_.notify_all();
   }
+  /// The signal of the first Terminate; 0: the application has ended, or nothing has come yet.
   int signal() {
     const std::lock_guard lock(mutex_);
     return signal_;
   }
+  /// The node or relay has halted. The last call counts.
   void Halt(const Error& why) {
     const std::lock_guard lock(mutex_);
     halted_ = why;
     changed_.notify_all();
   }
-  /// Waits at most `patience`. True: the daemon is to end.
+  /// Waits at most `patience`. True: the daemon is to end; every later call says so at once.
   bool WaitFor(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
   }
+  /// Unset: it has not halted.
   std::optional<Error> halted() {
     const std::lock_guard lock(mutex_);
     return halted_;

@@ -2,8 +2,11 @@
 //
 // A thread of its own reads the history and writes. So a full or slow disk stops nothing else. It
 // is logged once, and the events are written later, unless the history has dropped them by then;
-// dropped ones are counted. Lines of an earlier process stay; the numbers of the next process begin
-// at 1 again. If a write stands still, the end of the process waits for it with a bound.
+// the log says how many were dropped. Lines of an earlier process stay; the numbers of the next
+// process begin at 1 again. If a write stands still, the end of the process waits for it with a
+// bound. Nothing is synced to the disk.
+//
+// One thread.
 #pragma once
 
 #include <chrono>

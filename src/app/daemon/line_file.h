@@ -1,9 +1,11 @@
-// LineFile: a file to which lines are appended, each one whole or not at all.
+// LineFile: a file to which lines are appended, each one whole or not at all. If the process is
+// killed within a line, the next Open ends that line. Nothing is synced to the disk, so a host that
+// fails may lose the last lines.
 //
 // Somebody else bounds the file's size, for example logrotate. Before each write the object looks
 // whether the path still leads to the open file, and otherwise opens the path again. A file that is
-// emptied in place is fine, too. Links are not followed, and only one process writes a file. One
-// thread at a time; blocks as long as the file system does.
+// emptied in place is fine, too. A symbolic link at the path is refused, and only one process
+// writes a file. One thread at a time; blocks as long as the file system does.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +32,7 @@ class LineFile {
   /// another process writes it; the message says why. After a failure no file is open.
   Status Open();
   /// Calls Open, and appends `lines`, which end in a newline. kUnavailable: nothing of them is in
-  /// the file, unless somebody else has changed it meanwhile.
+  /// the file, unless somebody else has changed it meanwhile, or it is a pipe or a device.
   Status Append(const std::string& lines);
 
  private:

@@ -83,6 +83,7 @@ class DemoBoard {
   /// Maps a file that Create made. kUnavailable: it can't be opened or mapped. REQUIRES: the same
   /// `shards`, which give the file's size.
   static Result<std::unique_ptr<DemoBoard>> Open(const std::string& path, std::uint32_t shards);
+  /// The file stays.
   ~DemoBoard();
   DemoBoard(const DemoBoard&) = delete;
   DemoBoard& operator=(const DemoBoard&) = delete;

@@ -1,5 +1,6 @@
 // DemoCertificates: the authority of a secure demo and all certificates that it has issued, as
-// files in a folder of their own. Etcd and the nodes read them there, again when they change.
+// files in a folder of their own. Etcd and the nodes read them there, again when they change. Each
+// is valid for an hour.
 //
 // One thread at a time.
 #pragma once
@@ -36,7 +37,9 @@ class DemoCertificates {
   DemoCertificates(const DemoCertificates&) = delete;
   DemoCertificates& operator=(const DemoCertificates&) = delete;
 
-  /// Puts new certificates and keys in the places of all old ones, file by file.
+  /// Puts new certificates and keys in the places of all old ones, file by file; the authority
+  /// stays. For a moment a key and a certificate don't belong together. kUnavailable: a file can't
+  /// be written; some may be new by then.
   Status Renew();
 
   const std::string& folder() const { return folder_; }

@@ -1,7 +1,8 @@
 // DemoCluster: the processes of a demo: an etcd, the nodes, and the observer that watches them.
 //
 // Use it on one thread, the one that lives longest: unless DemoOptions::keep is set, the kernel
-// ends the processes with the thread that started them.
+// ends the processes with the thread that started them. A `node` is an index that StartNode
+// returned.
 #pragma once
 
 #include <sys/types.h>
@@ -30,9 +31,11 @@ namespace baton::app {
 /// The path of this program, which runs again as each node.
 std::string ProgramPath();
 
-/// Notes when the demo's own watch on etcd saw members come and go. One thread.
+/// Notes when the demo's own watch on etcd saw members come and go: later than it happened, and
+/// much later if the watch had to be opened again. One thread.
 class DemoMembers {
  public:
+  /// REQUIRES: `transport` outlives this object.
   DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
   /// When the watch last saw a node's member key created, and deleted. Unset: never.
   struct Times {
@@ -56,14 +59,17 @@ class DemoMembers {
 
 class DemoCluster {
  public:
-  /// Starts etcd. kNotFound: no etcd is on PATH. kUnavailable: it did not start.
+  /// Starts etcd, and no node yet. kNotFound: no etcd (or, if secure, no etcdctl) is on PATH.
+  /// kUnavailable: it did not start. Other errors: the folders, files or users could not be made.
   static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
-  /// Ends all processes, unless they are to be left running.
+  /// Ends all processes, unless they are to be left running. Waits up to 5 s for kGuarded to leave.
   ~DemoCluster();
 
-  /// Starts a node process; returns at once. Of the nodes only kGuarded has a guard.
+  /// Starts a node process, n1, n2 and so on; returns before it serves (DemoBoard::Head::state). Of
+  /// the nodes only kGuarded has a guard. Errors: those of DemoBoard::Create and Subprocess::Start.
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
   static constexpr NodeIndex kGuarded = 1;
+  /// Sends SIGKILL and waits for the end.
   void Kill(NodeIndex node);
   /// Sends SIGSTOP and waits until the process stands still; gives up after a minute, with a
   /// warning in the log.
@@ -73,13 +79,16 @@ class DemoCluster {
   const NodeId& name(NodeIndex node) const { return nodes_[node].name; }
   DemoBoard::Head& board(NodeIndex node) { return nodes_[node].board->head(); }
   const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
+  /// "127.0.0.1:port", once the node serves; before, the port is 0.
   std::string endpoint(NodeIndex node) const;
+  /// The same for HTTP, which only nodes of a secure demo serve.
   std::string http_endpoint(NodeIndex node) const;
   /// The certificate of `who` by which to call a node; none if the demo is not secure.
   ClientTls tls(const std::string& who = kDemoOperator) const;
   /// Null: the demo is not secure.
   DemoCertificates* certificates() { return certificates_.get(); }
   std::size_t size() const { return nodes_.size(); }
+  /// Whether Kill has not ended it. It may have ended by itself: see Trouble.
   bool running(NodeIndex node) const { return nodes_[node].running; }
   bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
 
@@ -90,12 +99,14 @@ class DemoCluster {
   DemoMembers& members() { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
-  /// The leader and term of every shard, as etcd's records have them.
+  /// The leader and term of each shard that has a readable record, as etcd has them. Waits up to 5
+  /// s. kUnavailable: etcd can't be read.
   Result<std::map<ShardId, RecordFact>> ReadRecords();
 
   /// Keeps logs and state, so that the cause of a failure can be found.
   void KeepFolder() { etcd_->Keep(); }
-  /// Lets all processes run on after the destructor. REQUIRES: DemoOptions::keep.
+  /// Lets all processes run on after the destructor. REQUIRES: DemoOptions::keep, and kGuarded was
+  /// killed; the destructor would end it all the same.
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
   Duration slowest_sync() const { return etcd_->SlowestSync(); }

@@ -59,8 +59,10 @@ class DemoObserver {
   void Stopped(NodeIndex node);
   void Woken(NodeIndex node);
 
+  /// By shard. As in Counts and Leaderless, a shard counts as led once its leader has activated it.
   std::vector<SeenShard> Shards() const;
-  /// All leaderships that the observer saw begin, in order; the first `from` are left out.
+  /// All leaderships that the observer saw activated, in that order; the first `from` are left out.
+  /// One that ends before it is activated is not among them. REQUIRES: from <= ChangeCount().
   std::vector<SeenChange> Changes(std::size_t from = 0) const;
   std::size_t ChangeCount() const;
   /// How many shards each node leads.

@@ -1,4 +1,4 @@
-// DemoReport: prints a demo's output, line by line, for a terminal or a log.
+// DemoReport: prints a demo's output to stdout, line by line, for a terminal or a log.
 //
 // One thread.
 #pragma once

@@ -23,18 +23,21 @@ namespace baton::app {
 
 class SecureNode {
  public:
-  /// Reads the node's files in the folder of DemoCertificates.
+  /// Reads the node's files in the folder of DemoCertificates. kInvalidArgument: one can't be used.
   static Result<std::unique_ptr<SecureNode>> Load(const std::string& folder);
 
   /// The node's certificate now.
   PemTexts texts() const { return identity_->Get()->texts; }
+  /// REQUIRES: as TlsServerCredentials says, so set GRPC_ARG_ALLOW_REUSEPORT to 0 if gRPC listens.
   std::shared_ptr<grpc::ServerCredentials> credentials() const;
   /// As baton/grpc.h does it, with roles.
   std::unique_ptr<AdminService> Register(grpc::ServerBuilder& builder, Node& node) const;
-  /// REQUIRES: `node` outlives the server.
+  /// Serves HTTPS on a free port of 127.0.0.1. Errors: those of HttpServer::Start. REQUIRES: `node`
+  /// outlives the server.
   Result<std::unique_ptr<http::HttpServer>> ServeHttp(Node& node) const;
 
-  /// Uses what has changed in the files.
+  /// Reads the files, and uses what has changed, for new connections. If it can't be used, the
+  /// earlier certificates stay, and the log says so. Call it again and again.
   void Look(Node& node);
 
  private:

@@ -1,8 +1,10 @@
 // DemoStage: the steps that the parts of a demo are made of: start and stop nodes, wait, look,
 // claim.
 //
-// One thread. Functions that wait throw DemoAbort if the demo can't go on: after Ctrl-C, or if a
-// node ended by itself. It is caught once, in demo.cc.
+// One thread. Every wait is bounded, by kPatience if nothing else is said. Functions throw
+// DemoAbort if the demo can't go on: after Ctrl-C, if a node ended by itself, if etcd or a node
+// can't be asked, or if a wait is over and the function has no other way to say so. It is caught
+// once, in demo.cc.
 #pragma once
 
 #include <sys/types.h>
@@ -70,14 +72,18 @@ class DemoStage {
 
   void NoteWaiting() { report_.Note("waiting until its lease of " + Ttl() + " runs out"); }
 
+  /// Waits until the node serves.
   NodeIndex StartNode(std::uint32_t expect_nodes);
 
-  /// Asks the application on that node to write. It decides at once.
+  /// Asks the application on that node to write. It decides at once. REQUIRES: no earlier write is
+  /// under way there (WriteEnded, or kIdle).
   void AskWrite(NodeIndex node, ShardId shard, Duration work);
   static bool WriteEnded(WriteState state);
+  /// Waits for the write's end. If that takes too long, the state is not WriteEnded.
   WriteState WriteNow(NodeIndex node, ShardId shard);
 
-  /// Stops the process between the decision on a write and its sending.
+  /// Stops the process between the decision on a write and its sending. Throws after five attempts
+  /// that came too late.
   void StopAfterDecision(NodeIndex node, ShardId shard);
 
   // ---- seeing ----
@@ -87,12 +93,13 @@ class DemoStage {
   Start Begin() const { return {observer().ChangeCount(), BootClock::now()}; }
 
   void Nap(std::chrono::milliseconds duration) const;
+  /// False: the condition did not hold within `patience`.
   bool WaitUntil(std::chrono::milliseconds patience, const std::function<bool()>& condition);
   bool WaitLed(std::chrono::milliseconds patience);
   bool WaitBalanced(std::chrono::milliseconds patience);
 
   /// How many shards balance gives to a new node. If the shards can't be divided evenly, nodes that
-  /// lead already keep the rest.
+  /// lead already keep the rest. REQUIRES: a node takes part.
   std::uint32_t ShareOfNewcomer() const;
   bool AllLed() const { return observer().Leaderless() == 0; }
   std::uint32_t Share(NodeIndex node) const { return observer().Counts()[node]; }
@@ -103,8 +110,10 @@ class DemoStage {
   /// Whether the shares of the nodes that take part differ by at most one.
   bool Balanced() const;
   std::int64_t HighestTerm() const;
+  /// Throws if the node leads nothing.
   ShardId AnyShardOf(NodeIndex node) const;
   /// Waits until the demo's own watch on etcd saw the member's key created; returns when that was.
+  /// Throws if that takes too long.
   TimePoint Joined(NodeIndex node) { return AwaitMember(node, &DemoMembers::Times::joined); }
   TimePoint LastJoined();
   /// The same for the key's deletion.
