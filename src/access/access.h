@@ -17,7 +17,7 @@
 // Callers without the role kOperate ask within limits (CallLimits), so that they leave room for
 // those who have it.
 //
-// Thread-safe; waits only for a short lock.
+// Thread-safe; waits only for a short lock, except for SetRules and AwaitGroups.
 #pragma once
 
 #include <sys/types.h>
@@ -68,9 +68,10 @@ struct Demand {
   bool operator==(const Demand&) const = default;
 };
 
-/// What a method demands, as the table in access.cc says; no two methods have the same name.
-/// nullopt: it has no row, so nobody may call it. Health checks and reflection are services of
-/// gRPC's own, which look at no caller: their rows say so (kNone).
+/// What a method demands, as the table in access.cc says. `method` is its name without the service,
+/// "GetStatus": no two methods have the same name. nullopt: it has no row, so nobody may call it.
+/// Health checks and reflection are services of gRPC's own, which look at no caller: their rows say
+/// so (kNone).
 std::optional<Demand> DemandOf(std::string_view method);
 /// Its role alone.
 std::optional<Role> RoleFor(std::string_view method);
@@ -164,12 +165,13 @@ class Access {
   explicit Access(Defaults defaults, UserGroups::Ask ask = GroupsInDatabase)
       : defaults_(defaults), groups_(std::move(ask)) {}
 
-  /// One thread at a time. If there are rules for groups, it asks for those of root and of this
-  /// process's user.
+  /// They count for each question from now on. One thread at a time. If there are rules for groups,
+  /// it waits until the host's user database has said, or failed to say, in which groups root and
+  /// this process's user are. That may take seconds.
   void SetRules(Rules rules);
-  /// From now on `told` gets each refusal by RefuseRead, and each that is passed to Tell.
-  /// Any thread may call it; it must not wait. Call this before others use the object. `what`: the
-  /// method or path, any bytes.
+  /// From now on `told` gets each refusal by RefuseRead, and each that is passed to Tell; those by
+  /// Refusal it does not get. It is called on any thread, and must not wait. Call this before
+  /// others use the object. `what`: the method or path, any bytes.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
@@ -190,9 +192,10 @@ class Access {
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
-  /// The same for a call that only reads. Also counts the call (CallLimits). Logs a refusal (`read
-  /// refused`), once a second at most; the next line says how many were not logged. `what`: the
-  /// method or path, any bytes.
+  /// The same for a call that only reads. Also counts the call (CallLimits), if the demand has a
+  /// limit and the caller lacks kOperate. Logs a refusal (`read refused`), of all callers together
+  /// once a second at most; the next line says how many were not logged. `what`: the method or
+  /// path, any bytes.
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
                                     std::string_view what) const;
   /// How often a call was refused because its caller asks too often, since the start.
@@ -238,7 +241,8 @@ class Gate {
   Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers)
       : access_(std::move(access)), callers_(std::move(callers)) {}
 
-  /// `peer`: as grpc::ServerContext::peer names it. `certificate`: see Caller.
+  /// Who calls, with the user of its connection and its token, if it has them. `peer`: as
+  /// grpc::ServerContext::peer names it. `certificate`: see Caller.
   Caller CallerAt(std::string peer, std::string certificate = {}, const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// As Access::Refusal says, for the role that this method needs (RoleFor).

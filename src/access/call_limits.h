@@ -18,8 +18,8 @@
 
 namespace baton::access {
 
-/// How many callers are remembered. At the latest half a minute after its last call, a caller may
-/// be forgotten in favour of a new one.
+/// How many callers are remembered. A caller may be forgotten in favour of a new one once its
+/// buckets are full again, which is at the latest half a minute after its last call.
 inline constexpr std::size_t kMaxLimitedCallers = 4096;
 
 class CallLimits {

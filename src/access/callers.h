@@ -4,7 +4,8 @@
 // host, so it is asked (NETLINK_SOCK_DIAG) about the other end of each new loopback connection. The
 // answer is kept by the other end's address and port, which is all that gRPC tells of a caller.
 //
-// Thread-safe. Each new connection over loopback costs one question to the kernel.
+// Thread-safe. Each new connection over loopback costs a question or two to the kernel, which
+// answers at once; Note and CallerOfConnection wait for each a second at most.
 #pragma once
 
 #include <sys/types.h>
@@ -46,8 +47,8 @@ class Callers {
   /// long: a call of the first one may still be on its way to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
-  /// `noted` gets the user of each connection that Note takes note of, before its first call; it
-  /// must not wait.
+  /// `noted` gets the user, if it is known, of each connection that Note takes note of, before its
+  /// first call. It is called on Note's thread and must not wait.
   explicit Callers(std::function<void(uid_t)> noted = {});
 
   /// Takes note of a connection that was just accepted. False: close it. So it answers if the
@@ -62,7 +63,8 @@ class Callers {
   void TrustUnixSockets();
 
   /// The user who opened the connection of this peer, as grpc::ServerContext::peer names it.
-  /// nullopt: another host, the kernel did not say, or a unix socket, unless these are trusted.
+  /// nullopt: another host, a connection that Note has not seen, the kernel did not say, another
+  /// user had that port a moment ago (kContested), or a unix socket, unless these are trusted.
   std::optional<uid_t> UserOf(std::string_view peer) const;
 
  private:
@@ -81,7 +83,8 @@ class Callers {
 };
 
 /// Who is at the other end of this connection over TCP or a unix socket. Asks the kernel about a
-/// loopback connection, which takes about 0.1 ms. A unix socket's peer is "unix:".
+/// loopback connection, which takes about 0.1 ms. A unix socket's peer is "unix:". An empty peer:
+/// the connection is over already. Certificate and token are left empty.
 Caller CallerOfConnection(int connection);
 
 /// The address in a peer's name, without its port. IPv6: its first 64 bits, as "2001:db8::/64". A

@@ -2,7 +2,8 @@
 // time neither fills the disk nor hides the refusals of others.
 //
 // Each caller (LimitedAs) gets a line a second; the next one says how many refusals had none.
-// kMaxCallers callers are remembered; further ones at the same time share one line a second.
+// kMaxCallers callers are remembered; further ones at the same time share one line a second. When a
+// caller is forgotten, its refusals without a line count as those of the ones who share.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once

@@ -1,11 +1,13 @@
 // UserGroups: in which groups each user of this host is, as the host's user database says.
 //
 // To ask that may take seconds (a directory server), so a thread of its own asks, and answers are
-// kept: a change of membership counts a minute after the last question. If the database does not
-// answer, its last answer counts for ten minutes. kMostUsers users are kept; if there are more,
-// those who called longest ago are forgotten.
+// kept. The first call of Of that finds an answer older than a minute (kFresh) has the database
+// asked again, and still gets the old one; but none counts that is older than ten minutes
+// (kUsable). So a change of membership counts after a minute for a user who calls all the time, and
+// after ten at the latest. kMostUsers users are kept; if there are more, those who called longest
+// ago are forgotten, but never root and this process's user.
 //
-// Thread-safe; waits only for a short lock, except for Know.
+// Thread-safe; waits only for a short lock, except for Know and AwaitAnswers.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +25,8 @@ namespace baton::access {
 
 using Groups = std::vector<gid_t>;
 
-/// Asks the host's user database. A user that it does not have is in no group. nullopt: it does not
-/// answer.
+/// Asks the host's user database, which may take seconds. The user's main group is among them. A
+/// user that the database does not have is in no group. nullopt: it does not answer.
 std::optional<Groups> GroupsInDatabase(uid_t user);
 
 class UserGroups {
@@ -35,8 +37,8 @@ class UserGroups {
   static constexpr std::chrono::minutes kUsable{10};   ///< of the last answer
   static constexpr std::size_t kMostUsers = 1024;
 
-  /// `ask` is called by one thread at a time, also after the destructor, which does not wait for
-  /// an answer.
+  /// `ask` is called by one thread at a time, except by Know, and also after the destructor, which
+  /// does not wait for an answer: it must own what it uses.
   explicit UserGroups(Ask ask = GroupsInDatabase);
   ~UserGroups();
   UserGroups(const UserGroups&) = delete;
@@ -44,7 +46,7 @@ class UserGroups {
 
   /// Null: not known, or not yet; the database will be asked.
   std::shared_ptr<const Groups> Of(uid_t user, TimePoint now);
-  /// Asks now, on this thread. REQUIRES: nobody else calls it.
+  /// Asks now, on this thread, and waits for the answer. REQUIRES: nobody else calls Know.
   void Know(uid_t user, TimePoint now);
   /// Returns once no question waits for its answer. For tests.
   void AwaitAnswers();

@@ -19,13 +19,15 @@ class ChangingFiles {
     std::string path = {};     ///< empty: that file is not given
     std::string content = {};  ///< that is in use
   };
-  /// The contents in the order of the files, without the line ends after them.
+  /// The contents in the order of the files, without the line ends after them. If it refuses them,
+  /// the next look hands them over again.
   using Use = std::function<Status(const std::vector<std::string>& contents)>;
 
   explicit ChangingFiles(std::vector<File> files);
 
-  /// Reads the files and hands new content to `use`, which refuses what doesn't belong together. If
-  /// a file can't be read or is empty, or `use` refuses, the earlier contents stay; pipes are never
+  /// Reads the files and hands all contents to `use` if one has changed; a file that is not given
+  /// has the content that the constructor got. `use` refuses what doesn't belong together. If a
+  /// file can't be read or is empty, or `use` refuses, the earlier contents stay; pipes are never
   /// read again. Returns whether new content is in use now.
   bool Look(const Use& use);
   /// Why new content is not used; empty: no reason is known. Set once two looks in a row have found

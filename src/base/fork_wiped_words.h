@@ -19,12 +19,14 @@ namespace baton {
 
 class ForkWipedWords {
  public:
-  /// `count` words, all 0. Takes whole pages. REQUIRES: count > 0. Throws std::bad_alloc.
+  /// `count` words, all 0. Takes whole pages. REQUIRES: count > 0. Throws std::bad_alloc. Aborts if
+  /// the kernel can keep the words from children in neither way.
   explicit ForkWipedWords(std::size_t count);
   ~ForkWipedWords();
   ForkWipedWords(const ForkWipedWords&) = delete;
   ForkWipedWords& operator=(const ForkWipedWords&) = delete;
 
+  /// REQUIRES: index < count.
   std::atomic<std::int64_t>& operator[](std::size_t index) noexcept { return words_[index]; }
   const std::atomic<std::int64_t>& operator[](std::size_t index) const noexcept {
     return words_[index];
@@ -35,7 +37,8 @@ class ForkWipedWords {
   std::atomic<std::int64_t>* const words_;
 };
 
-/// Tells whether the process is a forked child of the one that made this object.
+/// Tells whether the process is a forked child, or a child's child, of the one that made this
+/// object.
 class ForkMark {
  public:
   ForkMark() { mark_[0].store(1, std::memory_order_relaxed); }

@@ -73,7 +73,7 @@ struct LogOptions {
 /// Sets level and format, and moves writing to a thread of its own. Call it at most once a process.
 void ConfigureLog(const LogOptions& options);
 /// Writes what is queued, as far as stderr takes it within a second, and ends the log's thread.
-/// Later records are written directly.
+/// Later records are written as before ConfigureLog, with its level and format. Idempotent.
 void ShutDownLog();
 
 /// Whether records wait in a queue: between ConfigureLog and ShutDownLog.
@@ -82,6 +82,7 @@ bool Queued();
 /// Records dropped so far because stderr was read too slowly, or could not be written.
 std::size_t Dropped();
 
+/// Does nothing below the configured level.
 void Write(Level level, std::string_view message, Fields fields = {});
 inline void Debug(std::string_view message, Fields fields = {}) {
   Write(Level::kDebug, message, fields);
@@ -96,7 +97,8 @@ inline void Error(std::string_view message, Fields fields = {}) {
   Write(Level::kError, message, fields);
 }
 
-/// Writes a line of text with a message that FormatMessage has made, whatever its level.
+/// Writes a line of text, also if the format is JSON, with a message that FormatMessage has made,
+/// whatever its level.
 void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
 
 /// `message key=value key="two words"`, escaped as in FormatText.

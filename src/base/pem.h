@@ -25,22 +25,23 @@ struct PemTexts {
   bool operator==(const PemTexts&) const = default;
 };
 
-/// The CA holds at least one certificate; certificate and key come together, can be read without a
-/// password, and belong to each other. Leaves trust, names and dates to the handshake. `whose`:
-/// "client" or "server", for the message. Error: kInvalidArgument with one line that says what is
-/// wrong.
+/// A CA, if it is given, holds at least one certificate. Certificate and key are both given or both
+/// not, can be read without a password, and belong to each other. Leaves trust, names and dates to
+/// the handshake. `whose`: "client" or "server", for the message. Error: kInvalidArgument with one
+/// line that says what is wrong.
 Status CheckPem(const PemTexts& texts, std::string_view whose);
 
 /// What a server does about clients' certificates.
 enum class ClientCertificates : std::uint8_t {
   kNone,     ///< doesn't ask for them
-  kAsk,      ///< takes them, and serves clients without one too
-  kRequire,  ///< serves only clients with one
+  kAsk,      ///< takes them, and serves clients without one too; but refuses one it doesn't trust
+  kRequire,  ///< serves only clients with one that it trusts
 };
 
 /// OpenSSL's context of a server that shows this certificate and trusts clients' certificates of
-/// this CA. TLS 1.2 and later; no session is resumed. Error: kInvalidArgument: CheckPem's, or what
-/// OpenSSL doesn't like, for example too short a key.
+/// this CA; without a CA it trusts none. TLS 1.2 and later; no session is resumed. Error:
+/// kInvalidArgument: there is no certificate, CheckPem's, or what OpenSSL doesn't like, for example
+/// too short a key.
 Result<std::shared_ptr<ssl_ctx_st>> ServerContext(const PemTexts& texts,
                                                   ClientCertificates clients);
 

@@ -30,12 +30,14 @@ Result<PemTexts> ReadPems(const PemFiles& files);
 
 class PemFollower {
  public:
-  /// Gets texts that changed. An error: they don't fit; the earlier ones stay in use.
+  /// Gets texts that changed. An error: they don't fit; the earlier ones stay in use, and the next
+  /// look calls it again.
   using Use = std::function<Status(const PemTexts& texts)>;
 
   /// `used`: what ReadPems returned. `use` is called on the follower's thread, until this object is
-  /// destroyed.
+  /// destroyed, and must not destroy it.
   PemFollower(const PemFiles& files, const PemTexts& used, Use use);
+  /// Waits for a look that goes on, and so for the file system and for `use`.
   ~PemFollower();
   PemFollower(const PemFollower&) = delete;
   PemFollower& operator=(const PemFollower&) = delete;

@@ -17,7 +17,7 @@ class ServerIdentity {
  public:
   struct Pems {
     PemTexts texts;                       ///< ca: the authorities of clients' certificates
-    std::uint64_t generation = 0;         ///< one more with each change
+    std::uint64_t generation = 0;         ///< 1 at first, and one more with each change
     std::shared_ptr<ssl_ctx_st> context;  ///< of these texts
   };
 
@@ -28,6 +28,7 @@ class ServerIdentity {
   /// For new connections. Error: as Create says; the earlier texts stay.
   Status Set(PemTexts texts);
 
+  /// What new connections use now; never null. It stays as it is.
   std::shared_ptr<const Pems> Get() const;
   ClientCertificates clients() const { return clients_; }
 

@@ -42,7 +42,7 @@ enum class ChildLifetime {
 };
 
 struct SubprocessOptions {
-  /// The program (looked up on PATH if it has no '/') and its arguments.
+  /// The program (looked up on PATH if it has no '/') and its arguments. REQUIRES: not empty.
   std::vector<std::string> arguments = {};
   /// "NAME=value": added to this process's environment, or replacing its values.
   std::vector<std::string> environment = {};
@@ -57,17 +57,20 @@ struct SubprocessOptions {
 
 class Subprocess {
  public:
-  /// Starts the program. Errors: kNotFound (no such program), kInternal (the system refused).
+  /// Starts the program. Errors: kNotFound (no such program), kInternal (the system refused, for
+  /// example because `output_path` can't be opened).
   static Result<std::unique_ptr<Subprocess>> Start(const SubprocessOptions& options);
 
-  /// Kills the child unless it has ended or outlives its owner, and reaps it.
+  /// Kills the child unless it has ended, outlives its owner or was released, and reaps it: waits
+  /// for its end without a bound. Processes that the child started are not killed.
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
 
   pid_t pid() const { return pid_; }
 
-  /// Sends a signal. Does nothing if the child has been reaped, so its id is never used again.
+  /// Sends a signal to the child alone, not to its process group. Does nothing if the child has
+  /// been reaped, so its id is never used again.
   void Signal(int signal);
 
   /// Sends SIGSTOP and waits until the child has stopped or ended: its threads may run for a moment
@@ -75,17 +78,18 @@ class Subprocess {
   /// holds it up.
   bool Freeze();
 
-  /// How it ended, or nullopt if it still runs. Does not wait.
+  /// How it ended, or nullopt if it still runs. Does not wait. Code -1: other code has reaped it,
+  /// so that is not known.
   std::optional<ExitStatus> Poll();
 
   /// Waits for its end; nullopt if it still runs at `deadline`.
   std::optional<ExitStatus> Wait(TimePoint deadline);
 
-  /// SIGKILL, then waits for the end.
+  /// SIGKILL, then waits for the end, without a bound.
   ExitStatus Kill();
 
-  /// Lets the child run on: neither this object nor its destructor touches it again. REQUIRES:
-  /// started with ChildLifetime::kOwned; otherwise the kernel ends it with its starter.
+  /// Lets the child run on: the destructor leaves it alone. The other members still act on it.
+  /// REQUIRES: started with ChildLifetime::kOwned; otherwise the kernel ends it with its starter.
   void Release() { released_ = true; }
 
  private:
@@ -100,7 +104,8 @@ class Subprocess {
 /// PATH. Errors: kNotFound.
 Result<std::string> FindProgram(const std::string& name);
 
-/// Runs a program to its end, or kills it at `deadline`. Errors: those of Start, and kTimedOut.
+/// Runs a program to its end, or kills it at `deadline`. Errors: those of Start, and kTimedOut. A
+/// program that fails is no error: see the status.
 Result<ExitStatus> RunProgram(const SubprocessOptions& options, TimePoint deadline);
 
 }  // namespace baton

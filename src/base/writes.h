@@ -215,7 +215,8 @@ struct WriteResult {
   std::vector<Fact> read_back{};
   /// One line for logs if the outcome is not kDone: the status, or which guard was false.
   std::string detail{};
-  /// The server refuses every time: wrong credentials or role, or the request is too large.
+  /// The server refuses every time: wrong credentials or role, or the request is too large. If the
+  /// outcome is kUnknown all the same, an earlier copy may have been applied.
   bool permanent = false;
   /// kUnknown, but no part of this copy reached etcd, and none ever will.
   bool never_sent = false;

@@ -20,9 +20,10 @@
 
 namespace baton {
 
-/// Each handshake uses what `identity` holds then. Use them for one address of one server, where
-/// connections are accepted one after the other: by a listener of ours, or by gRPC's
-/// without SO_REUSEPORT. Each call keeps `identity` until the process ends.
+/// Each handshake uses what `identity` holds then. Use them for one address of one server, and only
+/// if connections are accepted one after the other: by a listener of ours, or by gRPC's without
+/// SO_REUSEPORT. Each call keeps `identity` until the process ends. The credentials take no
+/// AuthMetadataProcessor: to set one aborts, here and with AddTlsPort.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity);
 
@@ -33,12 +34,14 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerI
 /// Lets gRPC's own listeners serve `address` (host:port, or unix:/path) like that. A host name may
 /// stand for several addresses. Each gets one socket, with credentials of its own: gRPC accepts
 /// from a socket on one thread at a time. Each socket keeps `identity` until the process ends.
-/// `port`: as grpc's AddListeningPort. Turns SO_REUSEPORT off for all ports of the server.
+/// `port`: as grpc's AddListeningPort; 0 if no socket can listen, but one of several addresses is
+/// enough. BuildAndStart asks for the host's addresses, and may wait for that. Turns SO_REUSEPORT
+/// off for all ports of the server.
 void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
                 std::shared_ptr<const ServerIdentity> identity, int* port);
 
 /// The name in the certificate of the client who calls, as NameInCertificate has it. Empty: it
-/// showed none, or has none.
+/// showed no certificate, or there is no name in it. The handshake has checked the certificate.
 std::string CertificateOf(const grpc::CallbackServerContext& context);
 
 }  // namespace baton
