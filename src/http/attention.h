@@ -35,10 +35,11 @@ inline constexpr std::chrono::seconds kLongActivation{10};
 struct SickShard {
   const runtime::ShardStatus* shard = nullptr;  ///< points into the examined status
   Problem problem = Problem::kLeaderless;
-  ShardAge age;
+  ShardAge age;  ///< of kFailing: since its first attempt failed, as its leader says
 };
 
-/// All shards that need attention: by problem, then the longest first, then by number.
+/// All shards that need attention: by problem, then the longest first, then by number. REQUIRES:
+/// the status has its shards, and outlives the answer.
 std::vector<SickShard> SickShards(const runtime::NodeStatus& status, const ShardAges& ages);
 
 }  // namespace baton::http

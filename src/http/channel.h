@@ -1,6 +1,6 @@
 // Channel: one client's socket, with TLS or without. An AsyncStream, as Asio calls it.
 //
-// Only the server's socket thread uses it.
+// Only the server's socket thread uses it. It must live until the handlers of its calls have run.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -28,6 +28,7 @@ class Channel {
 
   executor_type get_executor() { return plain_.get_executor(); }
   boost::asio::ip::tcp::socket& socket() { return plain_.socket(); }
+  /// Calls that take longer from now on end with beast::error::timeout, and the socket is closed.
   void expires_after(std::chrono::nanoseconds time) { plain_.expires_after(time); }
   void expires_never() { plain_.expires_never(); }
   /// Closes the socket at once.
@@ -41,7 +42,8 @@ class Channel {
   void FinishSending(Done done);
   /// Whether the client's host has said that nothing follows, even if there are bytes to be read.
   bool ClientHasClosed();
-  /// The name in the client's certificate (NameInCertificate); empty: it showed none.
+  /// The name in the client's certificate (NameInCertificate), after the handshake; empty: it
+  /// showed none, or there is no name in it.
   std::string CertificateName();
 
   template <typename Buffers, typename Handler>

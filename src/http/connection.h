@@ -1,5 +1,5 @@
 // Connection: one client's socket, which serves one request after another. Only the server's socket
-// thread uses it.
+// thread uses it. It lives in a shared_ptr, of which its calls in flight have a share.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -45,23 +45,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
    public:
     virtual ~Owner() = default;
     /// Calls `done` once, on the socket thread, at once or later. If the connection is closed
-    /// meanwhile, it does not call it.
+    /// meanwhile, it need not call it, and the call does nothing.
     virtual void Answer(Connection& connection, Request request,
                         std::function<void(Response)> done) = 0;
     /// The connection waits for a request, so it may be closed to make room.
     virtual void Waiting(Connection& connection) = 0;
     /// The connection is busy with a request, or has closed.
     virtual void Busy(Connection& connection) = 0;
+    /// The connection has closed; nothing else is called for it, but CutOff.
     virtual void Closed(Connection& connection) = 0;
     /// The connection is cut off: the client sent its request too slowly, or read its answer too
     /// slowly.
     virtual void CutOff(Slow what) = 0;
   };
 
-  /// `context`: see Channel.
+  /// `context`: see Channel. REQUIRES: `owner` outlives this object.
   Connection(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context, const HttpOptions& options,
              Owner& owner);
 
+  /// Begins to read; called once.
   void Start();
   /// Who is at the other end; asks the kernel the first time. The certificate is known once there
   /// is a request.

@@ -41,7 +41,7 @@ struct EventsQuestion {
 
 /// Whether the path is /v1/events.
 bool IsEvents(std::string_view target);
-/// Reads a request, or returns the refusal.
+/// Reads a request, or returns the refusal. A Last-Event-ID that no feed wrote is ignored.
 std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head);
 /// The answer of a process that keeps no history.
 Response NoHistory();
@@ -62,10 +62,11 @@ class EventFeed {
   std::string Next();
   /// The text to send if nothing was sent for kFeedHeartbeat.
   std::string Heartbeat() const;
-  /// Calls `ready` once, on any thread, when Next has something or the feed has ended. REQUIRES: no
-  /// other Await is pending.
+  /// Calls `ready` once, at once or later on any thread, when Next may have something or the feed
+  /// has ended. It must be quick and call neither this object nor the history, whose lock is held.
+  /// A pending Await is cancelled.
   void Await(std::function<void()> ready);
-  /// Whether nothing follows because the node stops.
+  /// Whether no new events follow because the node stops; Next may still have earlier ones.
   bool ended() const { return history_->closed(); }
 
  private:

@@ -1,4 +1,5 @@
-// Handler: answers each path. It has no sockets.
+// Handler: answers each path, except /v1/routes and feeds of /v1/events, which the server answers.
+// It has no sockets, and looks at no method and no role.
 //
 // Thread-safe. Paths and bodies are API.
 #pragma once
@@ -34,9 +35,11 @@ class Handler {
   Handler(runtime::Control& control, MetricsSources metrics);
 
   /// Answers at once if the answer needs no status of the node. Above all these are probes, which
-  /// must work while the loop is stuck and scrapes wait for it. Unset: call Answer.
+  /// must work while the loop is stuck and scrapes wait for it. Unset: call Answer. `target`: the
+  /// path, and the query if there is one.
   std::optional<Response> TryAnswer(std::string_view target);
-  /// Waits for the node, up to kStatusPatience.
+  /// Waits for the node, up to kStatusPatience; if it has not answered by then, the answer is 503,
+  /// but metrics show the last status.
   Response Answer(std::string_view target);
 
  private:

@@ -36,9 +36,10 @@ struct OverviewSources {
 ///     explain them). For 100 shards this takes a few hundred bytes, and /v1/shards ten thousand;
 ///   - "attention": "counts" by problem; "nodes" by problem: the names of the nodes that lead such
 ///     shards or led them last, at most kMaxNamed; and "shards", the worst first, at most
-///     kMaxListed: the fields of /v1/shards and "problem", "for_ms", "at_least" (true: it was so
-///     already when this process first saw it), "previous", "reason", "move", "failing";
+///     kMaxListed: the fields of ShardFields and "problem", "for_ms", "at_least" (true: it was so
+///     already when this process first saw it);
 ///   - "moving_ms": for each shard with a live move, how long this node has seen it moving.
+/// REQUIRES: the status has its shards.
 std::string OverviewJson(const OverviewSources& sources);
 
 }  // namespace baton::http

@@ -4,7 +4,7 @@
 // It has one thread for all sockets, and kWorkers threads that wait for the node and write answers.
 // Connections, headers, bodies, waiting requests and times have limits, so slow or hostile clients
 // cost a bounded amount. At the limit, a new connection replaces the one that has been idle for
-// longest, so probes get through.
+// longest, so probes get through; if none is idle, the new one is closed.
 //
 // Without TLS nothing is encrypted, and callers from other hosts have no identity: bind it to
 // loopback or to a trusted network then.
@@ -65,25 +65,28 @@ struct HttpBounds {
   std::uint64_t peers = 0;        ///< feeds and polls refused beyond their address's share (peer.h)
   std::uint64_t bytes = 0;        ///< answers refused beyond kMaxUnread or kMaxLists
   std::uint64_t foreign = 0;      ///< requests refused because they are for another's page
-  std::uint64_t denied = 0;       ///< requests of callers without the role that the path needs
+  /// Requests of callers without the role that the path needs, or whose token does not count. Those
+  /// who ask too often are not among them (access::Access::limited).
+  std::uint64_t denied = 0;
   std::uint64_t slow_requests = 0;  ///< requests that were not complete within idle_timeout
   /// Answers and feeds that were not read within write_timeout, because the client is slow or gone.
   std::uint64_t slow_readers = 0;
 };
 
-/// Not thread-safe, except for port(), address() and bounds(). The destructor stops the server; it
-/// waits for up to a second for requests that wait for the node.
+/// Not thread-safe, except for port(), address() and bounds(). The destructor stops the server and
+/// closes all connections; it waits for up to a second for requests that wait for the node.
 class HttpServer {
  public:
-  /// Listens. Connections wait until Serve. kInvalidArgument: the address is not host:port.
-  /// kUnavailable: it can't be listened on; the message says why.
+  /// Listens, on the first address that the host has. Connections wait until Serve.
+  /// kInvalidArgument: the address is not host:port. kUnavailable: it can't be listened on; the
+  /// message says why.
   static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
   /// Begins to answer. REQUIRES: called once; `control` outlives this object. Without `routes`
   /// there is no /v1/routes.
   void Serve(runtime::Control& control, MetricsSources metrics,
              std::shared_ptr<routing::RouteServer> routes = nullptr);
 
-  /// Bind and Serve in one call.
+  /// Bind and Serve in one call, without routes.
   static Result<std::unique_ptr<HttpServer>> Start(HttpOptions options, runtime::Control& control,
                                                    MetricsSources metrics);
   ~HttpServer();

@@ -23,13 +23,14 @@ struct ShardAge {
 
 class ShardAges : public runtime::RouteObserver {
  public:
+  /// REQUIRES: `clock` outlives this object.
   explicit ShardAges(const Clock& clock = Clock::Real()) : clock_(clock) {}
 
   void OnRoutes(const runtime::RouteBatch& batch) override;
   void OnRoutesEnded(const Error&) override {}
 
-  /// How long each of these shards has had its present term and state. 0 if this object knows
-  /// another term or state; a later call corrects that.
+  /// How long each of these shards has had its present term and state, by number. 0 if this object
+  /// knows another term or state, or none yet; a later call corrects that.
   std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 

@@ -24,15 +24,15 @@ namespace baton::http {
 /// and last_error.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
-/// `/v1/shards/{s}`: the same fields and reason, previous, move, quarantined, failing, recent.
-/// Unset: no such shard.
+/// `/v1/shards/{s}`: the same fields and reason, previous, move, quarantined, failing, deaths,
+/// claims_wait_ms, waits_for, recent. Unset: no such shard, or the status has no shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent.
 boost::json::object ShardFields(const runtime::ShardStatus& shard);
 
-/// `/v1/lookup`: group, revision, age_ms (of the view), and the shard's fields: shard, leader,
-/// address, term and state. Unset: no such shard.
+/// `/v1/lookup`: group, revision, stale, age_ms (of the view), and the shard's fields: shard,
+/// leader, address, term and state. Unset: no such shard, or the status has no shards.
 std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
 
 struct RoutesStamp {
@@ -42,7 +42,8 @@ struct RoutesStamp {
   bool stale = false;
 };
 /// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
-/// state and revision.
+/// state and revision. Here "activating" and "suspended" read "led": these states change without a
+/// revision, so a poll might miss their end.
 std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
 /// `/v1/status`: the node, the group, its members, live moves, shards that fail to activate (the

@@ -4,8 +4,9 @@
 // other etcd on the host. Its members end with this object, and with the thread that started it
 // (see ChildLifetime), so a crashed test leaves none behind. LeaveRunning lets them run on.
 //
-// One thread at a time. Every wait is bounded. The destructor removes the folder. It keeps the
-// folder, with the logs, if Start or Restart failed (the error names it) or Keep() was called.
+// One thread at a time. Every wait for etcd is bounded. The destructor removes the folder. It keeps
+// the folder, with the logs, if a member was not healthy after Start, Restart or Restore (the error
+// names it) or Keep() was called. A `member` is a number below size().
 #pragma once
 
 #include <sys/types.h>
@@ -45,7 +46,7 @@ enum class RestoredAs {
 inline constexpr std::int64_t kRaisedBy = 1'000'000;
 
 struct PrivateEtcdOptions {
-  std::size_t members = 1;  ///< 1 or 3
+  std::size_t members = 1;  ///< REQUIRES: 1 or 3
   /// Given to every member, after our own arguments; for example `--quota-backend-bytes=4194304`.
   std::vector<std::string> arguments = {};
   PrivateEtcdTls tls = {};
@@ -65,8 +66,10 @@ double GreatestExceeded(const std::string& metrics, const std::string& histogram
 
 class PrivateEtcd {
  public:
-  /// Starts the members and waits until each serves linearizable reads. Errors: kNotFound (no
-  /// etcd), kUnavailable (not healthy in time: the message names the logs).
+  /// Starts the members and waits until each serves linearizable reads. If another process takes a
+  /// port meanwhile, it begins again, up to five times. Errors: kNotFound (no etcd), kUnavailable
+  /// (not healthy in time: the message names the logs), kInternal (the system refused a folder or
+  /// process).
   static Result<std::unique_ptr<PrivateEtcd>> Start(const PrivateEtcdOptions& options);
 
   /// Kills the members, frozen ones too, and removes the folder unless it is kept.
@@ -81,7 +84,7 @@ class PrivateEtcd {
   std::string log_path(std::size_t member) const;
 
   /// Freezes a member, or lets it run again (SIGSTOP, SIGCONT): its connections stay and answer
-  /// nothing.
+  /// nothing. Pause waits until it stands still, and aborts if it does not within a minute.
   void Pause(std::size_t member);
   void Resume(std::size_t member);
   /// Kills a member (SIGKILL); does nothing if it does not run.
@@ -93,18 +96,20 @@ class PrivateEtcd {
 
   /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, later 3.5).
   bool CanRaiseRevisions() const;
-  /// Runs etcdctl at the first member. REQUIRES: it is on PATH, here and in SaveSnapshot and
-  /// Restore; otherwise kNotFound.
+  /// Runs etcdctl at the first member, for start_timeout at most. Errors, here and in SaveSnapshot
+  /// and Restore: kNotFound (it is not on PATH), kTimedOut, kInternal (it failed: the message names
+  /// its output).
   Status Etcdctl(std::vector<std::string> words) const;
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
   /// until they are healthy. The cluster keeps its id or gets another one: operators meet both,
-  /// depending on the token that they give. Uses `etcdutl` if it is on PATH. REQUIRES:
+  /// depending on the token that they give. Uses `etcdutl` if CanRaiseRevisions, else `etcdctl`.
+  /// Errors also as for Start; then members are missing or without data. REQUIRES:
   /// CanRaiseRevisions, if the revision is to be raised.
   Status Restore(const std::string& path, RestoredAs as);
 
-  /// Whether the member answers a linearizable read within a second (alarms don't count).
+  /// Whether the member answers a linearizable read within a second and has no alarm but NOSPACE.
   bool Healthy(std::size_t member) const;
   /// The raft leader according to the running members; nullopt if none says that it leads.
   std::optional<std::size_t> Leader() const;
@@ -118,7 +123,7 @@ class PrivateEtcd {
   void Keep();
   /// Keeps the folder and leaves the members running. REQUIRES: started as kOwned.
   void LeaveRunning();
-  /// Process ids of the members that were started and not killed.
+  /// Process ids of the members that were started and not killed by Kill; they may have ended.
   std::vector<pid_t> pids() const;
 
  private:

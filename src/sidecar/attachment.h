@@ -20,7 +20,8 @@
 //   - With a watchdog no deadline is later than the last sign of life plus the watchdog's time.
 //     Once that time has passed, the application acts on nothing, and is absent.
 //
-// Thread-safe. It calls streams without its lock held, so they may call back.
+// Thread-safe. It calls streams and `wake` without its lock held, so they may call back. It calls
+// the node's completions and `changed` with the lock held: they must not wait, nor call back.
 #pragma once
 
 #include <algorithm>
@@ -47,12 +48,12 @@ namespace baton::sidecar {
 /// Why a stream is ended or refused, with one line for the client.
 struct Refusal {
   enum class Kind : std::uint8_t {
-    kMalformed,
-    kOtherGroup,
-    kTaken,
-    kUnavailable,
-    kExhausted,
-    kDenied
+    kMalformed,    ///< the client breaks the protocol
+    kOtherGroup,   ///< it wants another group
+    kTaken,        ///< another stream or application is attached
+    kUnavailable,  ///< not now: try again later
+    kExhausted,    ///< it does not read or answer: it may attach again
+    kDenied        ///< its caller lacks the role
   };
   Kind kind = Kind::kUnavailable;
   std::string message;
@@ -115,6 +116,8 @@ class Attachment final : public runtime::Application {
                                 std::shared_ptr<const PeerProcess> peer);
   /// Returns the next message to write, if any. The deadline in it counts as sent from now on.
   std::optional<v1::AttachResponse> Take(const Stream& stream);
+  /// The application has answered this operation. Ignored if the stream is not the present one, or
+  /// no such answer is missing.
   void Answer(const Stream& stream, std::uint64_t operation, bool ok);
   /// The application is alive. Ignored if the stream is not the present one.
   void NoteAlive(const Stream& stream);
@@ -122,7 +125,8 @@ class Attachment final : public runtime::Application {
   void Ended(const Stream& stream);
 
   // The server calls this.
-  /// Checks the clock and the process. Returns when to call it again.
+  /// Checks the clock and the process. Returns when to call it again at the latest;
+  /// TimePoint::max(): only after `wake`, or when the process ends. Any thread.
   TimePoint Advance();
 
   core::ApplicationState state() const override;

@@ -34,9 +34,9 @@ class PeerProcess {
   int pidfd() const { return pidfd_; }
   /// The process id in this process's namespace, for messages; 0: not visible there.
   pid_t pid() const { return pid_; }
-  /// Whether the process has ended. Waits for that up to `patience`.
+  /// Whether the process has ended. Waits for that up to `patience`. False proves nothing.
   bool ProvenDead(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) const;
-  /// Whether both are the same process, and it lives.
+  /// Whether both are the same process, and it lives. False also if pid() is 0.
   bool Is(const PeerProcess& other) const;
 
  private:

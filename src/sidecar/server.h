@@ -63,13 +63,14 @@ class Server {
   std::shared_ptr<Attachment> attachment() const { return attachment_; }
   /// Counts since the start. Any thread.
   SidecarBounds bounds() const;
-  /// The address for clients, with the port that was picked.
+  /// The address for clients, with the port that was picked, once it listens.
   std::string address() const { return FormatAddress(address_); }
-  /// Calls `start`, which must start a child of this process and return its id. The child is known
-  /// even if the kernel can't name the process of a connection (see PeerProcess); connections wait
-  /// until `start` has returned. REQUIRES: called at most once.
+  /// Calls `start`, which must start a child of this process and return its id, or 0 if it could
+  /// not. The child is known even if the kernel can't name the process of a connection (see
+  /// PeerProcess); connections wait until `start` has returned. REQUIRES: called at most once.
   void StartChild(const std::function<pid_t()>& start);
-  /// Ends every stream. Idempotent. REQUIRES: not called by several threads at once.
+  /// Ends every stream, waits for their ends, and closes all connections. After that no application
+  /// can attach. Idempotent. REQUIRES: not called by several threads at once.
   void Stop();
 
  private:

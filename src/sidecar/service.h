@@ -2,7 +2,7 @@
 //
 // Each connection has a service of its own, so that the user, and on a unix socket the process, of
 // a stream is known for certain. gRPC's own name for a peer may refer to a connection that is gone.
-// The client's certificate is known once the first stream begins.
+// The client's certificate is known once a stream begins.
 // The service never blocks. A stream has at most one write in flight; everything else waits in the
 // Attachment.
 #pragma once
