@@ -14,8 +14,9 @@ struct ConfigValue {
   int line = 0;      ///< from 1
 };
 
-/// Reads the file. kInvalidArgument: it can't be read, is not YAML or not one mapping, or a key is
-/// not in `known` or appears twice; the message names the file, the line and the key.
+/// Reads the file, which may be empty. kInvalidArgument: it can't be read, is larger than 1 MiB, is
+/// not YAML or not one mapping, or a key is not in `known` or appears twice; the message names the
+/// file, the line and the key.
 Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
                                                           const std::set<std::string>& known);
 

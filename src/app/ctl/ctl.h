@@ -47,8 +47,8 @@ struct CtlOptions {
   std::string token_file = {};  ///< sent to the endpoint alone; empty: none
   Format format = Format::kTable;
   bool color = false;
-  /// Bounds the whole command. Unset: kCallTimeout, kWorkTimeout for long operations, and no bound
-  /// for those that watch until Ctrl-C; the doctor has a bound of its own.
+  /// Bounds the whole command, except `top`. Unset: kCallTimeout, kWorkTimeout for long operations,
+  /// and no bound for `events --follow`; the doctor has a bound of its own.
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

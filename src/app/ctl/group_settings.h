@@ -31,7 +31,7 @@ struct GroupSettings {
 };
 
 /// Reads "failover=after failover-delay=30s", or one setting and its value as two words. Whether
-/// settings of failover make sense together, the node finds out.
+/// settings of failover make sense together, the node finds out. kInvalidArgument, with one line.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
 
 }  // namespace baton::app

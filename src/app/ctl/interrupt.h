@@ -1,5 +1,5 @@
-// Interrupt: a flag that Ctrl-C and SIGTERM set. batonctl then stops waiting, and the operation
-// goes on in the group.
+// Interrupt: a flag that Ctrl-C and SIGTERM set, and output that nobody reads any more (SIGPIPE).
+// batonctl then stops waiting, and the operation goes on in the group.
 //
 // Process-wide. Call Install once, before threads start; the other functions from any thread.
 #pragma once

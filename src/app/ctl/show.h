@@ -11,7 +11,8 @@ namespace baton::app {
 ExitCode ShowStatus(const CtlOptions& options);
 /// Who this user is in the node's eyes, and what this user may do.
 ExitCode ShowIdentity(const CtlOptions& options);
-/// `wait`: asks again until the group is healthy or the time is up.
+/// kFailed if it is not healthy. `wait`: asks again until the group is healthy, or until
+/// CtlOptions::timeout, else kWorkTimeout, is over (kTimedOut).
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
 ExitCode ListShards(const CtlOptions& options);
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard);

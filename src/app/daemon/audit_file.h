@@ -54,8 +54,7 @@ class AuditFile {
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
 
-  /// Does not wait, here and below. Any thread. If too many lines wait, the entry is lost and
-  /// counted.
+  /// Does not wait. Any thread. If too many lines wait, the entry is lost and counted.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
   /// The same, and calls `then` with the outcome: on the file's thread, at once if too many lines

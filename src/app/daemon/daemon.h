@@ -9,9 +9,11 @@
 
 namespace baton::app {
 
-/// Runs until a signal comes or the node halts, and returns the process's exit code. 0: drained. 1:
-/// failed, halted, or etcd was away at the end. 2: the settings are refused.
-/// REQUIRES: called once, from main, before the process has other threads.
+/// Runs until a signal comes, the program of `batond run` ends or the node halts, and returns the
+/// process's exit code. 0: drained, maybe not everything in time. 1: failed, halted, or etcd was
+/// away at the end. 2: the settings are refused. With a program, its code counts instead, unless
+/// the node did not start or halted. REQUIRES: called once, from main, before the process has other
+/// threads.
 int RunDaemon(const DaemonOptions& options);
 
 }  // namespace baton::app

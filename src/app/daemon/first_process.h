@@ -2,8 +2,8 @@
 //
 // When the first process of a pid namespace ends, the kernel kills all others there, and with them
 // a guard that has work to do. So the first process is batond without a node. It runs the node as
-// its child, passes signals on, reaps what others leave to it, and gives the guard a moment after
-// the node's end.
+// its child, passes SIGTERM and SIGINT on, reaps what others leave to it, and gives the guard a
+// moment after the node's end.
 #pragma once
 
 #include <optional>

@@ -28,6 +28,7 @@ class ReadyFile {
   /// Writes the file, whole or not at all, by a rename. kUnavailable: it can't be written; the
   /// message says why.
   Status Write(const ReadyContent& content);
+  /// Removes the file if this object wrote it.
   void Remove();
 
  private:

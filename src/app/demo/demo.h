@@ -2,7 +2,7 @@
 //
 // Nodes start and balance, one joins, one is killed, one is stopped and woken, one is drained. Each
 // claim is a line, PASS or FAIL, with what an observer outside the nodes measured. FAIL means that
-// something was incorrect, or took longer than TTL + 3 s; a slow machine alone never fails.
+// something was incorrect, or took longer than TTL + 3 s, which a very busy machine can cause, too.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,9 @@ struct DemoOptions {
   bool color = false;
 };
 
-/// Runs the demo and returns batonctl's exit code. Uses no etcd but its own.
+/// Runs the demo and returns batonctl's exit code: kFailed if a claim fails or the demo can't go
+/// on. Uses no etcd but its own. REQUIRES: the options are within these bounds, and not both `keep`
+/// and `secure`.
 int RunDemo(DemoOptions options);
 
 }  // namespace baton::app
