@@ -12,13 +12,14 @@
 //     Until then no later deadline is sent, and nothing is given away.
 //   - If the same application attaches again, it gets once more what holds and what it has not
 //     answered, with the same operation numbers. It is the same application if it has the token
-//     and, if its process is known, is that process. Another application may attach only when the
-//     earlier one is absent.
+//     and, if its process is known, is that process. If its earlier stream is still there, that one
+//     is ended. Another application may attach only when the earlier one is absent.
 //   - A later deadline waits until everything before it was sent. An earlier deadline is sent at
 //     once.
 //   - What the node asked for before it knew of an absence never reaches the next application.
 //   - With a watchdog no deadline is later than the last sign of life plus the watchdog's time.
-//     Once that time has passed, the application acts on nothing, and is absent.
+//     Once that time has passed, the application acts on nothing, and is absent. It attaches again
+//     only with a sign of life in its hello.
 //
 // Thread-safe. It calls streams and `wake` without its lock held, so they may call back. It calls
 // the node's completions and `changed` with the lock held: they must not wait, nor call back.

@@ -52,20 +52,28 @@ class DemoStage {
   /// Claims that a node's shards, and no others, were taken over, and shows by which nodes and
   /// when.
   void ClaimTakenOver(const Start& before, NodeIndex gone, std::uint32_t led, bool done);
+  /// Claims that `fewest` shards have new leaders since `before`, each one new leader, and all as
+  /// `expected`.
   void ClaimFewest(const Start& before, std::uint32_t fewest,
                    const std::function<bool(const SeenChange&)>& expected);
+  /// ClaimGaps for the time without an activated leader.
   void ClaimPlannedGaps(const Start& before);
+  /// Claims that no change since `before` has a longer gap than the bound: Bound(), if none is
+  /// given. Claims nothing if there was no change.
   void ClaimGaps(const std::string& claim, const Start& before,
                  const std::function<Duration(const SeenChange&)>& gap) {
     ClaimGaps(claim, before, gap, Bound());
   }
   void ClaimGaps(const std::string& claim, const Start& before,
                  const std::function<Duration(const SeenChange&)>& gap, Duration bound);
+  /// Claims that it took no longer than Bound().
   void ClaimInTime(const std::string& claim, Duration took);
 
   /// Claims what must hold in every part: one leader at most, terms that grow, the same in etcd.
   void ClaimSafe();
   void ClaimRecorded();
+  /// Claims that in the second after `woken` the node never said that it leads with a term up to
+  /// DemoBoard::Head::old_term.
   void ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoint woken);
 
   // ---- doing ----
