@@ -1,6 +1,9 @@
 // batonctl and what may be unknown: settings of the group, who left it, old views, and changes
 // whose outcome nobody knows yet. The real program against a real gRPC server on a fake node.
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -103,6 +106,44 @@ TEST_F(BatonctlOfAGroup, AnOldViewIsMarkedWithItsAge) {
                  "may have changed\n"));
   }
   EXPECT_THAT(Batonctl(server_, {"nodes", "list"}).out, HasSubstr("n1    suspended    2"));
+}
+
+// A node that is told to end, and takes no new calls, while a change is under way. It answers late.
+class Leaving : public runtime::FakeControl {
+ public:
+  using FakeControl::FakeControl;
+  void Request(runtime::PolicyRequest, std::function<void(Status)> handler) override {
+    held_ = std::move(handler);
+    ending_ = std::thread(
+        [this] { server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(30)); });
+  }
+  void AnswerAndEnd() {
+    held_(Ok());
+    ending_.join();
+    server->Wait();
+    server.reset();
+  }
+
+  std::unique_ptr<grpc::Server> server;
+
+ private:
+  std::function<void(Status)> held_;
+  std::thread ending_;
+};
+
+// Plan: the change may have been made by then.
+TEST(BatonctlOfANodeThatEnds, AChangeWithoutAnAnswerMayStillBeMade) {
+  Leaving control({"n1", "n2"}, 4);
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  const auto service = runtime::RegisterAdminService(builder, control, runtime::GateOf({}));
+  control.server = builder.BuildAndStart();
+  const Ran ran =
+      RunProcess(Ctl("127.0.0.1:" + std::to_string(port), {"pause", "--timeout", "2s"}));
+  control.AnswerAndEnd();
+  EXPECT_EQ(ran.exit, 5);
+  EXPECT_THAT(ran.err, HasSubstr("; the change may still be made"));
 }
 
 // Plan: the node answers that etcd gave no answer in time. Each change says that it may still be

@@ -213,6 +213,11 @@ class AdminClient::Impl {
     if (status.error_code() == grpc::StatusCode::CANCELLED) {
       return {ErrorCode::kTimedOut, std::string("not answered yet") + kMayBeMade};
     }
+    // A connection that takes no new calls leaves the channel idle, while this call is under way.
+    const bool idle = channel_->GetState(false) == GRPC_CHANNEL_IDLE;
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && idle) {
+      return {ErrorCode::kTimedOut, endpoint_ + " did not answer in time" + kMayBeMade};
+    }
     const Error error = ErrorOf(status);
     const bool silent = error.code == ErrorCode::kTimedOut && error.message != message;
     if (silent) return {ErrorCode::kTimedOut, error.message + kMayBeMade};
