@@ -14,6 +14,9 @@
 // are members: then the config was deleted by mistake, and they put it back. Otherwise a node with
 // other options could make them the group's. A node that knows the config may always create it.
 //
+// Until a bad config is put back, nobody claims shards: settings that forbid it may have been
+// written before, unseen.
+//
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
 // while the config is bad. It halts if the config has been bad for kConfigPatience and a read of
 // everything that began later still shows it bad. If a recovery has closed the group, it halts at
