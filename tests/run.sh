@@ -163,12 +163,32 @@ build() {
   run_child baton_build "$folder" "${targets[@]}"
 }
 
-# Groups that start clusters go by leases' times: one test at a time. Of e2e most tests say so each.
+# The tests of these groups mostly wait, for leases, scrapes and a browser: they run together, two at a time. Which of
+# them may not run beside another, each says itself.
+waiting_groups=(install dashboards page e2e)
+
+# Groups that measure times run one test at a time.
 jobs_of() {
   case $1 in
-    chaos | bench | install | dashboards | page) echo 1 ;;
+    chaos | bench) echo 1 ;;
     *) echo 2 ;;
   esac
+}
+
+# run_tests NAME CTEST-OPTION...: what ctest selects; the logs are in the folder NAME.
+run_tests() {
+  local name=$1
+  mkdir -p -- "$logs/$name"
+  GTEST_OUTPUT="json:$logs/$name/" run_child "${under[@]}" ctest --test-dir "$folder" "${@:2}" \
+    --timeout 600 --no-tests=error --output-on-failure \
+    --output-junit "$logs/$name/ctest.xml" >"$logs/$name/ctest.log" 2>&1 || true
+}
+
+# run_counted NAME CTEST-OPTION...: what ctest selects, counted under that name.
+run_counted() {
+  local started=$SECONDS
+  run_tests "$@"
+  results summary "$1" "$logs/$1" "$((SECONDS - started))"
 }
 
 # run_group GROUP [PREFIX]: one group, or its tests with the mode's label, counted under its name behind the prefix.
@@ -176,27 +196,32 @@ run_group() {
   local group=$1 selection=(-L "^$1\$")
   [[ -z ${label[*]} ]] || selection+=(-L "^${label[0]}\$")
   [[ $group != other ]] || selection=(-LE .)
-  run_tests "${2:-}$group" -j "$(jobs_of "$group")" "${selection[@]}"
+  run_counted "${2:-}$group" -j "$(jobs_of "$group")" "${selection[@]}"
 }
 
-# run_tests NAME CTEST-OPTION...: what ctest selects, counted under that name.
-run_tests() {
-  local name=$1 started=$SECONDS
-  mkdir -p -- "$logs/$name"
-  GTEST_OUTPUT="json:$logs/$name/" run_child "${under[@]}" ctest --test-dir "$folder" "${@:2}" \
-    --timeout 600 --no-tests=error --output-on-failure \
-    --output-junit "$logs/$name/ctest.xml" >"$logs/$name/ctest.log" 2>&1 || true
-  results summary "$name" "$logs/$name" "$((SECONDS - started))"
+# run_waiting GROUP...: these groups together, each counted under its name.
+run_waiting() {
+  local selection=(-L "$(one_of "$@")")
+  [[ -z ${label[*]} ]] || selection+=(-L "^${label[0]}\$")
+  run_tests waiting -j 2 "${selection[@]}"
+  results summaries "$folder" "$logs/waiting"
 }
 
 # run_groups PREFIX [LABEL...]: the groups that have tests with one of these labels; without labels, all groups.
 run_groups() {
-  local prefix=$1 listed chosen group
+  local prefix=$1 listed chosen group waiting=()
   listed=$(results groups "$folder" "${@:2}") || return
   mapfile -t chosen <<<"$listed"
   for group in "${chosen[@]}"; do
+    if [[ $group =~ $(one_of "${waiting_groups[@]}") ]]; then
+      waiting+=("$group")
+      continue
+    fi
+    ((${#waiting[@]} == 0)) || run_waiting "${waiting[@]}" || return
+    waiting=()
     run_group "$group" "$prefix" || return
   done
+  ((${#waiting[@]} == 0)) || run_waiting "${waiting[@]}"
 }
 
 # note NAME CODE: what is no test of ctest's; 0 is well, 77 skipped.
@@ -224,7 +249,7 @@ run_long() {
 # The tests, and the lines that they reach as one more check.
 run_coverage() {
   local started=$SECONDS code=0
-  GTEST_FILTER=-$coverage_left_out run_tests core -j 2 -R "$(one_of "${coverage_tests[@]/%simulation_test/&.essential}")"
+  GTEST_FILTER=-$coverage_left_out run_counted core -j 2 -R "$(one_of "${coverage_tests[@]/%simulation_test/&.essential}")"
   started=$SECONDS
   run_child /usr/bin/python3 "$here/support/coverage.py" "$folder" "$BATON_ROOT/src/core" \
     --least "$coverage_least" || code=$?
@@ -284,7 +309,7 @@ run_preset() {
       ;;
     tsan:*)
       run_child baton_build "$folder" "${thread_tests[@]/simulation_seeds/baton_sim}" || return
-      run_tests tsan -j 2 -R "$(one_of "${thread_tests[@]}")"
+      run_counted tsan -j 2 -R "$(one_of "${thread_tests[@]}")"
       ;;
     asan:*)
       build unit sim contract || return

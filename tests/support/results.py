@@ -4,6 +4,7 @@
   results.py groups FOLDER [LABEL...]       the groups of all tests, or of those with one of the labels, in running order
   results.py targets FOLDER LABEL...        what the tests with one of the labels need built
   results.py summary GROUP LOGS SECONDS     prints a group's line and the output of what failed
+  results.py summaries FOLDER LOGS          the same for groups that ran together; a group's seconds are those of its tests
   results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0, skipped where 77
   results.py beside LOG LOGS RUNS           counts what whole runs said in LOG, and prints it but for their sums
   results.py total LOGS                     prints "N passed, N failed, N skipped"; 1 unless all well
@@ -19,7 +20,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 # What computes comes first, and last what needs another build.
-ORDER = ["tidy", "unit", "sim", "contract", "install", "model", "dashboards", "page", "e2e", "chaos", "fuzz"]
+ORDER = ["tidy", "unit", "sim", "contract", "model", "install", "dashboards", "page", "e2e", "chaos", "fuzz"]
 UNLABELLED = "other"
 ESSENTIAL = "essential"
 SUM = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
@@ -47,14 +48,18 @@ def group_of(test):
     return next((label for label in labels_of(test) if label != ESSENTIAL), UNLABELLED)
 
 
+def in_running_order(chosen):
+    rank = {name: place for place, name in enumerate(ORDER)}
+    return sorted(chosen, key=lambda name: (rank.get(name, len(ORDER)), name))
+
+
 def groups(folder, wanted):
     tests = listed_tests(folder)
     missing = set(wanted) - {label for test in tests for label in labels_of(test)}
     if missing:
         sys.exit(f"no tests in {folder} of: {', '.join(sorted(missing))}")
     chosen = {group_of(test) for test in tests if is_wanted(test, wanted)}
-    rank = {name: place for place, name in enumerate(ORDER)}
-    return sorted(chosen, key=lambda name: (rank.get(name, len(ORDER)), name))
+    return in_running_order(chosen)
 
 
 def targets(folder, wanted):
@@ -124,26 +129,55 @@ def show_failure(case, logs):
         print("    " + line)
 
 
-def summary(group, logs, seconds):
-    counts = [0, 0, 0]
-    failed = []
+def finished_tests(logs):
+    """What ctest reports of each test; None if it reports nothing."""
     try:
-        cases = list(ElementTree.parse(os.path.join(logs, "ctest.xml")).getroot().iter("testcase"))
+        return list(ElementTree.parse(os.path.join(logs, "ctest.xml")).getroot().iter("testcase"))
     except (OSError, ElementTree.ParseError):
         print(f"--- ctest itself failed; its log: {os.path.join(logs, 'ctest.log')}")
-        cases, counts = [], [0, 1, 0]
+        return None
+
+
+def count_tests(cases, logs):
+    """The sum of their counts; shows what failed."""
+    counts = [0, 0, 0]
     for case in cases:
         single = count_test(case, logs)
-        counts = [sum(pair) for pair in zip(counts, single)]
+        counts = add(counts, single)
         if single[1]:
-            failed.append(case)
-    for case in failed:
-        show_failure(case, logs)
-    record(group, logs, seconds, counts)
+            show_failure(case, logs)
+    return counts
+
+
+def add(one, other):
+    return [sum(pair) for pair in zip(one, other)]
+
+
+def summary(group, logs, seconds):
+    cases = finished_tests(logs)
+    counts = [0, 1, 0] if cases is None else count_tests(cases, logs)
+    print_counts(group, counts, seconds)
+    write_counts(logs, counts)
+
+
+def summaries(folder, logs):
+    cases, sums = finished_tests(logs), [0, 0, 0]
+    if cases is None:
+        sums = [0, 1, 0]
+    else:
+        group_of_name = {test["name"]: group_of(test) for test in listed_tests(folder)}
+        for group in in_running_order({group_of_name[case.get("name")] for case in cases}):
+            members = [case for case in cases if group_of_name[case.get("name")] == group]
+            counts = count_tests(members, logs)
+            print_counts(group, counts, round(sum(float(case.get("time") or 0) for case in members)))
+            sums = add(sums, counts)
+    write_counts(logs, sums)
 
 
 def check(group, logs, seconds, code):
-    record(group, logs, seconds, [int(code == "0"), int(code not in ("0", "77")), int(code == "77")])
+    counts = [int(code == "0"), int(code not in ("0", "77")), int(code == "77")]
+    print_counts(group, counts, seconds)
+    write_counts(logs, counts)
 
 
 def write_counts(logs, counts):
@@ -151,8 +185,7 @@ def write_counts(logs, counts):
         json.dump(counts, file)
 
 
-def record(group, logs, seconds, counts):
-    write_counts(logs, counts)
+def print_counts(group, counts, seconds):
     print(f"{group:<13} {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds} s")
 
 
@@ -164,7 +197,7 @@ def beside(log, logs, expected):
             found = SUM.fullmatch(line.rstrip())
             if found:
                 sums += 1
-                counts = [sum(pair) for pair in zip(counts, map(int, found.groups()))]
+                counts = add(counts, map(int, found.groups()))
             else:
                 print(line, end="")
     if sums < int(expected):
@@ -179,7 +212,7 @@ def total(logs):
         path = os.path.join(logs, group, "counts.json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                counts = [sum(pair) for pair in zip(counts, json.load(file))]
+                counts = add(counts, json.load(file))
     if counts[1]:
         print(f"the logs are in {logs}")
     print(f"{counts[0]} passed, {counts[1]} failed, {counts[2]} skipped")
@@ -194,6 +227,8 @@ def main(arguments):
         print(*targets(rest[0], rest[1:]), sep="\n", end="")
     elif command == "summary":
         summary(*rest)
+    elif command == "summaries":
+        summaries(*rest)
     elif command == "check":
         check(*rest)
     elif command == "beside":

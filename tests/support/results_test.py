@@ -25,9 +25,9 @@ class ResultsTest(unittest.TestCase):
         self.logs = folder.name
 
     def ctest(self, group, *cases):
-        """cases: (name, status, inner XML)."""
+        """cases: (name, status, inner XML); each has taken 1.2 seconds."""
         os.makedirs(os.path.join(self.logs, group))
-        body = "".join(f'<testcase name="{name}" status="{status}">{inner}</testcase>'
+        body = "".join(f'<testcase name="{name}" status="{status}" time="1.2">{inner}</testcase>'
                        for name, status, inner in cases)
         with open(os.path.join(self.logs, group, "ctest.xml"), "w", encoding="utf-8") as file:
             file.write(f"<testsuite>{body}</testsuite>")
@@ -73,6 +73,19 @@ class ResultsTest(unittest.TestCase):
                    ("off", "disabled", '<skipped message="Disabled"/>'),
                    ("missing", "notrun", '<skipped message="Unable to find executable"/>'))
         self.assertEqual(self.summary("e2e")[-1], "e2e           1 passed, 1 failed, 2 skipped, 3 s")
+
+    def test_groups_that_ran_together_have_a_line_each(self):
+        self.ctest("waiting", ("a_test", "run", ""), ("page", "run", ""), ("b_test", "fail", "<failure/>"))
+        self.gtest("waiting", "a_test", PASSED, PASSED)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), unittest.mock.patch.object(results, "listed_tests", lambda folder: [
+                {"name": name, "properties": [{"name": "LABELS", "value": [label]}]}
+                for name, label in (("a_test", "e2e"), ("b_test", "e2e"), ("page", "page"))]):
+            results.summaries("build", os.path.join(self.logs, "waiting"))
+        self.assertEqual([line for line in said.getvalue().splitlines() if not line.startswith("---")],
+                         ["page          1 passed, 0 failed, 0 skipped, 1 s",
+                          "e2e           2 passed, 1 failed, 0 skipped, 2 s"])
+        self.assertEqual(self.total(), (1, "3 passed, 1 failed, 0 skipped"))
 
     def test_a_ctest_that_reports_nothing_is_a_failure(self):
         os.makedirs(os.path.join(self.logs, "unit"))
