@@ -72,12 +72,13 @@ struct OwnerGuardOptions {
   /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard for which Leads() is false; nullopt: unknown. Leads() is also
-  /// false while this node's leadership is suspended, or about to end: then name this node. Check
-  /// calls it on the handler's thread, from several threads at once, so it must be thread-safe and
-  /// must not block. It should not throw; an exception passes through Check. Check fills in shard
-  /// and group. If the hint has no leader, or names this node, Check refuses with NO_LEADER. If
-  /// this function is empty, the guard uses the node's own view, which follows changes within about
-  /// 5 ms, and gives no hints after the node has stopped or halted.
+  /// false while this node's leadership is suspended or about to end. Return this node in that
+  /// case; Check answers NO_LEADER then. Check calls this function on the handler's thread, from
+  /// several threads at once, so it must be thread-safe and must not block. It should not throw; an
+  /// exception passes through Check. Check fills in shard and group. If the hint has no leader,
+  /// Check refuses with NO_LEADER. If this function is empty, the guard uses the node's own view,
+  /// which follows changes within about 5 ms, and gives no hints after the node has stopped or
+  /// halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 

@@ -15,7 +15,8 @@ namespace baton {
 constexpr int kEtcdPort = 2379;
 constexpr int kNodePort = 7400;
 
-/// Of a host name or IP address: RFC 1035's 255 octets, as text.
+/// The most characters of a host. RFC 1035 allows 255 octets in DNS messages; as text these are at
+/// most 253 characters.
 inline constexpr std::size_t kLongestHost = 253;
 
 /// OK if `text` is host:port with a port from 1 to 65535, and an IPv6 host in brackets. Else
@@ -26,8 +27,9 @@ Status CheckEndpoint(std::string_view text, int example_port);
 /// Whether a peer may name `text` as an address to connect to: host:port as above, but no host that
 /// gRPC would take for the scheme of a resolver, such as "unix:80".
 bool IsPeerEndpoint(std::string_view text);
-/// The target of gRPC for such an address: a name of DNS or an IP address, whatever the host is
-/// called.
+/// Returns `text` as a gRPC target (dns:///host:port). Without this prefix gRPC would take a host
+/// named "unix" for the scheme of a resolver. REQUIRES: CheckEndpoint or IsPeerEndpoint accepts it;
+/// not checked.
 std::string DnsTarget(std::string_view text);
 
 }  // namespace baton

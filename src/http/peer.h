@@ -1,4 +1,4 @@
-// How many of the places that all clients of the server share may be held from one address.
+// Limits for one client address: how many event feeds and waiting polls it may hold at once.
 //
 // Pure functions; any thread.
 #pragma once
@@ -12,13 +12,14 @@
 
 namespace baton::http {
 
-/// The share of one address; 503 above it. A browser has at most six connections to one name.
+/// All clients of the server share its own limits. The server answers 503 to a request above one of
+/// these. A browser opens at most six connections to one name.
 inline constexpr std::size_t kMaxFeedsOfPeer = 8;
 inline constexpr std::size_t kMaxPollsOfPeer = 32;
 
-/// The address for which a request's place counts. Unset: for none, because the request comes from
-/// a program on this host, and any number of programs may share loopback's address. Requests of a
-/// browser on this host count; Sec-Fetch-Site or Origin shows that it is a browser.
+/// Returns the address whose limits a request uses. Returns nullopt for a program on this host: all
+/// such programs have loopback's address, so a limit for that address would be wrong. The limits
+/// hold for a browser on this host; Sec-Fetch-Site or Origin shows that it is a browser.
 std::optional<boost::asio::ip::address> CountedPeer(const boost::asio::ip::address& peer,
                                                     const Caller& caller);
 

@@ -16,7 +16,8 @@ namespace baton::http {
 /// How long a shard has been in its present term and state.
 struct ShardAge {
   Duration lasted{0};  ///< a lower bound
-  /// Whether it was so already when this process first saw it: it may have lasted much longer.
+  /// The shard was already in this term and state when this process first saw it, so the true age
+  /// may be much greater.
   bool at_least = false;
   friend bool operator==(const ShardAge&, const ShardAge&) = default;
 };
@@ -29,8 +30,9 @@ class ShardAges : public runtime::RouteObserver {
   void OnRoutes(const runtime::RouteBatch& batch) override;
   void OnRoutesEnded(const Error&) override {}
 
-  /// How long each of these shards has had its present term and state, by number. 0 if this object
-  /// knows another term or state, or none yet; a later call corrects that.
+  /// Returns how long each of these shards has had its present term and state, by shard number. The
+  /// age is 0 if the last route that this object got differs from `shards` in term or state, or if
+  /// it got no route of the shard yet; a later call has the age.
   std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 

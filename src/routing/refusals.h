@@ -39,13 +39,14 @@ grpc::Status StatusOf(const Refusal& refusal);
 struct RefusalDetails {
   std::string reason;  ///< empty: there is no ErrorInfo, or its domain isn't Baton's
   std::map<std::string, std::string> metadata;
-  std::optional<std::chrono::milliseconds> retry_after;
+  std::optional<std::chrono::milliseconds> retry_after;  ///< from 0 to a day
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
 /// Whether the refusal concerns a call for this shard of this group. If the refusal names another
-/// shard or group, the handler passed on the refusal of a service that the handler had called. Such
-/// a status is the application's own answer, because the handler may have done something before.
+/// shard or group, the handler passed on the refusal of a service that the handler had called. That
+/// status is the application's own answer, because the handler may have done something before. A
+/// refusal that names no group counts as this group's.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
 /// Whether this status refused a call for this shard of this group because another node leads it.
 /// Then the call took no effect. `details` are the status's own.
@@ -58,7 +59,7 @@ struct HintedLeader {
   std::string address;
   Term term;
 };
-/// Nullopt if the refusal names no leader, or no leader that can be used.
+/// Nullopt if the refusal names no leader, or if its address or term can't be used.
 std::optional<HintedLeader> HintOf(const RefusalDetails& details);
 
 }  // namespace baton::routing

@@ -16,10 +16,11 @@ class ReloadedFiles {
  public:
   using File = ChangingFiles::File;
 
-  /// `what`: what they are, in the plural, as the log names them.
+  /// `what`: a plural noun for the log, such as "the certificates".
   ReloadedFiles(std::string what, std::vector<File> files);
 
-  /// Looks as ChangingFiles does. Trouble is logged once.
+  /// Reads the files and gives changed content to `use`: see ChangingFiles::Look. The same trouble
+  /// is logged once.
   void Look(const ChangingFiles::Use& use);
 
  private:

@@ -1,4 +1,4 @@
-// How a verb waits for a call that gRPC's threads carry out, until Ctrl-C or SIGTERM (Interrupt).
+// How a verb of batonctl waits for a gRPC call. Ctrl-C or SIGTERM (Interrupt) cancels the call.
 #pragma once
 
 #include <condition_variable>
@@ -10,13 +10,14 @@
 
 namespace baton::app {
 
-/// Lets one thread wait for a call with a callback. It must outlive the call.
+/// Lets one thread wait for one call with a callback. REQUIRES: it outlives the call.
 class CallCompletion {
  public:
   /// On gRPC's thread, once.
   void Finish(grpc::Status status);
-  /// Waits until Finish was called, and returns the call's status; only the call's deadline bounds
-  /// this. Cancels the call as soon as Interrupt happens.
+  /// Waits until Finish was called, and returns the call's status. Only the call's deadline bounds
+  /// the wait. Cancels the call within 20 ms of an Interrupt; the wait ends by Finish in this case,
+  /// too.
   grpc::Status Wait(grpc::ClientContext* context);
 
  private:
@@ -26,8 +27,8 @@ class CallCompletion {
   bool done_ = false;    // guarded by mutex_
 };
 
-/// Cancels a blocking call as soon as Interrupt happens, as long as the guard lives. `context` must
-/// outlive the guard.
+/// Cancels a blocking call within 20 ms of an Interrupt, while the guard lives. Each guard has a
+/// thread of its own. REQUIRES: `context` outlives the guard.
 class InterruptGuard {
  public:
   explicit InterruptGuard(grpc::ClientContext& context);

@@ -1,4 +1,5 @@
-// Shell completion of batonctl, generated from the tree of commands, so that it always fits.
+// Shell completion of batonctl, generated from the tree of commands, so that it can't get out of
+// date.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ namespace baton::app {
 std::string BashCompletion(const CLI::App& app);
 /// A zsh script: the one for bash, loaded by zsh's bashcompinit.
 std::string ZshCompletion(const CLI::App& app);
-/// A fish script.
+/// A fish script. Completes verbs, nested verbs and the flags of batonctl itself; no flags of
+/// verbs.
 std::string FishCompletion(const CLI::App& app);
 
 }  // namespace baton::app

@@ -9,15 +9,21 @@
 
 namespace baton::app {
 
-/// Shows the transitions that the node keeps, of one shard or of all.
+/// Shows the events that the node at `options.endpoint` keeps: transitions, of one shard or of all,
+/// and without `shard` also changes by operators. kNotFound if the group has no such shard.
 ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard);
 
 struct EventsOptions {
-  bool follow = false;                      ///< go on until Ctrl-C or the timeout
-  std::optional<std::uint64_t> after = {};  ///< unset: all that are kept; with follow: new ones
+  bool follow = false;  ///< go on with new events (see ShowEvents)
+  /// Shows events with a greater number. The node's process numbers its events; if it never used
+  /// this number, all kept events are shown. Unset: all kept events, or with `follow` only new
+  /// ones.
+  std::optional<std::uint64_t> after = {};
   std::optional<ShardId> shard = {};
 };
-/// Prints one line for each event.
+/// Prints one line for each event. With `follow` it ends by Ctrl-C (kInterrupted), the timeout
+/// (kTimedOut) or an error; if the node goes away after its first answer, it is asked again every
+/// 500 ms.
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events);
 
 }  // namespace baton::app

@@ -1,8 +1,10 @@
 // `batonctl demo`: shows what Baton does, on a temporary etcd and nodes of its own.
 //
-// Nodes start and balance, one joins, one is killed, one is stopped and woken, one is drained. Each
-// claim is a line, PASS or FAIL, with what an observer outside the nodes measured. FAIL means that
-// something was incorrect, or took longer than TTL + 3 s, which a very busy machine can cause, too.
+// Nodes start and balance, two join, two are killed (one of them has a guard), one is stopped by
+// SIGSTOP and continued, one is drained. The demo prints PASS or FAIL for each statement that it
+// checks, with the measurement of an observer outside the nodes. FAIL means that something was
+// incorrect or took too long: longer than TTL + 3 s, and after a kill with a guard longer than half
+// of the TTL. A very busy machine can cause this, too.
 #pragma once
 
 #include <chrono>
@@ -17,7 +19,7 @@ struct DemoOptions {
   static constexpr std::chrono::seconds kShortestTtl{2};
   static constexpr std::chrono::seconds kLongestTtl{60};
 
-  std::uint32_t nodes = 3;  ///< at the start; one more joins
+  std::uint32_t nodes = 3;  ///< at the start; two more join
   std::uint32_t shards = 1024;
   std::chrono::seconds ttl{5};  ///< the nodes' lease time
   bool keep = false;            ///< leave the cluster running and print how to use it
@@ -25,9 +27,10 @@ struct DemoOptions {
   bool color = false;
 };
 
-/// Runs the demo and returns batonctl's exit code: kFailed if a claim fails or the demo can't go
-/// on. Uses no etcd but its own. REQUIRES: the options are within these bounds, and not both `keep`
-/// and `secure`.
+/// Runs the demo and returns batonctl's exit code: kDone; kFailed if a statement was false or the
+/// demo can't go on; kInterrupted after Ctrl-C or SIGTERM. Uses no etcd but its own. REQUIRES: the
+/// options are within these bounds, there are more shards than kMaxNodes, and not both `keep` and
+/// `secure` are set; the command line checks this.
 int RunDemo(DemoOptions options);
 
 }  // namespace baton::app
