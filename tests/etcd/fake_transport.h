@@ -29,6 +29,8 @@ struct FakeCall {
 using FakeRange = FakeCall<etcdserverpb::RangeRequest, etcdserverpb::RangeResponse>;
 using FakeTxn = FakeCall<etcdserverpb::TxnRequest, etcdserverpb::TxnResponse>;
 using FakeRevoke = FakeCall<etcdserverpb::LeaseRevokeRequest, etcdserverpb::LeaseRevokeResponse>;
+using FakeTimeToLive =
+    FakeCall<etcdserverpb::LeaseTimeToLiveRequest, etcdserverpb::LeaseTimeToLiveResponse>;
 
 inline CallStatus Unknown() {
   return {.outcome = Outcome::kUnknown, .code = 14, .message = "unavailable"};
@@ -52,10 +54,12 @@ class FakeTransport final : public Transport {
   FakeRange TakeRange() { return Take(ranges); }
   FakeTxn TakeTxn() { return Take(txns); }
   FakeRevoke TakeRevoke() { return Take(revocations); }
+  FakeTimeToLive TakeTimeToLive() { return Take(examinations); }
 
   std::deque<FakeRange> ranges;
   std::deque<FakeTxn> txns;
   std::deque<FakeRevoke> revocations;
+  std::deque<FakeTimeToLive> examinations;
   int sent_elsewhere = 0;                           ///< of the transactions
   std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all that were ever opened
 
@@ -94,9 +98,11 @@ class FakeTransport final : public Transport {
     revocations.push_back(
         {.request = std::move(request), .deadline = deadline, .handler = std::move(handler)});
   }
-  void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest, std::chrono::milliseconds,
-                       ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse>) override {
-    BATON_CHECK(false);
+  void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
+                       std::chrono::milliseconds deadline,
+                       ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) override {
+    examinations.push_back(
+        {.request = std::move(request), .deadline = deadline, .handler = std::move(handler)});
   }
   void MaintenanceStatus(std::chrono::milliseconds,
                          ReplyHandler<etcdserverpb::StatusResponse>) override {

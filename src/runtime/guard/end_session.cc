@@ -23,7 +23,8 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
       : parts_(parts),
         dead_(std::move(dead)),
         done_(std::move(done)),
-        writes_(parts.transport, std::move(keyspace), parts.clock) {}
+        keyspace_(std::move(keyspace)),
+        writes_(parts.transport, keyspace_, parts.clock) {}
 
   void Delete() {
     writes_.Submit(
@@ -42,7 +43,38 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
     found_ = result.permanent || result.outcome == Outcome::kUnknown ? SessionFound::kRevoked
              : result.outcome == Outcome::kDone                      ? SessionFound::kHeld
                                                                      : SessionFound::kGone;
+    if (found_ == SessionFound::kHeld) return Revoke();
+    Examine();
+  }
+
+  // Not proven to be the lease of this node: whose is it?
+  void Examine() {
+    etcdserverpb::LeaseTimeToLiveRequest request;
+    request.set_id(dead_.session.value);
+    request.set_keys(true);
+    parts_.transport.LeaseTimeToLive(
+        request, kCall,
+        [self =
+             shared_from_this()](const etcd::Reply<etcdserverpb::LeaseTimeToLiveResponse>& reply) {
+          self->parts_.executor.Post([self, reply] { self->Examined(reply); });
+        });
+  }
+
+  void Examined(const etcd::Reply<etcdserverpb::LeaseTimeToLiveResponse>& reply) {
+    if (reply.status.outcome == Outcome::kUnknown && !reply.status.permanent) {
+      return Again(&SessionEnding::Examine);
+    }
+    if (reply.status.outcome != Outcome::kDone) return NotOurs("etcd: " + reply.status.message);
+    for (const std::string& key : reply.response.keys()) {
+      if (key != keyspace_.MemberKey(dead_.node)) return NotOurs("the lease holds the key " + key);
+    }
     Revoke();
+  }
+
+  // The lease may be another living node's, and is left alone.
+  void NotOurs(const std::string& why) {
+    if (denied_) return done_(Error{ErrorCode::kUnavailable, *denied_ + "; " + why});
+    done_(SessionFound::kGone);
   }
 
   void Revoke() {
@@ -75,6 +107,7 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
   const EndSessionParts parts_;
   const SessionRef dead_;
   const std::function<void(Result<SessionFound>)> done_;
+  const etcd::Keyspace keyspace_;
   etcd::WriteExecutor writes_;
   SessionFound found_ = SessionFound::kGone;
   int unknown_ = 0;                    ///< outcomes of the transaction

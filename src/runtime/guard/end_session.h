@@ -6,6 +6,10 @@
 // is definite. But after three unknown outcomes of the transaction, or if etcd denies it, the lease
 // is revoked all the same: this needs other rights, and no space in etcd's database. The other
 // nodes then take the death for an expired lease.
+//
+// If the session did not hold the member key, or that is not known, the lease is looked at first.
+// If it holds any other key, it is left alone: a forged lock file may name the lease of a living
+// node.
 #pragma once
 
 #include <functional>
@@ -35,7 +39,8 @@ enum class SessionFound {
              ///< was revoked
 };
 /// `done` is called once, unless the executor ends before. The parts must outlive that.
-/// kUnavailable: etcd denies both steps (role, credentials); the lease runs out by itself.
+/// kUnavailable: etcd denies the transaction and a later step (role, credentials), or denies the
+/// transaction and the lease holds other keys; the lease runs out by itself.
 /// REQUIRES: the process of the session is dead; called from a function that runs on the executor.
 void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const SessionRef& dead,
                 std::function<void(Result<SessionFound>)> done);

@@ -27,16 +27,29 @@ struct EndSessionAnswers : public testing::Test {
     Settle();
   }
   void Settle() { time.Elapse(Duration{0}); }
+  // The lease holds these keys.
+  void Show(const std::vector<std::string>& keys) {
+    ASSERT_EQ(transport.examinations.size(), 1u);
+    EXPECT_EQ(transport.examinations.front().request.id(), 7);
+    EXPECT_TRUE(transport.examinations.front().request.keys());
+    EXPECT_TRUE(transport.revocations.empty()) << "not before it is known whose lease it is";
+    etcdserverpb::LeaseTimeToLiveResponse answer;
+    for (const std::string& key : keys) answer.add_keys(key);
+    transport.TakeTimeToLive().Answer(answer);
+    Settle();
+  }
   FakeTransport transport;
   ManualTime time;
   std::optional<Result<SessionFound>> result;
 };
 
-// Plan: the role may not write the keys. The lease is revoked all the same.
+// Plan: the role may not write the keys. The lease, which holds this node's member key alone, is
+// revoked all the same.
 TEST_F(EndSessionAnswers, ADeniedTransactionIsFollowedByTheRevocation) {
   End();
   transport.TakeTxn().Fail(Denied());
   Settle();
+  Show({etcd::Keyspace("/baton/v1", "g").MemberKey("n1")});
   ASSERT_EQ(transport.revocations.size(), 1u);
   EXPECT_EQ(transport.revocations.front().request.id(), 7);
   transport.TakeRevoke().Answer({});
@@ -50,6 +63,7 @@ TEST_F(EndSessionAnswers, BothDeniedIsAnError) {
   End();
   transport.TakeTxn().Fail(Denied());
   Settle();
+  Show({});
   transport.TakeRevoke().Fail(Denied());
   Settle();
   ASSERT_TRUE(result && !result->ok());
@@ -61,10 +75,38 @@ TEST_F(EndSessionAnswers, ADeniedTransactionOfALeaseThatIsGone) {
   End();
   transport.TakeTxn().Fail(Denied());
   Settle();
+  Show({});
   transport.TakeRevoke().Fail(NoSuchLease());
   Settle();
   ASSERT_TRUE(result && result->ok());
   EXPECT_EQ(result->value(), SessionFound::kGone);
+}
+
+// Plan: the transaction never has a definite outcome, and the lease holds the key of another node.
+// It is not revoked.
+TEST_F(EndSessionAnswers, AnotherNodesLeaseIsNotRevoked) {
+  End();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(transport.txns.size(), 1u);
+    transport.TakeTxn().Fail(etcd::testing::Unknown());
+    time.Elapse(std::chrono::seconds(1));
+  }
+  Show({etcd::Keyspace("/baton/v1", "g").MemberKey("n2")});
+  EXPECT_TRUE(transport.revocations.empty());
+  ASSERT_TRUE(result && result->ok());
+  EXPECT_EQ(result->value(), SessionFound::kGone);
+}
+
+// Plan: etcd does not say what the lease holds, because the role may not read it. The lease is not
+// revoked.
+TEST_F(EndSessionAnswers, ALeaseThatMayNotBeLookedAtIsNotRevoked) {
+  End();
+  transport.TakeTxn().Fail(Denied());
+  Settle();
+  transport.TakeTimeToLive().Fail(Denied());
+  Settle();
+  EXPECT_TRUE(transport.revocations.empty());
+  ASSERT_TRUE(result && !result->ok());
 }
 
 // Plan: etcd does not answer. Each pause goes through the jitter.

@@ -74,5 +74,21 @@ TEST_F(EndSessionTest, AWriteThatArrivesLatePutsNoKey) {
   EXPECT_FALSE(MemberNow("n1"));
 }
 
+// Plan: a forged lock file of "n1" names the session of a living member, and then a lease on which
+// another application has a key. Neither is ended.
+TEST_F(EndSessionTest, AnotherOwnersLeaseIsLeftAlone) {
+  const SessionGuard alive = Join("n2");
+  EXPECT_EQ(End({"n1", alive.session}), SessionFound::kGone);
+  EXPECT_TRUE(Confirm(alive).passed);
+
+  const SessionId foreign = NewSession();
+  etcdserverpb::TxnRequest put;
+  put.add_success()->mutable_request_put()->set_key("/other/application");
+  put.mutable_success(0)->mutable_request_put()->set_lease(foreign.value);
+  store().Txn(put);
+  EXPECT_EQ(End({"n1", foreign}), SessionFound::kGone);
+  EXPECT_EQ(store().Get("/other/application").kvs_size(), 1);
+}
+
 }  // namespace
 }  // namespace baton::etcd
