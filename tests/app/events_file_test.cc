@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "app/daemon/line_file.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -170,6 +172,25 @@ TEST_F(EventsFileTest, IsRefusedWithOneLineWhereItCantBeWritten) {
   const auto second = EventsFile::Open(Path());
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().message, HasSubstr("another process writes it; give each its own"));
+}
+
+// Plan: who may only read the file locks it in each way that needs no right to write. The file is
+// written all the same. Once the reader is gone, a second writer is refused.
+TEST_F(EventsFileTest, NobodyWhoMayOnlyReadItKeepsItFromBeingWritten) {
+  std::ofstream(Path()) << "";
+  const int reader = open(Path().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  ASSERT_EQ(flock(reader, LOCK_EX | LOCK_NB), 0);
+  struct flock whole {
+    .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0
+  };
+  ASSERT_EQ(fcntl(reader, F_OFD_SETLK, &whole), 0);
+  LineFile file("--events-file", Path(), 0600);
+  EXPECT_TRUE(file.Append("1\n").ok());
+  close(reader);
+  EXPECT_TRUE(file.Append("2\n").ok());
+  EXPECT_THAT(Lines(Path()), testing::ElementsAre("1", "2"));
+  EXPECT_FALSE(LineFile("--events-file", Path(), 0600).Open().ok());
 }
 
 /// How many descriptors of this process refer to that file.

@@ -1,7 +1,6 @@
 #include "app/daemon/line_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,8 +27,9 @@ LineFile::~LineFile() {
 }
 
 Status LineFile::Open() {
-  if (file_ >= 0 && AtItsPath()) return Ok();
+  if (file_ >= 0 && AtItsPath()) return locked_ ? Ok() : Lock();
   if (file_ >= 0) close(std::exchange(file_, -1));
+  locked_ = false;
   file_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_);
   if (file_ < 0) return Failed();
   const Status prepared = Prepare();
@@ -45,12 +45,25 @@ bool LineFile::AtItsPath() const {
 }
 
 Status LineFile::Prepare() {
-  if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorCode::kUnavailable,
-                 fmt::format("can't write {} {}: another process writes it; give each its own",
-                             flag_, path_)};
-  }
+  const Status locked = Lock();
+  if (!locked) return locked;
   return EndsInLine(file_) ? Ok() : Write("\n");  // a process was killed within a line
+}
+
+// A lock for writing needs the right to write the file. Who may only read it can lock it for
+// reading at most: that keeps nobody from writing.
+Status LineFile::Lock() {
+  struct flock whole {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0
+  };
+  locked_ = fcntl(file_, F_OFD_SETLK, &whole) == 0;
+  if (locked_) return Ok();
+  if (errno != EAGAIN && errno != EACCES) return Failed();
+  if (fcntl(file_, F_OFD_GETLK, &whole) != 0) return Failed();
+  if (whole.l_type != F_WRLCK) return Ok();  // Open tries again
+  return Error{
+      ErrorCode::kUnavailable,
+      fmt::format("can't write {} {}: another process writes it; give each its own", flag_, path_)};
 }
 
 Status LineFile::Append(const std::string& lines) {

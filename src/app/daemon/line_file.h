@@ -4,8 +4,9 @@
 //
 // Somebody else bounds the file's size, for example logrotate. Before each write the object looks
 // whether the path still leads to the open file, and otherwise opens the path again. A file that is
-// emptied in place is fine, too. A symbolic link at the path is refused, and only one process
-// writes a file. One thread at a time; blocks as long as the file system does.
+// emptied in place is fine, too. A symbolic link at the path is refused. Only one process writes a
+// file; but while another program holds a lock for reading on it, a second one is not noticed. One
+// thread at a time; blocks as long as the file system does.
 #pragma once
 
 #include <sys/types.h>
@@ -37,6 +38,7 @@ class LineFile {
 
  private:
   Status Prepare();
+  Status Lock();
   bool AtItsPath() const;
   Status Write(const std::string& text);
   void TakeBack(std::size_t bytes);
@@ -46,6 +48,7 @@ class LineFile {
   const std::string path_;
   const mode_t mode_;
   int file_ = -1;
+  bool locked_ = false;  ///< false with an open file: others have locked it for reading
 };
 
 }  // namespace baton::app
