@@ -14,13 +14,20 @@ constexpr std::size_t kMaxFile = 1024 * 1024;
 
 }  // namespace
 
-Result<std::string> ReadSmallFile(const std::string& path) {
+Result<std::string> ReadSmallFile(const std::string& path) { return ReadSmallFile(path, {}); }
+
+Result<std::string> ReadSmallFile(const std::string& path, const SmallFileCheck& check) {
   const auto failed = [&](const std::string& why) {
     return Error{ErrorCode::kInvalidArgument, "can't read " + path + ": " + why};
   };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              std::fclose);
   if (file == nullptr) return failed(std::strerror(errno));
+  if (check) {
+    struct stat found {};
+    if (fstat(fileno(file.get()), &found) != 0) return failed(std::strerror(errno));
+    if (const Status allowed = check(found); !allowed) return allowed.error();
+  }
   std::string content;
   std::array<char, 16384> part;
   while (content.size() <= kMaxFile) {

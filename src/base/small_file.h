@@ -2,6 +2,9 @@
 // system does.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <functional>
 #include <string>
 
 #include "baton/result.h"
@@ -11,6 +14,12 @@ namespace baton {
 /// Returns the content of a file of at most 1 MiB. kInvalidArgument: it can't be read or is larger;
 /// the message names the file and says why.
 Result<std::string> ReadSmallFile(const std::string& path);
+
+/// What an open file is, before it is read: OK, or why it is refused.
+using SmallFileCheck = std::function<Status(const struct stat& found)>;
+/// The same, but first asks `check` about the file that it has opened. Nobody can exchange the file
+/// between the check and the read. An error of `check` is returned unchanged.
+Result<std::string> ReadSmallFile(const std::string& path, const SmallFileCheck& check);
 
 /// A file's content without the line ends after it: a password, for example.
 std::string WithoutLineEnds(std::string content);

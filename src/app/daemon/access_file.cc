@@ -262,17 +262,17 @@ Result<std::string> ReadAccessFile(const std::string& path) {
   const auto refused = [&](const std::string& why) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("can't use {}: {}", path, why)};
   };
-  struct stat found {};
-  if (stat(path.c_str(), &found) != 0) return refused(std::generic_category().message(errno));
-  if (!S_ISREG(found.st_mode)) return refused("it is not a regular file");
-  if (found.st_uid != 0 && found.st_uid != geteuid()) {
-    return refused(
-        fmt::format("it belongs to uid {}; give it to root or to uid {}", found.st_uid, geteuid()));
-  }
-  if ((found.st_mode & S_IWOTH) != 0) {
-    return refused("every user may write to it, and so give any role; run chmod o-w");
-  }
-  return ReadSmallFile(path);
+  return ReadSmallFile(path, [&](const struct stat& found) -> Status {
+    if (!S_ISREG(found.st_mode)) return refused("it is not a regular file");
+    if (found.st_uid != 0 && found.st_uid != geteuid()) {
+      return refused(fmt::format("it belongs to uid {}; give it to root or to uid {}", found.st_uid,
+                                 geteuid()));
+    }
+    if ((found.st_mode & S_IWOTH) != 0) {
+      return refused("every user may write to it, and so give any role; run chmod o-w");
+    }
+    return Ok();
+  });
 }
 
 AccessFile::AccessFile(std::string path, std::string used)
