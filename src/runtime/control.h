@@ -239,12 +239,17 @@ struct ReleaseRequest {
   std::optional<Duration> within = {};  ///< see Control::Request
 };
 
+/// Files of a process on which its security depends. Empty names are left out.
+struct SensitiveFiles {
+  std::vector<std::string> secret = {};   ///< the password and the keys: nobody else may read them
+  std::vector<std::string> trusted = {};  ///< the authorities: nobody else may write them
+};
+
 /// Facts for an examination. The caller knows them, the node does not.
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
-  /// The files of etcd's password and key, and of the ports' key; empty names are left out.
-  std::vector<std::string> secret_files = {};
+  SensitiveFiles files = {};
   std::shared_ptr<const ServerIdentity> tls = {};  ///< of this process's ports; null: none
   /// The addresses of this process's ports that other hosts may reach; unset: not known.
   std::optional<std::vector<std::string>> exposed = {};

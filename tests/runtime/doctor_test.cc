@@ -159,6 +159,8 @@ TEST(Doctor, OfTheNode) {
          "asked 1000 ms, granted 10000 ms", "election");
   Expect(AfterNode("ttl", [](NodeStatus& status) { status.ttl = milliseconds(0); }), kWarning,
          "no lease", "etcd");
+  Expect(After("secrets", [](Examination& seen) { seen.secrets.writable_files = {"/ca"}; }),
+         kWarning, "change /ca, and so decide who is trusted", "SECURITY.md");
   Expect(After("secrets", [](Examination& seen) { seen.secrets.open_files = {"/p"}; }), kWarning,
          "other users can read or change /p", "SECURITY.md");
   Expect(After("secrets", [](Examination& seen) { seen.secrets.password_in_clear = true; }),
@@ -426,10 +428,17 @@ TEST(Secrets, AreForTheirOwnerAndGroupAndNotForTheNetwork) {
   const std::chrono::system_clock::time_point now{};
   const auto open_at = [&](mode_t mode) {
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
-    return !CheckSecrets({}, {path, "", path + ".missing"}, now).open_files.empty();
+    return !CheckSecrets({}, {.secret = {path, "", path + ".missing"}}, now).open_files.empty();
   };
   for (const mode_t mode : {0400, 0600, 0440, 0640, 0700}) EXPECT_FALSE(open_at(mode)) << mode;
   for (const mode_t mode : {0660, 0644, 0604, 0602, 0601, 0777}) EXPECT_TRUE(open_at(mode)) << mode;
+  const auto writable_at = [&](mode_t mode) {
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    return !CheckSecrets({}, {.trusted = {path, "", path + ".missing"}}, now)
+                .writable_files.empty();
+  };
+  for (const mode_t mode : {0400, 0644, 0555, 0755}) EXPECT_FALSE(writable_at(mode)) << mode;
+  for (const mode_t mode : {0660, 0646, 0777}) EXPECT_TRUE(writable_at(mode)) << mode;
   std::filesystem::remove(path);
 
   EtcdOptions etcd;

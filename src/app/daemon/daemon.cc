@@ -131,13 +131,16 @@ class Daemon {
     return error.code == ErrorCode::kInvalidArgument ? 2 : 1;
   }
 
-  std::vector<std::string> SecretFiles() const {
-    return {options_.credentials.password, options_.credentials.key, options_.tls_files.key};
+  runtime::SensitiveFiles Files() const {
+    const auto& etcd = options_.credentials;
+    const auto& ports = options_.tls_files;
+    return {.secret = {etcd.password, etcd.key, ports.key},
+            .trusted = {etcd.ca, etcd.cert, ports.ca, ports.cert}};
   }
 
   void WarnOfSecrets(const EtcdOptions& etcd) const {
     const auto found =
-        runtime::CheckSecrets(etcd, SecretFiles(), std::chrono::system_clock::now(),
+        runtime::CheckSecrets(etcd, Files(), std::chrono::system_clock::now(),
                               options_.tls != nullptr ? options_.tls->Get()->texts.cert : "");
     for (const std::string& trouble : runtime::SecretsTroubles(found)) log::Warn(trouble);
   }
@@ -265,7 +268,7 @@ class Daemon {
     admin_ =
         runtime::RegisterAdminService(builder, control(), {access_, callers_},
                                       {.max_shard_series = options_.max_shard_series,
-                                       .secret_files = SecretFiles(),
+                                       .files = Files(),
                                        .tls = options_.tls,
                                        .exposed = Exposed()},
                                       audit_file_ ? audit_file_->Sinks() : runtime::Audit::Sinks{});

@@ -74,7 +74,7 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
     return NoThreads(error);
   }
   seen.clock = LookAtClock();
-  seen.secrets = CheckSecrets(etcd, request.secret_files, std::chrono::system_clock::now(),
+  seen.secrets = CheckSecrets(etcd, request.files, std::chrono::system_clock::now(),
                               request.tls != nullptr ? request.tls->Get()->texts.cert : "");
   return Diagnosis{.group = options_.group,
                    .node = seen.status.node,

@@ -15,13 +15,18 @@
 namespace baton::runtime {
 namespace {
 
-// Wider than 0640.
-constexpr mode_t kTooWide = S_IWGRP | S_IXGRP | S_IRWXO;
+constexpr mode_t kWiderThan0640 = S_IWGRP | S_IXGRP | S_IRWXO;
+constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 
-bool IsOpen(const std::string& path) {
-  struct stat found {};
-  return !path.empty() && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-         (found.st_mode & kTooWide) != 0;
+/// Those of the files that are there and have one of these rights.
+std::vector<std::string> WithRights(mode_t rights, const std::vector<std::string>& files) {
+  std::vector<std::string> chosen;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(chosen), [&](const auto& path) {
+    struct stat found {};
+    return !path.empty() && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+           (found.st_mode & rights) != 0;
+  });
+  return chosen;
 }
 
 bool IsLoopback(std::string_view endpoint) {
@@ -47,13 +52,14 @@ void AddTrouble(const char* whose, const std::optional<Validity>& certificate,
 
 }  // namespace
 
-SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const std::vector<std::string>& files,
+SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files,
                             std::chrono::system_clock::time_point now, const std::string& own_pem) {
   SecretsCheckup found{.any = !etcd.password.empty() || !etcd.key_pem.empty() || !own_pem.empty(),
+                       .open_files = WithRights(kWiderThan0640, files.secret),
+                       .writable_files = WithRights(kOthersMayWrite, files.trusted),
                        .certificate = ValidityOf(etcd.cert_pem),
                        .own = ValidityOf(own_pem),
                        .at = now};
-  std::copy_if(files.begin(), files.end(), std::back_inserter(found.open_files), IsOpen);
   found.password_in_clear = !etcd.password.empty() && etcd.ca_pem.empty() &&
                             !std::all_of(etcd.endpoints.begin(), etcd.endpoints.end(), IsLoopback);
   return found;
@@ -67,6 +73,12 @@ std::vector<std::string> SecretsTroubles(const SecretsCheckup& found) {
                     "or less (in Kubernetes: defaultMode)",
                     file));
   }
+  for (const std::string& file : found.writable_files) {
+    troubles.push_back(
+        fmt::format("other users can change {}, and so decide who is trusted: chmod it to 0644 "
+                    "or less",
+                    file));
+  }
   if (found.password_in_clear) {
     troubles.push_back("etcd's password crosses the network without TLS: give --etcd-ca");
   }
@@ -78,7 +90,8 @@ std::vector<std::string> SecretsTroubles(const SecretsCheckup& found) {
 Finding JudgeSecrets(const SecretsCheckup& found) {
   const std::vector<std::string> troubles = SecretsTroubles(found);
   if (!troubles.empty()) {
-    const bool exposed = !found.open_files.empty() || found.password_in_clear;
+    const bool exposed =
+        !found.open_files.empty() || !found.writable_files.empty() || found.password_in_clear;
     return {"secrets", Severity::kWarning, fmt::format("{}", fmt::join(troubles, "; ")),
             exposed ? "see SECURITY.md; change a secret that somebody may have read"
                     : "a node takes a new certificate and key without a restart"};

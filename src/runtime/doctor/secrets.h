@@ -11,6 +11,7 @@
 
 #include "base/pem.h"
 #include "baton/options.h"
+#include "runtime/control.h"
 #include "runtime/doctor/finding.h"
 
 namespace baton::runtime {
@@ -19,17 +20,19 @@ namespace baton::runtime {
 inline constexpr std::chrono::days kCertificateNotice{14};
 
 struct SecretsCheckup {
-  bool any = false;                            ///< the process has a password or a key
-  std::vector<std::string> open_files = {};    ///< with more rights than 0640
+  bool any = false;                          ///< the process has a password or a key
+  std::vector<std::string> open_files = {};  ///< secret files with more rights than 0640
+  /// Trusted files that their group or others may write, and so decide who is trusted.
+  std::vector<std::string> writable_files = {};
   bool password_in_clear = false;              ///< a password crosses the network without TLS
   std::optional<Validity> certificate = {};    ///< of the client certificate; unset: none
   std::optional<Validity> own = {};            ///< of the ports' certificate; unset: none
   std::chrono::system_clock::time_point at{};  ///< when it was looked at
 };
 
-/// `files`: of the password and the keys; empty names are left out, and files that are not there.
+/// Leaves out files that are not there.
 /// `own_pem`: the certificate of the process's own ports; empty: they have no TLS.
-SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const std::vector<std::string>& files,
+SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files,
                             std::chrono::system_clock::time_point now,
                             const std::string& own_pem = {});
 
