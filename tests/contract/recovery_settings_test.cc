@@ -67,5 +67,20 @@ TEST_F(RecoverySettings, ALaterVersionsFieldsAreKept) {
   EXPECT_EQ(Config().failover, config.failover);
 }
 
+// Plan: one member has a session, another one's key has no lease, as from a hand. The survey names
+// both as members, and only the second as one that nothing will delete. (etcd 3.7 does not tell the
+// leases if keys alone are read.)
+TEST_F(RecoverySettings, MembersWithASessionAreNotCalledUnleased) {
+  ASSERT_EQ(Execute(ConfigCreate{{.shards = 12}}).outcome, Outcome::kDone);
+  Join("alive");
+  store().Put(keys.MemberKey("stray"), "x");
+  runtime::Recovery recovery(store().transport(), keys);
+  const auto survey = recovery.Survey();
+  ASSERT_TRUE(survey.ok()) << survey.error().message;
+  EXPECT_EQ(survey.value().member_keys,
+            (std::vector<std::string>{keys.MemberKey("alive"), keys.MemberKey("stray")}));
+  EXPECT_EQ(survey.value().unleased_keys, std::vector<std::string>{keys.MemberKey("stray")});
+}
+
 }  // namespace
 }  // namespace baton::etcd

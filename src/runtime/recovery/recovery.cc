@@ -154,8 +154,7 @@ Result<GroupSurvey> Recovery::Survey() {
   auto* const members = txn->add_success()->mutable_request_range();
   members->set_key(MembersBegin(keyspace_));
   members->set_range_end(MembersEnd(keyspace_));
-  members->set_limit(kMaxMembersNamed);
-  members->set_keys_only(true);
+  members->set_limit(kMaxMembersNamed);  // not keys_only: then etcd 3.7 does not tell the leases
   auto* const newest = txn->add_success()->mutable_request_range();
   newest->set_key(keyspace_.begin());
   newest->set_range_end(keyspace_.end());
