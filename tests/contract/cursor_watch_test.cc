@@ -277,6 +277,22 @@ TEST_F(CursorWatch, ProvesNothingThatItHasNotDelivered) {
   EXPECT_EQ(follower.view.Present(), Stored());
 }
 
+// Plan: a quiet group in a busy store, and a watch that is opened again 2,000 revisions behind.
+// Newer versions of etcd leave progress requests unanswered until such a watch has caught up: the
+// cursor asks again, on the same stream.
+TEST_F(CursorWatch, IsNotOpenedAgainForAnAnswerThatDoesNotCome) {
+  Follower follower(store(), keys);
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
+  const Revision place = follower.cursor.applied();
+  Revision elsewhere;
+  for (int i = 0; i < 2000; ++i) elsewhere = store().Put("/elsewhere", "x");
+  follower.cursor.Reopen();
+  follower.cursor.RequestProgress(elsewhere);
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.proven >= elsewhere; }));
+  EXPECT_EQ(follower.cursor.counts().reopened, 1u) << "by this test";
+  EXPECT_EQ(follower.cursor.applied(), place);
+}
+
 // Plan: the cursor lags while its revision is compacted away and records are deleted. It resyncs,
 // and the deletions that no watch can show any more are absences of the snapshot.
 TEST_F(CursorWatch, ResyncsAfterACompactionDeletionsIncluded) {
