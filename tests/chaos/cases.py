@@ -1,5 +1,8 @@
-"""Kinds of runs: faults of all kinds, two in which no leadership may change, one of many moves and no faults, one in
-which shards misbehave, and one that measures each fault with guards and without."""
+"""Kinds of runs: faults of all kinds, three in which no leadership may change, one of many moves and no faults, one in
+which shards misbehave, one that measures each fault with guards and without, and one that measures etcd alone."""
+import pathlib
+
+import etcd_behaviour
 import harness
 import matrix_run
 import nemeses
@@ -22,7 +25,7 @@ def mixed(the_world, options):
         seed=options.seed, minutes=minutes, only=tuple(options.only), without=tuple(options.without), build=str(options.build),
         minima={"faults": int(4 * minutes) if whole else 1, "changes": int(20 * minutes) if whole else 0,
                 "writes": int(60 * minutes * 10),
-                "seen": ["lying keepalive", "late revoke"] if shows and minutes >= 2 else []},
+                "seen": list(etcd_behaviour.faults_of(etcd_behaviour.version_of())) if shows and minutes >= 2 else []},
     ), say).go()
 
 
@@ -77,6 +80,64 @@ class Loss(Undisturbed):
         self.note("loss", begin, dropped)
 
 
+class Upgrade(Undisturbed):
+    """Each member of etcd in turn is stopped as an operator does, and started by the next version with the same data; at last
+    one step back."""
+
+    def __init__(self, the_world, options, say):
+        super().__init__(the_world, options, say)
+        self.there.etcd_programs = self._programs(options.through[0])
+
+    @staticmethod
+    def _programs(folder):
+        return dict.fromkeys(MEMBERS, str(pathlib.Path(folder) / "etcd"))
+
+    def disturb(self):
+        for folder in self.options.through[1:]:
+            self._replace_all(folder)
+        self._allow_downgrade(self.options.through[-2])
+        self._replace_all(self.options.through[-2])
+
+    def _replace_all(self, folder):
+        there, programs = self.there, self._programs(folder)
+        for name in MEMBERS:
+            begin = world.now()
+            there.etcd[name].terminate()
+            there.etcd_programs[name] = programs[name]
+            there.start_member(name)
+            world.until(f"{name} is back", lambda name=name: there.member_answers(name))
+            world.until("all is led", there.all_led)
+            self.note("etcd_replaced", begin, 1)
+        version = ".".join(map(str, etcd_behaviour.version_of(programs[MEMBERS[0]])))
+        for member in there.members:
+            world.until(f"{member.name} is {version}", lambda member=member: member.status()["version"] == version)
+        line = version.rpartition(".")[0]
+        world.until(f"the cluster is {line}", lambda: there.members[0].versions()["etcdcluster"].startswith(line))
+        self.record.setdefault("versions", []).append(version)
+        self.say(f"all members are {version}")
+
+    def _allow_downgrade(self, folder):
+        major, minor, _ = etcd_behaviour.version_of(str(pathlib.Path(folder) / "etcd"))
+        self.there.cluster.insist("etcd allows the step back", lambda member: member.ask(
+            "maintenance/downgrade", {"action": "ENABLE", "version": f"{major}.{minor}.0"}, 10))
+        for member in self.there.members:
+            world.until(f"{member.name} has the older format", lambda member=member: member.status()["storageVersion"].startswith(
+                f"{major}.{minor}."))
+
+
+def etcd_upgrade(the_world, options):
+    """TTL 10 s; one folder for each version, oldest first."""
+    replaced = len(MEMBERS) * len(options.through)
+    Upgrade(the_world, harness.Options(
+        seed=options.seed, minutes=0, ttl=10, build=str(options.build), case="etcd_upgrade", through=tuple(options.through),
+        minima={"faults": replaced, "changes": 0, "writes": 50 * replaced, "seen": []}), say).go()
+
+
+def measure_etcd(the_world, options):
+    etcd_behaviour.Measurement(the_world, harness.Options(
+        seed=options.seed, minutes=0, build=str(options.build), case="etcd_behaviour", count=options.count or 3), say).go()
+
+
 def leader_kills(the_world, options):
     count = options.count or 200
     LeaderKills(the_world, harness.Options(seed=options.seed, minutes=0, ttl=5, build=str(options.build), count=count,
@@ -116,5 +177,5 @@ def matrix(the_world, options):
 
 
 CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss, "soak": soaked, "stuck_shards": stuck_shards,
-         "matrix": matrix}
-NEED_NAMESPACES = ("leader_kills", "loss", "matrix")
+         "matrix": matrix, "etcd_upgrade": etcd_upgrade, "etcd_behaviour": measure_etcd}
+NEED_NAMESPACES = ("leader_kills", "loss", "matrix", "etcd_upgrade", "etcd_behaviour")

@@ -6,6 +6,7 @@ by_hand.py says what the whole one has.
 import unittest
 
 import checker
+import etcd_behaviour
 import history
 import invariants
 from by_hand import (NODES, Parts, at, found, led_again_at, moved, resigns, session_ends_late, suspended_for_a_second,
@@ -443,6 +444,12 @@ class Broken(unittest.TestCase):
         self.assertBroken("change", "kv shard 0 changed hands")
 
 
+    def test_a_call_that_failed_while_etcd_was_upgraded(self):
+        self.parts["run"]["options"]["case"] = "etcd_upgrade"
+        self.parts["writes"][0] = {**self.parts["writes"][0], "code": 14}
+        self.assertBroken("calls", "requests through routers failed")
+
+
 class Invalid(unittest.TestCase):
     def reasons(self, made):
         past = history.History(made.parts)
@@ -465,6 +472,12 @@ class Invalid(unittest.TestCase):
         for text in ("1 faults, at least 2", "changes, at least 100", "3 writes, at least 4", "not seen: late revoke",
                      "samples of Leads() are too few"):
             self.assertIn(text, said)
+
+    def test_what_must_be_seen_depends_on_etcd(self):
+        for version in ((3, 4, 23), (3, 4, 1), (2, 3, 8)):
+            self.assertEqual(("lying keepalive", "late revoke"), etcd_behaviour.faults_of(version))
+        for version in ((3, 4, 24), (3, 5, 0), (3, 5, 16), (3, 7, 3), (4, 0, 0)):
+            self.assertEqual((), etcd_behaviour.faults_of(version))
 
     def test_a_fault_that_could_not_be_carried_out(self):
         made = whole()

@@ -123,6 +123,7 @@ class Deployment:
         self.members = [etcd.Member(name, the_world.address(name)) for name in MEMBERS]
         self.cluster = etcd.Cluster(self.members)
         self.etcd, self.kv, self.plain = {}, {}, {}
+        self.etcd_programs = dict.fromkeys(MEMBERS, "etcd")  # what each member is started by
         self.incarnations = {}
         self.clocks = {host: WrongClock(self.folder / "clocks" / host) for host in HOSTS}
         self.tail = Tail()
@@ -183,7 +184,7 @@ class Deployment:
         peers = ",".join(f"{each}=http://{self.world.address(each)}:{PEER}" for each in MEMBERS)
         client, peer = (f"http://{self.world.address(name)}:{port}" for port in (CLIENT, PEER))
         self.etcd[name] = world.Process(self.world, name, name, [
-            "etcd", f"--name={name}", f"--data-dir={self.world.data_folder(name)}", f"--listen-client-urls={client}",
+            self.etcd_programs[name], f"--name={name}", f"--data-dir={self.world.data_folder(name)}", f"--listen-client-urls={client}",
             f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster={peers}", f"--quota-backend-bytes={self.quota}", "--logger=zap", "--log-outputs=stderr",
             *(["--auto-compaction-mode=revision", f"--auto-compaction-retention={self.options.kept_revisions}"]

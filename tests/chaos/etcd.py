@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import threading
+import urllib.request
 
 import world
 
@@ -44,6 +45,11 @@ class Member:
 
     def status(self, timeout=1.0):
         return self.ask("maintenance/status", {}, timeout)
+
+    def versions(self):
+        """The member's own, and that of the cluster, which is the oldest member's line."""
+        with urllib.request.urlopen(f"http://{self.address}:2379/version", timeout=3) as answer:
+            return json.load(answer)
 
     def put(self, key, value, lease=0):
         return self.ask("kv/put", {"key": encode(key), "value": encode(value), "lease": lease})

@@ -28,6 +28,7 @@ class Options:
     count: int = 0
     remembered: int = 10000  # transitions that each node keeps in memory
     kept_revisions: int = 0  # by etcd, which compacts the others; 0: all
+    through: tuple = ()  # folders with one etcd each, for an upgrade
     minima: dict = dataclasses.field(default_factory=dict)
 
 
