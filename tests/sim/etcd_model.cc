@@ -25,6 +25,8 @@ const Failure kNoSpace{kCodeResourceExhausted, "etcdserver: mvcc: database space
 
 EtcdModel::EtcdModel(World& world, EtcdModelOptions options)
     : world_(world), random_(world.random().Fork()), options_(options) {
+  if (options_.personality == Personality::k3423) options_.dialect = DialectOf("3.4.23");
+  TeachStore();
   for (Member& member : members_) member.raft_term = raft_term_;
   Scan();
   NotifyProgress();
@@ -329,10 +331,10 @@ void EtcdModel::FillUnder(Phases phases) {
   if (proposed || fill_under_.empty()) Fill();
 }
 
-// Puts count in both branches, whichever is taken; etcd 3.4.23 counts only those of the outer
+// Puts count in both branches, whichever is taken; older versions count only those of the outer
 // transaction.
 bool EtcdModel::NeedsSpace(const pb::TxnRequest& request) const {
-  const bool nested = options_.personality == Personality::kDocumented;
+  const bool nested = options_.dialect.nested_puts_need_space;
   for (const auto* branch : {&request.success(), &request.failure()}) {
     for (const pb::RequestOp& operation : *branch) {
       if (operation.has_request_put()) return true;

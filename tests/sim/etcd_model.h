@@ -40,8 +40,27 @@ namespace baton::sim {
 
 enum class Personality { kDocumented, k3423 };
 
+/// What versions answer in different ways, none of which breaks a promise of etcd's. By default as
+/// the newest, which tells least.
+struct Dialect {
+  /// A progress request is answered although the watch has still to send events.
+  bool progress_while_behind = false;
+  /// A progress request is answered although the watch begins at a revision that is yet to come.
+  bool progress_before_start = false;
+  /// A read of keys alone tells their leases.
+  bool keys_only_tells_leases = false;
+  /// A transaction's operations are checked in their order, not puts before ranges.
+  bool checks_in_order = true;
+  /// The quota counts puts of nested transactions.
+  bool nested_puts_need_space = true;
+};
+/// That of a real version. 3.4.23, 3.5.16, 3.5.35, 3.6.16 and 3.7.3 were compared; in between it is
+/// as their sources have it.
+Dialect DialectOf(const std::string& version);
+
 struct EtcdModelOptions {
   Personality personality = Personality::kDocumented;
+  Dialect dialect = {};  ///< of kDocumented; k3423 speaks as 3.4.23 does
   int operations = 128;  ///< --max-txn-ops
   Duration election_timeout = milliseconds(1000);
   Duration commit_least = microseconds(300);
@@ -105,7 +124,7 @@ class EtcdModel {
                 std::function<void(pb::WatchResponse)> send);
   void Progress(WatchId watch);
   /// Whether answers to Progress prove what the watch was sent: those of 3.4.23 don't.
-  bool ProgressIsProof() const { return options_.personality == Personality::kDocumented; }
+  bool ProgressIsProof() const { return !options_.dialect.progress_while_behind; }
   void Cancel(WatchId watch) { watches_.erase(watch); }
 
   // Members. A member that is down accepts no connection; a frozen one accepts connections and says
@@ -234,6 +253,7 @@ class EtcdModel {
     int member = 0;
     std::string begin;
     std::string end;
+    std::int64_t start = 0;  ///< the first revision that it was opened for
     std::int64_t next = 0;
     bool synced = false;
     bool silent = false;
@@ -260,6 +280,8 @@ class EtcdModel {
   /// Which fault explains that the member gives no answer.
   Fault WhyUnserved(int member) const;
 
+  /// Has the store answer as the dialect says.
+  void TeachStore();
   void Propose(int member, Phases phase, Command command);
   void Commit(std::uint64_t number);
   void Carry(const Proposal& proposal);

@@ -10,6 +10,7 @@ void EtcdModel::Restore(Backup backup) {
   proposals_.clear();
   limbo_.clear();
   store_ = std::move(backup.store);
+  TeachStore();
   leases_ = std::move(backup.leases);
   raft_term_ = kFirstRaftTerm - 1;  // the election begins the first
   for (Member& member : members_) {

@@ -31,6 +31,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
   watch.begin = request.key();
   watch.end = request.range_end();
   watch.next = request.start_revision() > 0 ? request.start_revision() : state.revision + 1;
+  watch.start = request.start_revision();
   watch.synced = watch.next > state.revision;
   watch.notify = request.progress_notify();
   watch.previous = request.prev_kv();
@@ -47,14 +48,17 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
   return id;
 }
 
-// 3.4.23 answers even if the watch is behind; later versions don't.
+// Versions differ in when they answer (Dialect). What they don't answer they forget.
 void EtcdModel::Progress(WatchId id) {
   const auto found = watches_.find(id);
   if (found == watches_.end()) return;
   Serve(found->second.member, Phase::kWatching, [this, id] {
     const auto asked = watches_.find(id);
     if (asked == watches_.end()) return;
-    if (!asked->second.synced && options_.personality == Personality::kDocumented) return;
+    const WatchState& watch = asked->second;
+    const bool begun = watch.start <= members_[Index(watch.member)].revision;
+    if (!watch.synced && !options_.dialect.progress_while_behind) return;
+    if (!begun && !options_.dialect.progress_before_start) return;
     pb::WatchResponse progress;
     progress.set_watch_id(-1);
     Tell(asked->second, std::move(progress));

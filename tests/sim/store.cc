@@ -64,6 +64,7 @@ Failure Store::Range(const pb::RangeRequest& request, std::int64_t at,
     pb::KeyValue* found = response.add_kvs();
     *found = version->value;
     if (request.keys_only()) found->clear_value();
+    if (request.keys_only() && !keys_only_tells_leases_) found->clear_lease();
   }
   response.set_count(count);
   response.set_more(!request.count_only() && response.kvs_size() < count);
@@ -178,10 +179,17 @@ Failure Store::CheckRevision(const pb::RequestOp& operation) const {
   return CheckReadable(operation.request_range().revision(), revision_);
 }
 
+Failure Store::CheckBoth(const pb::RequestOp& operation) const {
+  const Failure failure = CheckLease(operation);
+  return failure.none() ? CheckRevision(operation) : failure;
+}
+
 Failure Store::Txn(const pb::TxnRequest& request, pb::TxnResponse& response) {
   std::vector<bool> taken;
   Decide(request, taken);
-  for (const OperationRule rule : {&Store::CheckLease, &Store::CheckRevision}) {
+  std::vector<OperationRule> rules{&Store::CheckLease, &Store::CheckRevision};
+  if (checks_in_order_) rules = {&Store::CheckBoth};
+  for (const OperationRule rule : rules) {
     std::size_t first = 0;
     const Failure failure = CheckTaken(request, taken, first, rule);
     if (!failure.none()) return failure;

@@ -54,6 +54,12 @@ class Store {
   /// --mark-compacted` does: keys keep their mod revisions.
   void Bump(std::int64_t steps);
 
+  /// Whether a range of keys alone tells their leases (etcd 3.7 does not).
+  void TellLeasesOfKeysOnly(bool tell) { keys_only_tells_leases_ = tell; }
+  /// Whether a transaction's operations are checked one after another, or (before etcd 3.6) all
+  /// puts before all ranges. Of two failures, the first one is the answer.
+  void CheckInOrder(bool in_order) { checks_in_order_ = in_order; }
+
   // Leases, as far as keys hang on them.
   void AddLease(std::int64_t lease) { leases_[lease]; }
   bool HasLease(std::int64_t lease) const { return leases_.contains(lease); }
@@ -85,6 +91,7 @@ class Store {
                      std::size_t& next, OperationRule rule) const;
   Failure CheckLease(const pb::RequestOp& operation) const;
   Failure CheckRevision(const pb::RequestOp& operation) const;
+  Failure CheckBoth(const pb::RequestOp& operation) const;
   Failure CheckReadable(std::int64_t revision, std::int64_t at) const;
   std::int64_t WithinRevision() const { return revision_ + (pending_.empty() ? 0 : 1); }
   void Carry(const pb::TxnRequest& request, const std::vector<bool>& taken, std::size_t& next,
@@ -96,6 +103,8 @@ class Store {
   void Detach(const std::string& key, std::int64_t lease);
   void Commit();
 
+  bool keys_only_tells_leases_ = true;
+  bool checks_in_order_ = false;
   std::int64_t revision_ = 1;
   std::int64_t compacted_ = 0;
   std::map<std::string, Versions> keys_;

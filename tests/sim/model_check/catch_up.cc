@@ -45,8 +45,8 @@ CheckResult CheckCatchUp(Party& real, std::uint64_t seed) {
   CheckResult result;
   const std::vector<std::string> truth = Run(real);
   result.told = truth.size();
-  for (const auto personality : {Personality::kDocumented, Personality::k3423}) {
-    ModelParty model(personality, seed, {});
+  for (const bool documented : {true, false}) {
+    ModelParty model(ModelOf(real.version(), documented), seed);
     const std::vector<std::string> told = Run(model);
     for (std::size_t i = 0; i < std::max(truth.size(), told.size()); ++i) {
       const std::string real_told = i < truth.size() ? truth[i] : "nothing more";

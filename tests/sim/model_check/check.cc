@@ -17,6 +17,9 @@ constexpr Duration kSettles = milliseconds(5);
 // The time until the model's watches that began in the past have caught up.
 constexpr Duration kCatchesUp = milliseconds(110);
 
+constexpr milliseconds kModelAnswers{5};
+constexpr milliseconds kAnswersTake{100};
+
 // On a slow machine a script ends early, before a lease could end.
 constexpr Duration kLongestScript = seconds(kElectionSeconds);
 
@@ -40,10 +43,10 @@ class Comparison {
       : seed_(seed),
         verbose_(verbose),
         real_party_(real),
-        old_model_(Personality::k3423, seed, kModelOptions),
-        documented_model_(Personality::kDocumented, seed, kModelOptions),
+        version_model_(ModelOf(real.version(), false, kModelOptions), seed),
+        documented_model_(ModelOf(real.version(), true, kModelOptions), seed),
         real_(real),
-        old_(old_model_),
+        version_(version_model_),
         documented_(documented_model_),
         script_(seed) {}
 
@@ -51,11 +54,11 @@ class Comparison {
     const Duration end = real_party_.Now() + kLongestScript;
     for (number_ = 1; number_ <= operations && !result_.difference; ++number_) {
       if (real_party_.Now() > end) break;
-      Step(script_.Next(old_model_.model().store()));
+      Step(script_.Next(version_model_.model().store()));
     }
     if (!result_.difference) PutEverywhere();
     if (!result_.difference) CompareTold("the end");
-    result_.revisions = old_model_.model().store().revision();
+    result_.revisions = version_model_.model().store().revision();
     return std::move(result_);
   }
 
@@ -65,14 +68,27 @@ class Comparison {
     if (verbose_) std::printf("%llu.%d %s\n", Long(seed_), number_, asked.c_str());
     if (DependsOnWatches(operation)) CompareTold(asked);
     if (result_.difference) return;
-    const std::string answer = real_.Do(operation);
+    const std::string modelled = version_.Do(InModel(operation));
+    const std::string answer = real_.Do(InReal(operation, modelled == kNoProgress));
     if (verbose_) std::printf("    %s\n", answer.c_str());
-    Expect(asked, answer, old_model_, old_.Do(operation));
-    Expect(asked, answer, documented_model_, documented_.Do(operation));
+    Expect(asked, answer, version_model_, modelled);
+    Expect(asked, answer, documented_model_, documented_.Do(InModel(operation)));
     Pass(kSettles);
     ++result_.operations[operation.index()];
     if (answer.starts_with("refused")) ++result_.refusals[answer];
     if (const auto* opened = std::get_if<OpenWatch>(&operation)) NoteBehind(opened->request);
+  }
+
+  // A progress request may stay without an answer. In the model no time may pass by that; and of
+  // the real one an answer that should not come is not waited for much longer than answers take.
+  static Operation InModel(Operation operation) {
+    if (auto* asked = std::get_if<AskProgress>(&operation)) asked->patience = kModelAnswers;
+    return operation;
+  }
+  static Operation InReal(Operation operation, bool unanswered) {
+    auto* asked = std::get_if<AskProgress>(&operation);
+    if (asked != nullptr && unanswered) asked->patience = kAnswersTake;
+    return operation;
   }
 
   // What a watch sends must not depend on how far etcd had got with it.
@@ -84,7 +100,7 @@ class Comparison {
   }
 
   void Pass(Duration length) {
-    old_model_.Pass(length);
+    version_model_.Pass(length);
     documented_model_.Pass(length);
   }
 
@@ -121,7 +137,7 @@ class Comparison {
   void CompareTold(const std::string& before) {
     LetWatchesCatchUp();
     for (int watcher = 0; watcher < kWatchers && !result_.difference; ++watcher) {
-      const auto modelled = old_.Told(watcher);
+      const auto modelled = version_.Told(watcher);
       real_.AwaitTold(watcher, modelled.size());
       const auto real = real_.Told(watcher);
       const std::string asked = "watcher " + std::to_string(watcher) + ", before " + before;
@@ -139,7 +155,7 @@ class Comparison {
     static const std::string kNothing = "nothing more";
     for (std::size_t i = 0; i < std::max(real.size(), modelled.size()); ++i) {
       Expect(asked + ", entry " + std::to_string(i), i < real.size() ? real[i] : kNothing,
-             old_model_, i < modelled.size() ? modelled[i] : kNothing);
+             version_model_, i < modelled.size() ? modelled[i] : kNothing);
     }
   }
 
@@ -151,7 +167,7 @@ class Comparison {
     for (const std::string& entry : modelled) {
       if (next < real.size() && real[next] == entry) {
         ++next;
-      } else if (ModRevision(entry) <= old_model_.model().store().compacted()) {
+      } else if (ModRevision(entry) <= version_model_.model().store().compacted()) {
         ++result_.compacted_away;
       } else {
         return Expect(asked, next < real.size() ? real[next] : "nothing more", documented_model_,
@@ -172,10 +188,10 @@ class Comparison {
   const std::uint64_t seed_;
   const bool verbose_;
   Party& real_party_;
-  ModelParty old_model_;
+  ModelParty version_model_;
   ModelParty documented_model_;
   Runner real_;
-  Runner old_;
+  Runner version_;
   Runner documented_;
   Script script_;
   CheckResult result_;

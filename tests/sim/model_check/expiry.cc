@@ -106,8 +106,8 @@ CheckResult CheckExpiry(Party& real, std::uint64_t seed) {
   const Story truth = RunStory(real);
   result.difference = CheckTimes(real, truth, false);
   result.told = truth.said.size();
-  for (const auto personality : {Personality::kDocumented, Personality::k3423}) {
-    ModelParty model(personality, seed, {});
+  for (const bool documented : {true, false}) {
+    ModelParty model(ModelOf(real.version(), documented), seed);
     const Story story = RunStory(model);
     if (!result.difference) result.difference = CheckTimes(model, story, true);
     for (std::size_t i = 0; i < std::max(truth.said.size(), story.said.size()); ++i) {

@@ -4,6 +4,7 @@
 // the step adds the revisions that another etcd had before.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,6 +31,7 @@ struct OpenWatch {
 };
 struct AskProgress {
   int watcher = 0;
+  std::chrono::milliseconds patience{30000};  ///< the longest wait for the answer
 };
 struct CancelWatch {
   int watcher = 0;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "etcd/etcd.grpc.pb.h"
 
 namespace baton::sim {
@@ -11,20 +12,36 @@ namespace {
 
 constexpr Duration kModelStep = milliseconds(1);
 constexpr Duration kPatience = seconds(30);
+constexpr milliseconds kStatusDeadline{20000};
 
-EtcdModelOptions With(Personality personality, EtcdModelOptions options) {
-  options.personality = personality;
-  return options;
+std::string VersionOf(Party& party) {
+  std::string version;
+  bool answered = false;
+  party.transport().MaintenanceStatus(kStatusDeadline, [&](etcd::Reply<pb::StatusResponse> reply) {
+    party.Note([&] {
+      version = reply.response.version();
+      answered = true;
+    });
+  });
+  BATON_CHECK(party.Until([&] { return answered; }) && !version.empty());
+  return version;
 }
 
 }  // namespace
 
+EtcdModelOptions ModelOf(const std::string& version, bool documented, EtcdModelOptions options) {
+  const bool old = version.starts_with("3.4.") && !documented;
+  options.personality = old ? Personality::k3423 : Personality::kDocumented;
+  options.dialect = DialectOf(version);
+  return options;
+}
+
 // ---- the model
 
-ModelParty::ModelParty(Personality personality, std::uint64_t seed, EtcdModelOptions options)
-    : name_(personality == Personality::k3423 ? "model, 3.4.23" : "model, documented"),
+ModelParty::ModelParty(const EtcdModelOptions& options, std::uint64_t seed)
+    : name_(options.personality == Personality::k3423 ? "model, 3.4.23" : "model, documented"),
       world_(seed, false),
-      model_(world_, With(personality, options)),
+      model_(world_, options),
       clock_(world_, 0, Duration{0}),
       host_(world_, clock_, 1),
       dice_(world_, seed, 0),
@@ -34,13 +51,15 @@ ModelParty::ModelParty(Personality personality, std::uint64_t seed, EtcdModelOpt
                   .faults = network_,
                   .dice = dice_,
                   .random = world_.random().Fork()}) {
-  model_.LoseDeletions(personality == Personality::k3423);
+  model_.LoseDeletions(options.personality == Personality::k3423);
 }
+
+std::string ModelParty::version() { return VersionOf(*this); }
 
 Failure ModelParty::Compact(std::int64_t revision) { return model_.Compact(revision); }
 
-bool ModelParty::Until(const std::function<bool()>& done) {
-  const Duration end = Now() + kPatience;
+bool ModelParty::Until(const std::function<bool()>& done, Duration patience) {
+  const Duration end = Now() + patience;
   while (!done() && Now() < end) Pass(kModelStep);
   return done();
 }
@@ -76,6 +95,8 @@ RealParty::RealParty(std::unique_ptr<lab::PrivateEtcd> etcd)
 
 RealParty::~RealParty() = default;
 
+std::string RealParty::version() { return VersionOf(*this); }
+
 Failure RealParty::Compact(std::int64_t revision) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -95,9 +116,9 @@ void RealParty::Note(const std::function<void()>& what) {
   noted_.notify_all();
 }
 
-bool RealParty::Until(const std::function<bool()>& done) {
+bool RealParty::Until(const std::function<bool()>& done, Duration patience) {
   std::unique_lock lock(mutex_);
-  return noted_.wait_for(lock, kPatience, done);
+  return noted_.wait_for(lock, patience, done);
 }
 
 }  // namespace baton::sim

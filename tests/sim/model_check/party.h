@@ -19,6 +19,8 @@ class Party {
  public:
   virtual ~Party() = default;
   virtual const char* name() const = 0;
+  /// What it says of itself: "3.4.23".
+  virtual std::string version() = 0;
   virtual etcd::Transport& transport() = 0;
   /// Compacts up to the revision; when this returns, the history is gone from the disk too. Only
   /// tests make this call; the transport does not have it.
@@ -26,23 +28,30 @@ class Party {
   virtual Duration Now() const = 0;
   /// Runs a callback's work, so that no other thread touches what it touches.
   virtual void Note(const std::function<void()>& what) = 0;
-  /// Lets time pass until `done` is true, and says whether it became true. `done` runs as safely as
-  /// what is passed to Note.
-  virtual bool Until(const std::function<bool()>& done) = 0;
+  /// Lets time pass until `done` is true, and says whether it became true in time. `done` runs as
+  /// safely as what is passed to Note.
+  virtual bool Until(const std::function<bool()>& done, Duration patience) = 0;
+  bool Until(const std::function<bool()>& done) { return Until(done, seconds(30)); }
 };
+
+/// The model of this version with its faults, or as etcd's documents have it.
+EtcdModelOptions ModelOf(const std::string& version, bool documented,
+                         EtcdModelOptions options = {});
 
 /// The model on virtual time, over a quick network without faults.
 class ModelParty final : public Party {
  public:
-  ModelParty(Personality personality, std::uint64_t seed, EtcdModelOptions options);
+  ModelParty(const EtcdModelOptions& options, std::uint64_t seed);
 
   EtcdModel& model() { return model_; }
   const char* name() const override { return name_; }
+  std::string version() override;
   etcd::Transport& transport() override { return transport_; }
   Failure Compact(std::int64_t revision) override;
   Duration Now() const override { return world_.now().time_since_epoch(); }
   void Note(const std::function<void()>& what) override { what(); }
-  bool Until(const std::function<bool()>& done) override;
+  using Party::Until;
+  bool Until(const std::function<bool()>& done, Duration patience) override;
   /// Lets this much time pass.
   void Pass(Duration length) { world_.RunUntil(world_.now() + length); }
 
@@ -65,11 +74,13 @@ class RealParty final : public Party {
   ~RealParty() override;
 
   const char* name() const override { return "etcd"; }
+  std::string version() override;
   etcd::Transport& transport() override { return *transport_; }
   Failure Compact(std::int64_t revision) override;
   Duration Now() const override;
   void Note(const std::function<void()>& what) override;
-  bool Until(const std::function<bool()>& done) override;
+  using Party::Until;
+  bool Until(const std::function<bool()>& done, Duration patience) override;
 
  private:
   struct Kv;

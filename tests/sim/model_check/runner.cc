@@ -218,8 +218,9 @@ std::string Runner::Ask(const AskProgress& operation) {
   const std::vector<std::string> before = Told(operation.watcher);
   if (before.empty() || before.back().starts_with(kEnded)) return "nobody to ask";
   watcher(operation.watcher).stream->RequestProgress();
-  return AwaitTold(operation.watcher, before.size() + 1) ? Told(operation.watcher).back()
-                                                         : "no progress answer";
+  const auto log = watcher(operation.watcher).log;
+  const auto told = [&] { return log->size() > before.size(); };
+  return party_.Until(told, operation.patience) ? Told(operation.watcher).back() : kNoProgress;
 }
 
 std::string Runner::Ask(const CancelWatch& operation) {

@@ -13,6 +13,9 @@
 
 namespace baton::sim {
 
+/// What an AskProgress results in that has no answer.
+inline constexpr const char* kNoProgress = "no progress answer";
+
 class Runner {
  public:
   /// Empties the etcd except for kFirstKey, and compacts it there: every script begins in the same

@@ -115,7 +115,7 @@ std::string WordsOf(const Answers& answers, std::size_t i) {
 
 // Plan: fill the real one; give the model as many puts as were carried out, and set it full.
 CheckResult CheckNoSpace(Party& real, std::uint64_t seed) {
-  ModelParty model(Personality::k3423, seed, {});
+  ModelParty model(ModelOf(real.version(), false), seed);
   Answers truth;
   Answers modelled;
   {
