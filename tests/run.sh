@@ -34,7 +34,7 @@ To run a part by hand, build it and select it by its label or name:
 
   ninja -C build                                  builds everything that is configured
   ctest --test-dir build -L '^unit$'              one group: tidy, unit, sim, contract, install, model,
-                                                  dashboards, page, e2e, chaos or fuzz
+                                                  dashboards, page, e2e, chaos, etcd or fuzz
   ctest --test-dir build -L '^essential$'         what tests/run.sh runs
   ninja -C build core_test && build/tests/core_test --gtest_filter='Session.*'
 
@@ -170,7 +170,7 @@ waiting_groups=(install dashboards page e2e)
 # Groups that measure times run one test at a time.
 jobs_of() {
   case $1 in
-    chaos | bench) echo 1 ;;
+    chaos | etcd | bench) echo 1 ;;
     *) echo 2 ;;
   esac
 }
