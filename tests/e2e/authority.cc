@@ -15,6 +15,15 @@ namespace baton::e2e {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// etcd 3.7 reads no list in PEM, and none without a number.
+constexpr const char* kWriteRevoked =
+    "openssl ca -config settings -keyfile ca.key -cert ca.pem -gencrl -out revoked.pem; "
+    "openssl crl -in revoked.pem -outform DER -out revoked.new; mv revoked.new revoked.crl";
+
+}  // namespace
+
 void RunScript(const std::string& script) {
   const std::string folder = FreshFolder();
   const std::string output = folder + "/output";
@@ -32,10 +41,10 @@ Authority::Authority() : folder_(FreshFolder()) {
   RunScript(
       "cd " + folder_ +
       "; openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=authority -keyout ca.key "
-      "-out ca.pem; echo 'subjectAltName=IP:127.0.0.1' > names; touch index; "
+      "-out ca.pem; echo 'subjectAltName=IP:127.0.0.1' > names; touch index; echo 01 > number; "
       "printf '[ca]\\ndefault_ca=own\\n[own]\\ndatabase=index\\ndefault_md=sha256\\n"
-      "default_crl_days=2\\n' > settings; "
-      "openssl ca -config settings -keyfile ca.key -cert ca.pem -gencrl -out revoked.pem");
+      "default_crl_days=2\\ncrlnumber=number\\n' > settings; " +
+      kWriteRevoked);
   Issue("member");
 }
 
@@ -52,9 +61,9 @@ void Authority::Issue(const std::string& name, int days) const {
 }
 
 void Authority::Revoke(const std::string& name) const {
-  const std::string ca = "openssl ca -config settings -keyfile ca.key -cert ca.pem ";
-  RunScript("cd " + folder_ + "; " + ca + "-revoke " + name + ".pem; " + ca +
-            "-gencrl -out revoked.new; mv revoked.new revoked.pem");
+  RunScript("cd " + folder_ +
+            "; openssl ca -config settings -keyfile ca.key -cert ca.pem -revoke " + name +
+            ".pem; " + kWriteRevoked);
 }
 
 void Authority::Protect(lab::PrivateEtcdOptions* etcd) const {

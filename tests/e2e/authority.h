@@ -27,7 +27,7 @@ class Authority {
   std::string ca() const { return folder_ + "/ca.pem"; }
   std::string cert(const std::string& name) const { return folder_ + "/" + name + ".pem"; }
   std::string key(const std::string& name) const { return folder_ + "/" + name + ".key"; }
-  std::string revoked() const { return folder_ + "/revoked.pem"; }
+  std::string revoked() const { return folder_ + "/revoked.crl"; }
   /// TLS options of etcd members that require a client certificate of this authority, not a revoked
   /// one.
   void Protect(lab::PrivateEtcdOptions* etcd) const;
