@@ -32,6 +32,29 @@ class EtcdAway : public testing::Test {
     ASSERT_TRUE(started.ok()) << started.error().message;
     etcd_ = std::move(started).value();
   }
+  // etcd is dead from now on: no connection comes about, so a drain never leaves the node, and is
+  // given up.
+  void DrainWithoutEtcd(Cluster& cluster) {
+    etcd_->Kill(0);
+    // The first call after the death may still go into the old connection.
+    app::Ran ran;
+    cluster.Await("a change that never left", [&] {
+      ran = cluster.Ctl("n1", {"nodes", "drain", "n2", "--timeout", "2s"});
+      return ran.exit != 5;
+    });
+    EXPECT_EQ(ran.exit, 3) << ran.out << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("the change was not made, and won't be"));
+  }
+  // etcd is back. Changes of policies come one after the other, so after the one here no earlier
+  // one is made.
+  void ExpectThatNothingWasMade(Cluster& cluster, const Table& before) {
+    EXPECT_TRUE(etcd_->Restart(0).ok());
+    cluster.Await("etcd answers again", [&] {
+      return cluster.Ctl("n1", {"nodes", "undrain", "n2"}).exit == 0;
+    });
+    EXPECT_EQ(cluster.AwaitBalanced({"n1", "n2"}), before);
+  }
+
   std::unique_ptr<lab::PrivateEtcd> etcd_;
 };
 
@@ -88,21 +111,8 @@ TEST_F(EtcdAway, AChangeThatNeverLeftTheNodeIsNotMade) {
   Cluster cluster(*etcd_, {.shards = 12, .ttl = seconds(60)});
   cluster.StartAll({"n1", "n2"});
   const Table before = cluster.AwaitBalanced({"n1", "n2"});
-  etcd_->Kill(0);
-  // The first call after the death may still go into the old connection.
-  app::Ran ran;
-  cluster.Await("a change that never left", [&] {
-    ran = cluster.Ctl("n1", {"nodes", "drain", "n2", "--timeout", "2s"});
-    return ran.exit != 5;
-  });
-  EXPECT_EQ(ran.exit, 3) << ran.out << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("the change was not made, and won't be"));
-  EXPECT_TRUE(etcd_->Restart(0).ok());
-  // Changes of policies come one after the other, so after this one no earlier one is made.
-  cluster.Await("etcd answers again", [&] {
-    return cluster.Ctl("n1", {"nodes", "undrain", "n2"}).exit == 0;
-  });
-  EXPECT_EQ(cluster.AwaitBalanced({"n1", "n2"}), before);
+  DrainWithoutEtcd(cluster);
+  ExpectThatNothingWasMade(cluster, before);
 }
 
 // ---- a required audit file ----------------------------------------------------------------------
@@ -170,15 +180,7 @@ TEST_F(EtcdAway, ARequiredAuditFileSaysThatAChangeNeverLeft) {
   const NodeProcess& asked = cluster.Start("n1", {"--audit-file", file, "--audit-required"});
   cluster.Start("n2");
   const Table before = cluster.AwaitBalanced({"n1", "n2"});
-  etcd_->Kill(0);
-  // The first call after the death may still go into the old connection.
-  app::Ran ran;
-  cluster.Await("a change that never left", [&] {
-    ran = cluster.Ctl("n1", {"nodes", "drain", "n2", "--timeout", "2s"});
-    return ran.exit != 5;
-  });
-  EXPECT_EQ(ran.exit, 3) << ran.out << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("the change was not made, and won't be"));
+  DrainWithoutEtcd(cluster);
   const auto ends_with_it = [&] {
     const std::vector<std::string> lines = AuditOf(file);
     return lines.size() >= 2 && lines.end()[-2] == "DrainNode node n2: asked" &&
@@ -187,11 +189,7 @@ TEST_F(EtcdAway, ARequiredAuditFileSaysThatAChangeNeverLeft) {
                "won't be";
   };
   cluster.Await("its outcome is in the file", ends_with_it);
-  EXPECT_TRUE(etcd_->Restart(0).ok());
-  cluster.Await("etcd answers again", [&] {
-    return cluster.Ctl("n1", {"nodes", "undrain", "n2"}).exit == 0;
-  });
-  EXPECT_EQ(cluster.AwaitBalanced({"n1", "n2"}), before);
+  ExpectThatNothingWasMade(cluster, before);
   EXPECT_TRUE(asked.running());
 }
 
