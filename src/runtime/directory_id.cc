@@ -23,7 +23,9 @@ constexpr std::string_view kDirectoryMagic = "baton-directory 1\n";
 constexpr std::size_t kDirectoryDigits = 16;
 constexpr std::size_t kMostDirectoryBytes = 1024;
 constexpr const char* kWhatFollows =
-    "with failover never, this node does not take back by itself what it led";
+    "with failover never, this node does not take back by itself what it led, and such shards wait "
+    "for `batonctl shards release`";
+constexpr const char* kCountsAsEmpty = "so the state directory counts as an empty one";
 
 std::string WhyNot(int error) {
   return error == ELOOP ? "it is a symbolic link" : std::generic_category().message(error);
@@ -118,17 +120,24 @@ Result<DirectoryId> KeepDirectoryId(const std::string& directory, const std::str
                            fmt::format("'{}' can't be written without the lock beside it; {}", path,
                                        kWhatFollows)};
   }
-  DirectoryId made{.id = NewDirectoryId()};
+  DirectoryId made{.id = NewDirectoryId(), .made = !text};
   if (const int failed = Replace(directory, path, FormatDirectoryId(made.id, identity))) {
     return DirectoryId{.problem = fmt::format("'{}' can't be written: {}; {}", path, WhyNot(failed),
                                               kWhatFollows)};
   }
   if (text) {
-    made.problem = fmt::format(
-        "'{}' was damaged or another node's, so the state directory counts as an empty one; {}",
-        path, kWhatFollows);
+    made.problem = fmt::format("'{}' was damaged or another node's, {}; {}", path, kCountsAsEmpty,
+                               kWhatFollows);
   }
   return made;
+}
+
+std::string DirectoryIdWasLost(const std::string& directory) {
+  return fmt::format(
+      "'{}' was missing beside the lock of an earlier process (it was deleted, or that was an "
+      "older "
+      "version), {}; {}",
+      DirectoryFileIn(directory), kCountsAsEmpty, kWhatFollows);
 }
 
 }  // namespace baton::runtime

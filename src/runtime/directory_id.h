@@ -28,6 +28,7 @@ enum class DirectoryLock { kHeld, kNotHeld };
 
 struct DirectoryId {
   std::uint64_t id = 0;      ///< 0: none could be kept
+  bool made = false;         ///< there was no file
   std::string problem = {};  ///< one line for the log; empty if the directory is new, or as it was
 };
 
@@ -36,5 +37,7 @@ struct DirectoryId {
 /// (state_folder.h).
 Result<DirectoryId> KeepDirectoryId(const std::string& directory, const std::string& identity,
                                     DirectoryLock lock);
+/// One line for the log, if a number was made although an earlier process of the node was there.
+std::string DirectoryIdWasLost(const std::string& directory);
 
 }  // namespace baton::runtime

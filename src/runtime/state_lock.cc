@@ -126,7 +126,9 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
   auto kept = KeepDirectoryId(directory, lock->content_.identity, held);
   if (!kept) return kept.error();
   lock->found_.directory = kept.value().id;
-  lock->found_.directory_problem = std::move(kept).value().problem;
+  const bool lost = kept.value().made && lock->had_session_;
+  lock->found_.directory_problem =
+      lost ? DirectoryIdWasLost(directory) : std::move(kept).value().problem;
   return lock;
 }
 
@@ -179,6 +181,7 @@ bool StateLock::Lock() {
     found_.no_proof = "'" + path_ + "' is damaged or another node's";
     return true;
   }
+  had_session_ = true;
   content_.highest = std::max(content_.highest, left->highest);
   found_.highest_committed = left->highest;
   if (left->session.value == 0 && left->says_external) return true;  // it left in order

@@ -105,6 +105,7 @@ class StateLock final : public StateRecord {
   bool guards_wanted_ = false;
   bool keeps_descriptors_ = false;
   bool locked_ = false;
+  bool had_session_ = false;  ///< an earlier process of this node
   void* mapped_ = nullptr;  ///< keeps the lock if the program closes file_; null: it can't be
   std::string opened_;      ///< the file's device and inode
   StateFile content_;       ///< as this process writes it

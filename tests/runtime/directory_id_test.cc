@@ -72,13 +72,31 @@ TEST_F(DirectoryIdTest, StaysWhileTheDirectoryDoes) {
   EXPECT_EQ(other.directory_problem, "");
 }
 
-// Plan: an earlier version has left its lock file, and no number.
-TEST_F(DirectoryIdTest, IsMadeInADirectoryOfAnEarlierVersion) {
+// Plan: the number is gone. If an earlier process had a session, as one of an older version that
+// knew no number, one line says what that means. A process that never had one led nothing.
+TEST_F(DirectoryIdTest, SaysSoOnceIfItIsMadeBesideAnOldLock) {
   Start();
   std::filesystem::remove(File());
-  const StateLockFound found = Start();
-  EXPECT_NE(found.directory, 0u);
-  EXPECT_EQ(found.directory_problem, "");
+  EXPECT_EQ(Start().directory_problem, "");
+  for (const bool in_order : {false, true}) {
+    {
+      auto taken = StateLock::Take(directory_, "orders", "n1");
+      ASSERT_TRUE(taken.ok()) << taken.error().message;
+      ASSERT_TRUE(taken.value()->RecordSession({.session = SessionId{7}}).ok());
+      if (in_order) ASSERT_TRUE(taken.value()->RecordSession({.session = SessionId{}}).ok());
+    }
+    std::filesystem::remove(File());
+    const StateLockFound found = Start();
+    EXPECT_NE(found.directory, 0u);
+    EXPECT_THAT(
+        found.directory_problem,
+        AllOf(HasSubstr("'" + File() + "' was missing beside the lock of an earlier process"),
+              HasSubstr("counts as an empty one"),
+              HasSubstr("with failover never, this node does not take back by itself what "
+                        "it led, and such shards wait for `batonctl shards release`")));
+    EXPECT_EQ(found.directory_problem.find('\n'), std::string::npos);
+    EXPECT_EQ(Start().directory_problem, "");
+  }
 }
 
 // Plan: the operator deletes the lock file, as after a wiped etcd.
