@@ -70,7 +70,14 @@ struct ConfigFact {
   std::uint32_t schema = 0;
   std::uint64_t cluster_id = 0;
   FailoverSettings failover{};
+  std::string actor{};  ///< who set `failover` last; empty: nobody
+  /// If an operator has changed the settings: the incarnation of the config before. 0: none has.
+  Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
+
+  /// The revision at which this config was created or put back. Who follows the group starts over
+  /// if it changes, and not if only the settings do.
+  Revision Incarnation() const { return before_settings.value != 0 ? before_settings : revision; }
 };
 
 /// `members/<node>`.

@@ -158,6 +158,7 @@ void ConfigKeeper::Create(Context& context) {
   if (known_) {
     config.schema = LastFitting(context).schema;
     config.failover = LastFitting(context).failover;
+    config.actor = LastFitting(context).actor;
   }
   context.Submit(WriteOwner::kConfig, ConfigCreate{config});
   in_flight_ = true;
@@ -186,8 +187,10 @@ void ConfigKeeper::Mend(Context& context, const ConfigFact& found) {
   const TimePoint at =
       std::max(not_before_, bad_since_ + MendPause() + PlaceOf(context) * kMendStep);
   if (context.now < at) return context.WakeAt(at);
+  ConfigFact config = LastFitting(context);
+  config.before_settings = {};
   context.Submit(WriteOwner::kConfig,
-                 ConfigMend{.config = LastFitting(context),
+                 ConfigMend{.config = std::move(config),
                             .read = found.present ? found.revision : Revision{},
                             .guard = context.session.guard()});
   in_flight_ = true;

@@ -22,8 +22,9 @@
 // everything that began later still shows it bad. If a recovery has closed the group, it halts at
 // once.
 //
-// A config that was put back has another revision. Followers of routes take that for another
-// incarnation of the store (StoreIncarnationOf), so each gets all routes again, once.
+// A config that was put back is another incarnation of the store for the followers of routes
+// (StoreIncarnationOf), so each gets all routes again, once. One whose settings an operator changed
+// is not.
 //
 // Usually one node alone writes for each bad config: the first member by id writes at once, each
 // next one waits 100 ms longer, and the first write ends the wait of all. If bad writes follow one
@@ -59,8 +60,8 @@ class ConfigKeeper {
 
   /// Whether the config fits now, so that a session may open.
   bool fits() const { return fits_; }
-  /// The mod revision of the last config that fitted; 0: none did yet.
-  Revision revision() const { return known_ ? known_->revision : Revision{}; }
+  /// ConfigFact::Incarnation of the last config that fitted; 0: none did yet.
+  Revision incarnation() const { return known_ ? known_->Incarnation() : Revision{}; }
 
  private:
   void Accept(Context& context, const ConfigFact& config);

@@ -82,8 +82,8 @@ class Core {
   std::size_t pending_writes() const { return writes_.size(); }
   /// The watch has delivered every change up to this revision.
   Revision watch_proven() const { return watch_.reached(); }
-  /// The mod revision of the last config that fitted; 0: none did yet.
-  Revision config_revision() const { return config_.revision(); }
+  /// ConfigFact::Incarnation of the last config that fitted; 0: none did yet.
+  Revision config_incarnation() const { return config_.incarnation(); }
 
  private:
   // Each records an event. A missing one does not compile.

@@ -94,8 +94,10 @@ Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOpti
   if (after.value() == config.failover) return std::optional<NextConfig>();
   if (Status keeps = EveryMemberKeepsThem(view); !keeps) return keeps.error();
   NextConfig next{.config = config, .last = config.schema >= kConfigSchema};
+  next.config.before_settings = config.Incarnation();
   if (next.last) {
     next.config.failover = after.value();
+    next.config.actor = asked.actor;
   } else {
     next.config.schema = kConfigSchema;
   }

@@ -364,6 +364,7 @@ void OperatorRequests::GoOn(Context& context, GroupChange change) {
   const ConfigChange write{.config = next.value()->config,
                            .read = context.view.config().revision,
                            .members = context.view.revision()};
+  change.read = write.read;
   change.members = write.members;
   change.last = next.value()->last;
   group_changes_[context.Submit(WriteOwner::kRequests, write)] = std::move(change);
@@ -374,16 +375,21 @@ void OperatorRequests::Finish(Context& context, GroupChange change,
   const bool done = result.outcome == Outcome::kDone;
   const bool raised = !change.last && context.view.config().schema >= kConfigSchema;
   if (done && change.last) {
-    const auto& written = std::get<ConfigChange>(*settled.write).config;
+    const auto& made = std::get<ConfigChange>(*settled.write).config;
     context.Say(Notice::Level::kInfo,
-                "the group's settings are now: " + SettingWords(written.failover) + ", because " +
+                "the group's settings are now: " + SettingWords(made.failover) + ", because " +
                     change.asked.actor + " asked for it");
     return AnswerTo(context, change.caller.request, Ok());
   }
-  // Either the settings follow, or something else came first. An earlier copy may be that, too.
-  // Only if the settings themselves may have been written and undone, they are not written again.
-  const auto next = NextConfigFor(context.view, context.options, change.asked);
-  if (next.ok() && !next.value()) return AnswerTo(context, change.caller.request, Ok());
+  // Either the settings follow, or something else came first. An earlier copy may be that, too:
+  // then the config is what it wrote. Only if the settings themselves may have been written and
+  // replaced, they are not written again, and another's, even if they are the same, are not called
+  // made.
+  const auto& written = std::get<ConfigChange>(*settled.write).config;
+  const ConfigFact& found = context.view.config();
+  const bool ours = change.last && found.present && found.failover == written.failover &&
+                    found.actor == written.actor && found.revision > change.read;
+  if (ours) return AnswerTo(context, change.caller.request, Ok());
   const bool looked_at = result.revision.value != 0 && !result.permanent;
   const bool may_go_on = done || raised || (looked_at && settled.sent_once);
   if (!may_go_on || context.now >= change.caller.answer_by || --change.attempts == 0) {

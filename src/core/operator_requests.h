@@ -69,6 +69,7 @@ class OperatorRequests {
     Caller caller;
     GroupChangeRequested asked;
     int attempts = 0;    ///< left, including this one
+    Revision read{};     ///< of the write in flight: ConfigChange::read
     Revision members{};  ///< of the write in flight: ConfigChange::members
     bool last = false;   ///< NextConfig::last of that write
   };

@@ -83,7 +83,8 @@ bool IsSetting(std::int64_t milliseconds) {
 
 bool SoundFailover(const pb::ConfigRecord& config) {
   return config.failover() >= 0 && config.failover() <= kFailoverCount &&
-         IsSetting(config.failover_delay_ms()) && IsSetting(config.lock_delay_ms());
+         IsSetting(config.failover_delay_ms()) && IsSetting(config.lock_delay_ms()) &&
+         config.before_settings() >= 0;
 }
 
 bool Sound(const pb::ConfigRecord& config) {
@@ -165,6 +166,8 @@ std::string EncodeConfig(const ConfigFact& config) {
       record.set_failover_delay_ms(config.failover.delay.count());
     }
     record.set_lock_delay_ms(config.failover.lock_delay.count());
+    record.set_actor(config.actor);
+    record.set_before_settings(config.before_settings.value);
   }
   return Serialize(record, config.unknown_fields);
 }
@@ -271,6 +274,10 @@ ConfigFact DecodeConfig(std::string_view value) {
   fact.hash = Load(record.hash_function(), kHashFunctionCount, HashFunction::kMurmur2);
   fact.cluster_id = record.cluster_id();
   fact.failover = FailoverOf(record);
+  if (SaysFailover(record)) {
+    fact.actor = record.actor();
+    fact.before_settings = Revision{record.before_settings()};
+  }
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }

@@ -90,7 +90,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void OnReached(Revision revision) override;
   const core::View* FollowedView() const override { return &core_.view(); }
   HashFunction Hash() const override { return core_.options().hash; }
-  Revision ConfigRevision() const override { return core_.config_revision(); }
+  Revision ConfigIncarnation() const override { return core_.config_incarnation(); }
   ShardStatus ShardNow(ShardId shard) const override;
   Duration StaleAfter() const override;
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;

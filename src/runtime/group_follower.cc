@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "baton/version.h"
+#include "core/group_change.h"
 
 namespace baton::runtime {
 namespace {
@@ -146,7 +147,7 @@ void GroupFollower::NoteShard(ShardId shard) {
 }
 
 std::uint64_t GroupFollower::Incarnation() const {
-  return StoreIncarnationOf(cluster_, owner_.ConfigRevision());
+  return StoreIncarnationOf(cluster_, owner_.ConfigIncarnation());
 }
 
 // ---- history, status and the log ---------------------------------------------------------------
@@ -163,6 +164,7 @@ void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {
   const Revision seen = orders_seen_.value_or(Revision{});
   if (all) orders_seen_ = Revision{};
   for (const Fact& fact : facts) {
+    if (const auto* config = std::get_if<ConfigFact>(&fact)) NoteSettings(*config);
     const auto* policy = std::get_if<PolicyFact>(&fact);
     if (policy == nullptr || policy->name.kind != PolicyKind::kChanged) continue;
     const bool later = policy->revision > (all ? seen : orders_seen_.value_or(Revision{}));
@@ -172,6 +174,21 @@ void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {
     parts_.history->AddChange(OneLine(policy->change, kLongestOrder),
                               OneLine(policy->actor, kLongestOrder), policy->revision);
   }
+}
+
+// A bad config that is put back has the settings from before. Its own were nobody's order.
+void GroupFollower::NoteSettings(const ConfigFact& config) {
+  const bool readable = config.present && config.readability == Readability::kReadable;
+  const core::View* const view = owner_.FollowedView();
+  if (!readable || (view != nullptr && config.shards != view->shard_count())) return;
+  const auto& seen = settings_seen_;
+  if (seen && (config.hash != seen->hash || config.cluster_id != seen->cluster_id)) return;
+  const bool later = seen && config.revision > seen->revision;
+  const bool ordered = later && config.failover != seen->failover;
+  settings_seen_ = config;
+  if (!ordered || config.actor.empty() || parts_.history == nullptr) return;
+  parts_.history->AddChange(OneLine(core::SettingWords(config.failover), kLongestOrder),
+                            OneLine(config.actor, kLongestOrder), config.revision);
 }
 
 std::shared_ptr<const NodeStatus> GroupFollower::Status() {

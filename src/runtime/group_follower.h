@@ -63,8 +63,8 @@ class GroupFollower {
     /// Null: the group's shape is not known yet. It stays the same object.
     virtual const core::View* FollowedView() const = 0;
     virtual HashFunction Hash() const = 0;  ///< meaningful if there is a view
-    /// The mod revision of the last config that fitted; 0: none did yet.
-    virtual Revision ConfigRevision() const = 0;
+    /// ConfigFact::Incarnation of the last config that fitted; 0: none did yet.
+    virtual Revision ConfigIncarnation() const = 0;
     /// The shard as callers and operators see it now. REQUIRES: there is a view.
     virtual ShardStatus ShardNow(ShardId shard) const = 0;
     /// A view whose proof is older than this counts as stale.
@@ -132,6 +132,7 @@ class GroupFollower {
   void EndRoutes(const Error& why);
   /// `all`: the facts are everything that there is.
   void NoteOrders(const std::vector<Fact>& facts, bool all);
+  void NoteSettings(const ConfigFact& config);
   std::uint64_t Incarnation() const;
 
   const FollowerParts parts_;
@@ -143,6 +144,7 @@ class GroupFollower {
   TimePoint proven_at_{};
   /// The revision of the last order of an operator that was seen; unset: nothing was read yet.
   std::optional<Revision> orders_seen_;
+  std::optional<ConfigFact> settings_seen_;  ///< the last config that could be read
   TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
   TimePoint told_proven_{};  ///< to the owner
 

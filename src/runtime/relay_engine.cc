@@ -86,7 +86,7 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
                                                        .answering = cluster,
                                                        .shape = shape_});
   if (problem) return TakeBadConfig(config, *problem);
-  config_revision_ = config.revision;
+  config_incarnation_ = config.Incarnation();
   if (std::exchange(bad_config_, std::nullopt)) {
     parts_.log.Info("the key '" + parts_.keyspace.ConfigKey() + "' is right again");
   }

@@ -51,7 +51,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   void OnProven(TimePoint at) override;
   const core::View* FollowedView() const override { return view_.get(); }
   HashFunction Hash() const override { return shape_->hash; }
-  Revision ConfigRevision() const override { return config_revision_; }
+  Revision ConfigIncarnation() const override { return config_incarnation_; }
   ShardStatus ShardNow(ShardId shard) const override;
   Duration StaleAfter() const override { return kStaleAfter; }
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
@@ -79,7 +79,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   GroupFollower follower_;
   core::WatchProgress watch_;
   std::optional<core::GroupShape> shape_;  ///< from the first config that was read
-  Revision config_revision_;               ///< of the last config that fitted
+  Revision config_incarnation_;            ///< of the last config that fitted
   std::optional<BadConfig> bad_config_;
   TimePoint proven_at_{};             ///< the view was current then
   std::unique_ptr<core::View> view_;  ///< null: the shape is not known yet

@@ -49,9 +49,9 @@
 namespace baton::runtime {
 
 /// The number of an incarnation of the store. Revisions can be compared only within one. It is
-/// etcd's cluster id mixed with the revision of the group's config (0: no config): a restored
-/// backup may keep the cluster id, but its group is recovered or created again, so its config has
-/// another revision. The number is 0 only if `cluster` is 0.
+/// etcd's cluster id mixed with ConfigFact::Incarnation of the group's config (0: no config): a
+/// restored backup may keep the cluster id, but its group is recovered or created again, so its
+/// config has another one. The number is 0 only if `cluster` is 0.
 std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config);
 
 /// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use

@@ -1,7 +1,7 @@
 // `group set`: an operator changes how the group fails over.
 #include <gtest/gtest.h>
 
-#include "core/cluster.h"
+#include "core/requests_fixture.h"
 
 namespace baton::test {
 namespace {
@@ -10,14 +10,16 @@ using core::GroupChangeRequested;
 using std::chrono::hours;
 
 // Plan: a group of two; n3 runs an older version, and is not started.
-class GroupRequests : public ::testing::Test {
+class GroupRequests : public RequestsTest {
  protected:
+  GroupRequests() : RequestsTest(Options()) {}
   void SetUp() override {
     cluster_.Start("n1");
     cluster_.Start("n2");
     ASSERT_TRUE(cluster_.RunUntil(
         [&] { return cluster_.LedBy("n1") == 2 && cluster_.LedBy("n2") == 2; }, seconds(30)));
   }
+  using RequestsTest::Text;
   static std::string Text(const FailoverSettings& settings) {
     return std::string(ToString(settings.policy)) + " " + std::to_string(settings.delay.count()) +
            " " + std::to_string(settings.lock_delay.count());
@@ -25,11 +27,6 @@ class GroupRequests : public ::testing::Test {
 
   static std::string Text(const ConfigFact& config) {
     return "schema " + std::to_string(config.schema) + ", " + Text(config.failover);
-  }
-
-  static std::string Text(const Status& status) {
-    if (status.ok()) return "ok";
-    return std::string(ToString(status.error().code)) + ": " + status.error().message;
   }
 
   static GroupChangeRequested After(std::chrono::milliseconds delay) {
@@ -54,26 +51,6 @@ class GroupRequests : public ::testing::Test {
     };
     return options;
   }
-  void Ask(const NodeId& node, GroupChangeRequested asked) {
-    asked.request = next_++;
-    cluster_.Deliver(node, asked);
-  }
-  // Asks n1, and returns its answer.
-  std::string Answer(GroupChangeRequested asked) {
-    const std::size_t before = Answers().size();
-    Ask("n1", std::move(asked));
-    cluster_.Run(seconds(1));
-    const auto answers = Answers();
-    return answers.size() == before + 1 ? answers.back() : "no answer";
-  }
-  std::vector<std::string> Answers() const {
-    std::vector<std::string> answers;
-    for (const auto& [at, answer] : cluster_.Asked<core::AnswerPolicy>("n1")) {
-      answers.push_back(Text(answer.result));
-    }
-    return answers;
-  }
-  ConfigFact Stored() { return std::get<ConfigFact>(cluster_.store().Get("config")); }
   std::vector<std::string> Written() const {
     std::vector<std::string> written;
     for (const auto& [at, write] : cluster_.Sent<ConfigChange>("n1")) {
@@ -81,17 +58,6 @@ class GroupRequests : public ::testing::Test {
     }
     return written;
   }
-  // The write of n1's that is held up reaches etcd now.
-  WriteResult LetLast() {
-    const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").back().second;
-    const WriteResult result = cluster_.store().Execute(*held.write);
-    cluster_.PassNewWrites("n1");
-    cluster_.Deliver("n1", core::WriteAnswered{held.operation, result});
-    return result;
-  }
-
-  core::RequestId next_ = 1;
-  Cluster cluster_{Options()};
 };
 
 // Plan: the first change takes two writes: one that shuts older versions out, and changes nothing
@@ -105,9 +71,9 @@ TEST_F(GroupRequests, TheFirstChangeShutsOlderVersionsOutBefore) {
             (std::vector<std::string>{"schema 2, immediate 0 0", "schema 2, after 30000 0",
                                       "schema 2, after 30000 1500", "schema 2, immediate 0 1500",
                                       "schema 2, immediate 0 0"}));
-  EXPECT_EQ(Text(Stored()), "schema 2, immediate 0 0");
-  EXPECT_EQ(Stored().shards, 4u);
-  EXPECT_EQ(Stored().cluster_id, Cluster::kClusterId);
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, immediate 0 0");
+  EXPECT_EQ(StoredConfig().shards, 4u);
+  EXPECT_EQ(StoredConfig().cluster_id, Cluster::kClusterId);
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
@@ -150,13 +116,13 @@ TEST_F(GroupRequests, SettingsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Written().size(), 0u);
   EXPECT_EQ(Answer(After(hours(24))), "ok");
   EXPECT_EQ(Answer(LockDelay(hours(1))), "ok");
-  EXPECT_EQ(Text(Stored()), "schema 2, after 86400000 3600000");
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, after 86400000 3600000");
   EXPECT_EQ(Answer(Delay(hours(1))),
             "invalid argument: lock-delay is 1h, and failover-delay 1h: the node that led could "
             "never come back in time; give a shorter lock-delay");
   EXPECT_EQ(Answer(LockDelay(milliseconds(999))), "ok");
   EXPECT_EQ(Answer(Delay(seconds(1))), "ok");
-  EXPECT_EQ(Text(Stored()), "schema 2, after 1000 999");
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, after 1000 999");
 }
 
 // Plan: an older version has joined. Neither the schema nor the settings are written. When it is
@@ -167,7 +133,7 @@ TEST_F(GroupRequests, AMemberThatWouldNotKeepThemIsNamed) {
   EXPECT_EQ(Answer(To(FailoverPolicy::kNever)),
             "failed precondition: these members run a version that would not keep to such "
             "settings: 'n3'; update them, or stop them, then try again");
-  EXPECT_EQ(Text(Stored()), "schema 1, immediate 0 0");
+  EXPECT_EQ(Text(StoredConfig()), "schema 1, immediate 0 0");
   cluster_.Drain("n3");
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.store().Has("members/n3"); }, seconds(30)));
   cluster_.Run(seconds(1));
@@ -186,7 +152,7 @@ TEST_F(GroupRequests, AMemberThatJoinsMeanwhileIsSeen) {
   cluster_.Run(seconds(1));
   ASSERT_EQ(Answers().size(), 1u);
   EXPECT_NE(Answers().front().find("'n3'"), std::string::npos) << Answers().front();
-  EXPECT_EQ(Text(Stored()), "schema 1, immediate 0 0");
+  EXPECT_EQ(Text(StoredConfig()), "schema 1, immediate 0 0");
 }
 
 // Plan: the same, but the member that joins keeps to the settings. n1 has not heard of it when the
@@ -204,7 +170,7 @@ TEST_F(GroupRequests, AMemberThatKeepsThemMayJoinMeanwhile) {
   cluster_.HoldWatch("n1", false);
   cluster_.Run(seconds(1));
   EXPECT_EQ(Answers(), std::vector<std::string>{"ok"});
-  EXPECT_EQ(Text(Stored()), "schema 2, never 0 0");
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, never 0 0");
 }
 
 // Plan: the same, and n1 hears of it too late.
@@ -224,7 +190,7 @@ TEST_F(GroupRequests, WhoseTimeIsOverWhileOthersComeFirstHearsThatNothingWasMade
                            "change was not made, and won't be"});
   cluster_.HoldWatch("n1", false);
   cluster_.Run(seconds(1));
-  EXPECT_EQ(Text(Stored()), "schema 1, immediate 0 0");
+  EXPECT_EQ(Text(StoredConfig()), "schema 1, immediate 0 0");
 }
 
 // Plan: n1's lock delay is on its way when n2 sets the policy. Both are there in the end.
@@ -234,11 +200,11 @@ TEST_F(GroupRequests, TwoOperatorsLoseNothing) {
   Ask("n1", LockDelay(seconds(5)));
   Ask("n2", To(FailoverPolicy::kNever));
   cluster_.Run(milliseconds(100));
-  ASSERT_EQ(Text(Stored()), "schema 2, never 0 0");
+  ASSERT_EQ(Text(StoredConfig()), "schema 2, never 0 0");
   ASSERT_EQ(LetLast().outcome, Outcome::kRefused);
   cluster_.Run(seconds(1));
   EXPECT_EQ(Answers().back(), "ok");
-  EXPECT_EQ(Text(Stored()), "schema 2, never 0 5000");
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, never 0 5000");
 }
 
 // Plan: n1's delay is on its way when n2 sets another policy: it makes no sense any more.
@@ -251,7 +217,7 @@ TEST_F(GroupRequests, AChangeThatMakesNoSenseAfterAnotherIsRefused) {
   ASSERT_EQ(LetLast().outcome, Outcome::kRefused);
   cluster_.Run(seconds(1));
   EXPECT_EQ(Answers().back().find("invalid argument: failover-delay counts only"), 0u);
-  EXPECT_EQ(Text(Stored()), "schema 2, never 0 0");
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, never 0 0");
 }
 
 // Plan: the answers to the writes are lost; the copies that follow are refused, but the change was
@@ -263,7 +229,47 @@ TEST_F(GroupRequests, AnAnswerThatIsLostIsFoundOut) {
   cluster_.LoseReplies("n1", false);
   cluster_.Run(seconds(10));
   EXPECT_EQ(Answers(), std::vector<std::string>{"ok"});
-  EXPECT_EQ(Text(Stored()), "schema 2, after 30000 0");
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, after 30000 0");
+}
+
+// Plan: a request of n1's is lost, so n1 can't know its fate, and another operator sets the same.
+// n1 must not call that its own change.
+TEST_F(GroupRequests, AnothersChangeIsNotCalledMade) {
+  ASSERT_EQ(Answer(After(seconds(30))), "ok");
+  cluster_.faults.lose_request = 1000;
+  Ask("n1", To(FailoverPolicy::kNever));
+  cluster_.Run(milliseconds(10));
+  cluster_.faults.lose_request = 0;
+  GroupChangeRequested other = To(FailoverPolicy::kNever);
+  other.actor = "bob";
+  Ask("n2", other);
+  cluster_.Run(seconds(10));
+  EXPECT_EQ(StoredConfig().actor, "bob");
+  ASSERT_EQ(Answers().size(), 2u);
+  EXPECT_EQ(Answers().back().find("failed precondition: another change came first"), 0u)
+      << Answers().back();
+}
+
+// Plan: the config says who set it last. For those who follow the group it stays the same, until a
+// bad one has been put back.
+TEST_F(GroupRequests, AChangeOfSettingsIsNoOtherIncarnation) {
+  const Revision first = StoredConfig().revision;
+  ASSERT_EQ(Answer(After(seconds(30))), "ok");
+  GroupChangeRequested other = To(FailoverPolicy::kNever);
+  other.actor = "bob";
+  ASSERT_EQ(Answer(other), "ok");
+  EXPECT_EQ(StoredConfig().actor, "bob");
+  EXPECT_GT(StoredConfig().revision, first);
+  EXPECT_EQ(cluster_.core("n1").config_incarnation(), first);
+  EXPECT_EQ(cluster_.core("n2").config_incarnation(), first);
+  ConfigFact bad = StoredConfig();
+  bad.shards = 5;
+  cluster_.store().Put(bad);
+  cluster_.HoldWatch("n1", false);  // the watches hear of it
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, never 0 0");
+  EXPECT_EQ(StoredConfig().actor, "bob");
+  EXPECT_EQ(cluster_.core("n1").config_incarnation(), StoredConfig().revision);
 }
 
 // Plan: etcd answers nothing. 64 changes wait, one more is refused. The node stops: all are
@@ -292,13 +298,13 @@ TEST_F(GroupRequests, WhatWasNeverSentIsDropped) {
                            "won't be"});
   cluster_.KeepWrites("n1", std::nullopt);
   cluster_.Run(seconds(10));
-  EXPECT_EQ(Text(Stored()), "schema 1, immediate 0 0");
+  EXPECT_EQ(Text(StoredConfig()), "schema 1, immediate 0 0");
 }
 
 // Plan: a mistake has replaced the config, and the group is about to put it back. A change now
 // would be lost by that.
 TEST_F(GroupRequests, ABadConfigIsNotChanged) {
-  ConfigFact bad = Stored();
+  ConfigFact bad = StoredConfig();
   bad.shards = 5;
   cluster_.HoldWrites("n1");
   cluster_.HoldWrites("n2");

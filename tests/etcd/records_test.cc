@@ -59,6 +59,8 @@ ConfigFact SomeConfig() {
   config.failover = {.policy = FailoverPolicy::kAfter,
                      .delay = std::chrono::minutes(10),
                      .lock_delay = std::chrono::milliseconds(1'500)};
+  config.actor = "ann@desk";
+  config.before_settings = Revision{40};
   return config;
 }
 
@@ -171,6 +173,8 @@ TEST(Records, OfAConfigSayHowTheGroupFailsOver) {
     EXPECT_EQ(read.readability, Readability::kReadable);
     EXPECT_EQ(read.schema, kConfigSchema);
     EXPECT_EQ(read.failover, config.failover);
+    EXPECT_EQ(read.actor, "ann@desk");
+    EXPECT_EQ(read.Incarnation(), Revision{40});
     EXPECT_EQ(read.unknown_fields, "");
   }
   pb::ConfigRecord older;
@@ -179,6 +183,9 @@ TEST(Records, OfAConfigSayHowTheGroupFailsOver) {
   ConfigFact read = DecodeConfig(older.SerializeAsString());
   EXPECT_EQ(read.readability, Readability::kReadable);
   EXPECT_EQ(read.failover, FailoverSettings{});
+  read.revision = Revision{50};
+  EXPECT_EQ(read.actor, "");
+  EXPECT_EQ(read.Incarnation(), Revision{50});
   older.set_lock_delay_ms(-1);
   EXPECT_EQ(DecodeConfig(older.SerializeAsString()).readability, Readability::kReadable);
   read.failover = SomeConfig().failover;
@@ -205,6 +212,7 @@ TEST(Records, OfAConfigWithSettingsThatNobodyCanKeepToAreDamaged) {
         Readability::kDamaged)
         << policy;
   }
+  EXPECT_EQ(read([](auto& record) { record.set_before_settings(-1); }), Readability::kDamaged);
   for (const std::int64_t time :
        {std::int64_t{-1}, longest + 1, std::numeric_limits<std::int64_t>::max()}) {
     EXPECT_EQ(read([&](auto& record) { record.set_lock_delay_ms(time); }), Readability::kDamaged);

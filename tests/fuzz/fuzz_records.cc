@@ -142,8 +142,10 @@ void RunConfigKey(std::string_view value) {
   }
   Must(read.shards > 0, "a readable config has shards");
   const FailoverSettings& failover = read.failover;
-  Must(read.schema >= kConfigSchema || failover == FailoverSettings{},
-       "only a newer config says how the group fails over");
+  Must(read.schema >= kConfigSchema || (failover == FailoverSettings{} && read.actor.empty() &&
+                                        read.Incarnation() == kRevision),
+       "only a newer config says how the group fails over, and who set it");
+  Must(read.before_settings.value >= 0, "a config's incarnation is a revision");
   for (const std::chrono::milliseconds time : {failover.delay, failover.lock_delay}) {
     Must(time.count() >= 0 && time <= kLongestDurationOption,
          "a config's times are ones that can be waited for", std::to_string(time.count()));
@@ -253,6 +255,8 @@ std::vector<Seed> RecordsSeeds() {
   slow.failover = {.policy = FailoverPolicy::kAfter,
                    .delay = std::chrono::minutes(10),
                    .lock_delay = std::chrono::seconds(5)};
+  slow.actor = "me";
+  slow.before_settings = Revision{40};
   const std::string newer = "\xFA\x07\x05later";  // field 127, bytes
   return {{"shard", of(0, etcd::EncodeRecord(Led(), kShard))},
           {"shard-resigned", of(0, etcd::EncodeRecord(resigned, kShard))},

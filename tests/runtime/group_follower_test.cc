@@ -55,7 +55,7 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   void OnProven(TimePoint at) override { proven_.push_back(at); }
   const core::View* FollowedView() const override { return view_ ? &*view_ : nullptr; }
   HashFunction Hash() const override { return HashFunction::kMurmur2; }
-  Revision ConfigRevision() const override { return Revision{2}; }
+  Revision ConfigIncarnation() const override { return Revision{2}; }
   ShardStatus ShardNow(ShardId shard) const override { return ShardOf(*view_, shard, TimePoint{}); }
   Duration StaleAfter() const override { return seconds(10); }
   NodeStatus MakeStatus(TimePoint, StatusBoard&) const override {

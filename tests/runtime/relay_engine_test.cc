@@ -12,6 +12,7 @@
 #include "etcd/fake_transport.h"
 #include "etcd/records.h"
 #include "runtime/manual_time.h"
+#include "runtime/route_feed.h"
 
 namespace baton::runtime {
 namespace {
@@ -19,7 +20,15 @@ namespace {
 using etcdserverpb::RangeResponse;
 using etcdserverpb::WatchResponse;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+class Routes : public RouteObserver {
+ public:
+  void OnRoutes(const RouteBatch& batch) override { incarnation = batch.group->incarnation; }
+  void OnRoutesEnded(const Error&) override {}
+  std::uint64_t incarnation = 0;
+};
 
 const etcd::Keyspace kKeys("/baton/v1", "orders");
 constexpr std::uint64_t kCluster = 9;
@@ -33,16 +42,16 @@ class RelayEngineTest : public ::testing::Test {
                                                           .transport = transport_,
                                                           .clock = time_,
                                                           .executor = time_,
-                                                          .random = [] { return 0; }});
+                                                          .random = [] { return 0; },
+                                                          .history = history_});
     engine_->OnProven([this](TimePoint at) { proven_.push_back(at); });
     engine_->Start();
   }
 
   static void AddConfig(RangeResponse& page, std::uint32_t shards, std::uint64_t cluster) {
-    ConfigFact config;
-    config.present = true;
-    config.shards = shards;
-    config.cluster_id = cluster;
+    AddConfig(page, {.present = true, .shards = shards, .cluster_id = cluster});
+  }
+  static void AddConfig(RangeResponse& page, const ConfigFact& config) {
     auto* const stored = page.add_kvs();
     stored->set_key(kKeys.ConfigKey());
     stored->set_value(etcd::EncodeConfig(config));
@@ -78,8 +87,11 @@ class RelayEngineTest : public ::testing::Test {
   }
   /// The watch reports a config of this many shards.
   void TellConfig(std::int64_t revision, std::uint32_t shards) {
+    TellConfig(revision, {.present = true, .shards = shards, .cluster_id = kCluster});
+  }
+  void TellConfig(std::int64_t revision, const ConfigFact& config) {
     RangeResponse page;
-    AddConfig(page, shards, kCluster);
+    AddConfig(page, config);
     WatchResponse response;
     response.mutable_header()->set_revision(revision);
     response.mutable_header()->set_cluster_id(kCluster);
@@ -102,6 +114,7 @@ class RelayEngineTest : public ::testing::Test {
 
   etcd::testing::FakeTransport transport_;
   ManualTime time_;
+  const std::shared_ptr<History> history_ = std::make_shared<History>("orders", "r1", 8);
   std::shared_ptr<RelayEngine> engine_;
   std::vector<TimePoint> proven_;
 };
@@ -241,6 +254,43 @@ TEST_F(RelayEngineTest, ABadConfigHaltsItOnlyIfItLasts) {
   Prove(13, 2 * RelayEngine::kProveEvery);
   ASSERT_TRUE(Status().halted);
   EXPECT_THAT(Status().halted->message, HasSubstr("created again"));
+}
+
+// Plan: an operator changes the settings twice, first in the two writes that the first change
+// takes. Then a bad write comes, and is put back. The history has the two orders, and who gave
+// them. Followers of routes start over only for the config that was put back.
+TEST_F(RelayEngineTest, AChangeOfSettingsIsAnOrderAndNoNewGroup) {
+  ReadGroup(10);
+  const auto routes = std::make_shared<Routes>();
+  engine_->follower().AddRouteObserver(routes);
+  Prove(10, seconds(3));
+  const std::uint64_t first = routes->incarnation;
+  EXPECT_EQ(first, StoreIncarnationOf(kCluster, Revision{2}));
+  ConfigFact config{.present = true, .shards = 4, .schema = kConfigSchema, .cluster_id = kCluster};
+  config.before_settings = Revision{2};
+  TellConfig(11, config);
+  config.failover.policy = FailoverPolicy::kNever;
+  config.actor = "ann@desk";
+  TellConfig(12, config);
+  config.failover.lock_delay = seconds(5);
+  config.actor = "bob\n@desk";
+  TellConfig(13, config);
+  Prove(13, seconds(3));
+  EXPECT_EQ(routes->incarnation, first);
+  ConfigFact bad = config;
+  bad.shards = 5;
+  bad.failover = {};
+  TellConfig(14, bad);
+  config.before_settings = {};
+  TellConfig(15, config);
+  Prove(15, seconds(3));
+  EXPECT_EQ(routes->incarnation, StoreIncarnationOf(kCluster, Revision{15}));
+  std::vector<std::string> orders;
+  for (const auto& event : history_->Read({}).events) {
+    orders.push_back(event->change + ", by " + event->transition.actor);
+  }
+  EXPECT_THAT(orders, ElementsAre("failover never, lock-delay 0s, by ann@desk",
+                                  "failover never, lock-delay 5s, by bob @desk"));
 }
 
 TEST_F(RelayEngineTest, HaltsWhereTheShardCountCannotBeOne) {

@@ -465,7 +465,7 @@ void Checkers::Halted(Process& process, const Error& why) {
   world_.Trace(8, process.number(), 0);
   if (why.message.find("is in use by another live node") != std::string::npos) return;
   // It began while an operator's write had spoilt the config.
-  const bool knew = process.core().config_revision().value > 0;
+  const bool knew = process.core().config_incarnation().value > 0;
   // Or it had no session, and nobody could put the config back for long: etcd had no quorum. The
   // read that shows it may have begun before it was put back.
   const bool for_long = ConfigIsBadForLong() ||

@@ -191,7 +191,7 @@ void Checkers::CheckOverlaps() {
 void Checkers::CheckConfig(const ConfigFact& after, int origin) {
   const Process* const process = after.present ? Of(origin) : nullptr;
   if (process == nullptr || !process->alive()) return;
-  if (process->core().config_revision().value > 0) return;
+  if (process->core().config_incarnation().value > 0) return;
   const std::optional<TimePoint> sent = FirstSent(keyspace_.ConfigKey(), origin);
   if (!sent || *sent < members_changed_at_ + kHeardWithin) return;
   for (const auto& [node, seen] : process->core().view().members()) {

@@ -213,6 +213,7 @@ Status Recovery::ChangeConfig(const GroupSurvey& survey, bool open) {
     record.set_shards(1);
   }
   record.set_cluster_id(open ? survey.cluster_id : 0);
+  record.clear_before_settings();  // to all who follow the group it is another incarnation
   auto txn = std::make_shared<etcdserverpb::TxnRequest>();
   CompareNoMember(keyspace_, *txn);
   etcdserverpb::Compare* const unchanged = txn->add_compare();
