@@ -151,7 +151,8 @@ struct RecordFact {
   /// The id of the state directory of the leader, or of the node that resigned; 0: it had none, or
   /// a version wrote the record that does not know it.
   std::uint64_t directory = 0;
-  /// If nobody leads: the application of `resigned_by` had released the shard by then.
+  /// If nobody leads: the last leader's application is known to have stopped. It had released the
+  /// shard, or its death was proven when an operator released the shard by force.
   bool released = false;
   std::string unknown_fields{};
   std::string damaged_value{};  ///< the stored bytes, if not readable
@@ -229,7 +230,8 @@ struct DeathFact {
 };
 
 /// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for the leaderships of this node, so
-/// any node may claim them. The node that finds it so first writes it; nobody takes it back.
+/// any node may claim them. The node that finds it so first writes it; nobody takes it back. It is
+/// deleted once no record names such a leadership.
 struct RipeFact {
   NodeId node{};
   Revision revision{};

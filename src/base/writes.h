@@ -169,22 +169,27 @@ struct SessionEnd {
 
 /// Notes that the delay of FailoverPolicy::kAfter is over for a node's leaderships with terms up to
 /// `up_to`. What it says was true when it was decided, and stays true. Guarded by the key's mod
-/// revision as read (0: absent), so that a late copy does not replace a later one.
+/// revision as read (0: absent), so that a late copy does not replace a later one. A late copy may
+/// bring back a mark that was deleted: it says nothing wrong, and is deleted again.
 struct RipeMark {
   NodeId node{};
-  Revision up_to{};
+  Revision up_to{};  ///< 0: deletes the mark, as no record names such a leadership any more
   Revision read{};
 };
 
 /// An operator's force-release: record := nobody, although its leader did not resign. Guarded by
-/// the term, and by the death of the session that leads: that very session, not just the node.
+/// the record's mod revision, and by the death of the session that led: that very session, not just
+/// the node.
 struct ForceRelease {
   ShardId shard{};
-  Term term{};  ///< the record's mod revision as read
-  SessionRef dead{};
+  Term term{};           ///< the record's mod revision as read
+  SessionRef dead{};     ///< session 0: the record is damaged, and nobody knows who led
+  bool stopped = false;  ///< goes into the record as RecordFact::released
   std::string actor{};
   DeathTally tally{};  ///< goes into the record
   std::string unknown_fields{};
+  /// If the record is damaged: its bytes, as in Claim.
+  std::optional<std::string> quarantined{};
 };
 
 using Write = std::variant<ConfigCreate, ConfigMend, ConfigChange, MemberCreate, MemberTakeover,

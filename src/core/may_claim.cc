@@ -14,24 +14,28 @@ Duration GreatestTtl(const View& view) {
   return greatest;
 }
 
-// With a lock delay the end of the last known leader, too, starts a time: who it was may have been
-// forgotten by then, and a damaged record says nothing of proofs.
 Claimable ClaimableDamage(const View& view, ShardId shard, Duration settle, TimePoint now) {
-  const auto last = view.LastKnownLeader(shard);
-  if (last && view.SessionAlive(*last)) return Claimable::kByLastLeader;
+  const TimePoint over = DamageOverAt(view, shard, settle);
+  if (over == TimePoint::max()) return Claimable::kByLastLeader;
   const FailoverSettings& failover = view.failover();
   if (failover.policy == FailoverPolicy::kNever) return Claimable::kByNobody;
-  const bool locks = failover.lock_delay > Duration{0};
-  if (last && !locks) return Claimable::kByAnyNode;
-  TimePoint since = view.DamagedSince(shard).value_or(now) + GreatestTtl(view) + settle;
-  const LeaseEnd* end = last ? view.LastLeaseEnd(last->node) : nullptr;
-  if (end != nullptr) since = std::max(since, end->seen_at);
-  return now >= since + failover.lock_delay ? Claimable::kByAnyNode : Claimable::kLater;
+  TimePoint from = over;
+  if (failover.lock_delay > Duration{0}) {
+    // Whatever the damage hid must be over, too, before the delay begins.
+    const View::Damage& damage = view.damage().at(shard);
+    from = std::max(over, damage.since + GreatestTtl(view) + settle) + failover.lock_delay;
+  }
+  return now >= from ? Claimable::kByAnyNode : Claimable::kLater;
 }
 
 const NodeId kNoNode;
 
 }  // namespace
+
+TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle) {
+  const View::Damage& damage = view.damage().at(shard);
+  return damage.last_leader ? damage.over_since : damage.since + GreatestTtl(view) + settle;
+}
 
 const NodeId& OwnerOf(const View& view, ShardId shard) {
   const RecordFact& record = view.record(shard);
@@ -47,13 +51,15 @@ bool KeepsShardsFor(const View& view, const NodeId& node) {
 }
 
 // Only this very session's proof counts, and only what its application had released by then.
-TimePoint LockedUntil(const View& view, ShardId shard) {
+bool LastLeaderStopped(const View& view, ShardId shard) {
   const RecordFact& record = view.record(shard);
+  if (record.leader.empty()) return record.released;
+  return view.ProvenDead({record.leader, record.session});
+}
+
+TimePoint LockedUntil(const View& view, ShardId shard) {
   const Duration delay = view.failover().lock_delay;
-  if (delay == Duration{0}) return TimePoint::min();
-  const bool stopped =
-      record.leader.empty() ? record.released : view.ProvenDead({record.leader, record.session});
-  if (stopped) return TimePoint::min();
+  if (delay == Duration{0} || LastLeaderStopped(view, shard)) return TimePoint::min();
   const auto since = view.UnledSince(shard);
   return since ? *since + delay : TimePoint::max();
 }

@@ -34,7 +34,8 @@ enum class Claimable : std::uint8_t {
   /// By the node that led it alone (OwnerOf), once that is back: the group's failover policy says
   /// so. No vacancy for others.
   kByOwner,
-  /// Its record has a newer schema; or it is damaged, and the group's failover policy is kNever.
+  /// Its record has a newer schema; or it is damaged, and the group's failover policy is kNever:
+  /// then it takes an operator, who releases the shard.
   kByNobody,
   kLed,  ///< its leadership is in force
 };
@@ -44,6 +45,13 @@ Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoi
 /// kImmediate: the leader that the record names, or the node that resigned it in order to stop.
 /// Empty: nobody. The policy may allow other nodes, too: see ClaimableNow.
 const NodeId& OwnerOf(const View& view, ShardId shard);
+/// Whether the application of the shard's last leader is known to have stopped: it had released the
+/// shard, or its process is proven dead. REQUIRES: the shard's record is readable, and not in
+/// force.
+bool LastLeaderStopped(const View& view, ShardId shard);
+/// When everybody who led by the shard's damaged record has stopped leading; max: the last known
+/// leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be read.
+TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
 /// Whether the failover policy keeps a node's shards for it while it stops, so that it resigns them
 /// and moves none. Not if an operator drains the node.
 bool KeepsShardsFor(const View& view, const NodeId& node);

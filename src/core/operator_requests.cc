@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "core/force_release.h"
 #include "core/group_change.h"
-#include "core/may_claim.h"
 
 namespace baton::core {
 namespace {
@@ -113,47 +113,6 @@ Error LedElsewhere(const View& view, const RecordFact& record, const std::string
   return {ErrorCode::kFailedPrecondition,
           shard + " is led by '" + record.leader + "': ask that node" +
               (address.empty() ? "" : " (--endpoint " + address + ")")};
-}
-
-// The leadership that a release ends: of the leader that the record names, or of the node that
-// resigned it and has it kept. No node: the shard belongs to nobody.
-SessionRef Ended(const View& view, ShardId shard) {
-  const RecordFact& record = view.record(shard);
-  return {record.leader.empty() ? OwnerOf(view, shard) : record.leader, record.session};
-}
-
-// The write that an operator asks for, or why it can't be made.
-Result<ForceRelease> ReleaseFor(const Context& context, const ReleaseRequested& asked) {
-  const View& view = context.view;
-  const std::string shard = "shard " + std::to_string(asked.shard.value);
-  const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::kFailedPrecondition, shard + why};
-  };
-  if (!view.complete()) return kNoView;
-  if (asked.shard.value >= view.shard_count()) return NoSuchShard(view, shard);
-  const RecordFact& record = view.record(asked.shard);
-  if (!record.present) return refuse(" was never led, and any node may claim it");
-  if (record.readability != Readability::kReadable) {
-    return refuse(
-        "'s record can't be read, so nobody knows who led it; delete the record by hand, and any "
-        "node may claim the shard");
-  }
-  const SessionRef owner = Ended(view, asked.shard);
-  if (owner.node.empty()) return refuse(" is led by nobody, and any node may claim it");
-  if (view.SessionAlive(owner)) {
-    if (record.leader.empty()) {
-      return refuse(" was resigned by '" + owner.node + "', which still stops: try again once it " +
-                    "has ended");
-    }
-    return refuse(" is led by '" + owner.node + "', whose session is alive: use `batonctl shards " +
-                  "transfer`");
-  }
-  return ForceRelease{.shard = asked.shard,
-                      .term = record.term(),
-                      .dead = owner,
-                      .actor = asked.actor,
-                      .tally = context.Tally(asked.shard),
-                      .unknown_fields = record.unknown_fields};
 }
 
 // How many attempts have failed, or why another one can't begin now.
@@ -296,7 +255,11 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const ReleaseReque
   if (const auto error = WhyNotNow(context, asked.answer_by)) {
     return context.Do(AnswerPolicy{asked.request, *error});
   }
-  Result<ForceRelease> release = ReleaseFor(context, asked);
+  if (asked.shard.value >= context.view.shard_count()) {
+    const std::string shard = "shard " + std::to_string(asked.shard.value);
+    return context.Do(AnswerPolicy{asked.request, NoSuchShard(context.view, shard)});
+  }
+  Result<ForceRelease> release = ForceReleaseFor(context, asked);
   if (!release) return context.Do(AnswerPolicy{asked.request, release.error()});
   if (asked.dry_run) return context.Do(AnswerPolicy{asked.request, Ok()});
   releases_[context.Submit(WriteOwner::kRequests, *std::move(release))] = {
@@ -422,9 +385,11 @@ void OperatorRequests::Finish(Context& context, const Release& asked, const Forc
                      record.reason == Reason::kOperator && record.previous == write.dead.node &&
                      record.session == write.dead.session;
   if (result.outcome == Outcome::kDone || there) {
+    const std::string led = write.dead.node.empty() ? "nobody knows who led it last"
+                                                    : "'" + write.dead.node + "' led it last";
     context.Say(Notice::Level::kWarning, shard + " was released by force, because " + write.actor +
-                                             " asked for it: '" + write.dead.node +
-                                             "' led it last, and now any node may claim it");
+                                             " asked for it: " + led +
+                                             ", and now any node may claim it");
     return AnswerTo(context, asked.caller.request, Ok());
   }
   if (context.view.InForce(record)) {

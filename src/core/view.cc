@@ -94,19 +94,13 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
       MergeOne(absent, Source::kRead, now);
     }
     if (!keys.moves[s]) {
-      MoveFact absent;
-      absent.shard = ShardId{s};
-      absent.revision = at;
-      MergeOne(absent, Source::kRead, now);
+      MergeOne(MoveFact{.shard = ShardId{s}, .revision = at}, Source::kRead, now);
     }
   }
   std::vector<MemberFact> gone;
   for (const auto& [node, member] : members_) {
     if (keys.members.contains(node)) continue;
-    MemberFact absent;
-    absent.node = node;
-    absent.revision = at;
-    gone.push_back(absent);
+    gone.push_back(MemberFact{.node = node, .revision = at});
   }
   for (const MemberFact& absent : gone) MergeOne(absent, Source::kRead, now);
   for (auto& [name, policy] : policies_) {
@@ -244,9 +238,10 @@ void View::NoteDamage(ShardId shard, Source source, TimePoint now) {
   }
   const RecordFact& known = record(shard);
   const auto added = damage_.try_emplace(shard, Damage{.last_leader = std::nullopt, .since = now});
-  if (added.second && known.present && !known.leader.empty()) {
-    added.first->second.last_leader = SessionRef{known.leader, known.session};
-  }
+  if (!added.second || !known.present || known.leader.empty()) return;
+  Damage& damage = added.first->second;
+  damage.last_leader = SessionRef{known.leader, known.session};
+  damage.over_since = SessionAlive(*damage.last_leader) ? TimePoint::max() : now;
 }
 
 void View::MergeOne(const MoveFact& fact, Source, TimePoint) {
@@ -349,7 +344,11 @@ void View::MarkLeaderChanged(const NodeId& node, TimePoint now) {
     Touch(shard);
   };
   leaders_.ForEachOf(node, changed);
-  for (const auto& [shard, damage] : damage_) changed(shard);
+  for (auto& [shard, damage] : damage_) {
+    const bool over = damage.last_leader && !SessionAlive(*damage.last_leader);
+    if (over) damage.over_since = std::min(damage.over_since, now);
+    changed(shard);
+  }
   if (balancer_.leader == node) changes_.balancer = true;
 }
 

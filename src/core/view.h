@@ -243,6 +243,9 @@ class View {
   struct Damage {
     std::optional<SessionRef> last_leader;  ///< see LastKnownLeader
     TimePoint since;                        ///< see DamagedSince
+    /// When this node learnt, from the watch or a read, that the session of last_leader had ended;
+    /// max: it has not.
+    TimePoint over_since = TimePoint::max();
   };
   /// The shards for which DamagedSince returns a time.
   const std::map<ShardId, Damage>& damage() const { return damage_; }

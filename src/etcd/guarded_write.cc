@@ -147,8 +147,12 @@ struct Builder {
   }
 
   GuardedWrite operator()(const RipeMark& write) const {
-    BATON_CHECK(write.up_to.value > 0);
     const std::string key = keys.RipeKey(write.node);
+    if (write.up_to.value == 0) {
+      BATON_CHECK(write.read.value > 0);
+      return Single(
+          {.guards = {ModIs(key, write.read)}, .effects = {Effect{.key = key, .deletes = true}}});
+    }
     RipeFact ripe;
     ripe.node = write.node;
     ripe.up_to = write.up_to;
@@ -157,17 +161,27 @@ struct Builder {
   }
 
   GuardedWrite operator()(const ForceRelease& write) const {
-    BATON_CHECK(write.term.value > 0 && write.dead.session.value > 0);
+    const bool known = write.dead.session.value > 0;
+    BATON_CHECK(write.term.value > 0 && (known || write.quarantined));
     RecordFact record;
     record.session = write.dead.session;
     record.previous = write.dead.node;
     record.reason = Reason::kOperator;
     record.actor = write.actor;
     record.tally = write.tally;
+    record.released = write.stopped;
     record.unknown_fields = write.unknown_fields;
-    return Single({.guards = {ModIs(keys.ShardKey(write.shard), Revision{write.term.value}),
-                              LeaseIsNot(keys.MemberKey(write.dead.node), write.dead.session)},
-                   .effects = {PutRecord(write.shard, std::move(record))}});
+    const Revision read{write.term.value};
+    GuardedItem item{.guards = {ModIs(keys.ShardKey(write.shard), read)},
+                     .effects = {PutRecord(write.shard, std::move(record))}};
+    if (known) {
+      item.guards.push_back(LeaseIsNot(keys.MemberKey(write.dead.node), write.dead.session));
+    }
+    if (write.quarantined) {
+      item.effects.push_back(
+          Effect{.key = keys.QuarantineKey(write.shard, read), .value = *write.quarantined});
+    }
+    return Single(std::move(item));
   }
 
  private:

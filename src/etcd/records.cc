@@ -131,18 +131,21 @@ DeathTally TallyOf(const pb::LeadershipRecord& record) {
   return {.deaths = record.deaths(), .begun = WallTime(std::chrono::seconds(begun))};
 }
 
-// Nobody leads and nobody resigned: an operator has released the shard of a dead leader.
+// Nobody leads and nobody resigned: an operator has released the shard of a dead leader. If its
+// record was damaged, nobody may know who that was.
 bool ForceReleased(const pb::LeadershipRecord& record) {
   return record.has_shard() && record.leader().empty() && record.resigned_by().empty() &&
-         !record.previous().empty() && record.reason() == pb::RECORD_REASON_OPERATOR;
+         record.previous().empty() == (record.session() == 0) &&
+         record.reason() == pb::RECORD_REASON_OPERATOR;
 }
 
 // A leader has a session; without a leader, the session and the node that led last are there.
 bool Sound(const pb::LeadershipRecord& record, std::optional<ShardId> shard) {
   if (record.has_shard() != shard.has_value()) return false;
   if (shard && record.shard() != shard->value) return false;
-  if (record.session() <= 0) return false;
-  return record.leader().empty() != record.resigned_by().empty() || ForceReleased(record);
+  if (record.session() < 0) return false;
+  if (ForceReleased(record)) return true;
+  return record.session() > 0 && record.leader().empty() != record.resigned_by().empty();
 }
 
 bool Sound(const pb::MoveRecord& move, ShardId shard) {
@@ -219,7 +222,7 @@ std::string EncodeRecord(const RecordFact& fact, std::optional<ShardId> shard) {
     record.set_directory(fact.directory);
     record.set_directory_session(fact.session.value);
   }
-  if (fact.released && !fact.resigned_by.empty()) record.set_released_session(fact.session.value);
+  if (fact.released && fact.leader.empty()) record.set_released_session(fact.session.value);
   return Serialize(record, fact.unknown_fields);
 }
 
@@ -326,7 +329,8 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
   if (of_somebody && record.directory_session() == record.session()) {
     fact.directory = record.directory();
   }
-  fact.released = !fact.resigned_by.empty() && record.released_session() == record.session();
+  fact.released =
+      fact.leader.empty() && record.session() != 0 && record.released_session() == record.session();
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }

@@ -161,8 +161,14 @@ FactStore::Item FactStore::PlanForceRelease(const ForceRelease& write) const {
   record.reason = Reason::kOperator;
   record.actor = write.actor;
   record.tally = write.tally;
+  record.released = write.stopped;
   record.unknown_fields = write.unknown_fields;
-  Item item = PlanOwn(ShardKey(write.shard), write.term, RecordOf(write.shard, std::move(record)));
+  const std::string key = ShardKey(write.shard);
+  Item item = PlanOwn(key, write.term, RecordOf(write.shard, std::move(record)));
+  if (write.quarantined) {
+    item.effects.push_back({"quarantine/" + key + ":" + *write.quarantined, std::nullopt, {}});
+  }
+  if (write.dead.session.value == 0) return item;
   item.holds = item.holds && !Live(write.dead);
   item.read_back.push_back(MemberKey(write.dead.node));
   return item;
@@ -170,6 +176,7 @@ FactStore::Item FactStore::PlanForceRelease(const ForceRelease& write) const {
 
 FactStore::Item FactStore::PlanRipe(const RipeMark& write) const {
   const std::string key = RipeKey(write.node);
+  if (write.up_to.value == 0) return {ModOf(key) == write.read, {{key, std::nullopt, {}}}, {key}};
   RipeFact ripe;
   ripe.present = true;
   ripe.node = write.node;

@@ -392,6 +392,48 @@ TEST(FailoverView, AProofThatComesLaterIsAChange) {
   EXPECT_EQ(changes.shards, std::vector<ShardId>{ShardId{0}});
 }
 
+// Plan: a record is damaged while its leader lives. Much later the node learns by a read, not by
+// the watch, that the leader is gone. The lock delay counts from then: the application of a leader
+// that could not replace the record may act until its end. Under "never" nobody claims at all.
+TEST(FailoverView, ADamagedRecordWaitsForTheLockDelayAfterAnEndThatAReadShowed) {
+  const ShardId shard{0};
+  const TimePoint start{seconds(100)};
+  for (const FailoverSettings& failover :
+       {kLock5s, FailoverSettings{.policy = FailoverPolicy::kNever, .lock_delay = seconds(5)}}) {
+    const ConfigFact config{.revision = Revision{1},
+                            .present = true,
+                            .shards = 1,
+                            .schema = kConfigSchema,
+                            .failover = failover};
+    MemberFact member{.node = "n1", .revision = Revision{5}, .create_revision = Revision{5}};
+    member.present = true;
+    member.lease = member.session = SessionId{7};
+    RecordFact record{.revision = Revision{6}, .present = true, .leader = "n1"};
+    record.session = SessionId{7};
+    RecordFact damaged{.revision = Revision{11}, .present = true};
+    damaged.readability = Readability::kDamaged;
+    core::View view(1, "n2");
+    view.Merge(Snapshot{.revision = Revision{10},
+                        .facts = {config, member, ShardRecordFact{shard, record}}},
+               start);
+    view.Merge(Changes{.revision = Revision{11}, .facts = {ShardRecordFact{shard, damaged}}},
+               start);
+    const TimePoint end = start + seconds(100);
+    const auto at = [&](TimePoint time) {
+      return core::ClaimableNow(view, shard, seconds(2), time);
+    };
+    EXPECT_EQ(at(end), core::Claimable::kByLastLeader);
+    view.Merge(
+        Snapshot{.revision = Revision{20}, .facts = {config, ShardRecordFact{shard, damaged}}},
+        end);
+    const bool never = failover.policy == FailoverPolicy::kNever;
+    const auto early = never ? core::Claimable::kByNobody : core::Claimable::kLater;
+    const auto late = never ? core::Claimable::kByNobody : core::Claimable::kByAnyNode;
+    EXPECT_EQ(at(end + milliseconds(4'999)), early);
+    EXPECT_EQ(at(end + seconds(5)), late);
+  }
+}
+
 // Plan: a node reads the group, hears nothing for long, and reads it again. Meanwhile another node
 // came, led a shard, and has just gone. Its delay begins now.
 TEST(FailoverView, AnAbsenceDoesNotBeginBeforeASessionThatWasNotSeen) {

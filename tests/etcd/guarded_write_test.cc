@@ -98,6 +98,35 @@ else get ripe/n2
 )");
 }
 
+// [checked] A mark that was written again is another one.
+TEST(GuardedWrite, DeletesAMarkAsItWasRead) {
+  EXPECT_EQ(Flat(RipeMark{.node = "n2", .up_to = {}, .read = Revision{20}}),
+            R"(if mod ripe/n2 = 20
+then delete ripe/n2
+else get ripe/n2
+)");
+}
+
+// [checked] The damaged bytes that were seen: any other write to the key has another revision. Who
+// led is compared, too, if that is known.
+TEST(GuardedWrite, ForceReleasesADamagedRecordAsItWasRead) {
+  ForceRelease release = Released();
+  release.quarantined = "garbage";
+  EXPECT_EQ(Flat(release), R"(if mod shards/3 = 8
+if lease members/n2 != 66
+then put shards/3
+then put quarantine/shards/3/8
+else get shards/3
+else get members/n2
+)");
+  release.dead = {};
+  EXPECT_EQ(Flat(release), R"(if mod shards/3 = 8
+then put shards/3
+then put quarantine/shards/3/8
+else get shards/3
+)");
+}
+
 // [checked] The death of the very session that leads: the node itself may live again, and not be
 // back yet.
 TEST(GuardedWrite, ForceReleasesAShardByItsTermAndItsDeadSession) {
@@ -382,7 +411,8 @@ TEST(GuardedWrite, HasStableGuardsOnly) {
         Write(TransferBatch{"n1", {TransferOf(3, dead)}}), Write(AbandonBatch{{abandon}}),
         Write(ResignBatch{dead, {resign}}), Write(moves), Write(policy),
         Write(ConfigChange{{}, Revision{40}, Revision{50}}),
-        Write(RipeMark{"n2", Revision{30}, Revision{}}), Write(Released())}) {
+        Write(RipeMark{"n2", Revision{30}, Revision{}}),
+        Write(RipeMark{"n2", Revision{}, Revision{20}}), Write(Released())}) {
     for (const Shape shape : {Shape::kFlat, Shape::kNested}) {
       const std::string text = testing::Describer(kKeys)(Put(write, shape));
       EXPECT_EQ(text.find("UNSTABLE"), std::string::npos) << text;
@@ -502,6 +532,12 @@ TEST(GuardedWrite, LeavesTheFactThatItsValueDecodesTo) {
             {.shard = std::nullopt, .term = Term{9}, .unknown_fields = unknown}}});
     ForceRelease released = Released();
     released.unknown_fields = unknown;
+    writes.push_back(released);
+    released.stopped = true;
+    writes.push_back(released);
+    released.dead = {};
+    released.stopped = false;
+    released.quarantined = "garbage";
     writes.push_back(released);
   }
   for (const Write& write : writes) {

@@ -331,6 +331,29 @@ TEST(Records, SayThatAnOperatorReleasedTheShardOfADeadLeader) {
   EXPECT_EQ(read(nobodys).readability, Readability::kDamaged);
 }
 
+// Plan: a force-release for a leader whose death was proven; then one of a damaged record, of which
+// nobody knows who led. A session without a node, or a node without a session, says nothing.
+TEST(Records, SayWhatIsKnownOfTheLeaderThatAShardWasReleasedFor) {
+  RecordFact record;
+  record.session = SessionId{77};
+  record.previous = "n1";
+  record.reason = Reason::kOperator;
+  const auto read = [](const RecordFact& fact) {
+    return DecodeRecord(EncodeRecord(fact, ShardId{3}), ShardId{3});
+  };
+  EXPECT_FALSE(read(record).released);
+  record.released = true;
+  EXPECT_TRUE(read(record).released);
+  record.session = {};
+  EXPECT_EQ(read(record).readability, Readability::kDamaged);
+  record.previous = "";
+  record.released = false;
+  EXPECT_EQ(read(record).readability, Readability::kReadable);
+  EXPECT_FALSE(read(record).released);
+  record.resigned_by = "n1";
+  EXPECT_EQ(read(record).readability, Readability::kDamaged);
+}
+
 // Plan: a next minor version adds a field to each kind; we read and rewrite, and it is still there,
 // once.
 TEST(Records, KeepALaterVersionsFields) {

@@ -96,7 +96,15 @@ const std::vector<Write>& Writes() {
                    .dead = {"n2", SessionId{66}},
                    .actor = "me",
                    .tally = {},
-                   .unknown_fields = {}}};
+                   .unknown_fields = {}},
+      RipeMark{.node = "n2", .up_to = {}, .read = Revision{20}},
+      ForceRelease{.shard = ShardId{1},
+                   .term = Term{100},
+                   .dead = {},
+                   .actor = "me",
+                   .tally = {},
+                   .unknown_fields = {},
+                   .quarantined = "garbage"}};
   return writes;
 }
 

@@ -65,14 +65,19 @@ void MustRead(const RecordFact& fact, std::string_view value) {
   const bool readable = fact.readability == Readability::kReadable;
   Must(readable || fact.damaged_value == value, "an unreadable record keeps its bytes");
   if (!readable) return;
-  Must(fact.session.value > 0, "a readable record names a session");
+  const bool nobodys = fact.previous.empty() && fact.reason == Reason::kOperator;
+  Must(fact.session.value > 0 || (fact.session.value == 0 && nobodys),
+       "a readable record names a session, unless an operator released a damaged one");
   Must(fact.leader.empty() || fact.resigned_by.empty(), "who leads has not resigned");
   const bool forced = fact.leader.empty() && fact.resigned_by.empty();
-  Must(!forced || (fact.reason == Reason::kOperator && !fact.previous.empty()),
+  Must(!forced ||
+           (fact.reason == Reason::kOperator && fact.previous.empty() == (fact.session.value == 0)),
        "a record names a leader, or who resigned, or whom an operator took the shard from");
+  Must(fact.session.value > 0 || forced, "who led or resigned did so in a session");
   Must(fact.directory == 0 || !fact.leader.empty() || !fact.resigned_by.empty(),
        "a directory is a leader's, or of who resigned");
-  Must(!fact.released || !fact.resigned_by.empty(), "who released has resigned");
+  Must(!fact.released || (fact.leader.empty() && fact.session.value > 0),
+       "who has stopped leads no more, and is known");
 }
 
 void RunShard(std::string_view value) {
@@ -242,6 +247,11 @@ std::vector<Seed> RecordsSeeds() {
   RecordFact forced = Led();
   forced.leader.clear();
   forced.reason = Reason::kOperator;
+  RecordFact proven = forced;
+  proven.released = true;
+  RecordFact unknown = forced;
+  unknown.previous.clear();
+  unknown.session = {};
   MemberFact patient = Member();
   patient.ttl = std::chrono::milliseconds::max();
   MemberFact unusable = Member();
@@ -261,6 +271,8 @@ std::vector<Seed> RecordsSeeds() {
   return {{"shard", of(0, etcd::EncodeRecord(Led(), kShard))},
           {"shard-resigned", of(0, etcd::EncodeRecord(resigned, kShard))},
           {"shard-force-released", of(0, etcd::EncodeRecord(forced, kShard))},
+          {"shard-force-released-proven", of(0, etcd::EncodeRecord(proven, kShard))},
+          {"shard-force-released-damaged", of(0, etcd::EncodeRecord(unknown, kShard))},
           {"shard-newer-field", of(0, etcd::EncodeRecord(Led(), kShard) + newer)},
           {"balancer", of(1, etcd::EncodeRecord(Led(), std::nullopt))},
           {"member", of(2, etcd::EncodeMember(Member()))},

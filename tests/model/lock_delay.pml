@@ -45,7 +45,7 @@ bit proven[S + 1]; /* `died` names it, or its member key was taken over */
 byte named = 1; /* the session that leads by the record, or that gave it up */
 byte record;
 #define LEADER 0   /* names a leader */
-#define RELEASED 1 /* resigned, and the application had released it */
+#define RELEASED 1 /* resigned, and the application had released it; or given up for one that is known to have stopped */
 #define RESIGNED 2 /* resigned only */
 #define FORCED 3   /* an operator gave it up for a leader that is gone; names nobody */
 #define IN_FORCE (record == LEADER && alive[named])
@@ -261,6 +261,9 @@ end:
 #endif
   :: d_step { !IN_FORCE && record != FORCED ->
        REACHED("record force-released"); put_record(0, FORCED); done() }
+  /* The node that asks for it knows that what led has stopped. */
+  :: d_step { !IN_FORCE && record != FORCED && named != 0 && (IN_ORDER || PROVEN) ->
+       REACHED("record of one that has stopped force-released"); put_record(0, RELEASED); done() }
   od
 }
 

@@ -1,0 +1,18 @@
+// The force-release that an operator asks for: what has to be written for it, and why it can't be
+// made.
+//
+// Pure functions of the view.
+#pragma once
+
+#include "base/writes.h"
+#include "baton/result.h"
+#include "core/context.h"
+#include "core/events.h"
+
+namespace baton::core {
+
+/// The write, or why there is nothing to release, or not yet. REQUIRES: the view is complete, and
+/// the shard exists.
+Result<ForceRelease> ForceReleaseFor(const Context& context, const ReleaseRequested& asked);
+
+}  // namespace baton::core
