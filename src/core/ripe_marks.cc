@@ -1,6 +1,8 @@
 #include "core/ripe_marks.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "core/may_claim.h"
 
@@ -8,6 +10,8 @@ namespace baton::core {
 namespace {
 
 constexpr Duration kStep = std::chrono::milliseconds(300);
+// A mark that says nothing does no harm. Meanwhile more shards may be claimed.
+constexpr Duration kSweepAfter = std::chrono::seconds(10);
 
 Duration Turn(const Context& context) {
   std::int64_t place = 0;
@@ -18,10 +22,29 @@ Duration Turn(const Context& context) {
   return place * kStep;
 }
 
+// A mark that no record needs any more. A later record has a later revision than any mark that is
+// there, so none will need it again. Not a mark that this node knows from an answer, before all
+// records that are as old.
+std::optional<RipeMark> NeedlessMark(const View& view) {
+  std::set<NodeId> needed;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const RecordFact& record = view.record(ShardId{s});
+    const NodeId& node = record.leader.empty() ? record.resigned_by : record.leader;
+    const RipeFact* mark = record.present && !node.empty() ? view.ripe(node) : nullptr;
+    if (mark != nullptr && record.revision <= mark->up_to) needed.insert(node);
+  }
+  for (const auto& [node, mark] : view.ripe()) {
+    if (!mark.present || mark.revision > view.revision() || needed.contains(node)) continue;
+    return RipeMark{.node = node, .read = mark.revision};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // A mark becomes due by a node's coming or going, by another policy, or by a node that resigns.
 void RipeMarks::Note(const View& view, const ViewChanges& changes) {
+  swept_ = swept_ && !changes.policy && changes.shards.empty();
   outdated_ = outdated_ || changes.members || changes.policy || changes.config;
   if (outdated_ || view.failover().policy != FailoverPolicy::kAfter) return;
   outdated_ = Vacated(view, changes);
@@ -30,6 +53,7 @@ void RipeMarks::Note(const View& view, const ViewChanges& changes) {
 void RipeMarks::On(TimePoint now) {
   in_flight_ = false;
   outdated_ = true;
+  swept_ = false;
   not_before_ = now + kMaxRetryPause;
 }
 
@@ -54,8 +78,24 @@ void RipeMarks::Look(const Context& context) {
 
 void RipeMarks::Advance(Context& context) {
   const View& view = context.view;
-  if (view.failover().policy != FailoverPolicy::kAfter) return;
   if (!view.complete() || !context.live() || in_flight_) return;
+  if (view.failover().policy == FailoverPolicy::kAfter) WriteDue(context);
+  if (!in_flight_) Sweep(context);
+}
+
+void RipeMarks::Sweep(Context& context) {
+  if (context.view.ripe().empty() || (swept_ && !sweep_at_)) return;
+  if (!sweep_at_) sweep_at_ = context.now + kSweepAfter + Turn(context);
+  swept_ = true;
+  if (context.now < *sweep_at_) return context.WakeAt(*sweep_at_);
+  sweep_at_.reset();
+  auto needless = NeedlessMark(context.view);
+  if (!needless) return;
+  context.Submit(WriteOwner::kRipeMarks, *std::move(needless));
+  in_flight_ = true;
+}
+
+void RipeMarks::WriteDue(Context& context) {
   if (outdated_) Look(context);
   outdated_ = false;
   const Duration turn = due_.empty() ? Duration{0} : Turn(context);

@@ -173,6 +173,8 @@ class View {
   /// guarded by the revisions that are known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
+  /// By node: its `ripe` as last seen, also if it is absent by now.
+  const std::map<NodeId, RipeFact>& ripe() const { return ripe_; }
   /// The node's `ripe` as last seen; null: nothing is known of one.
   const RipeFact* ripe(const NodeId& node) const {
     const auto found = ripe_.find(node);

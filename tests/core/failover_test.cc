@@ -20,6 +20,7 @@ class FailoverTest : public ::testing::Test {
       tuned.self.directory = directories_.contains(tuned.self.node)
                                  ? directories_[tuned.self.node]
                                  : std::hash<NodeId>{}(tuned.self.node) | 1;
+      if (weights_.contains(tuned.self.node)) tuned.self.weight = weights_[tuned.self.node];
       tuned.rebalance_delay = seconds(1);
       tuned.cooldown = seconds(0);
       tuned.release_timeout = seconds(5);
@@ -59,6 +60,7 @@ class FailoverTest : public ::testing::Test {
   }
 
   std::map<NodeId, std::uint64_t> directories_;
+  std::map<NodeId, std::uint32_t> weights_;
   std::unique_ptr<Cluster> cluster_;
   std::map<ShardId, NodeId> before_;
 };
@@ -120,6 +122,44 @@ TEST_F(FailoverTest, ABadConfigChangesNothing) {
   EXPECT_EQ(Vacant(), 4u);
   EXPECT_EQ(cluster_->core("n2").view().failover(), kNever);
   EXPECT_EQ(cluster_->core("n2").view().config().failover, kNever);
+}
+
+// Plan: while a node is away it is given weight 0, or an operator's order to drain. It takes back
+// what it led, because nobody else may. What it then keeps or gives away is as ever.
+TEST_F(FailoverTest, NeverGivesAnOwnerItsShardsBackThatMayLeadNoOthers) {
+  for (const bool drained : {false, true}) {
+    SCOPED_TRACE(drained);
+    weights_.clear();
+    Up(kNever);
+    KillAndForget("n1");
+    if (drained) {
+      cluster_->store().Put(
+          PolicyFact{.name = {PolicyKind::kDrain, "n1"}, .present = true, .actor = "alice"});
+    } else {
+      weights_["n1"] = 0;
+    }
+    cluster_->Start("n1");
+    std::set<NodeId> claimed_by;
+    const auto note = [&] {
+      for (const auto& [shard, leader] : Leaders()) {
+        if (!leader.empty() && before_[shard] == "n1") claimed_by.insert(leader);
+      }
+      return Vacant() == 0;
+    };
+    ASSERT_TRUE(cluster_->RunUntil(note, seconds(20)));
+    EXPECT_EQ(claimed_by.count("n1"), 1u);
+    std::size_t claims = 0;
+    for (const char* other : {"n2", "n3"}) {
+      for (const auto& [at, batch] : cluster_->Sent<ClaimBatch>(other)) {
+        for (const Claim& claim : batch.claims) {
+          claims += claim.shard && claim.previous == "n1" ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_EQ(claims, 0u) << "others get such shards by transfers alone";
+    const auto emptied = [&] { return cluster_->LedBy("n1") == 0 && Vacant() == 0; };
+    EXPECT_TRUE(cluster_->RunUntil(emptied, seconds(60)));
+  }
 }
 
 // Plan: a record of a dead node is damaged. Nobody knows whether it may be replaced, so nobody
@@ -192,6 +232,40 @@ TEST_F(FailoverTest, AfterTheDelayAnyNodeMayClaim) {
     if (cluster_->Running(node)) marks += cluster_->Sent<RipeMark>(node).size();
   }
   EXPECT_EQ(marks, 1u);
+}
+
+// Plan: a node is away for longer than the delay, and nobody claims its shards. Its mark stays,
+// also while one of its shards is left. Then the last is claimed, and the mark is deleted, by one
+// write.
+TEST_F(FailoverTest, AMarkIsDeletedOnceItMarksNothing) {
+  weights_["n2"] = weights_["n3"] = 0;
+  Up(kAfter20s);
+  ASSERT_EQ(cluster_->LedBy("n1"), kShards);
+  const ShardId last{0};
+  KillAndForget("n1");
+  cluster_->Run(seconds(60));
+  ASSERT_TRUE(cluster_->store().Has("ripe/n1"));
+  const RecordFact kept = cluster_->store().Record(last);
+  Set({.policy = FailoverPolicy::kNever});
+  cluster_->DamageRecord(last);  // so that it is not claimed with the others
+  Set(kAfter20s);
+  cluster_->store().Put(ShardRecordFact{.shard = last, .record = kept});
+  cluster_->Run(seconds(15));
+  EXPECT_TRUE(cluster_->store().Has("ripe/n1"));
+  weights_.erase("n3");
+  cluster_->Stop("n3");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n3"); }, seconds(20)));
+  cluster_->Start("n3");
+  ASSERT_TRUE(AllLed(seconds(40)));
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !cluster_->store().Has("ripe/n1"); }, seconds(30)));
+  cluster_->Run(seconds(60));
+  std::size_t deleted = 0;
+  for (const char* node : {"n2", "n3"}) {
+    for (const auto& [at, mark] : cluster_->Sent<RipeMark>(node)) {
+      deleted += mark.up_to.value == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(deleted, 1u);
 }
 
 // Plan: a node of long standing takes its time to stop: one release lasts longer than the settle
