@@ -244,7 +244,8 @@ def fleet():
                           [("baton_shards_leaderless{S}", "{{instance}}"),
                            ("baton_shards_failing{S}", "{{instance}}, failing"),
                            ("baton_shards_untried{S}", "{{instance}}, not tried yet"),
-                           ("max(baton_shards_waiting_after_deaths{S})", "wait after deaths")])),
+                           ("max(baton_shards_waiting_after_deaths{S})", "wait after deaths"),
+                           ("max(baton_shards_waiting_by_settings{S})", "wait by the settings")])),
                 (6, attention()),
             ]),
             (8, [

@@ -97,7 +97,7 @@ json::object AttentionObject(const OverviewSources& sources) {
     const NodeId& whose = one.shard->leader.empty() ? one.shard->previous : one.shard->leader;
     if (!whose.empty() && nodes[problem].size() < kMaxNamed) nodes[problem].insert(whose);
     if (listed.size() == kMaxListed) continue;
-    json::object object = ShardFields(*one.shard);
+    json::object object = ShardFields(*one.shard, sources.status.at);
     object["problem"] = ToString(one.problem);
     object["for_ms"] = std::chrono::floor<std::chrono::milliseconds>(one.age.lasted).count();
     object["at_least"] = one.age.at_least;

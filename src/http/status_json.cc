@@ -62,10 +62,13 @@ json::object FailingObject(const ShardStatus& shard) {
 }
 
 /// Why nobody may claim it yet, or one node only.
-void AddWaits(const ShardStatus& shard, json::object* object) {
+void AddWaits(const ShardStatus& shard, TimePoint at, json::object* object) {
   (*object)["deaths"] = shard.deaths;
   (*object)["claims_wait_ms"] = Milliseconds(shard.claims_wait);
   (*object)["waits_for"] = NullIfEmpty(shard.waits_for);
+  const auto others = runtime::OthersWait(shard, at);
+  (*object)["others_wait_ms"] = others ? json::value(Milliseconds(*others)) : json::value(nullptr);
+  (*object)["lock_wait_ms"] = Milliseconds(runtime::LockWait(shard, at));
 }
 
 json::object TransitionObject(const Transition& transition) {
@@ -196,6 +199,7 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["max_moves"] = NullIfZero(status.max_moves);
   AddFailover(status, object);
   out["waiting_after_deaths"] = status.waiting;
+  out["waiting_by_settings"] = status.waiting_by_settings;
   out["balancer"] = NullIfEmpty(status.balancer);
   out["paused"] = status.paused;
   out["rebalance_requested"] = status.rebalance_requested;
@@ -225,14 +229,14 @@ std::string ShardsJson(const NodeStatus& status) {
   return text += "]}";
 }
 
-boost::json::object ShardFields(const ShardStatus& shard) {
+boost::json::object ShardFields(const ShardStatus& shard, TimePoint at) {
   json::object object = ShardObject(shard);
   object["reason"] = ToString(shard.reason);
   object["previous"] = NullIfEmpty(shard.previous);
   object["move"] = shard.move ? json::value(MoveObject(*shard.move)) : json::value(nullptr);
   object["quarantined"] = shard.quarantined;
   object["failing"] = FailingValue(shard);
-  AddWaits(shard, &object);
+  AddWaits(shard, at, &object);
   return object;
 }
 
@@ -240,7 +244,7 @@ std::optional<std::string> ShardJson(const NodeStatus& status, ShardId shard) {
   const ShardStatus* found = FindShard(status, shard);
   if (found == nullptr) return std::nullopt;
   json::object document = GroupObject(status);
-  for (auto& field : ShardFields(*found)) document[field.key()] = field.value();
+  for (auto& field : ShardFields(*found, status.at)) document[field.key()] = field.value();
   json::array recent;
   for (const Transition& transition : status.recent) {
     if (transition.shard == shard) recent.push_back(TransitionObject(transition));

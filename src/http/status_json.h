@@ -25,11 +25,13 @@ namespace baton::http {
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: the same fields and reason, previous, move, quarantined, failing, deaths,
-/// claims_wait_ms, waits_for, recent. Unset: no such shard, or the status has no shards.
+/// claims_wait_ms, waits_for, others_wait_ms, lock_wait_ms, recent. Unset: no such shard, or the
+/// status has no shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
-/// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent.
-boost::json::object ShardFields(const runtime::ShardStatus& shard);
+/// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent. `at`:
+/// NodeStatus::at of its status.
+boost::json::object ShardFields(const runtime::ShardStatus& shard, TimePoint at);
 
 /// `/v1/lookup`: group, revision, stale, age_ms (of the view), and the shard's fields: shard,
 /// leader, address, term and state. Unset: no such shard, or the status has no shards.

@@ -5,6 +5,7 @@
 // it must not block.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -109,7 +110,27 @@ struct ShardStatus {
   /// Of a shard that nobody leads: the node that alone may claim it, by the group's failover
   /// settings. Empty: any node, or none for now.
   NodeId waits_for;
+  /// From when on other nodes may claim it, too, if `waits_for` is set; unset: never, or not known.
+  /// These two times are of the clock of NodeStatus::at.
+  std::optional<TimePoint> others_from;
+  /// Of a shard that nobody leads: until when the lock delay keeps everybody from claiming it.
+  std::optional<TimePoint> locked_until;
 };
+
+/// How long the lock delay still keeps everybody from claiming the shard; 0: it does not.
+inline std::chrono::nanoseconds LockWait(const ShardStatus& shard, TimePoint at) {
+  if (!shard.locked_until || *shard.locked_until <= at) return std::chrono::nanoseconds{0};
+  return *shard.locked_until - at;
+}
+/// In how long other nodes than the shard's `waits_for` may claim it; unset: never, or not known.
+inline std::optional<std::chrono::nanoseconds> OthersWait(const ShardStatus& shard, TimePoint at) {
+  if (shard.waits_for.empty() || !shard.others_from) return std::nullopt;
+  return std::max<std::chrono::nanoseconds>(*shard.others_from - at, std::chrono::nanoseconds{0});
+}
+/// Whether nobody, or one node alone, may claim the shard now, by the group's failover settings.
+inline bool WaitsBySettings(const ShardStatus& shard, TimePoint at) {
+  return !shard.waits_for.empty() || LockWait(shard, at).count() > 0;
+}
 
 /// Orders failing shards: the one with the most failed attempts first, then the one that has failed
 /// for longest, then by number. REQUIRES: both fail.
@@ -155,6 +176,7 @@ struct NodeStatus {
   std::optional<Error> halted;
   bool ready = false;                    ///< session live and view complete
   std::string not_ready;                 ///< why not, in one line; empty if ready
+  TimePoint at{};                        ///< when the snapshot was made, by this process's clock
   Revision revision;                     ///< the view is complete up to here
   std::chrono::nanoseconds view_age{0};  ///< since the view was last proven to be current
   /// etcd has not answered for longer than the TTL (a relay: 10 s), so the view may be out of date:
@@ -183,7 +205,8 @@ struct NodeStatus {
   std::uint32_t untried = 0;
   std::uint32_t leaderless = 0;  ///< shards that nobody leads
   std::uint32_t waiting = 0;     ///< of these, how many nobody may claim yet, because leaders died
-  std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256
+  std::uint32_t waiting_by_settings = 0;  ///< of the others, how many WaitsBySettings
+  std::vector<Transition> recent;         ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
 };
 

@@ -53,6 +53,21 @@ NodeId WaitsFor(const core::View& view, ShardId shard) {
   return over ? NodeId() : owner;
 }
 
+/// Why a shard that nobody leads is not claimed at once, by the group's failover settings.
+void AddWaits(const core::View& view, ShardStatus* status) {
+  const ShardId shard = status->shard;
+  status->waits_for = WaitsFor(view, shard);
+  const FailoverSettings& failover = view.failover();
+  if (!status->waits_for.empty() && failover.policy == FailoverPolicy::kAfter) {
+    const TimePoint ripe_at = core::RipeAt(view, shard);
+    if (ripe_at != TimePoint::max()) status->others_from = ripe_at;
+  }
+  const bool never_led = !view.record(shard).present && view.LastTerm(shard).value == 0;
+  if (status->quarantined || never_led) return;
+  const TimePoint until = core::LockedUntil(view, shard);
+  if (until != TimePoint::min() && until != TimePoint::max()) status->locked_until = until;
+}
+
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
                                     StatusBoard& board) {
   const std::map<NodeId, std::uint32_t>& targets = board.Targets(view, looks.settle, looks.now);
@@ -160,7 +175,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
   const MoveFact* move = view.move(shard);
   if (move != nullptr && view.LiveMove(*move)) status.move = *move;
   if (!view.InForce(record)) {
-    status.waits_for = WaitsFor(view, shard);
+    AddWaits(view, &status);
     if (record.leader.empty()) return status;
     status.previous = record.leader;  // its session is gone
     status.reason = core::VacancyReason(view, record);
@@ -183,6 +198,7 @@ ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
 }
 
 void AddView(const core::View& view, const Looks& looks, StatusBoard& board, NodeStatus* status) {
+  status->at = looks.now;
   status->revision = view.revision();
   if (view.InForce(view.balancer())) status->balancer = view.balancer().leader;
   status->paused = view.policy({PolicyKind::kPause}) != nullptr;
@@ -202,6 +218,11 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   }
   status->leaderless = view.shard_count();
   for (const auto& [node, member] : view.members()) status->leaderless -= view.LedBy(node);
+  if (status->leaderless == 0) return;
+  status->waiting_by_settings = static_cast<std::uint32_t>(
+      std::count_if(status->shards.begin(), status->shards.end(), [&](const ShardStatus& each) {
+        return each.claims_wait.count() == 0 && WaitsBySettings(each, looks.now);
+      }));
 }
 
 NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board) {

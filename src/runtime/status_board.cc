@@ -21,8 +21,9 @@ void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes)
   if (changes.any()) targets_until_ = TimePoint::min();
   if (shards_.empty()) return;
   for (const ShardId shard : changes.shards) Mark(shard);
-  if (changes.config || changes.policy) {
-    // Who may claim a shard depends on the group's settings.
+  const bool counts = changes.members && view.failover().policy == FailoverPolicy::kAfter;
+  if (changes.config || changes.policy || counts) {
+    // Who may claim a shard, and from when on, depends on the group's settings, and on who is away.
     for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
       if (!view.InForce(ShardId{s})) Mark(ShardId{s});
     }

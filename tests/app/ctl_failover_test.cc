@@ -102,12 +102,30 @@ TEST_F(BatonctlFailover, TheNodesRefusalIsTheAnswer) {
   EXPECT_EQ(Batonctl(server_, {"group", "set", "failover=never"}).exit, 6);
 }
 
-// Plan: a shard waits for n3. Tables and JSON say so.
+// Plan: a shard waits for n3. Tables and JSON say so, and for how long; without an end, nothing
+// more.
 TEST_F(BatonctlFailover, WhoAShardWaitsForIsShown) {
   EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "wide"}).out, HasSubstr("waits for n3"));
   EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4"}).out, HasSubstr("waits for n3"));
   EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4", "-o", "json"}).out,
-              HasSubstr(R"("waits_for":"n3")"));
+              HasSubstr(R"("waits_for":"n3","others_wait_ms":null,"lock_wait_ms":0,)"));
+  server_.control.Change([](NodeStatus& status) {
+    status.at = TimePoint(std::chrono::hours(5));
+    status.leaderless = status.waiting_by_settings = 1;
+    status.shards[4].others_from = status.at + std::chrono::seconds(40);
+    status.shards[4].locked_until = status.at + std::chrono::seconds(5);
+  });
+  EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "wide"}).out,
+              HasSubstr("waits for n3, 40.0s alone, 5.0s for the lock delay"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4"}).out,
+              HasSubstr("waits for n3, 40.0s alone, 5.0s for the lock delay"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4", "-o", "json"}).out,
+              HasSubstr(R"("waits_for":"n3","others_wait_ms":40000,"lock_wait_ms":5000,)"));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
+              HasSubstr(R"("waiting_by_settings":1,)"));
+  server_.control.Change([](NodeStatus& status) { status.shards[4].waits_for.clear(); });
+  EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "wide"}).out,
+              HasSubstr("waits 5.0s for the lock delay"));
 }
 
 // Plan: without --force, without a confirmation, and with another one, nothing is released, and one

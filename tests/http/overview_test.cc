@@ -175,7 +175,7 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"("nodes":{"leaderless":["n0"]},)"
       R"("shards":[{"shard":2,"leader":null,"address":null,"term":0,"state":"leaderless",)"
       R"("reason":"lease_expired","previous":"n0","move":null,"quarantined":false,"failing":null,)"
-      R"("deaths":0,"claims_wait_ms":0,"waits_for":null,)"
+      R"("deaths":0,"claims_wait_ms":0,"waits_for":null,"others_wait_ms":null,"lock_wait_ms":0,)"
       R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
 }
 

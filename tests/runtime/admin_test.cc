@@ -82,7 +82,12 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     transition.elect = std::chrono::nanoseconds(1'500'000'001);
     status.recent.push_back(transition);
     status.counters.activation_failures = 5;
+    status.at = TimePoint(std::chrono::hours(5));
     status.shards[1].waits_for = "n2";
+    status.shards[1].others_from = status.at + std::chrono::seconds(40);
+    status.shards[1].locked_until = status.at + std::chrono::milliseconds(2'500);
+    status.shards[2].locked_until = status.at;  // over
+    status.waiting_by_settings = 7;
     status.failover = {.policy = FailoverPolicy::kAfter,
                        .delay = std::chrono::milliseconds(30'500),
                        .lock_delay = std::chrono::seconds(10)};

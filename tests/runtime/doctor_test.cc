@@ -311,6 +311,9 @@ TEST(Doctor, OfTheGroup) {
          kProblem, "1 are suspended", "etcd");
   Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = status.waiting = 1; }),
          kProblem, "1 of 2 wait", "deaths");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) { status.leaderless = status.waiting_by_settings = 1; }),
+         kProblem, "1 of 2 wait for a leader, by the group's failover settings", "release");
   Expect(AfterNode("deaths", [](NodeStatus& status) { status.shards[1].deaths = 3; }), kWarning,
          "shard 1 3 times", "application");
   Expect(AfterNode("deaths",

@@ -41,13 +41,23 @@ std::string MoveWord(const ShardStatus& shard) {
   return fmt::format("to {}, {}", shard.move->to, ToString(shard.move->phase));
 }
 
-std::string WaitWord(const ShardStatus& shard) {
-  if (!shard.waits_for.empty()) return "waits for " + shard.waits_for;
+/// Why the shard is not claimed: what ends last.
+std::string WaitWord(const ShardStatus& shard, TimePoint at) {
+  const auto lock = runtime::LockWait(shard, at);
+  if (!shard.waits_for.empty()) {
+    std::string words = "waits for " + shard.waits_for;
+    if (const auto others = runtime::OthersWait(shard, at)) {
+      words += fmt::format(", {} alone", AgeWord(*others));
+    }
+    if (lock.count() > 0) words += fmt::format(", {} for the lock delay", AgeWord(lock));
+    return words;
+  }
+  if (lock > shard.claims_wait) return fmt::format("waits {} for the lock delay", AgeWord(lock));
   if (shard.claims_wait.count() == 0) return "";
   return fmt::format("waits {} after {} deaths", AgeWord(shard.claims_wait), shard.deaths);
 }
 
-std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
+std::vector<Cell> ShardRow(const ShardStatus& shard, TimePoint at, bool wide) {
   std::vector<Cell> row{
       {std::to_string(shard.shard.value)},
       OrDash(shard.leader),
@@ -58,7 +68,7 @@ std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
   row.push_back({ToString(shard.reason)});
   row.push_back(OrDash(shard.previous));
   row.push_back(
-      OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard) + WaitWord(shard)));
+      OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard) + WaitWord(shard, at)));
   row.push_back(shard.failing ? Cell{FailingWords(*shard.failing), Style::kBad} : OrDash(""));
   return row;
 }
@@ -125,7 +135,8 @@ Table ShardsTable(const NodeStatus& status, bool wide) {
       table.columns.push_back({title});
     }
   }
-  for (const ShardStatus& shard : status.shards) table.rows.push_back(ShardRow(shard, wide));
+  for (const ShardStatus& shard : status.shards)
+    table.rows.push_back(ShardRow(shard, status.at, wide));
   return table;
 }
 
@@ -228,6 +239,9 @@ std::string Unhealthy(const NodeStatus& status) {
   std::string found;
   if (status.leaderless > 0) found = CountOf(status.leaderless, "shard") + " without a leader";
   if (status.waiting > 0) found += fmt::format(" ({} wait, because theirs died)", status.waiting);
+  if (status.waiting_by_settings > 0) {
+    found += fmt::format(" ({} wait by the failover settings)", status.waiting_by_settings);
+  }
   const auto suspended =
       std::count_if(status.shards.begin(), status.shards.end(),
                     [](const ShardStatus& shard) { return shard.state == ShardState::kSuspended; });

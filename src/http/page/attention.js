@@ -18,16 +18,19 @@ const WRONG = {
 const node = (name) => el('b', {}, name);
 
 /** Why nobody claims the shard yet, or one node only; empty if that is not so. */
-function waitOf({deaths, claims_wait_ms: wait, waits_for: owner}) {
-  if (owner) return ['; only ', node(owner), ' may claim it, by the group’s failover settings'];
+function waitOf({deaths, claims_wait_ms: wait, waits_for: owner, others_wait_ms: others, lock_wait_ms: lock}) {
+  const locked = lock > 0 ? [`; nobody claims it for ${duration(lock)}, by the lock delay`] : [];
+  if (owner) return ['; only ', node(owner), ` may claim it${others === null ? '' : ` for ${duration(others)}`}, by the group’s failover settings`, ...locked];
+  if (lock > wait) return locked;
   return wait > 0 ? [`; its last ${deaths} leaders died soon, so nobody claims it for ${duration(wait)}`] : [];
 }
 
-function whyOf({problem, leader, previous, reason, move, failing, deaths, claims_wait_ms, waits_for}) {
+function whyOf(sick) {
+  const {problem, leader, previous, reason, move, failing} = sick;
   switch (problem) {
     case 'unreadable': return ['its record in etcd is damaged (the nodes repair it), or was written by a newer version (update the nodes); the nodes’ logs say which'];
     case 'leaderless':
-      return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`, ...waitOf({deaths, claims_wait_ms, waits_for})];
+      return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`, ...waitOf(sick)];
     case 'suspended': return [node(leader), ' has stopped until its lease is confirmed'];
     case 'failing': return [node(leader), `, ${count(failing.attempts, 'attempt')}; the last error: ${failing.last_error}`];
     case 'moving': return waitsFor(move);

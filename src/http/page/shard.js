@@ -50,7 +50,8 @@ export class ShardPanel {
          ...(details.failing ? row('Fails to activate', `${count(details.failing.attempts, 'attempt')} ${lasting(details.failing.lasted_ms)}; the last error: ${details.failing.last_error}`) : []),
          ...(details.deaths > 0 ? row('Leaders that died soon', `${details.deaths} in a row`) : []),
          ...(details.claims_wait_ms > 0 ? row('Nobody claims it for', duration(details.claims_wait_ms)) : []),
-         ...(details.waits_for ? row('Waits for', nodeName(details.waits_for)) : []),
+         ...(details.lock_wait_ms > 0 ? row('Lock delay', `nobody claims it for ${duration(details.lock_wait_ms)}`) : []),
+         ...(details.waits_for ? row('Waits for', nodeName(details.waits_for), details.others_wait_ms === null ? '' : `, alone for ${duration(details.others_wait_ms)}`) : []),
          ...(details.move ? row('Move', 'to ', nodeName(details.move.to), `, ${details.move.phase}`) : [])),
       rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of this shard.') : el('div', {class: 'scroll'}, el('table', {class: 'table'}, el('tbody', {}, ...rows))),
     ]);

@@ -140,7 +140,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                         SetView(status, response);
                         response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
                         for (const ShardStatus& shard : status.shards)
-                          *response->add_shards() = ToProto(shard);
+                          *response->add_shards() = ToProto(shard, status.at);
                         return grpc::Status::OK;
                       });
   }

@@ -240,7 +240,7 @@ MoveFact FromProto(const v1::MoveStatus& message) {
   return move;
 }
 
-v1::ShardStatus ToProto(const ShardStatus& shard) {
+v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at) {
   v1::ShardStatus out;
   out.set_shard(shard.shard.value);
   out.set_leader(shard.leader);
@@ -259,7 +259,14 @@ v1::ShardStatus ToProto(const ShardStatus& shard) {
   out.set_deaths(shard.deaths);
   if (shard.claims_wait.count() > 0) *out.mutable_claims_wait() = DurationOf(shard.claims_wait);
   out.set_waits_for(shard.waits_for);
+  if (const auto wait = OthersWait(shard, at)) *out.mutable_others_wait() = DurationOf(*wait);
+  const auto lock_wait = LockWait(shard, at);
+  if (lock_wait.count() > 0) *out.mutable_lock_wait() = DurationOf(lock_wait);
   return out;
+}
+
+TimePoint TimePointOf(const google::protobuf::Duration& wait) {
+  return TimePoint{} + std::chrono::duration_cast<Duration>(NanosecondsOf(wait));
 }
 
 ShardStatus FromProto(const v1::ShardStatus& message) {
@@ -281,6 +288,9 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   shard.deaths = message.deaths();
   shard.claims_wait = NanosecondsOf(message.claims_wait());
   shard.waits_for = message.waits_for();
+  // NodeStatus::at is the clock's zero in a status that comes from another process.
+  if (message.has_others_wait()) shard.others_from = TimePointOf(message.others_wait());
+  if (message.has_lock_wait()) shard.locked_until = TimePointOf(message.lock_wait());
   return shard;
 }
 
@@ -341,15 +351,17 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_config_schema(status.config_schema);
   for (const DepartedMember& departed : status.departed) ToProto(departed, out->add_departed());
   out->set_waiting_after_deaths(status.waiting);
+  out->set_waiting_by_settings(status.waiting_by_settings);
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
   out->set_failing(status.failing);
   out->set_untried(status.untried);
-  for (const ShardStatus& shard : status.worst_failing) *out->add_worst_failing() = ToProto(shard);
+  for (const ShardStatus& shard : status.worst_failing)
+    *out->add_worst_failing() = ToProto(shard, status.at);
   if (!with_shards) return;
   out->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
-  for (const ShardStatus& shard : status.shards) *out->add_shards() = ToProto(shard);
+  for (const ShardStatus& shard : status.shards) *out->add_shards() = ToProto(shard, status.at);
 }
 
 NodeStatus FromProto(const v1::NodeStatus& message) {
@@ -369,6 +381,7 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.config_schema = message.config_schema();
   for (const auto& departed : message.departed()) status.departed.push_back(FromProto(departed));
   status.waiting = message.waiting_after_deaths();
+  status.waiting_by_settings = message.waiting_by_settings();
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));
   for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));

@@ -12,7 +12,8 @@
 namespace baton::runtime {
 
 v1::MoveStatus ToProto(const MoveFact& move);
-v1::ShardStatus ToProto(const ShardStatus& shard);
+/// `at`: NodeStatus::at of the status that it is from.
+v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at);
 v1::TransitionStatus ToProto(const Transition& transition);
 void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out);
 

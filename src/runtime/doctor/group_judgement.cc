@@ -161,7 +161,7 @@ Finding Shards(const Examination& seen) {
             fmt::format("{} have records that can't be read", damaged),
             "see quarantine/ below the group's prefix for what was found, and who wrote it"};
   }
-  if (status.leaderless > status.waiting) {
+  if (status.leaderless > status.waiting + status.waiting_by_settings) {
     return {"shards", Severity::kProblem,
             fmt::format("{} of {} have no leader", status.leaderless, status.shard_count),
             status.braking
@@ -177,6 +177,13 @@ Finding Shards(const Examination& seen) {
             fmt::format("{} of {} wait for a leader, because theirs died", status.waiting,
                         status.shard_count),
             "see the finding about deaths"};
+  }
+  if (status.waiting_by_settings > 0) {
+    return {"shards", Severity::kProblem,
+            fmt::format("{} of {} wait for a leader, by the group's failover settings",
+                        status.waiting_by_settings, status.shard_count),
+            "`batonctl shards list -o wide` says for which node or time: bring the node back, or "
+            "release what it led (docs/operating.md, Failover as a policy)"};
   }
   return {"shards", Severity::kOk, fmt::format("all {} are led", status.shard_count), {}};
 }

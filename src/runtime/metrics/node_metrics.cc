@@ -36,6 +36,10 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
             "Shards that nobody leads and nobody may claim yet, because several leaders in a row "
             "died soon, in this node's view; use max.")
       .Add(status.waiting);
+  out.Gauge("baton_shards_waiting_by_settings",
+            "Shards that nobody leads and that wait by the group's failover settings alone: for "
+            "one node, or for the lock delay. In this node's view; use max.")
+      .Add(status.waiting_by_settings);
   out.Gauge("baton_nodes", "Live members of the group, in this node's view; use max.")
       .Add(static_cast<double>(live));
   out.Gauge("baton_expected_nodes",
