@@ -542,6 +542,16 @@ TEST_F(FailoverTest, AClaimThatIsOnItsWayIsRefusedByANewPolicy) {
   cluster_->HoldWrites("n3");
   KillAndForget("n1");
   cluster_->Run(seconds(1));
+  std::set<ShardId> on_their_way;
+  for (const char* node : {"n2", "n3"}) {
+    for (const auto& [at, batch] : cluster_->Sent<ClaimBatch>(node)) {
+      for (const Claim& claim : batch.claims) {
+        if (claim.shard && claim.previous == "n1") on_their_way.insert(*claim.shard);
+      }
+    }
+  }
+  ASSERT_EQ(on_their_way.size(), 4u);
+  ASSERT_EQ(Vacant(), 4u);
   Set(kNever);
   cluster_->LetWrites("n2");
   cluster_->LetWrites("n3");

@@ -218,6 +218,61 @@ TEST_F(Failover, AfterWaitsForTheDelay) {
   EXPECT_EQ(Moved(before, after), LedBy(before, "n2"));
 }
 
+// A lock delay that no test would outlast. A drain, and a restart that proves the death of the
+// process before, do not meet it: each moves or gets back all shards.
+TEST_F(Failover, WhatWasReleasedOrProvenMeetsNoLockDelay) {
+  const Table before = Begin({"lock-delay=1h"});
+  const app::Ran drained = cluster_.Ctl("n1", {"nodes", "drain", "n2"});
+  EXPECT_EQ(drained.exit, 0) << drained.err;
+  cluster_.AwaitBalanced({"n1"});
+  EXPECT_EQ(cluster_.Ctl("n1", {"nodes", "undrain", "n2"}).exit, 0);
+  const Table again = cluster_.AwaitBalanced({"n1", "n2"});
+  cluster_.node("n2").Kill();
+  cluster_.Start("n2");
+  cluster_.Await("all shards of the process before are led again", [&](const Table& now) {
+    const std::set<int> newer = Retermed(again, now);
+    const std::set<int> own = LedBy(again, "n2");
+    return std::includes(newer.begin(), newer.end(), own.begin(), own.end());
+  });
+  cluster_.AwaitBalanced({"n1", "n2"});
+}
+
+// Nor does a death that the node's guard proves.
+TEST(FailoverOfGuardedNodes, WhatAGuardProvesMeetsNoLockDelay) {
+  Cluster cluster(SharedEtcd(),
+                  {.shards = 12, .ttl = std::chrono::seconds(120), .flags = {"--guard", "own"}});
+  cluster.StartAll({"n1", "n2"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2"});
+  ASSERT_EQ(cluster.Ctl("n1", {"group", "set", "lock-delay=1h"}).exit, 0);
+  cluster.node("n2").Kill();
+  EXPECT_EQ(Moved(before, cluster.AwaitBalanced({"n1"})), LedBy(before, "n2"));
+}
+
+// A lease that runs out proves nothing: the shards wait, and say for how long. When the delay is
+// turned off, they are claimed. The history has both orders, and who gave them.
+TEST_F(Failover, WhatNobodyProvesMeetsTheLockDelay) {
+  const Table before = Begin({"lock-delay=1h"});
+  const std::set<int> own = LedBy(before, "n2");
+  cluster_.node("n2").Kill();
+  cluster_.Await("n2's shards wait for the lock delay", [&] {
+    return std::all_of(own.begin(), own.end(), [&](int each) {
+      const json::value now = Shard(each);
+      return now.at("leader").is_null() && now.at("lock_wait_ms").as_int64() > 3'000'000;
+    });
+  });
+  LetATtlPass("n1");
+  EXPECT_EQ(NowLedBy("n1"), LedBy(before, "n1"));
+  EXPECT_THAT(cluster_.Ctl("n1", {"shards", "list", "-o", "wide"}).out,
+              HasSubstr("s for the lock delay"));
+  EXPECT_EQ(cluster_.Metric("n1", "baton_shards_waiting_by_settings"),
+            static_cast<double>(own.size()));
+  Set({"lock-delay=0"});
+  cluster_.AwaitBalanced({"n1"});
+  const std::string events = cluster_.HttpBody("n1", "/v1/events");
+  EXPECT_THAT(events, HasSubstr(R"("change":"failover immediate, lock-delay 1h")"));
+  EXPECT_THAT(events, HasSubstr(R"("change":"failover immediate, lock-delay 0s")"));
+}
+
 // Shards that wait are claimed as soon as the settings let others claim them.
 TEST_F(Failover, TurnedOffNothingWaitsAnyMore) {
   const Table before = Begin({"failover=never"});
