@@ -1,13 +1,15 @@
-// Absences: for how long each node has been away, for FailoverPolicy::kAfter.
+// Absences: for how long each node has been away, as this node sees it. FailoverPolicy::kAfter
+// needs these times.
 //
-// A node that is away longer than the group's delay loses its claim on the shards that it led. If
-// it comes back earlier, it takes them all back, and the time starts again only if it then stays
-// for the whole delay. So a process that crashes again and again loses its shards, too.
+// A node that is away longer than the group's failover delay loses its claim on the shards that it
+// led. If it comes back earlier, it takes them all back. A new absence begins only after a stay of
+// a whole delay; after a shorter stay, the first absence goes on. So a process that crashes again
+// and again loses its shards, too.
 //
-// Each node measures by its own clock what it sees, and late news must not make a long stay look
-// short: then the time would not start again when it should. A node that it has never seen counts
-// as away since it knows the group. So the first one that knows writes `ripe/<node>`, and all agree
-// (ripe_marks.h).
+// Each node measures by its own clock. A stay counts from the earliest time at which it can have
+// begun, so that late news does not make a long stay look short. A node that was never seen counts
+// as away from the time of NoteComplete. So nodes may differ. Therefore the first node that sees
+// the delay end writes `ripe/<node>`, and all nodes follow this mark (ripe_marks.h).
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -21,23 +23,26 @@ namespace baton::core {
 
 class Absences {
  public:
-  /// From now on every member is known.
+  /// From `now` on, the view knows every member.
   void NoteComplete(TimePoint now) { known_since_ = now; }
-  /// A session of the node began, `earliest` at the earliest.
+  /// A session of the node began, `earliest` at the earliest. TimePoint::min(): its begin is
+  /// unknown, and its stay counts as long.
   void NoteBegan(const NodeId& node, TimePoint earliest, TimePoint now);
-  /// A session of the node ended. `delay`: the group's delay now.
+  /// A session of the node ended. `delay`: the group's failover delay now. Forgets nodes that have
+  /// been away for 25 h, which is longer than any delay that can be set.
   void NoteEnded(const NodeId& node, Duration delay, TimePoint now);
 
-  /// When the node will have been away for `delay`. If it is here: when it will have been here for
-  /// `delay`. What it has not taken back by then, it does not want.
+  /// The time from which other nodes may claim the shards that `node` led and has not taken back.
+  /// While `node` is away, its absence has then lasted `delay`. While it is here, its stay has then
+  /// lasted `delay`. TimePoint::max(): it was never seen, and the view is not complete.
   TimePoint OverAt(const NodeId& node, Duration delay) const;
 
  private:
   struct Seen {
     bool here = false;
     TimePoint began_earliest = TimePoint::min();
-    TimePoint here_since{};                   ///< when this node learnt of it
-    TimePoint away_since = TimePoint::max();  ///< max: not since this node knows it
+    TimePoint here_since{};                   ///< when this node saw the session begin
+    TimePoint away_since = TimePoint::max();  ///< max: this node has seen no absence
   };
   std::map<NodeId, Seen> seen_;
   TimePoint known_since_ = TimePoint::max();

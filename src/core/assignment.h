@@ -1,13 +1,16 @@
 // The assignment: which member should lead which shard. Assign gives each vacancy to a member
-// (succession), PlanMoves balances what is led.
+// (succession). PlanMoves balances the shards that are led.
 //
-// Pure, deterministic functions of their input: no clock, no randomness, no floating point. Results
-// don't depend on the order of the members given (they are sorted by id inside). Nodes, `batonctl
-// plan` and the tests call the very same functions.
+// Pure, deterministic functions of their input: no clock, no randomness, no floating point. The
+// order of the members in the input does not matter (they are sorted by id inside). Nodes,
+// `batonctl plan` and the tests call the very same functions.
+//
+// Candidates are the members with a positive weight that don't drain. If there are none, they are
+// the draining members with a positive weight; these get vacancies, and nothing moves.
 //
 // The assignment is self-consistent: after any subset of its claims has been carried out, a new
-// computation yields the remaining claims unchanged. Claims never make a move necessary that was
-// not necessary before.
+// computation yields the remaining claims unchanged. A claim never makes a move necessary that was
+// not necessary before it.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +28,30 @@ inline constexpr MemberIndex kNobody = std::numeric_limits<MemberIndex>::max();
 struct AssignmentMember {
   NodeId id;
   std::uint32_t weight = 1;
-  bool draining = false;  ///< by its own state or by policy
+  bool draining = false;  ///< by its own state or by an operator's policy
 };
 
 /// One shard as the view shows it.
 struct AssignmentShard {
-  MemberIndex leader = kNobody;  ///< the live member that leads; kNobody: a vacancy
+  /// The live member that leads the shard, or for which the shard is kept. kNobody: a vacancy, or
+  /// the shard waits.
+  MemberIndex leader = kNobody;
   /// For a vacancy: the live node whose earlier session, now dead, the record names. This node gets
-  /// the shard before others if it has a free seat.
+  /// the shard before other members do if it has a free seat.
   MemberIndex prefers = kNobody;
   /// For a vacancy: the live member that resigned the shard for `callback_timeout`. This member
   /// gets the shard only if no other member has a seat left. Overrides `prefers`.
   MemberIndex avoids = kNobody;
-  /// For a shard that is led: the target of its live move; kNobody: no move.
+  /// For a shard that is led: the target of its live move; kNobody: no move, or the target takes no
+  /// part.
   MemberIndex moving_to = kNobody;
-  /// Nobody leads it, and nobody may claim it yet. It is no vacancy. It counts for the targets, so
-  /// that its seat stays free and nothing moves meanwhile.
+  /// Nobody leads the shard, and nobody may claim it yet. Such a shard is no vacancy. The targets
+  /// count it, so that a seat stays free for it.
   bool waits = false;
   bool vacant() const { return leader == kNobody && !waits; }
 };
 
-/// REQUIRES: members have distinct ids; indexes lie within `members` or are kNobody.
+/// REQUIRES: members have distinct ids; each index lies within `members` or is kNobody.
 struct AssignmentInput {
   std::vector<AssignmentMember> members;
   std::vector<AssignmentShard> shards;  ///< by shard number
@@ -58,10 +64,10 @@ struct PlannedClaim {
 };
 
 struct Assignment {
-  std::vector<std::uint32_t> target;  ///< by member index: how many shards each should hold
-  /// by member index: led, minus shards moving away, plus shards moving here
+  std::vector<std::uint32_t> target;  ///< by member index: how many shards the member should hold
+  /// By member index: the shards that it leads, minus those moving away, plus those moving here.
   std::vector<std::uint32_t> held;
-  /// each vacancy once, by shard number; empty without candidates
+  /// Each vacancy once, by shard number. Empty if there are no candidates.
   std::vector<PlannedClaim> claims;
 };
 
@@ -79,8 +85,9 @@ struct PlannedMove {
 
 /// Plans the fewest moves that bring every member to its target: one for each shard that a member
 /// holds above its target. Shards with a live move stay as they are. A shard with `movable[s] ==
-/// false` (cooldown) is not moved this time; if `movable` is empty, all shards may be moved.
-/// Returns at most `limit` moves, drains first, taken from the donors in turn.
+/// false` is not moved this time. If `movable` is empty, all shards may be moved. Returns at most
+/// `limit` moves, drains first, taken from the donors in turn; no moves if all candidates drain.
+/// REQUIRES: `movable` is empty or as long as input.shards.
 std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 

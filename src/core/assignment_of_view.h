@@ -11,24 +11,28 @@
 namespace baton::core {
 
 /// The view in the form that the assignment reads. `shard_of[i]` is the number of
-/// AssignmentInput::shards[i]. A shard is left out in four cases: its record has a newer schema,
-/// which nobody may replace; its record is damaged and may not be replaced yet; its record names a
-/// session that lives but can't take part, or gets nothing for now (NodesThatGetNothing); the
-/// failover policy kNever keeps it for a node that is not here. A shard that is kept for a node
-/// that is here counts as led by that node, which claims it.
+/// AssignmentInput::shards[i]. A shard is left out in these cases:
+///  - Its record has a newer schema, or is damaged and may not be replaced (yet).
+///  - Its record names a session that lives but can't take part, or a node that gets nothing for
+///    now (NodesThatGetNothing).
+///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now: the node is not
+///    here, or has another state directory.
+///
+/// If a shard is kept for a node that may claim it now, the shard counts as led by that node.
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
-  /// when a member that gets nothing for now may take part again, or a shard's wait ends
+  /// When a member that gets nothing for now may take part again, or a shard's wait ends. Max: no
+  /// such time is known.
   TimePoint changes_at = TimePoint::max();
-  bool waits = false;                 ///< some shard's wait ends then
+  bool waits = false;                 ///< some shard's wait ends at a known time
   bool owners_awaited = false;        ///< FailoverPolicy::kAfter keeps some shard for its owner
-  std::vector<ShardId> to_take_back;  ///< kept for this view's own node, which may claim them
+  std::vector<ShardId> to_take_back;  ///< kept for this view's own node, which may claim them now
 };
-/// `now` and `settle` decide when a damaged record whose leader is unknown may be replaced.
+/// `settle` and `now` decide when a damaged record may be replaced (see ClaimableNow).
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
 
-/// Why the shard has no leader. Use it only for a record that is readable and not in force.
+/// Why the shard has no leader. REQUIRES: `record` is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);
 
 }  // namespace baton::core

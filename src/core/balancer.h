@@ -1,13 +1,27 @@
-// Balancer: one elected node plans moves; the shards' leaders then resign in favour of the targets.
+// Balancer: the elected node plans moves. The leader of each moving shard then transfers it to the
+// move's target.
 //
-// Every node has a Balancer; only the node that the `balancer` record names plans. The balancer
-// writes moves, never shards. It plans a rebalance when three conditions hold: an imbalance has
-// lasted rebalance_delay, every shard has a leader, and the membership has been quiet for as long.
-// A pause prevents it. Drains don't wait for these conditions, and no pause stops them. The number
-// of moves in flight and the time between two moves of a shard are limited. The balancer deletes
-// moves that are void or made no progress. Failover never waits for the balancer. A loss is counted
-// by the node that gains the shard; if no member may take the shard over, the balancer counts the
-// loss.
+// Every node has a Balancer. Only the node that the `balancer` record names plans; the others note
+// what moved, in case they are elected. The balancer writes moves, and deletes the policy of an
+// operator's `rebalance apply` that is done. It never writes a shard's record.
+//
+// It plans a rebalance when all these conditions hold:
+//  - There is no vacancy, and no shard waits for its owner (FailoverPolicy::kAfter).
+//  - The imbalance has lasted rebalance_delay, and the membership has been quiet for as long.
+//  - The group does not pause moves.
+//
+// A rebalance does not move a shard during the shard's cooldown, after a failed callback brought
+// the shard to its leader, and while several of its leaders have died soon. `rebalance apply` needs
+// only the first condition, and moves such shards, too. Drains need none of the conditions, and
+// move such shards, too. But if no target has prepared a draining node's shard, the shard waits for
+// 1 s, and each time twice as long, up to 1 min. If the failover policy keeps the shards of a
+// stopping node, none of them moves.
+//
+// The moves in flight are limited (max_moves, or the policy `limits`). The balancer deletes moves
+// that can't be carried out, and moves without progress. Failover never waits for the balancer.
+//
+// The node that gains a shard reports the loss before it. If nobody may lead the shard (no member
+// may lead, or FailoverPolicy::kNever keeps it), the balancer reports the loss, after `settle`.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -24,22 +38,27 @@
 
 namespace baton::core {
 
-/// The moves that would balance the group; ignores delays, cooldowns and the limit on moves.
-/// `term_of`: the present term of a shard that somebody leads.
+/// The moves that would balance the group now, without any delay, cooldown or limit. `term_of`
+/// returns the present term of a shard; it is asked only for shards that count as led in
+/// `assignment`.
 std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
                               const std::function<Term(ShardId)>& term_of);
 
 class Balancer {
  public:
+  /// Deletions are counted when they are sent, whatever their outcome. Those of a cancelled
+  /// `rebalance apply` are not counted.
   struct Counters {
-    std::uint64_t voided = 0;     ///< moves deleted because their term or target was gone
-    std::uint64_t timed_out = 0;  ///< moves withdrawn because they made no progress
+    /// Moves deleted because they could not be carried out: the term is over; the target is gone,
+    /// drains or fails; or the target declared the move void.
+    std::uint64_t voided = 0;
+    std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan
   };
 
-  /// The outcome of a write of the balancer's.
+  /// A write of the balancer has the definite outcome `outcome`. Other operations are ignored.
   void On(Context& context, OperationId operation, Outcome outcome);
-  /// Records what changed in the view.
+  /// Records what changed in the view. REQUIRES: every change is passed before the next Advance.
   void Note(const View& view, const ViewChanges& changes) {
     outdated_ = outdated_ || changes.any();
     orphans_outdated_ = orphans_outdated_ || changes.members || changes.policy ||
@@ -48,10 +67,11 @@ class Balancer {
     moved_.Note(changes);
     suspects_.Note(changes);
   }
+  /// Campaigns for the role; as the balancer, withdraws and plans moves.
   void Advance(Context& context);
-  /// Forgets what was in flight: the session is lost.
+  /// The session is lost: forgets the writes in flight, the imbalance and the failed targets.
   void Clear();
-  /// Resigns the balancer's role, if this node has it: the node is stopping.
+  /// Gives up the role, if this node has it, because the node is stopping.
   void Resign(Context& context);
 
   /// Whether this node is the balancer: its record is in force and names our live session.
@@ -87,33 +107,33 @@ class Balancer {
     TimePoint since{};
   };
 
-  /// The nodes that did not prepare a shard since its leader drains, in the present term.
+  /// The nodes that failed to prepare a shard of a draining leader, in the present term.
   struct FailedTargets {
     Term ends;
     std::set<NodeId> nodes;
-    TimePoint not_before{};  ///< the next drain, after all nodes have failed
+    TimePoint not_before{};  ///< when the next drain move may be planned, after all nodes failed
     Duration pause{};
   };
 
   std::optional<OperationId> campaign_;
   TimePoint campaign_at_ = TimePoint::max();
   std::set<OperationId> writing_;
-  TimePoint write_not_before_{};              ///< after a refusal
+  TimePoint write_not_before_{};              ///< set after a refusal
   ChangedShards moved_;                       ///< shards whose moves NoteMoves has to record
-  ChangedShards suspects_;                    ///< moves that may have become void
+  ChangedShards suspects_;                    ///< shards whose moves may have become void
   TimePoint withdraw_at_ = TimePoint::max();  ///< when the first of all moves times out
   std::map<ShardId, Seen> seen_;              ///< moves, and when this node first saw their phase
-  std::map<ShardId, TimePoint> moved_at_;     ///< for the cooldown
+  std::map<ShardId, TimePoint> moved_at_;     ///< when shards moved, for the cooldown
   std::map<ShardId, FailedTargets> failed_targets_;
-  std::map<ShardId, Term> orphaned_;  ///< losses without a successor that are counted already
+  std::map<ShardId, Term> orphaned_;  ///< losses without a successor that were counted already
   bool orphans_outdated_ = true;
   TimePoint count_orphans_at_ = TimePoint::max();
   std::optional<TimePoint> imbalanced_since_;
   bool requested_ = false;  ///< an operator's "apply" is set, or its moves must still be withdrawn
   bool outdated_ = true;
   TimePoint plan_at_{};
-  TimePoint planned_at_{};  ///< of the last plan
-  bool hurried_ = false;    ///< a member or policy changed since: the next plan waits less
+  TimePoint planned_at_{};  ///< when the last plan was made
+  bool hurried_ = false;    ///< a member or policy has changed, so the next plan comes sooner
   Counters counters_;
 };
 

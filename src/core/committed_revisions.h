@@ -1,5 +1,5 @@
 // CommittedRevisions: the revisions at which this node's writes and confirmations committed. They
-// show whether etcd went back in time: then a backup was restored under the same addresses.
+// show if etcd went back in time, because somebody restored a backup under the same addresses.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -20,15 +20,17 @@ class CommittedRevisions {
 
   /// Notes the writes and confirmations among these actions as sent.
   void NoteSent(const std::vector<Action>& actions);
-  /// Notes that the operation committed at `revision` (0: no revision is known). If it is lower
-  /// than an earlier commit that was known when the operation was sent, returns that earlier one.
+  /// Notes that the operation committed at `revision`; 0: no revision is known, and nothing is
+  /// checked. If a commit that was known when the operation was sent has a higher revision, etcd
+  /// went back in time: returns that higher revision. Otherwise nullopt.
   std::optional<Revision> NoteCommitted(OperationId operation, Revision revision);
   /// The operation did not commit, or nobody knows whether it did.
   void Forget(OperationId operation) { before_.erase(operation); }
-  /// Forgets the operations that are not pending any more.
+  /// Forgets all operations that are not in `pending`.
   void ForgetAllBut(const PendingWrites& pending);
 
-  /// The highest revision at which a write or confirmation of this node committed.
+  /// The highest revision at which a write or confirmation of this node committed, also in earlier
+  /// runs; 0: unknown.
   Revision highest() const { return highest_; }
 
  private:

@@ -2,34 +2,35 @@
 // it.
 //
 // The config's shard count, hash and cluster id never change while the group has a member:
-// `batonctl recover`, the only other writer, requires that there is none. So if a config stops
-// fitting after this node has joined, the write was a mistake, whether it left other numbers,
-// bytes that can't be read, or nothing. A node that was a member before that write goes on, and one
-// such node puts back what they all know, guarded by its session and by the bad config's revision.
-// These are no mistakes, and halt the node as ever:
+// `batonctl recover`, the only other writer of these, requires that the group has none. So if a
+// config stops fitting after this node has joined, somebody wrote it by mistake. The write may have
+// left other numbers, unreadable bytes, or no config. A node that was a member before that write
+// goes on. One such node puts the last fitting config back, guarded by its session and by the bad
+// config's revision. These cases are no mistakes, and halt the node:
 //   - a newer schema: somebody updates the group;
 //   - a config that fits no longer because another etcd answers;
-//   - whatever a node finds when it starts.
-// If there is no config when a node starts, the node creates it from its own options, unless others
-// are members: then the config was deleted by mistake, and they put it back. Otherwise a node with
-// other options could make them the group's. A node that knows the config may always create it.
+//   - a config that does not fit when the node starts.
+// If there is no config when a node starts, the node creates it from its own options. But if other
+// nodes are members, the config was deleted by mistake, and this node waits until they put it back.
+// Otherwise a node with other options could make these the group's. A node that knows the config
+// may always create it.
 //
-// Until a bad config is put back, nobody claims shards: settings that forbid it may have been
-// written before, unseen.
+// Until a bad config is put back, nobody claims shards, because an operator may have written
+// settings just before that forbid it.
 //
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
-// while the config is bad. It halts if the config has been bad for kConfigPatience and a read of
-// everything that began later still shows it bad. If a recovery has closed the group, it halts at
-// once.
+// while the config is bad. It halts if the config has been bad for kConfigPatience, and a complete
+// read that began after that time still shows it bad. If a recovery has closed the group, the node
+// halts at once.
 //
 // A config that was put back is another incarnation of the store for the followers of routes
-// (StoreIncarnationOf), so each gets all routes again, once. One whose settings an operator changed
-// is not.
+// (StoreIncarnationOf), so each gets all routes again, once. A config with settings that an
+// operator changed is the same incarnation.
 //
-// Usually one node alone writes for each bad config: the first member by id writes at once, each
-// next one waits 100 ms longer, and the first write ends the wait of all. If bad writes follow one
-// another, all wait for a second first, and for twice as long after each further one, up to a
-// minute.
+// Usually only one node writes for each bad config. The first live member by id writes at once, and
+// each next one waits 100 ms longer, up to 5 s. The first write ends the wait of all. If bad
+// writes follow one another within 10 min, all members first wait for a second, and for twice as
+// long after each further bad write, up to a minute.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -47,20 +48,21 @@ namespace baton::core {
 
 class ConfigKeeper {
  public:
-  /// etcd answers with this cluster id.
+  /// The etcd that answers has this cluster id.
   void NoteCluster(std::uint64_t id) { cluster_id_ = id; }
-  /// The keeper's write has a definite outcome.
+  /// The keeper's write has a definite outcome. It writes nothing more for kMaxRetryPause, unless
+  /// another bad config comes.
   void On(TimePoint now);
-  /// The keeper's write was dropped: the session is lost.
+  /// The session is lost, so the keeper's write was dropped.
   void Clear() { in_flight_ = false; }
 
-  /// Checks the config, and creates it or puts it back. Returns why the node must halt; nullopt: it
-  /// can go on. REQUIRES: the view is complete.
+  /// Checks the config, and creates it or puts it back. Returns why the node must halt; nullopt:
+  /// the node can go on. REQUIRES: the view is complete.
   std::optional<Error> Advance(Context& context);
 
-  /// Whether the config fits now, so that a session may open.
+  /// Whether the config fitted at the last Advance. No session may open otherwise.
   bool fits() const { return fits_; }
-  /// ConfigFact::Incarnation of the last config that fitted; 0: none did yet.
+  /// ConfigFact::Incarnation of the last config that fitted; 0: no config has fitted yet.
   Revision incarnation() const { return known_ ? known_->Incarnation() : Revision{}; }
 
  private:
@@ -76,10 +78,10 @@ class ConfigKeeper {
 
   std::uint64_t cluster_id_ = 0;  ///< of the etcd that answered last
   bool fits_ = false;
-  std::optional<ConfigFact> known_;  ///< the last that fitted
+  std::optional<ConfigFact> known_;  ///< the last config that fitted
   bool in_flight_ = false;
-  TimePoint not_before_{};     ///< after an answer
-  bool said_missing_ = false;  ///< that members have to put it back
+  TimePoint not_before_{};     ///< when it may write again after an answer
+  bool said_missing_ = false;  ///< logged that the members have to put the config back
 
   std::optional<Revision> bad_;  ///< of the config that does not fit; 0: it was deleted
   TimePoint bad_since_{};

@@ -3,11 +3,12 @@
 // No node sees another node's renewals, so no node knows when another one died. But suppose that a
 // confirmation of our own committed before the revision that deleted the other node's member key.
 // Then the other node's lease was alive when we sent the confirmation. So that lease was renewed at
-// most a TTL before we sent it, plus the time that etcd is late in noticing an expiry. This does
-// not hold if etcd elected a leader in between, because a new leader gives every lease its full TTL
-// again. Then the last confirmation of an earlier raft term is the proof.
+// most a TTL before we sent it, plus the time that etcd is late in noticing an expiry. This proof
+// fails if etcd elected a leader in that time, because a new leader gives every lease its full TTL
+// again. In that case the last confirmation of an earlier raft term is the proof.
 //
-// Assumes that etcd notices an expired lease within kExpiryLateness. Pure and single-threaded.
+// Assumes that etcd notices an expired lease within kExpiryLateness. Pure and single-threaded:
+// owned by a Session.
 #pragma once
 
 #include <array>
@@ -32,9 +33,9 @@ class ConfirmationLog {
   /// of the answers.
   void Add(TimePoint sent_at, TimePoint answered_at, Revision revision, std::uint64_t raft_term);
 
-  /// The longest time that can have passed between the member's death and `seen_at`, when its key
-  /// was seen deleted or taken over in `revision`; its lease had `ttl`. Unset if too few
-  /// confirmations are known.
+  /// The longest time that can have passed between the member's death and `seen_at`. At `seen_at`
+  /// this node saw that the member's key was deleted or taken over, in `revision`; the member's
+  /// lease had `ttl`. Unset if too few confirmations are known.
   std::optional<Duration> DeadAtMost(TimePoint seen_at, Revision revision, Duration ttl) const;
 
  private:
@@ -44,7 +45,7 @@ class ConfirmationLog {
     Revision revision;
     std::uint64_t raft_term = 0;
   };
-  static constexpr std::size_t kKept = 32;  ///< the confirmations of about ten TTLs
+  static constexpr std::size_t kKept = 32;  ///< about the confirmations of ten TTLs
 
   /// The newest confirmation that `fits`; null if no confirmation fits.
   template <typename Fits>

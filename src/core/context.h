@@ -1,4 +1,4 @@
-// Context: what the core lends its parts during one step.
+// Context: what the core lends its parts during one step. No part keeps a reference to it.
 #pragma once
 
 #include <algorithm>
@@ -23,20 +23,21 @@ struct Context {
   PendingWrites& writes;
   std::vector<Action>& actions;
   TimePoint& wake_at;
-  bool draining = false;  ///< this node is stopping: it takes nothing new
+  bool draining = false;  ///< this node is stopping, or has halted: it takes nothing new
   bool ended = false;     ///< this node has halted or finished: nobody sends its writes again
-  /// Always attached unless another process is the application, or a watchdog watches.
+  /// kAttached unless another process is the application, or a watchdog watches this one.
   ApplicationState application = ApplicationState::kAttached;
 
   const NodeId& self() const { return options.self.node; }
   bool live() const { return session.live(now); }
   WallTime wall() const { return options.wall_clock ? options.wall_clock() : WallTime{}; }
-  /// For a record of the shard that this node writes now.
+  /// The tally for a record of the shard that this node writes now.
   DeathTally Tally(ShardId shard) const { return view.NextTally(shard, now, wall()); }
   bool attached() const { return application == ApplicationState::kAttached; }
   void Do(Action action) { actions.push_back(std::move(action)); }
+  /// Asks for the next step at `at` or earlier.
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
-  /// The outcome will be told to `owner`.
+  /// Sends the write. The core passes its definite outcome to `owner`.
   OperationId Submit(WriteOwner owner, Write&& write) {
     const OperationId operation = next_operation++;
     writes.Submit(operation, owner, std::move(write), actions);

@@ -1,10 +1,13 @@
 // Core: one node's whole behaviour as a pure state machine.
 //
 // Step(now, event) records the event's facts, and settles what an answer or a callback means for
-// its own shard; then it looks at the whole state and decides everything else. So late, repeated
+// its own shard. Then it looks at the whole state and decides everything else. So late, repeated
 // and reordered events do no harm, and a second Tick at the same time changes nothing. Step returns
 // ordered actions and the time of the next step. The core never touches network, disk, clock,
-// threads or randomness: `now` is an argument, random numbers come from CoreOptions::random.
+// threads or randomness: `now` is an argument, and CoreOptions has functions for random numbers and
+// the wall clock.
+//
+// After the node has finished, Step still merges facts and answers requests, but writes nothing.
 //
 // The core has no threads of its own; only the runtime's loop thread calls it.
 //
@@ -47,10 +50,10 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  /// REQUIRES: `now` never goes back.
+  /// Processes one event. REQUIRES: `now` is not before the last step's.
   Output Step(TimePoint now, const Event& event);
 
-  // What the runtime shows to operators. Valid until the next Step.
+  // What the runtime shows to operators. References are valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
   /// The parts of the view that the last step changed.
@@ -61,32 +64,33 @@ class Core {
   const Balancer& balancer() const { return balancer_; }
   const IncomingMoves& incoming_moves() const { return incoming_moves_; }
   const OperatorRequests& requests() const { return requests_; }
-  /// Why this node stopped for good; nullopt: it did not.
+  /// Why this node stopped for good; nullopt: it has not halted.
   std::optional<Error> halted() const;
-  /// Whether the node was asked to leave, or has left. Not meaningful if it halted.
+  /// Whether the node was asked to drain or stop, or has halted or finished.
   bool draining() const;
   bool finished() const { return std::holds_alternative<Stopped>(lifecycle_); }
   /// Whether the session is not known to be lost, but its deadline has passed. True from the
-  /// deadline on, even before the step that notices it.
+  /// deadline on, even before the step that notices it. False before the first confirmed renewal.
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);
   }
-  /// The state of an application in another process, or of one that a watchdog watches; of others,
-  /// always attached.
+  /// The state of an application in another process, or of one that a watchdog watches. Otherwise
+  /// always kAttached.
   ApplicationState application() const { return application_.state; }
   /// How many damaged records this node has seen.
   std::uint64_t damaged_records() const { return news_.damaged(); }
-  /// The highest revision at which a write or confirmation of this node committed.
+  /// The highest revision at which a write or confirmation of this node committed, also in earlier
+  /// runs (CoreOptions::highest_committed); 0: unknown.
   Revision highest_committed() const { return commits_.highest(); }
   /// Writes whose outcome is not definite yet.
   std::size_t pending_writes() const { return writes_.size(); }
-  /// The watch has delivered every change up to this revision.
+  /// Every change up to this revision is known, from the watch or from a read of everything.
   Revision watch_proven() const { return watch_.reached(); }
-  /// ConfigFact::Incarnation of the last config that fitted; 0: none did yet.
+  /// ConfigFact::Incarnation of the last config that fitted; 0: no config has fitted yet.
   Revision config_incarnation() const { return config_.incarnation(); }
 
  private:
-  // Each records an event. A missing one does not compile.
+  // Each records an event. A missing overload does not compile.
   void Record(Context& context, const SnapshotRead& event);
   void Record(Context& context, const ChangesSeen& event);
   void Record(Context& context, const WatchProven& event);
@@ -112,7 +116,7 @@ class Core {
                  const WriteResult& result);
 
   void Advance(Context& context);
-  /// Tells the parts that decide which parts of the view the last merge changed.
+  /// Tells the other parts which parts of the view the last merge changed.
   void NoteViewChanges(Context& context);
   void CheckConfig(Context& context);
   void CheckSession(Context& context);

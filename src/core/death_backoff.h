@@ -1,20 +1,22 @@
-// DeathBackoff: claims of a shard wait if its leaders died soon after they began, several times in
-// a row. So a shard that kills its process does not kill one process after another.
+// DeathBackoff: claims of a shard wait if its leaders died soon after they began to lead, several
+// times in a row. So a shard that kills its process does not kill one process after another.
 //
-// The record counts the deaths (DeathTally). If its leader's session ends without a handoff, and
-// it led for less than kShortLeadership, the next record counts one more. An orderly handoff adds
-// nothing. Once leaders in turn have led the shard for kShortLeadership, the count is 0: together
-// they have proven it harmless. From kDeathsBeforeWaiting on, nobody claims the shard for up to
-// kFirstClaimWait, and up to twice as long after each further death.
+// The shard's record counts these deaths (DeathTally). If the leader's session ends without a
+// handoff less than kShortLeadership after the leadership began, the next record counts one death
+// more. An orderly handoff adds nothing. Leaders that follow one another in order form a series.
+// Once a series has led the shard for kShortLeadership, the count is 0, because the shard has
+// proven harmless. From kDeathsBeforeWaiting deaths on, nobody claims the shard for up to
+// kFirstClaimWait, and for up to twice as long after each further death: up to kMaxClaimWait.
 //
 // A death counts for all young shards of the process, not only for the one that killed it. So each
-// wait is shortened by less than a half, by an amount that depends on the shard and the count, and
-// shards that died together are not claimed together again. Those that are claimed after the
-// harmful one are not counted at the next death, and soon it waits alone.
+// wait is shortened by less than a half. How much depends on the shard and the count, so shards
+// that died together are not claimed together again. A shard that is claimed after the harmful one
+// is not counted at the next death. Soon the harmful shard waits alone.
 //
 // Each node measures with its own clock what it sees. For a leadership that it did not see begin,
-// it uses the wall-clock time in the record. So nodes may differ, by a wrong clock or by late news.
-// That does no harm: a claim's guards decide who leads, and no wait is longer than kMaxClaimWait.
+// it uses the wall-clock time in the record. So nodes may differ, because of a wrong clock or late
+// news. That does no harm: a claim's guards decide who leads, and no wait is longer than
+// kMaxClaimWait after this node knows that the session has ended.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -38,53 +40,58 @@ class DeathBackoff {
   explicit DeathBackoff(std::uint32_t shards)
       : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
-  /// When a record with this tally was written. The watch and the answers to writes show it when it
-  /// is new. In a snapshot, read by a clock that showed `snapshot`, it may be old: then its stamp
-  /// tells. A stamp from the future, by a wrong clock, counts as new.
+  /// When a record with this tally was written. `snapshot` unset: the record is new, because the
+  /// watch or the answer to a write showed it; the time is `now`. Otherwise a snapshot showed it,
+  /// read when the wall clock showed `snapshot`, and the tally's stamp gives the age. A stamp from
+  /// the future counts as new. TimePoint::min(): a clock is unknown, or the age is over an hour.
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
-  /// Whether a record begins the first leadership in turn, or follows one in order: see GoesOn.
+  /// kFirst: the record begins a series of leaders. kNext: it follows one in order (see GoesOn).
   enum class Turn { kFirst, kNext };
-  /// The shard has a new record. `began`: when that was written; TimePoint::min(): nobody knows.
+  /// The shard has a new record. `began`: when it was written; TimePoint::min(): unknown.
   void NoteRecord(ShardId shard, TimePoint began, Turn turn);
   struct End {
     TimePoint seen_at;
     /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
     /// as old as the record.
     bool seen_alive = false;
-    /// What is known of members is as new as the record. Otherwise the session may be alive,
-    /// unheard of: the reply to a write can show a record before the watch shows its leader.
+    /// The known members are as new as the record. Otherwise the session may be alive but not known
+    /// yet: the answer to a write can show a record before the watch shows its leader.
     bool certain = true;
   };
-  /// The session that the record names has ended. Only the first certain call for a record counts,
-  /// and the wait does not end before it comes.
+  /// The session that the record names has ended. The wait begins with the first certain call for a
+  /// record; further calls change nothing. After an uncertain call the shard waits without end,
+  /// until a certain call or NoteNoDeath.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
   /// Whether only an uncertain end of the shard's session is known.
   bool Uncertain(ShardId shard) const;
   /// The shard is led, or its record names no leader.
   void NoteNoDeath(ShardId shard) { Forget(shard); }
   /// This process lives on after its own session: the end of that session was not a death.
+  /// Remembers the last 8 such sessions.
   void NoteOutlived(const SessionRef& session);
 
-  /// What the shard's next record says, if it is written now by a clock that shows `wall`.
+  /// The tally for the shard's next record, if it is written now and the wall clock shows `wall`.
   DeathTally Next(ShardId shard, const RecordFact& record, TimePoint now, WallTime wall) const;
   /// Whether a record with the tally `after` followed one with `before` in order.
   static bool GoesOn(const DeathTally& before, const DeathTally& after);
-  /// How many deaths in a row count against the shard now. 0 once it has been led for
-  /// kShortLeadership.
+  /// How many deaths in a row count against the shard now. 0 once a series of leaders has led it
+  /// for kShortLeadership.
   std::uint32_t DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const;
-  /// When the shard, if nobody dies, will have been led for kShortLeadership.
+  /// When the present series will have led the shard for kShortLeadership, if no leader dies.
+  /// TimePoint::min(): its begin is unknown, and counts as long ago.
   TimePoint LongFrom(ShardId shard) const;
-  /// Until when nobody claims the shard; TimePoint::min(): it need not wait.
+  /// Until when nobody claims the shard. TimePoint::min(): it need not wait. Max: the end of the
+  /// session is uncertain.
   TimePoint WaitsUntil(ShardId shard) const;
   /// How many shards wait.
   std::size_t Waiting(TimePoint now) const;
-  /// When the next wait ends; TimePoint::max(): nobody waits.
+  /// When the next wait ends; TimePoint::max(): no shard waits, or no end is known.
   TimePoint NextEnd(TimePoint now) const;
 
-  /// How long claims wait at most after this many deaths.
+  /// The longest that claims may wait after this many deaths; 0 below kDeathsBeforeWaiting.
   static Duration LongestWaitAfter(std::uint32_t deaths);
-  /// How long claims of this shard wait: more than half of that, and at most all of it.
+  /// How long claims of this shard wait: more than half of LongestWaitAfter, and at most all of it.
   static Duration WaitAfter(ShardId shard, std::uint32_t deaths);
 
  private:
@@ -93,17 +100,17 @@ class DeathBackoff {
   struct Ended {
     Term term;  ///< of the leadership that ended
     SessionRef session;
-    std::uint32_t deaths = 0;  ///< with the one that ended it
+    std::uint32_t deaths = 0;  ///< with the death that ended it
     TimePoint waits_until = TimePoint::min();
     bool certain = true;
   };
 
   std::vector<TimePoint> began_;      ///< by shard: when its present record was written
-  std::vector<TimePoint> led_since_;  ///< by shard: when the first leader in turn began
+  std::vector<TimePoint> led_since_;  ///< by shard: when the present series of leaders began
   std::map<ShardId, Ended> ended_;
-  /// the ends of waits, also those that are over, of the shards in ended_
+  /// When the waits of the shards in ended_ end, also waits that are over.
   std::set<std::pair<TimePoint, ShardId>> waits_;
-  std::vector<SessionRef> outlived_;  ///< the last few
+  std::vector<SessionRef> outlived_;  ///< the last few, oldest first
 };
 
 }  // namespace baton::core

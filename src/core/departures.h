@@ -1,6 +1,6 @@
 // Departures: which members left the group lately, when and why, as this node saw it.
 //
-// etcd keeps nothing of a member whose key is gone. So a node knows only of those that left while
+// etcd keeps nothing of a member whose key is gone. So a node knows only of members that left while
 // it followed the group, and it forgets them when its process ends.
 //
 // Pure and single-threaded: owned by a View.
@@ -17,30 +17,30 @@
 
 namespace baton::core {
 
-/// The end of a member's session: the last one of its node.
+/// The end of a member's last session.
 struct Departure {
   NodeId node{};
   SessionId session{};
   TimePoint seen_at{};
-  /// kShutdown: it had given everything away and left. kLeaseExpired: its lease ended otherwise (it
-  /// ran out, or somebody revoked it or deleted the key). kProcessDied: its process was proven
-  /// dead. Unset: this node missed how, because a later read showed it.
+  /// kShutdown: the node had given away everything, and left. kProcessDied: its process was proven
+  /// dead. kLeaseExpired: its lease ended otherwise (it ran out, or somebody revoked it or deleted
+  /// the key). Unset: a read, not the watch, showed the end, so the cause is unknown.
   std::optional<Reason> why{};
-  std::uint32_t led = 0;  ///< shards that it led until then
+  std::uint32_t led = 0;  ///< how many shards it led at the end
   bool back = false;      ///< the node has a session again
 };
 
 class Departures {
  public:
-  /// How long Lately returns a departure.
+  /// How long Lately returns a departure: an hour.
   static constexpr Duration kToldFor = std::chrono::hours(1);
-  /// At most this many departures are kept, the newest ones, and one for each node.
+  /// How many departures are kept: the newest ones, and at most one for each node.
   static constexpr std::size_t kMaxKept = 256;
 
   void Add(Departure departure);
-  /// The node has a session.
+  /// The node has a session again. Does nothing if no departure of the node is known.
   void NoteBack(const NodeId& node);
-  /// The departures of the last hour, the newest first.
+  /// The departures seen less than kToldFor before `now`, the newest first.
   std::vector<Departure> Lately(TimePoint now) const;
 
  private:

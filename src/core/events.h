@@ -1,9 +1,11 @@
 // Events: what goes into the core. Actions: what comes out of it.
 //
 // An Event is a fact that reached this node. An Action is something that the runtime must do now;
-// it does the actions of a step in the order given. A reply carries its operation's number. If the
-// core has given up that operation, it still merges the reply's facts and ignores the rest. So late
-// and repeated events do no harm.
+// the runtime does the actions of a step in the order given. A reply carries its operation's
+// number. If the core has given up the operation, it still merges the reply's facts and ignores the
+// rest. So late and repeated events do no harm.
+//
+// Plain values; the runtime's loop thread passes them.
 #pragma once
 
 #include <chrono>
@@ -38,10 +40,11 @@ struct SnapshotRead {
 struct ChangesSeen {
   Changes changes;
 };
-/// The watch has delivered every change up to this revision.
+/// Every change up to this revision was delivered to the core.
 struct WatchProven {
   Revision revision;
 };
+/// `ttl`: the TTL that etcd granted; only if done.
 struct LeaseGranted {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
@@ -53,22 +56,23 @@ struct LeaseRevoked {
   /// kRefused: the lease does not exist, so nothing is left to revoke
   Outcome outcome = Outcome::kUnknown;
 };
+/// `ttl`: what the answer says; 0: the lease does not exist any more.
 struct KeepAliveAnswered {
   OperationId operation = 0;
   std::chrono::seconds ttl{0};
   std::uint64_t raft_term = 0;
 };
-/// The stream ended, or the send failed: no answer will come.
+/// The stream of keepalives ended, or the send failed: the keepalive gets no answer.
 struct KeepAliveEnded {
   OperationId operation = 0;
 };
 struct ConfirmAnswered {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
-  bool passed = false;  ///< if done: whether our member key is still our session's
-  Revision revision;
+  bool passed = false;  ///< only if done: our member key is still our session's
+  Revision revision;    ///< at which the confirmation committed, if done
   std::uint64_t raft_term = 0;
-  std::vector<Fact> read_back;  ///< the member key, if `passed` is false
+  std::vector<Fact> read_back;  ///< the member key, if done and `passed` is false
 };
 struct WriteAnswered {
   OperationId operation = 0;
@@ -79,13 +83,13 @@ struct CallbackReturned {
   OperationId operation = 0;
   ShardId shard;
   bool ok = true;
-  std::string error = {};  ///< one line, if it failed
+  std::string error = {};  ///< one line; empty if `ok`
 };
 struct TransferRequested {
   RequestId request = 0;
   ShardId shard;
   NodeId to;
-  std::optional<Term> if_term;
+  std::optional<Term> if_term;  ///< refuse if the shard's term is another one; unset: any term
   bool dry_run = false;
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
@@ -96,7 +100,7 @@ struct PolicyRequested {
   bool present = true;  ///< false: delete
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
-  std::uint32_t number = 0;                ///< of kExpectedNodes and kLimits
+  std::uint32_t number = 0;                ///< the value of kExpectedNodes or kLimits
 };
 /// An operator asks this node to call a failing `acquired` at once.
 struct RetryRequested {
@@ -105,7 +109,7 @@ struct RetryRequested {
   bool dry_run = false;
   std::string actor;
 };
-/// An operator asks for other settings of the group. What is unset stays as it is.
+/// An operator asks for other settings of the group. An unset setting stays as it is.
 struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
@@ -115,8 +119,8 @@ struct GroupChangeRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
-/// An operator asks this node to give a shard up for a leader that is gone, so that any node may
-/// claim it.
+/// An operator asks this node to release by force a shard whose last leader's session has ended.
+/// Then any node may claim the shard.
 struct ReleaseRequested {
   RequestId request = 0;
   ShardId shard;
@@ -124,27 +128,29 @@ struct ReleaseRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
-/// What is known of the application that acts on this node's leaderships: another process, or this
-/// one if it has a watchdog (then never kDetached).
+/// Whether the application that acts on this node's leaderships can be reached. It is another
+/// process, or this one if it has a watchdog (then never kDetached).
 enum class ApplicationState : std::uint8_t {
-  /// The process is proven dead, or the last deadline it was sent has passed, or it gave no sign of
-  /// life in time. It acts on nothing, and this node leads nothing until it is back. An external
-  /// node begins in this state.
+  /// The application acts on nothing: its process is proven dead, or the last deadline that the
+  /// node sent it has passed, or it gave no sign of life in time. This node leads nothing until it
+  /// is attached. An external application begins in this state.
   kAbsent,
-  /// The process may act until the last deadline it was sent, but it can't be reached. So the node
-  /// gives nothing away that the process may hold, and takes nothing new.
+  /// The process may act until the last deadline that the node sent it, but it can't be reached. So
+  /// the node gives away nothing that the process may hold, and takes nothing new.
   kDetached,
   kAttached,
 };
 struct ApplicationChanged {
   ApplicationState state = ApplicationState::kAbsent;
 };
-/// The application says whether it can work on shards. While it is not healthy, others take its
-/// shards, and this node stays a member.
+/// The application says whether it can work on shards. While it is not healthy, other nodes take
+/// its shards, and this node stays a member.
 struct HealthChanged {
   bool healthy = true;
 };
+/// Give everything away and leave, within CoreOptions::drain_timeout.
 struct DrainRequested {};
+/// Leave at once: resign what is still held.
 struct StopRequested {};
 /// Nothing happened but time passing.
 struct Tick {};
@@ -166,11 +172,12 @@ struct RevokeLease {
   OperationId operation = 0;
   SessionId lease;
 };
-/// Write the session into the state directory's lock. Comes before its member key is put.
+/// Write the session into the state directory's lock. This action comes before the action that puts
+/// the session's member key.
 struct RecordSession {
   SessionId session;
-  SessionId replaces;     ///< the dead one that holds the member key until then; 0: none does
-  bool external = false;  ///< another process acts on what the session leads
+  SessionId replaces;     ///< the dead session that holds the member key until then; 0: no session
+  bool external = false;  ///< another process acts on the shards that the session leads
 };
 struct SendKeepAlive {
   OperationId operation = 0;
@@ -180,16 +187,16 @@ struct SendKeepAlive {
 struct ConfirmSession {
   OperationId operation = 0;
   SessionGuard guard;
-  /// An earlier one is unanswered: send it to another endpoint than the present one.
+  /// An earlier confirmation is unanswered: use another endpoint than the present one.
   bool elsewhere = false;
 };
 /// Send a write to etcd; the answer is WriteAnswered.
 struct SubmitWrite {
   OperationId operation = 0;
-  std::shared_ptr<const Write> write;  ///< shared with its later copies; never null
-  /// Set if an answer to an earlier copy left items unknown: the outcome of each item in the last
-  /// answer. The runtime must then send only the items that are unknown or missing here. Unset: the
-  /// first copy.
+  std::shared_ptr<const Write> write;  ///< later copies share it; never null
+  /// Unset: this is the first copy. Set: an answer to an earlier copy left items unknown, and these
+  /// are the outcomes of all items in that answer. The runtime must then send only the items that
+  /// are unknown or missing here.
   std::optional<std::vector<Outcome>> earlier = {};
 };
 /// Ask the watch for its progress until it has delivered every change up to this revision; each
@@ -202,13 +209,14 @@ struct ReopenWatch {};
 /// Read the whole prefix once more and deliver it as SnapshotRead; the watch goes on.
 struct AuditView {};
 
-/// Sets the answer of Leads() for this shard. Must take effect before the next action.
+/// Sets the answer of Leads() for this shard. It must take effect before the next action.
 struct SetLeadership {
   ShardId shard;
   Term term;  ///< 0: not led
   bool activated = false;
 };
-/// Sets the time until which Leads() may answer true. With TimePoint::min() it must answer false.
+/// Sets the time until which Leads() may answer true. With TimePoint::min(), Leads() must answer
+/// false from now on.
 struct SetDeadline {
   TimePoint deadline;
 };
@@ -228,8 +236,8 @@ struct RunCallback {
   Term term;
   Reason reason = Reason::kStartup;
 };
-/// A value on the heap, which copies share. A step may have tens of thousands of actions, so a
-/// large one that is rare must not set the size of all.
+/// A value on the heap, shared by its copies. A step may have tens of thousands of actions, so a
+/// large and rare action must not set the size of all.
 template <typename T>
 class Boxed {
  public:
@@ -245,7 +253,7 @@ class Boxed {
  private:
   std::shared_ptr<const T> value_;
 };
-/// A change of leadership that this node counts.
+/// A change of leadership that this node counts and reports.
 struct ReportTransition {
   Boxed<Transition> transition;
 };
@@ -265,14 +273,14 @@ struct Notice {
   Level level = Level::kInfo;
   std::string text;
 };
-/// This node stops for good. The core has given up all shards before.
+/// This node stops for good. Earlier actions of the same step ended all leaderships.
 struct HaltNode {
   Error why;
 };
-/// The drain or stop is over.
+/// The drain or the stop is over, or the end of a halted node.
 struct Finished {
   bool drained = false;     ///< every shard was handed over or resigned in time
-  bool lease_left = false;  ///< the lease was not revoked: it expires by itself
+  bool lease_left = false;  ///< the lease may not be revoked; it expires by itself
 };
 struct AnswerTransfer {
   RequestId request = 0;
@@ -283,7 +291,7 @@ struct AnswerPolicy {
   RequestId request = 0;
   Status result;
 };
-/// How many attempts of the shard have failed so far, or why its `acquired` is not called now.
+/// How many attempts of the shard have failed so far, or why its `acquired` can't be called now.
 struct AnswerRetry {
   RequestId request = 0;
   Result<std::uint32_t> result;
@@ -298,7 +306,7 @@ using Action =
 /// The result of one step.
 struct Output {
   std::vector<Action> actions;           ///< in this order
-  TimePoint wake_at = TimePoint::max();  ///< step again at this time, or earlier if an event comes
+  TimePoint wake_at = TimePoint::max();  ///< step again then, or earlier if an event comes
 };
 
 }  // namespace baton::core

@@ -181,6 +181,7 @@ bool FailedActivations::Ready(Context& context) const {
 }
 
 ShardId FailedActivations::Next() {
+  BATON_CHECK(!by_time_.empty());
   const ShardId shard = by_time_.begin()->second;
   by_time_.erase(by_time_.begin());
   waiting_.erase(shard);

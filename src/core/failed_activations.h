@@ -1,26 +1,35 @@
 // FailedActivations: the shards of this node whose `acquired` failed or was not called yet, and
-// when it runs.
+// when `acquired` runs next for each.
 //
-// A failure costs a callback, not an election: the node keeps the shard, in the same term, and
-// calls `acquired` again after a backoff. It writes nothing to etcd for that. A shard in backoff
-// was not activated, so it has nothing to release: a move or a drain takes it at once.
+// If `acquired` fails, the node keeps the shard in the same term and writes nothing to etcd. It
+// calls `acquired` again after a backoff of 100 ms to 5 s, with jitter. A shard in backoff has
+// nothing to release, so a move or a drain takes it at once. The leader may also plan a move of the
+// shard; see other_tries.h.
 //
-// The cause may be the node: its disk, its way to a database. If several shards fail, and no
-// callback that began later succeeds, the node is failing. Shards that failed elsewhere before
-// don't count. If that lasts, the node says so to the others. Then shards that it has not tried yet
-// wait for their first try, and only a few are tried. Before the very first success the
-// same holds, but more are tried at once. One success ends that: everything that waits is due. A
-// node that fails for long starts over after a while: it tries one shard at a time again, and gets
-// its part of the vacancies again. A shard that is gone still counts for kFailingFor, because a
-// broken node may hold few shards at a time.
+// The cause may be the node: its disk, or its way to a database. The node is failing once
+// kShardsBeforeFailing shards have begun to fail on it since its last success. These failures don't
+// count:
+//  - of a callback that began before one that succeeded;
+//  - of a shard that came here because it failed on a node that is not failing;
+//  - of a shard that has left, if it began to fail more than kFailingFor ago.
+// After kFailingBeforeSaid, the member record says so, and the node gets no more shards, unless the
+// failures are common (FailuresAreCommon).
 //
-// The shard may be better off elsewhere; see other_tries.h.
+// First tries are bounded, so that a broken node fails few shards. The other shards wait.
+//  - Until the first success, kFirstTriesUnproven first tries run at once.
+//  - While the node is failing, kFirstTriesFailing run at once, with a backoff.
+//  - After the node has started over, one runs at a time.
+// One success ends the failing and all three bounds.
 //
-// Bounds: kMaxRetries retries run at once, because a quarter of the callback threads is enough for
-// applications that hang. Another quarter is for the first tries of a failing node. First tries
-// that exceeded their timeout and still run count there, so they hold no retry up. If one retry
-// succeeds, the cause may be gone for all, so all that wait are due at once; but at most once a
-// second, so that shards that sometimes succeed don't make all others run again and again.
+// Without a success, the node starts over after kFirstFailingFor to kFailingFor (options.h): it
+// does not count as failing any more, and gets shards again. If one shard then fails, the node is
+// failing again.
+//
+// At most kMaxRetries retries run at once: a quarter of the callback threads. Another quarter is
+// for bounded first tries that hang: their timeout is over or their shard is lost, but they still
+// run. So they hold no retry up. If a retry succeeds, the cause may be gone for all shards, so all
+// backoffs end. This happens at most once a second, because shards that sometimes succeed must not
+// make all others run again and again.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -41,11 +50,11 @@ namespace baton::core {
 class FailedActivations {
  public:
   struct Failure {
-    std::uint32_t failures = 0;  ///< since the node gained the shard
-    std::uint32_t backoffs = 0;  ///< the same, but since an operator asked for a retry
-    TimePoint since{};           ///< of the first
-    std::string error;           ///< of the last one: what the callback threw, or that it is late
-    bool late = false;           ///< the callback that timed out has not returned yet
+    std::uint32_t failures = 0;  ///< how many, after the node gained the shard
+    std::uint32_t backoffs = 0;  ///< how many, after an operator last asked for a retry
+    TimePoint since{};           ///< when the first failure was noticed
+    std::string error;           ///< of the last failure: what the callback threw, or a timeout
+    bool late = false;           ///< the callback exceeded its timeout and still runs
   };
 
   /// A callback that failed.
@@ -53,69 +62,76 @@ class FailedActivations {
     OperationId operation = 0;
     std::string error;
   };
-  /// The callback failed. Schedules the next one.
+  /// The callback failed, in time or late. Schedules the next try.
   void Failed(Context& context, ShardId shard, const Try& failed);
-  /// The callback exceeded its timeout and still runs. Nothing is scheduled before it returns.
+  /// The callback exceeded its timeout and still runs. No other try is scheduled before it returns.
   void Late(Context& context, ShardId shard, OperationId operation);
-  /// An activation succeeded: the node is not failing. If it was a retry, or the node was failing,
-  /// all that wait are due.
+  /// The callback succeeded: the node is not failing. If the callback was a retry, or the node was
+  /// failing, all backoffs end, at most once a second.
   void Succeeded(Context& context, ShardId shard, OperationId operation);
-  /// Runs `acquired` again after a backoff. REQUIRES: Has(shard).
+  /// Schedules the next `acquired` after a backoff. REQUIRES: Has(shard).
   void Schedule(Context& context, ShardId shard);
-  /// An operator asks: the shard is the next to be tried, and its backoff is reset. REQUIRES:
+  /// An operator asks for a retry: resets the backoff. A shard that waits becomes the next one to
+  /// be tried. If its callback runs now, a retry follows soon after a failure. REQUIRES:
   /// Has(shard).
   void Hasten(ShardId shard);
-  /// The shard is not held any more.
+  /// The shard is not held any more, or `acquired` succeeded.
   void Forget(ShardId shard);
 
-  /// Whether a retry may start now; asks to be woken if a backoff ends later.
+  /// Whether a retry may start now. If a backoff ends later, asks for a step at that time.
   bool Ready(Context& context) const;
-  /// Takes the next one. REQUIRES: Ready.
+  /// Takes the shard that is retried next. REQUIRES: Ready().
   ShardId Next();
-  /// Whether as many retries run as may run at once.
+  /// Whether kMaxRetries retries run, so that none can start.
   bool Full() const { return running_.size() >= kMaxRetries; }
-  /// Whether an operator asked for the try that begins now. It answers so once.
+  /// Whether an operator asked for the try that begins now. Forgets that.
   bool TakeHastened(ShardId shard) { return hastened_.erase(shard) > 0; }
-  /// Follows the retries that run, so that they are bounded.
+  /// The retry has begun; it counts until Returned.
   void Started(OperationId operation) { running_.insert(operation); }
+  /// A callback returned, so it does not count any more. Ignores other operations.
   void Returned(OperationId operation);
-  /// The shard is lost while its `acquired` runs. If that hangs, others must be tried all the same.
+  /// The shard is lost while its first try runs, or the try exceeded its timeout. It does not count
+  /// as one of the first tries any more, so others can begin.
   void Left(OperationId operation);
 
-  /// Whether a shard may be tried for the first time now. If not, it has to wait: see Wait.
+  /// Whether a shard may be tried for the first time now. If not, call Wait for it.
   bool MayTryFirst() const {
     return first_tries_.size() < Width() && (proven_ || left_first_tries_.size() < kMaxRetries);
   }
-  /// The shard's first try has begun. Follows first tries while they are bounded.
+  /// The shard's first try has begun. It is counted only if no success has ended the bounds.
   void StartedFirst(ShardId shard, OperationId operation);
-  /// The shard waits until NextUntried takes it.
+  /// The shard waits for its first try until NextUntried takes it.
   void Wait(ShardId shard) { untried_.insert({Spread(shard), shard}); }
-  /// Takes the shard that is tried next for the first time; nullopt: none may be tried now.
+  /// Takes the shard whose first try is next; nullopt: no first try may begin now. If a backoff
+  /// ends later, asks for a step at that time.
   std::optional<ShardId> NextUntried(Context& context);
   /// The shards that wait for their first try, in the order in which they are tried.
   using Untried = std::set<std::pair<std::uint32_t, ShardId>>;
   const Untried& untried() const { return untried_; }
 
-  /// Since when activations fail on this node; nullopt: they don't.
+  /// When the node began to be failing; nullopt: it is not failing.
   std::optional<TimePoint> failing_since() const { return failing_since_; }
   bool failing() const { return failing_since_.has_value(); }
-  /// Whether that has lasted for kFailingBeforeSaid, so that others should know.
+  /// Whether the node has been failing for kFailingBeforeSaid: its member record should say so.
   bool says_failing() const { return says_failing_; }
-  /// The node was failing for long, and tries to find out by then whether it still is.
+  /// The node started over, and plans no other tries (other_tries.h) until this time.
   TimePoint starts_over_until() const { return starts_over_until_; }
-  /// Says that the node is failing once that has lasted, and ends it if it has lasted long enough.
+  /// Follows the time: sets says_failing(), and lets a node that fails for long start over.
   void Advance(Context& context);
-  /// How many more shards this node may take on, besides those that it tries already.
+  /// How many more moved shards this node may take on, because first tries are bounded. 0 while it
+  /// is failing. kUnbounded after a success, without a listener, or if the failures are common.
   std::size_t Room(const Context& context) const;
 
   bool Has(ShardId shard) const { return failures_.contains(shard); }
-  /// Whether the shard waits for a try, or its callback is late: it has nothing to release.
+  /// Whether the shard waits for a try, or its callback is late. It was not activated.
   bool Waits(ShardId shard) const;
+  /// Whether the shard's callback exceeded its timeout and still runs.
   bool Late(ShardId shard) const;
-  /// The shards that failed often enough that another node may try them.
+  /// The shards that another node may try: those that failed kFailuresBeforeOtherTry times here,
+  /// and those whose callback exceeded its timeout.
   const std::set<ShardId>& hopeless() const { return hopeless_; }
   const std::map<ShardId, Failure>& failures() const { return failures_; }
-  /// All failures since this node started.
+  /// How many failures there were while this object exists.
   std::uint64_t total() const { return total_; }
 
  private:
@@ -130,28 +146,29 @@ class FailedActivations {
 
   std::map<ShardId, Failure> failures_;
   std::map<ShardId, TimePoint> waiting_;             ///< with the end of their backoff
-  std::set<std::pair<TimePoint, ShardId>> by_time_;  ///< the same, the next one first
-  std::set<OperationId> running_;
-  std::set<ShardId> hastened_;  ///< an operator asked for their next try
+  std::set<std::pair<TimePoint, ShardId>> by_time_;  ///< waiting_, by the end of the backoff
+  std::set<OperationId> running_;                    ///< retries
+  std::set<ShardId> hastened_;                       ///< an operator asked for their next try
   std::uint64_t total_ = 0;
   std::set<ShardId> hopeless_;
   TimePoint release_not_before_ = TimePoint::min();
   TimePoint say_not_before_ = TimePoint::min();
 
   Untried untried_;
-  std::set<OperationId> first_tries_;  ///< that run, since they are bounded
+  std::set<OperationId> first_tries_;  ///< those that run and are counted
   /// first tries that still run, although their time is over or their shard is lost
   std::set<OperationId> left_first_tries_;
-  std::map<ShardId, TimePoint> began_to_fail_;  ///< since the last success, and when
+  /// The shards that began to fail after the last success, with the time when each began.
+  std::map<ShardId, TimePoint> began_to_fail_;
   std::optional<TimePoint> failing_since_;
   bool says_failing_ = false;
-  Duration failing_for_ = kFirstFailingFor;  ///< how long the next failing lasts
+  Duration failing_for_ = kFirstFailingFor;  ///< after this time of failing, the node starts over
   TimePoint starts_over_until_ = TimePoint::min();
-  OperationId succeeded_ = 0;  ///< the callback that began last of those that succeeded
-  bool proven_ = false;        ///< an activation succeeded since the node was failing, or at all
-  bool failed_long_ = false;   ///< it starts over after kFailingFor
+  OperationId succeeded_ = 0;         ///< of the callbacks that succeeded, the one that began last
+  bool proven_ = false;               ///< an activation succeeded, and the node did not fail later
+  bool failed_long_ = false;          ///< the node has started over, without a success yet
   TimePoint first_try_not_before_{};  ///< while failing
-  std::uint32_t first_tries_failing_ = 0;
+  std::uint32_t first_tries_failing_ = 0;  ///< how many first tries began in this failing
 };
 
 }  // namespace baton::core

@@ -1,7 +1,7 @@
-// The change of the group's settings that an operator asks for: what has to be written for it, and
-// why it can't be made.
+// A change of the group's settings that an operator asks for: what has to be written, or why the
+// change can't be made.
 //
-// Pure functions of the view.
+// Pure functions of the view, for OperatorRequests.
 #pragma once
 
 #include <optional>
@@ -15,23 +15,25 @@
 
 namespace baton::core {
 
-/// The settings after the change, or why they make no sense. Messages name them as batonctl does.
+/// The settings after the change, or kInvalidArgument with the reason why they make no sense.
+/// Messages name the settings as batonctl does.
 Result<FailoverSettings> SettingsAfter(const FailoverSettings& now,
                                        const GroupChangeRequested& asked);
 
 /// What to write next.
 struct NextConfig {
   ConfigFact config{};
-  /// False: it only raises the schema, with the same meaning, and the settings follow. Versions
-  /// that don't know them must be shut out before.
+  /// False: this write only raises the config's schema, and keeps the settings. It shuts out
+  /// versions that don't know the new settings. The settings follow with the next write.
   bool last = true;
 };
-/// Nullopt: the group has these settings already. An error if it can't be written: the settings
-/// make no sense, the config can't be changed, or some member would not keep to them.
+/// The next write for the change. Nullopt: the group has these settings already. An error if the
+/// change can't be made: the settings make no sense, there is no config or it does not fit, or a
+/// member's version would not keep to the settings.
 Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOptions& options,
                                                 const GroupChangeRequested& asked);
 
-/// "failover after, failover-delay 30s, lock-delay 500ms".
+/// For messages: "failover after, failover-delay 30s, lock-delay 500ms".
 std::string SettingWords(const FailoverSettings& settings);
 
 }  // namespace baton::core

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/limits.h"
 
 namespace baton::core {
@@ -73,6 +74,7 @@ bool ClosedByRecovery(const ConfigFact& config) {
 
 std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpectation& expected) {
   const bool node = expected.reader == ConfigReader::kNode;
+  BATON_CHECK(config.present && (expected.shape || !node));
   const Words& words = node ? kNodeWords : kRelayWords;
   if (OfNewerSchema(config)) {
     return Wrong("written by a newer version (schema " + std::to_string(config.schema) +

@@ -1,11 +1,12 @@
 // Handovers: transfers of shards to the targets of their moves, in batches.
 //
-// Leaderships offers a shard once it has nothing to release any more. The shard is led until the
-// transfer that takes it is sent. From then on the node does not lead it until the transfer's
-// outcome is definite. A transfer of unknown outcome is given up after a while: an abandon deletes
-// the move that it names, so that no copy of it can be applied any more.
+// Leaderships offers a shard when the shard has nothing to release any more. This node leads the
+// shard until it sends the transfer. From then on it does not lead the shard until the transfer's
+// outcome is definite. A transfer whose outcome stays unknown is given up: an abandon deletes the
+// shard's move. Then no late copy of the transfer can be applied, because it compares the move.
 //
-// One transfer is in flight at a time; its size is bounded by kTransfersAtOnce.
+// At most kTransferBatchesInFlight transfers are in flight, with at most kTransfersAtOnce shards
+// each.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -20,27 +21,32 @@ namespace baton::core {
 
 class Handovers {
  public:
-  /// Whether the shard's move is prepared and ends this leadership.
+  /// Whether the shard's move is live and prepared, and ends this leadership.
   static bool StillGiven(const Context& context, ShardId shard, const HeldShard& held);
 
-  /// The shard goes with the next transfer.
+  /// The shard is to go with the next transfer. REQUIRES: it is held.
   void Offer(Context& context, ShardId shard);
   /// Takes an offer back. Returns whether there was one.
   bool Withdraw(ShardId shard) { return offered_.erase(shard) > 0; }
 
-  /// Sends the offered shards. If it finds some whose moves are gone, it sends nothing and returns
-  /// them: the caller leads these again, withdraws them, and calls Send again.
+  /// Sends the offered shards, as far as transfers may be in flight. The first transfer may wait up
+  /// to kGatherPrepared for shards that are still being prepared.
+  ///
+  /// Returns shards that can't be transferred; if there are any, it sends nothing more. The caller
+  /// withdraws each one, and calls Send again. A shard for which StillGiven is false is led again.
+  /// The others were not released, and a lock delay keeps them here: the caller resigns them.
   std::vector<ShardId> Send(Context& context, HeldShards& held);
-  /// Gives transfers of unknown outcome up.
+  /// Gives up transfers of unknown outcome: by an abandon, after kGiveUpTransferAfter, or as soon
+  /// as the shard's move is gone.
   void GiveUp(Context& context, HeldShards& held);
 
-  /// A write of Leaderships is answered.
+  /// A write of Leaderships is answered. Ignores writes that are no transfers.
   void Answered(OperationId operation) { in_flight_.erase(operation); }
-  /// Abandons are answered: a transfer whose every shard was abandoned or lost is not sent again,
-  /// because it can't be applied.
+  /// Abandons were answered. A transfer is not sent again if each of its shards was abandoned or
+  /// lost, because it can't be applied any more.
   void DropDecided(Context& context, const HeldShards& held);
-  /// The session is lost. Its writes in flight do no harm: their guards are false, or they give the
-  /// shards to a live session.
+  /// The session is lost: drops the transfers in flight. Offers stay until Withdraw. A late copy of
+  /// a transfer does no harm: its guards are false, or it gives the shard to a live session.
   void Clear(Context& context);
 
  private:
@@ -50,7 +56,7 @@ class Handovers {
 
   std::set<ShardId> offered_;
   std::set<OperationId> in_flight_;
-  TimePoint gather_until_{};  ///< the first transfer of a wave waits for more shards, until then
+  TimePoint gather_until_{};  ///< until then the first transfer waits for more shards
 };
 
 }  // namespace baton::core

@@ -1,4 +1,5 @@
-// HeldShard: what this node knows of a shard that it leads, from gaining to giving away.
+// HeldShard: what this node knows of a shard that it holds: its record names this node's session.
+// A plain value, owned by Leaderships.
 #pragma once
 
 #include <map>
@@ -10,24 +11,26 @@
 namespace baton::core {
 
 struct HeldShard {
-  /// The callback `releasing` runs, as a part of a handoff. Still leads.
+  /// The callback `releasing` runs, before a transfer or a resignation. The node still leads.
   struct Releasing {
     OperationId callback = 0;
     TimePoint deadline{};
     TimePoint since{};
   };
-  /// The shard waits for its place in a transfer, or for its resignation. Still leads.
+  /// The shard waits to be sent with a transfer or a resignation. The application has released it,
+  /// had nothing to release, or failed to release it in time. The node still leads.
   struct Released {};
-  /// A transfer is in flight. Does not lead.
+  /// A transfer is in flight. The node does not lead.
   struct Giving {
     OperationId write = 0;
     TimePoint since{};
   };
-  /// A resignation is in flight. Does not lead.
+  /// A resignation is in flight. The node does not lead.
   struct Resigning {
     OperationId write = 0;
   };
-  /// A transfer of unknown outcome was given up, and an abandon is in flight. Does not lead.
+  /// A transfer of unknown outcome was given up, and an abandon is in flight. The node does not
+  /// lead.
   struct Abandoning {
     OperationId write = 0;
     OperationId transfer = 0;  ///< the transfer that was given up
@@ -38,23 +41,27 @@ struct HeldShard {
   Term term;
   Phase phase = Leading{};
   bool activated = false;
-  OperationId activation = 0;  ///< the `acquired` callback that runs; 0: none
+  OperationId activation = 0;  ///< the `acquired` callback that runs; 0: no callback
   TimePoint activation_deadline = TimePoint::max();
   TimePoint gained_at{};
-  TimePoint give_not_before{};    ///< after a refused transfer: the view may be behind etcd
-  TimePoint resign_not_before{};  ///< after a refused resignation
-  /// the application was asked to release it, so that it can be resigned
+  TimePoint give_not_before{};    ///< set after a refused transfer: the view may be behind etcd
+  TimePoint resign_not_before{};  ///< set after a refused resignation
+  /// The application was asked to release the shard, so that it can be resigned.
   bool asked_to_resign = false;
-  /// the application has released it in this handoff; the record of its resignation says so
+  /// The application has released the shard in this handoff, or had nothing to release. A
+  /// resignation's record says so.
   bool released = false;
-  /// the transition that gained it, until `acquired` returned and its duration is known
+  /// The transition that gained the shard, until it is reported: when `acquired` has returned or
+  /// timed out, or the shard is lost.
   std::optional<Transition> unreported;
 
+  /// Whether the phase lets the node lead. The session's deadline is checked elsewhere
+  /// (Session::live).
   bool MayLead() const {
     return std::holds_alternative<Leading>(phase) || std::holds_alternative<Releasing>(phase) ||
            std::holds_alternative<Released>(phase);
   }
-  /// The transfer whose outcome decides about the shard; 0: none.
+  /// The transfer whose outcome decides about the shard; 0: no transfer was sent.
   OperationId Transfer() const {
     if (const auto* giving = std::get_if<Giving>(&phase)) return giving->write;
     const auto* abandoning = std::get_if<Abandoning>(&phase);

@@ -1,23 +1,23 @@
 // IncomingMoves: the target's side of planned moves.
 //
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
-// Then the node writes `prepared`, with its session, into the move. The shard's leader hands the
-// shard over only after that. If `prepare` fails, or has not returned when Advance finds that
-// prepare_timeout has passed, the node writes `void` with the reason instead, and the leader keeps
-// the shard. Without a listener, each shard counts as prepared at once. If the move ends while
-// `prepare` runs, the result is dropped, and the application is not told.
+// Then the node writes `prepared`, with its session, into the move. Only after that does the
+// shard's leader hand the shard over. If `prepare` fails, or has not returned when Advance finds
+// that prepare_timeout has passed, the node writes `void` with the reason instead, and the leader
+// keeps the shard. Without a listener, each shard counts as prepared at once. If the move ends
+// while `prepare` runs, the result is dropped, and the application is not told.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
 // activations fail (FailedActivations::failing), it prepares none. Shards that it does not prepare
 // stay with their leaders. There are two exceptions: an operator's move is always prepared, and
 // nothing is limited if the failures are common to the group (FailuresAreCommon).
 //
-// This class begins nothing and writes nothing while the session is not live, while the node is
-// stopping (Context::draining, not an operator's drain), or while the external application is not
-// attached. It then notices no timeout either. Nothing but PushBounds moves the deadlines.
+// This class begins nothing and writes nothing in these cases: the session is not live; the node is
+// stopping (Context::draining, not an operator's drain); the external application is not attached.
+// It then notices no timeout either. Nothing but PushBounds moves the deadlines.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
-// nothing for kMinRetryPause. Then it writes again the results of those moves that the view still
+// nothing for kMinRetryPause. Then it writes the results again for those moves that the view still
 // shows as planned. Both constants, and prepare_timeout, are in core/options.h.
 //
 // Pure and single-threaded: owned by the core.
@@ -40,7 +40,7 @@ class IncomingMoves {
     std::uint64_t timed_out = 0;  ///< how many exceeded prepare_timeout; not in `failed`
   };
 
-  // Events. Each does nothing if this object does not wait for the operation.
+  // Events. Each does nothing if this object does not wait for the operation (any more).
   void On(const CallbackReturned& event, const NodeId& self);
   /// REQUIRES: `outcome` is kDone or kRefused (PendingWrites sends unknown items again), and what
   /// the write read back is already merged into the view.
@@ -49,17 +49,18 @@ class IncomingMoves {
   /// ViewChanges of the view is passed here before the next Advance.
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
-  /// gone. `room`: how many moves may be in preparation here (FailedActivations::Room). A move
-  /// takes room from the start of its prepare until it is no longer live (View::LiveMove): it was
-  /// carried out, withdrawn or replaced, or the view shows our `void`. An operator's move begins
-  /// even if there is no room, and takes room, too.
+  /// no longer live. `room`: how many moves may be in preparation here (FailedActivations::Room). A
+  /// move takes room from the start of its prepare until it is no longer live (View::LiveMove): it
+  /// was carried out, withdrawn or replaced, or the view shows our `void`. An operator's move
+  /// begins even if there is no room, and takes room, too.
   void Advance(Context& context, std::size_t room);
   /// Call it when the external application is attached again, after it was detached for `away`.
   /// Adds that time to the deadlines of the running callbacks.
   void PushBounds(Duration away);
-  /// Forgets all moves, because the session is lost: what was prepared under it is live no more
-  /// (View::LiveMove). Keeps the counters, and the pause after a refused batch.
+  /// The session is lost: forgets all moves, because a move that was prepared under that session is
+  /// not live any more. Keeps the counters, and the pause after a refused batch.
   void Clear();
+  /// Whether no move takes room.
   bool empty() const { return preparing_.empty(); }
   const Counters& counters() const { return counters_; }
 
@@ -89,7 +90,7 @@ class IncomingMoves {
   std::map<ShardId, Preparing> preparing_;
   ChangedShards changed_;  ///< shards whose moves Advance has to look at
   std::set<OperationId> writing_;
-  TimePoint write_not_before_{};  ///< after a refusal
+  TimePoint write_not_before_{};  ///< set after a refusal
   Counters counters_;
 };
 

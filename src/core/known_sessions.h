@@ -1,5 +1,5 @@
-// KnownSessions: what a view remembers of sessions that it saw: whether it saw them alive, how each
-// node's last one ended, and which were proven dead.
+// KnownSessions: what a view remembers of sessions: whether it saw them alive, when each node's
+// last session ended, and which sessions were proven dead.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -13,28 +13,28 @@
 
 namespace baton::core {
 
-/// When a node's last session ended, as the watch showed it.
+/// The end of a node's last session, as the watch showed it.
 struct LeaseEnd {
-  Revision revision;
-  TimePoint seen_at;
-  Duration ttl;
+  Revision revision;  ///< at which the member key was deleted or taken over
+  TimePoint seen_at;  ///< when this node learnt of the end
+  Duration ttl;       ///< of the session that ended
 };
 
 class KnownSessions {
  public:
   void NoteAlive(const SessionRef& session) { Remember(seen_alive_[session.node], session); }
-  /// Whether that is news.
+  /// Returns whether the death was not known before.
   bool NoteProvenDead(const SessionRef& session) {
     return Remember(proven_dead_[session.node], session);
   }
   void NoteEnd(const NodeId& node, const LeaseEnd& end) { ends_[node] = end; }
   void ForgetEnd(const NodeId& node) { ends_.erase(node); }
-  /// Of the last 8 of each node.
+  // These remember the last 8 sessions of each node.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }
   bool ProvenDead(const SessionRef& session) const { return Contains(proven_dead_, session); }
-  /// Null: the view saw no end, or a read showed it.
+  /// Null: no end was noted, or it was forgotten again.
   const LeaseEnd* LastEnd(const NodeId& node) const;
-  /// Forgets the nodes for which `which` returns true.
+  /// Forgets everything about the nodes for which `which` returns true.
   template <typename Which>
   void Forget(Which which) {
     const auto matches = [&](const auto& entry) { return which(entry.first); };

@@ -1,5 +1,5 @@
-// LeadDeadline: until when Leads() may answer true, as the runtime knows it; and whether the node
-// is suspended, which means that this time has passed.
+// LeadDeadline: passes on to the runtime until when Leads() may answer true. It also notices when
+// the node becomes suspended, because this time has passed, and when it resumes.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -13,15 +13,16 @@ namespace baton::core {
 
 class LeadDeadline {
  public:
-  /// The session has ended: from now on Leads() answers false.
+  /// The session has ended: Leads() answers false from now on. Runs no callbacks and reports no
+  /// transitions.
   void Withdraw(Context& context);
-  /// Passes the session's deadline on to the runtime. Then tells the leaderships if the node is
-  /// suspended or resumed, so Leads() is right before a callback says so.
+  /// Passes the session's deadline on to the runtime. If the node is suspended or resumed by now,
+  /// then tells `leaderships`. So Leads() is right before a callback says so.
   void Advance(Context& context, Leaderships& leaderships);
 
  private:
-  TimePoint published_ = TimePoint::min();
-  std::optional<TimePoint> suspended_at_;
+  TimePoint published_ = TimePoint::min();  ///< the deadline that the runtime knows
+  std::optional<TimePoint> suspended_at_;   ///< unset: not suspended
 };
 
 }  // namespace baton::core

@@ -1,8 +1,8 @@
 // LeaderIndex: which node each shard's record names as its leader, and which shards name a node.
 //
-// A view is asked for both at each change of a member, and a group may have a hundred thousand
-// shards. So nodes have numbers here, and the shards of a node form a list. A number is given up
-// when no shard names its node any more; then another node may get it.
+// A view needs both at each change of a member, and a group may have a hundred thousand shards. So
+// nodes have numbers here, and the shards of a node form a list. A node loses its number when no
+// shard names it any more. Then another node may get this number.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -23,16 +23,18 @@ class LeaderIndex {
 
   explicit LeaderIndex(std::uint32_t shards) : links_(shards) {}
 
-  /// The shard's record names this node now; empty: it names nobody.
+  /// The shard's record names this node now; empty: it names no node. REQUIRES: the shard's number
+  /// is less than `shards` of the constructor, here and in Of.
   void Set(ShardId shard, const NodeId& node);
 
-  /// The number of the node that the shard names, below numbers(); kNobody: it names nobody.
+  /// The number of the node that the shard's record names; kNobody: it names no node.
   Number Of(ShardId shard) const { return links_[shard.value].node; }
-  /// The node's number; kNobody: no shard names it.
+  /// The node's number; kNobody: no shard's record names the node.
   Number NumberOf(const NodeId& node) const;
+  /// Every number is less than this.
   std::size_t numbers() const { return first_.size(); }
-  /// Calls `function` for each shard that names the node, in no particular order. REQUIRES: it does
-  /// not call Set.
+  /// Calls `function` for each shard whose record names the node, in no particular order. REQUIRES:
+  /// `function` does not call Set.
   template <typename Function>
   void ForEachOf(const NodeId& node, Function function) const {
     const Number number = NumberOf(node);
@@ -44,7 +46,7 @@ class LeaderIndex {
   static constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
   struct Link {
     Number node = kNobody;
-    std::uint32_t before = kEnd;  ///< shards of the same node
+    std::uint32_t before = kEnd;  ///< the neighbours in the list of the node's shards
     std::uint32_t next = kEnd;
   };
 
@@ -53,7 +55,7 @@ class LeaderIndex {
   std::vector<Link> links_;           ///< by shard
   std::vector<std::uint32_t> first_;  ///< by number: the first shard; kEnd: the number is free
   std::vector<NodeId> names_;         ///< by number
-  std::vector<Number> free_;
+  std::vector<Number> free_;          ///< numbers that no node has
   std::map<NodeId, Number> numbers_;
 };
 

@@ -1,15 +1,22 @@
-// Leaderships: the shards this node leads, from gaining to giving away.
+// Leaderships: the shards that this node leads, from gaining to giving away.
 //
-// The rules it keeps (each found by model checking):
-//  - If a record names this node and its present session, this node leads the shard, no matter who
+// The rules (the first three were found by model checking):
+//  - If a record names this node and its present session, this node holds the shard, no matter who
 //    wrote the record. Any other content ends the leadership.
 //  - Leads() turns false before a write that gives a shard away is sent, and stays false until that
 //    write's outcome is definite. "Refused" does not mean "still mine": the facts read back decide.
 //  - If a handoff is given up while its write's outcome is unknown, the node first commits an
-//    abandon: it deletes the move that the transfer names, so that no copy of the transfer can be
-//    applied any more. Then the node leads again, with the same term.
+//    abandon: it deletes the move that the transfer names. Then no copy of the transfer can be
+//    applied any more, and the node leads again, with the same term.
+//  - A shard is handed over only after `releasing` has returned or timed out. But if the group has
+//    a lock delay, a shard that was not released is not transferred: this node resigns it, and does
+//    not lead it again.
 //  - If `acquired` fails, the node keeps the shard and tries again (failed_activations.h). It may
 //    plan a move, so that another node tries the shard once (other_tries.h).
+//  - `lost` is called for every leadership that ended, after Leads() turned false.
+//  - A late `acquired` that succeeds activates the shard, if the node still leads it. A late
+//    `releasing` is ignored.
+//  - While an external application is detached, no callback times out, and no release begins.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -41,38 +48,44 @@ class Leaderships {
   using Resigning = HeldShard::Resigning;
   using Abandoning = HeldShard::Abandoning;
 
+  /// Since this object exists. A callback that fails after its timeout counts in both counters,
+  /// except `releasing`.
   struct Counters {
-    std::uint64_t callbacks_timed_out = 0;
-    std::uint64_t callbacks_failed = 0;
-    std::uint64_t moves_done = 0;
-    std::uint64_t moves_refused = 0;
-    std::uint64_t moves_timed_out = 0;
+    std::uint64_t callbacks_timed_out = 0;  ///< `acquired` and `releasing`
+    std::uint64_t callbacks_failed = 0;     ///< these, and `lost`
+    std::uint64_t moves_done = 0;           ///< shards that this node transferred
+    std::uint64_t moves_refused = 0;        ///< transfers of a shard that were refused
+    std::uint64_t moves_timed_out = 0;      ///< transfers whose `releasing` timed out
   };
 
   /// Compares the changed shards with the view: gains and loses leaderships, and begins releases.
   void Reconcile(Context& context, const ViewChanges& changes);
-  /// Returns false if the callback is not one of these.
+  /// Returns false if this object does not wait for the callback (any more).
   bool On(Context& context, const CallbackReturned& event);
-  /// REQUIRES: what the write read back is merged into the view, and reconciled.
+  /// A write's definite outcome. REQUIRES: `write` is a transfer, a resignation or an abandon of
+  /// this object; the view has merged what the write read back, and Reconcile has seen it.
   void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
   /// Checks timeouts, begins the moves that wait, and tries failed activations again. Sends writes:
-  /// transfers, abandons, and the moves by which other nodes try shards that fail here.
+  /// transfers, abandons, resignations of shards that were not released, and the moves by which
+  /// other nodes try shards that fail here.
   void Advance(Context& context);
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
   /// Resigns shards that are not being given away already, as many as may be in flight at once.
-  /// Call it again until no shard is held. `ask`: it first asks the application to release them,
-  /// which an external one is always asked.
+  /// Call it in each step until no shard is held. `ask`: it first asks the application to release
+  /// the shards; an external application is always asked. Then a shard is resigned once it is
+  /// released, or release_timeout has passed. A shard whose `acquired` runs is asked for after
+  /// that.
   void ResignAll(Context& context, Reason reason, bool ask);
   /// SuspendAll: the deadline has passed. ResumeAll: a renewal was confirmed after that, and the
-  /// suspension lasted `gap`. Both report transitions and run callbacks for all held shards. The
+  /// suspension lasted `gap`. Both report a transition and run a callback for each held shard. The
   /// shards stay held; Leads() follows the deadline by itself.
   void SuspendAll(Context& context);
   void ResumeAll(Context& context, Duration gap);
 
-  /// Whether the application still runs `acquired` for some shard, or `releasing`. REQUIRES: it is
-  /// asked before its shards are resigned.
+  /// Whether `acquired` of some held shard runs within its timeout, or `releasing` runs. REQUIRES:
+  /// call it before ResignAll, which forgets the running `acquired` of the shards that it resigns.
   bool Asking() const {
     return std::any_of(held_.begin(), held_.end(), [&](const auto& entry) {
       const Held& held = entry.second;
@@ -86,21 +99,23 @@ class Leaderships {
     return std::any_of(held_.begin(), held_.end(),
                        [](const auto& entry) { return entry.second.asked_to_resign; });
   }
-  /// Call it when the external application is attached again after being away for `away`. It adds
+  /// Call it when the external application is attached again, after it was away for `away`. It adds
   /// `away` to the deadlines of the running callbacks. No deadline is then more than one whole
   /// timeout from now.
   void PushBounds(Context& context, Duration away);
 
+  /// The held shards, also those that are being given away.
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
-  /// Tries a failing shard at once, and resets its backoff. REQUIRES: failed().Has(shard).
+  /// Tries a failing shard in the next Advance, and resets its backoff. REQUIRES:
+  /// failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
   /// The outcome of a move that this node planned for a shard that fails here.
   void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {
     other_tries_.On(context, operation, outcome);
   }
   const Counters& counters() const { return counters_; }
-  /// Whether `lost` for this shard was started and has not returned.
+  /// Whether a `lost` of this shard was started and has not returned.
   bool Stopping(ShardId shard) const { return stopping_.contains(shard); }
 
  private:
@@ -133,16 +148,16 @@ class Leaderships {
   Reason LossReason(const Context& context, ShardId shard) const;
 
   HeldShards held_;
-  Handovers handovers_;        ///< of those in phase Released that are to be transferred
-  std::set<ShardId> waiting_;  ///< with a move that could not begin when it came
-  /// a member changed, so any move may have become possible or void
+  Handovers handovers_;        ///< offers are in phase Released
+  std::set<ShardId> waiting_;  ///< shards with a move that could not begin when it came
+  /// A member changed, so any move may have become possible or void.
   bool members_changed_ = false;
   FailedActivations failed_;
   OtherTries other_tries_;
-  std::set<ShardId> watched_;                ///< with a callback that has a timeout
+  std::set<ShardId> watched_;                ///< shards with a callback that has a timeout
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
-  std::map<OperationId, ShardId> stopping_by_operation_;
-  std::map<ShardId, std::size_t> stopping_;  ///< how many of these each shard has
+  std::map<OperationId, ShardId> stopping_by_operation_;  ///< each `lost` that runs
+  std::map<ShardId, std::size_t> stopping_;               ///< how many of these each shard has
   Resignations resignations_;
   Counters counters_;
 };

@@ -1,9 +1,9 @@
-// Lifecycle: where a node is between its start and its end, with what belongs to that stage.
+// Lifecycle: the stage of a node between its start and its end, with the data of that stage.
 //
 //   Running ─drain, stop─▶ Draining ─nothing held─▶ Closing ─lease settled─▶ Stopped
 //      └─────────halt─────────┴───────▶ Halting ───────┘
 //
-// Plain values, owned by the core.
+// Plain values, owned by the core. A node may also halt while it closes, or after it has stopped.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +20,20 @@ struct Running {};
 /// The node takes nothing new, and gives away what it holds.
 struct Draining {
   TimePoint deadline = TimePoint::max();  ///< from then on it resigns what is not handed over
-  bool in_time = true;                    ///< nothing was left when the deadline came
-  /// When the node last made progress in resigning all that it holds; nullopt: it does not yet.
+  bool in_time = true;                    ///< false: it held shards at the deadline or the end
+  /// Set while the node resigns all that it holds: when this last made progress.
   std::optional<TimePoint> resigned_all_at;
-  std::size_t left_to_resign = 0;
+  std::size_t left_to_resign = 0;  ///< how many shards it held at that time
 };
 /// The node gave up all shards because it may not go on. The same step goes on to Closing.
 struct Halting {
   Error why;
-  bool leave_lease = false;  ///< another process may still act on the shards that were given up
+  bool leave_lease = false;  ///< let the lease expire: another process may still act on the shards
 };
-/// The session has ended here, and its lease is being revoked.
+/// The node's part in the session has ended, and the lease is being revoked.
 struct Closing {
-  bool in_time = true;
-  std::optional<Error> halted;
+  bool in_time = true;          ///< see Draining
+  std::optional<Error> halted;  ///< why the node halted; unset: it was drained or stopped
 };
 /// The lease is revoked, or left to expire. The node only follows its group now.
 struct Stopped {

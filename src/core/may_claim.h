@@ -1,11 +1,11 @@
-// MayClaim: who may begin to lead a shard that nobody leads. This is the only place that knows.
+// MayClaim: who may begin to lead a shard that nobody leads. Only this file decides that.
 //
 // The answer has two parts: whether the shard may be claimed now (ClaimableNow), and whether the
-// node may begin to lead (EligibilityOf). The assignment asks each part once for every shard and
-// member; everybody else asks MayClaim. If views disagree, no harm is done: a claim's guards
-// decide.
+// node may begin to lead (EligibilityOf). The assignment asks the first part once for each shard,
+// and the second once for each member. All other code asks MayClaim. Nodes with different views may
+// get different answers. That does no harm: a claim's guards decide.
 //
-// Pure functions of the view and the time.
+// Pure functions of the view and the time. REQUIRES for all: shard < view.shard_count().
 #pragma once
 
 #include <cstddef>
@@ -20,30 +20,31 @@ namespace baton::core {
 
 /// Whether a shard may be claimed now, and by whom.
 enum class Claimable : std::uint8_t {
-  kByAnyNode,  ///< nobody leads it: by any node that may begin to lead
-  /// Its record is damaged, and the last known leader's session lives. That session stops leading,
+  kByAnyNode,  ///< nobody leads the shard: any node that may begin to lead may claim it
+  /// The record is damaged, and the last known leader's session lives. That session stops leading,
   /// and then replaces the record.
   kByLastLeader,
-  /// Its record is damaged, and nobody knows its last leader. It can be claimed once every session
-  /// of that time must be over.
+  /// The record is damaged, and its last leader is not known or a lock delay runs. Any node may
+  /// replace the record later, when every session of that time must be over.
   kLater,
-  /// By any node that may begin to lead, but not yet: its last leaders died soon (DeathBackoff), or
-  /// the last one may still act (FailoverSettings::lock_delay). Such a shard counts as no vacancy,
-  /// but a seat for it stays free.
+  /// Any node that may begin to lead may claim the shard later: its last leaders died soon
+  /// (DeathBackoff), or the last one may still act (FailoverSettings::lock_delay). Such a shard
+  /// counts as no vacancy, but a seat stays free for it.
   kAfterWait,
-  /// By the node that led it alone (OwnerOf), once that is back: the group's failover policy says
-  /// so. No vacancy for others.
+  /// Only the node that led the shard (OwnerOf) may claim it, and only once this node is back: the
+  /// group's failover policy says so. The shard is no vacancy for others.
   kByOwner,
-  /// Its record has a newer schema; or it is damaged, and the group's failover policy is kNever:
-  /// then it takes an operator, who releases the shard.
+  /// The record has a newer schema; or it is damaged, and the failover policy is kNever. In the
+  /// second case an operator can release the shard.
   kByNobody,
-  kLed,  ///< its leadership is in force
+  kLed,  ///< a leadership is in force
 };
 /// `settle` is added to the time after which every session must be over (see kLater).
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
-/// The node that a shard belongs to although nobody leads it, if the group's failover policy is not
-/// kImmediate: the leader that the record names, or the node that resigned it in order to stop.
-/// Empty: nobody. The policy may allow other nodes, too: see ClaimableNow.
+/// The node that a shard belongs to, also while nobody leads it: the leader that the record names,
+/// or the node that resigned the shard in order to stop. Empty: the shard belongs to no node. This
+/// is always so if the group's failover policy is kImmediate. The policy may let other nodes claim
+/// the shard, too: see ClaimableNow.
 const NodeId& OwnerOf(const View& view, ShardId shard);
 /// Whether the application of the shard's last leader is known to have stopped: it had released the
 /// shard, or its process is proven dead. REQUIRES: the shard's record is readable, and not in
@@ -52,51 +53,55 @@ bool LastLeaderStopped(const View& view, ShardId shard);
 /// When everybody who led by the shard's damaged record has stopped leading; max: the last known
 /// leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be read.
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
-/// Whether the failover policy keeps a node's shards for it while it stops, so that it resigns them
-/// and moves none. Not if an operator drains the node.
+/// Whether the failover policy keeps a node's shards for the node while it stops. Then the node
+/// resigns its shards and moves none. False if an operator drains the node.
 bool KeepsShardsFor(const View& view, const NodeId& node);
-/// Until when the lock delay keeps everybody from claiming the shard; TimePoint::min(): it does
-/// not; max: this node does not know yet. REQUIRES: the shard's record is readable, and not in
-/// force.
+/// Until when the lock delay keeps every node from claiming the shard. TimePoint::min(): it does
+/// not, because there is no delay, or the last leader has stopped. Max: this node does not know the
+/// time yet. REQUIRES: the shard's record is absent or readable, and not in force.
 TimePoint LockedUntil(const View& view, ShardId shard);
-/// When FailoverPolicy::kAfter lets other nodes than the owner claim the shard. REQUIRES: it has an
-/// owner, and that is the policy.
+/// When FailoverPolicy::kAfter lets other nodes than the owner claim the shard. TimePoint::min(): a
+/// mark allows it already (ripe_marks.h). Max: this node does not know the time yet. REQUIRES: the
+/// shard has an owner, and the policy is kAfter.
 TimePoint RipeAt(const View& view, ShardId shard);
 
-/// How many vacancies need nothing but a claim. Does not look at each shard. Leaves out shards with
-/// unreadable records, also if they may be claimed. If the failover policy is not kImmediate, or
-/// there is a lock delay, it counts those that wait for these as well.
+/// About how many vacancies need nothing but a claim. Does not look at each shard. Leaves out
+/// shards with unreadable records, even if these may be claimed. Also counts the shards that wait
+/// for a failover policy or for a lock delay.
 std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.
 enum class Eligibility : std::uint8_t {
-  kNever,       ///< it does not take part, or has weight 0
-  kLastResort,  ///< it is draining: only if every node that may lead is draining
+  kNever,       ///< the node does not take part, or has weight 0
+  kLastResort,  ///< the node is draining: only if every other node that may lead is draining, too
   kYes,
 };
 Eligibility EligibilityOf(std::uint32_t weight, bool draining);
 Eligibility EligibilityOf(const View& view, const MemberFact& member);
-/// What a node needs, so that vacancies fall to it: kYes if some node has that, else kLastResort.
+/// The eligibility that a node needs to get vacancies: kYes if some node has it, else kLastResort.
 Eligibility EligibilityNeeded(const View& view);
 /// Whether some node may begin to lead, so that vacancies can be filled.
 bool SomebodyMayLead(const View& view);
 /// Whether a node other than `node` may begin to lead, and is not draining.
 bool AnotherMayLead(const View& view, const NodeId& node);
 
-/// The nodes that get nothing for now because they came and went too often (steadiness.h), and
-/// until when. They keep what they lead. Nobody rests if more than half of the nodes would: then
-/// none is worse than the others, and a node that has just joined must not get everything.
+/// The nodes that get nothing for now because they came and went too often (steadiness.h), each
+/// with the end of this time. They keep what they lead. Empty if they would be more than half of
+/// the nodes that may lead and don't drain. Then these nodes are no worse than the others, and a
+/// node that has just joined must not get everything.
 std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
 
-/// The nodes that get nothing because activations fail on them; they say so themselves. They keep
-/// what they lead. Empty if the cause is common: if half of the weight or more fails, and more than
-/// one node. One failing node is no common cause, unless no other node may lead.
+/// The nodes that get nothing because activations fail on them, as they say themselves. They keep
+/// what they lead. Empty if the failures are common: see FailuresAreCommon.
 std::set<NodeId> FailingNodes(const View& view);
-/// Whether activations fail on so many nodes that nothing is gained by moving shards.
+/// Whether activations fail on so many nodes that moving shards gains nothing. Of the nodes that
+/// may lead and don't drain, all must be failing, or at least two with half of the weight or more.
 bool FailuresAreCommon(const View& view);
 
-/// All that get nothing for now, with the time until which that is so; TimePoint::max(): until they
-/// say otherwise. Some node that may begin to lead is always left, if there is one.
+/// All nodes that get nothing for now: the failing ones, until they say otherwise
+/// (TimePoint::max()), and the resting ones, until the given time. The resting ones are left
+/// out if all nodes with Eligibility::kYes fail or rest. So one of these nodes always gets shards,
+/// if there is one.
 std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now);
 
 /// Whether `node` may claim the shard now.

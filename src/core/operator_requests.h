@@ -1,17 +1,21 @@
 // OperatorRequests: transfers, policies, settings of the group and force-releases that operators
 // asked this node to write, and activations that they asked it to try again.
 //
-// Each request is answered exactly once: at once if it is refused or writes nothing, else when its
-// write is definite, when its time (`answer_by`) is over, or when the node stops. At most
-// kMaxRequests wait at the same time.
+// Each request is answered exactly once. If it is refused or writes nothing, it is answered at
+// once. Otherwise it is answered when its write's outcome is definite, when its time (`answer_by`)
+// is over, or when the node stops. At most kMaxRequests wait at the same time; further ones are
+// refused with kUnavailable.
 //
-// If the time is over and no copy of the write has reached etcd, the write is dropped:
-// kUnavailable, and the change is never made. Otherwise the answer is kTimedOut: nobody knows yet.
-// Such a write is sent again until it is definite, as every write of unknown fate, and until then
-// it counts as waiting.
+// If the time is over and no copy of the write has reached etcd, the write is dropped. The answer
+// is kUnavailable, and the change is never made. Otherwise the answer is kTimedOut: nobody knows
+// yet whether the change is made. Such a write is sent again until its outcome is definite, and
+// takes room until then. If the node stops, it drops the requests that wait. The answer is
+// kTimedOut if a write was in flight, because the change may still be made, and kUnavailable
+// otherwise.
 //
-// A change of the group's settings may take two writes: see NextConfig. If another change comes
-// first, or a member, it is decided again once this node has seen what came.
+// A change of the group's settings may take two writes: see NextConfig. If another change, or a
+// write to a member's record, comes first, this node waits until its view shows that write, and
+// then decides again.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -33,29 +37,31 @@ class OperatorRequests {
  public:
   static constexpr std::size_t kMaxRequests = 64;
 
+  // Each records the event for the next Advance.
   void On(const TransferRequested& event) { news_.emplace_back(event); }
   void On(const PolicyRequested& event) { news_.emplace_back(event); }
   void On(const RetryRequested& event) { news_.emplace_back(event); }
   void On(const GroupChangeRequested& event) { news_.emplace_back(event); }
   void On(const ReleaseRequested& event) { news_.emplace_back(event); }
-  /// REQUIRES: the view has merged what the write read back.
+  /// The definite outcome of a write of this object. REQUIRES: the view has merged what the write
+  /// read back.
   void On(OperationId operation, PendingWrites::Settled settled, const WriteResult& result) {
     news_.emplace_back(Answered{operation, std::move(settled), result});
   }
-  /// Refuses or submits the requests that are new, and answers those whose write is definite.
-  /// REQUIRES: called in the same step as On, before DropAll, which does not answer requests that
-  /// were only recorded.
+  /// Refuses or submits the new requests, and answers those whose write is definite or whose time
+  /// is over. REQUIRES: called in the same step as On, before DropAll.
   void Advance(Context& context, Leaderships& leaderships);
-  /// Answers the requests that are still waiting with an error: this node stops.
+  /// Answers all requests that wait with an error, because this node stops. Does not answer
+  /// requests that were recorded after the last Advance.
   void DropAll(Context& context);
 
-  /// Requests that were refused because too many were waiting already.
+  /// How many requests were refused because kMaxRequests waited already.
   std::uint64_t refused() const { return refused_; }
 
  private:
-  /// Who waits for an answer.
+  /// The caller who waits for an answer.
   struct Caller {
-    std::optional<RequestId> request;  ///< nullopt: was answered when the time was over
+    std::optional<RequestId> request;  ///< nullopt: answered already, when the time was over
     TimePoint answer_by = TimePoint::max();
   };
   struct Transfer {
@@ -63,7 +69,7 @@ class OperatorRequests {
   };
   struct PolicyRequest {
     Caller caller;
-    int attempts = 0;  ///< left, including this one
+    int attempts = 0;  ///< how many are left, including this one
   };
   struct GroupChange {
     Caller caller;
@@ -107,14 +113,14 @@ class OperatorRequests {
               const WriteResult& result);
   /// Submits the next write of the change, or answers.
   void GoOn(Context& context, GroupChange change);
-  /// Goes on with the changes that wait for news, once the news are there.
+  /// Goes on with the changes that wait for news, if the view shows the news.
   void GoOnWithPostponed(Context& context);
 
-  std::vector<News> news_;  ///< since the last Advance
+  std::vector<News> news_;  ///< recorded after the last Advance
   std::map<OperationId, Transfer> transfers_;
   std::map<OperationId, PolicyRequest> policies_;
   std::map<OperationId, GroupChange> group_changes_;
-  std::vector<GroupChange> postponed_;  ///< nothing of theirs is in flight
+  std::vector<GroupChange> postponed_;  ///< those without a write in flight
   std::map<OperationId, Release> releases_;
   std::uint64_t refused_ = 0;
 };

@@ -1,19 +1,30 @@
 // OtherTries: planned moves of shards that fail on this node, so that another node tries them once.
 //
 // The shard's leader knows first that the shard fails, so it plans the move itself, with the reason
-// callback_timeout; everything after that is as in every other move. A shard is moved if it failed
-// several times here, or if it waits while the node is failing (failed_activations.h).
+// callback_timeout. Everything after that is as in every other move. A shard is moved if it failed
+// kFailuresBeforeOtherTry times here, if its callback exceeded its timeout, or if it waits for a
+// try while this node is failing and says so (failed_activations.h).
 //
 // Rules:
-//  - One other try: a shard that failed here and came here by such a move stays. Its record says
-//    so. A shard that this node has not tried may move on.
-//  - Targets are nodes that may begin to lead and are not failing: first the shard's last leader,
-//    then the node with the least load for its weight.
-//  - Nothing is planned while the group pauses moves, if failures are common (may_claim.h), or
-//    before the failure has lasted for kOtherTryAfter: a common cause shows in that time.
+//  - One other try: a shard that failed here and came here by such a move stays. Its record's
+//    reason shows this. A shard that this node has not tried may move on.
+//  - A target may begin to lead, does not drain, and is not one of NodesThatGetNothing. It is the
+//    shard's last leader if possible; otherwise the node with the least load for its weight. If the
+//    shard came here because it failed on its last leader, it does not go back there.
+//  - Nothing is planned while the group pauses moves, under FailoverPolicy::kNever, or with a lock
+//    delay.
+//  - Nothing is planned while this node drains, while its application is away, or if no other node
+//    may lead.
+//  - Nothing is planned while the failures are common (may_claim.h), and for
+//    kOtherTryAfterCommonCause after that.
+//  - Nothing is planned before the failure of the shard, and the failing of this node, have lasted
+//    for kOtherTryAfter: a common cause shows in that time. A node that has started over waits for
+//    kOtherTryAfterCommonCause.
 //  - A shard for which there is no target now does not hold the next ones up.
-//  - Moves in flight are bounded by the group's limit on moves, less the moves of others; failing
-//    nodes share what is left. A shard whose move failed is planned again after a growing pause.
+//  - The group's limit on moves also bounds these moves. Failing nodes share the part of the limit
+//    that the moves in flight leave: each may plan an equal share at once, and at least one move.
+//  - A shard whose move failed is planned again after 30 s, then after twice as long each time, up
+//    to 5 min.
 //  - If the shard is activated before its target has prepared, the move is withdrawn.
 //
 // The plan's guards are the move's revision, this node's session and the policies as read. A late
@@ -34,22 +45,25 @@ namespace baton::core {
 
 class OtherTries {
  public:
+  /// Withdraws and plans moves; at most one write is in flight.
   void Advance(Context& context, const HeldShards& held, const FailedActivations& failed);
+  /// A write of this object has the definite outcome `outcome`. Other operations are ignored. After
+  /// a refusal it writes nothing for kMaxRetryPause.
   void On(Context& context, OperationId operation, Outcome outcome);
-  /// Forgets what was in flight: the session is lost.
+  /// The session is lost: forgets all plans.
   void Clear();
 
  private:
   struct Planned {
     Term term;               ///< of the leadership that the move should end
-    TimePoint not_before{};  ///< the next plan, if this one came to nothing
+    TimePoint not_before{};  ///< of the next plan, if this one came to nothing
     Duration pause{};
   };
-  /// Where shards may go, and how many.
+  /// The nodes to which shards may go, and how many shards may go now.
   struct Targets {
     struct Node {
       std::uint32_t weight = 0;
-      std::uint64_t held = 0;
+      std::uint64_t held = 0;  ///< with the shards that move there
     };
     std::map<NodeId, Node> nodes;
     std::size_t room = 0;
@@ -70,9 +84,9 @@ class OtherTries {
 
   std::map<ShardId, Planned> planned_;
   std::optional<OperationId> writing_;
-  bool common_ = false;           ///< most nodes fail
-  TimePoint common_until_{};      ///< and for a while after that
-  TimePoint write_not_before_{};  ///< after a refusal
+  bool common_ = false;           ///< the failures were common at the last look
+  TimePoint common_until_{};      ///< they count as common until then, after they ended
+  TimePoint write_not_before_{};  ///< set after a refusal
   TimePoint look_not_before_{};
 };
 

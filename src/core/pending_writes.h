@@ -1,8 +1,9 @@
-// PendingWrites: the writes whose outcome is not definite yet, and the part that each outcome goes
-// to.
+// PendingWrites: the writes whose outcome is not definite yet, and the part of the core that each
+// outcome goes to.
 //
-// It sends the unknown items of a write again, each unchanged, with a growing backoff, until all
-// are definite or the write is dropped.
+// If a write's outcome is unknown, Advance sends its unknown items again, each unchanged, until the
+// outcome of all items is definite or the write is dropped. The backoff grows from kMinRetryPause
+// to kMaxRetryPause.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -35,36 +36,41 @@ class PendingWrites {
   struct Settled {
     WriteOwner owner = WriteOwner::kConfig;
     std::shared_ptr<const Write> write;
-    /// No answer to an earlier copy left an item unknown.
+    /// True: the first answer was definite. False: an earlier answer left items unknown, so an
+    /// earlier copy may have been applied.
     bool sent_once = true;
   };
 
-  /// Appends the write's first copy to `actions`. REQUIRES: `operation` is new.
+  /// Appends the write's first copy to `actions`. REQUIRES: `operation` was never used before.
   void Submit(OperationId operation, WriteOwner owner, Write&& write, std::vector<Action>& actions);
   /// Records an answer. Returns the write if this answer makes its outcome definite. Returns
-  /// nullopt if the outcome is still unknown, or if the write is not pending here.
+  /// nullopt if the outcome is still unknown, or if the write is not pending here. A server that
+  /// refuses a later copy without looking at it leaves the outcome unknown.
   std::optional<Settled> Settle(const WriteAnswered& event, TimePoint now);
   /// Sends the copies that are due. Lowers `wake_at` to the time of the next one.
   void Advance(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
 
   /// Whether an answer left some item unknown, so that the write may be applied, now or later.
+  /// False for writes that are not pending.
   bool Unknown(OperationId operation) const;
-  /// Whether all copies so far were answered, and none of them reached etcd. Then a write that is
-  /// dropped is never applied.
+  /// Whether all copies so far were answered, and none of them reached etcd. If such a write is
+  /// dropped, it is never applied. False for writes that are not pending.
   bool NeverSent(OperationId operation) const;
   bool Has(OperationId operation) const { return pending_.contains(operation); }
+  /// Does not send the write again, and ignores its answers.
   void Drop(OperationId operation) { pending_.erase(operation); }
-  /// Drops all writes except those of operators: only the lost session wanted the others.
+  /// Drops all writes except those of operators (kRequests): the others were of the lost session.
   void DropOfSession();
+  /// The number of pending writes.
   std::size_t size() const { return pending_.size(); }
 
  private:
   struct Pending {
     WriteOwner owner;
     std::shared_ptr<const Write> write;
-    TimePoint resend_at;
+    TimePoint resend_at;  ///< max: a copy is in flight
     Duration pause;
-    std::optional<std::vector<Outcome>> earlier;  ///< set when an answer has left items unknown
+    std::optional<std::vector<Outcome>> earlier;  ///< set once an answer has left items unknown
     bool may_be_sent = false;  ///< some copy that was answered may have reached etcd
   };
   std::map<OperationId, Pending> pending_;

@@ -1,5 +1,5 @@
-// RecordNews: reports what the view's records show and no other part of the core reports: damaged
-// records, and what other nodes lead now.
+// RecordNews: reports what no other part of the core reports: damaged records, texts of members
+// that can't be used, and which shards other nodes lead now. Each is reported once per revision.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -17,9 +17,10 @@ class RecordNews {
  public:
   explicit RecordNews(std::uint32_t shards) : seen_(shards) {}
 
-  /// REQUIRES: `leaderships` has been reconciled with the view.
+  /// Looks at what changed. REQUIRES: `leaderships` has been reconciled with the view.
   void Note(Context& context, const ViewChanges& changes, const Leaderships& leaderships);
-  /// How many records this node has seen that are damaged, in whole or in part.
+  /// How many damaged records this node has seen. They can't be read, have a newer schema, or have
+  /// a text that can't be used.
   std::uint64_t damaged() const { return damaged_; }
 
  private:
@@ -27,7 +28,7 @@ class RecordNews {
   void NoteUnusableText(Context& context, const ViewChanges& changes);
 
   SeenTransitions seen_;
-  std::map<ShardId, Revision> damage_said_;
+  std::map<ShardId, Revision> damage_said_;  ///< the revisions that were reported
   std::map<NodeId, Revision> text_said_;
   std::uint64_t damaged_ = 0;
 };

@@ -1,4 +1,5 @@
-// Resignations: records that this node rewrites to "nobody leads", in batches.
+// Resignations: sends the writes by which this node resigns shards, in batches. A resigned shard's
+// record says that nobody leads it. At most kResignBatchesInFlight batches are in flight.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -17,20 +18,24 @@ class Resignations {
  public:
   /// How many shards may be resigned now.
   std::size_t Room() const;
-  /// Leads() turns false before the writes are sent. Withdraws the shards' handovers. REQUIRES:
-  /// they may lead; at most Room().
+  /// Resigns the shards. Leads() turns false for all of them before the writes are sent. Takes back
+  /// offers to `handovers`, and forgets a running `acquired`. REQUIRES: each shard is held and may
+  /// lead (HeldShard::MayLead), and there are at most Room() of them.
   void Send(Context& context, HeldShards& held, Handovers& handovers,
             const std::vector<ShardId>& shards, Reason reason);
 
   /// The application has not released the shard in time, so a lock delay forbids its transfer.
-  /// SendUnreleased resigns it rather than lead it again, because the application may have stopped
-  /// half of it.
+  /// SendUnreleased resigns the shard. The node does not lead it again, because the application may
+  /// have stopped half of its work.
   void AddUnreleased(ShardId shard) { unreleased_.insert(shard); }
-  /// Whether it was to be resigned.
+  /// Takes AddUnreleased back. Returns whether the shard was to be resigned.
   bool Withdraw(ShardId shard) { return unreleased_.erase(shard) > 0; }
+  /// Resigns as many of these shards as there is room for, with the reason kCallbackTimeout.
   void SendUnreleased(Context& context, HeldShards& held, Handovers& handovers);
 
+  /// A write of Leaderships is answered. Ignores writes that are no resignations.
   void Answered(OperationId operation) { in_flight_.erase(operation); }
+  /// The session is lost: forgets everything.
   void Clear() { *this = {}; }
 
  private:

@@ -1,11 +1,12 @@
-// RipeMarks: writes `ripe/<node>` once a node has been away for the delay of
-// FailoverPolicy::kAfter.
+// RipeMarks: writes `ripe/<node>` once a node has been away for the group's failover delay
+// (FailoverPolicy::kAfter). After that, any node may claim the shards that were kept for the node.
 //
-// The first that finds it so writes it, and all others then know it, too. Otherwise nodes that know
-// the group for less time would divide the vacancies differently. Live members write in the order
-// of their ids, 300 ms apart, one mark at a time. Nobody takes a mark back: it says nothing of
-// leaderships with later terms. Once no record names a leadership that a mark speaks of, none ever
-// will again, and the mark is deleted: else each name of a node would leave a key for ever.
+// The first node that sees the delay end writes the mark, and all other nodes follow it. Otherwise
+// nodes that have known the group for less time would divide the vacancies differently. Live
+// members write in the order of their ids, 300 ms apart, one mark at a time. A node that still
+// leads a shard gets no mark. Nobody takes a mark back while it matters: it says nothing of
+// leaderships with later terms. A mark is deleted when no record names a leadership of which the
+// mark speaks, because no record ever will again. So no node name leaves a key for ever.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -19,11 +20,13 @@ namespace baton::core {
 
 class RipeMarks {
  public:
+  /// Records what changed in the view.
   void Note(const View& view, const ViewChanges& changes);
+  /// Writes a mark that is due. Does nothing under another policy.
   void Advance(Context& context);
-  /// The write has a definite outcome.
+  /// This object's write has a definite outcome. The next one comes kMaxRetryPause later or more.
   void On(TimePoint now);
-  /// The write was dropped: the session is lost.
+  /// The session is lost, so the write was dropped.
   void Clear() { in_flight_ = swept_ = false; }
 
  private:
@@ -39,7 +42,7 @@ class RipeMarks {
   TimePoint not_before_{};
   struct Due {
     TimePoint at = TimePoint::min();
-    Revision newest;  ///< the newest term of the vacancies that are kept for the node
+    Revision newest;  ///< the newest term of the shards that are kept for the node
   };
   std::map<NodeId, Due> due_;
 };

@@ -1,19 +1,21 @@
 // Session: one lease, one member key, and the deadline until which this node may lead.
 //
-// The rules it keeps (each found by model checking or on a real etcd):
+// The rules (each found by model checking or on a real etcd):
 //  - The deadline moves only by a confirmed renewal: a keepalive sent at t0 was answered in raft
 //    term R, and a transaction sent after that answer committed in the same term R. Then the
-//    deadline is t0 plus the TTL, minus a margin. A keepalive's OK alone proves nothing, and the
-//    grant of a lease sets no deadline. Raft terms are compared for equality only: an etcd that was
-//    wiped or restored begins them again.
-//  - At most one keepalive is unanswered. If its answer is late, the session ends its stream.
+//    deadline is t0 plus the TTL, minus a margin (Margin). A keepalive's OK alone proves nothing,
+//    and the grant of a lease sets no deadline. Raft terms are compared for equality only, because
+//    an etcd that was wiped or restored begins them again.
+//  - At most one keepalive is unanswered. If its answer takes longer than a sixth of the TTL, the
+//    session ends the stream and sends the next keepalive on another one.
 //  - Keepalives go out every third of the TTL, whatever confirmations do. So the lease outlives
-//    commits that stall. A confirmation counts for the newest answer that came before it was sent.
+//    commits that stall. A confirmation proves the newest answer that came before it was sent. At
+//    most two confirmations are unanswered.
 //  - If the member key was ever seen missing or with another lease, the session is lost for ever.
 //    Its key is never put again, and its lease is revoked before the next session's key is put.
 //  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
 //
-// Pure and single-threaded: owned by the core. Handlers record; Advance decides.
+// Pure and single-threaded: owned by the core. On records events; Advance decides.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +33,12 @@ namespace baton::core {
 
 class Session {
  public:
+  /// `options` and `next_operation` must outlive this object.
   Session(const CoreOptions& options, OperationId* next_operation);
 
   // Events. Each returns false if the operation is not (or no longer) this session's.
+  // KeepAliveEnded still counts if it is of the present stream: the next keepalive opens another
+  // one.
   bool On(const LeaseGranted& event, TimePoint now);
   bool On(const LeaseRevoked& event, TimePoint now);
   bool On(const KeepAliveAnswered& event, TimePoint now);
@@ -41,37 +46,39 @@ class Session {
   bool On(const ConfirmAnswered& event, TimePoint now);
   bool On(const WriteAnswered& event, TimePoint now);
 
-  /// Opens a session, renews and confirms it, revokes leases. Appends actions; lowers `wake_at`.
+  /// Opens a session, renews and confirms it, and revokes leases. Appends actions; lowers `wake_at`
+  /// to the time at which it must be called again.
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
   /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
   /// another lease.
   bool LostBy(const View& view) const;
   /// Ends the present session for ever, or the attempt to open one, and revokes its lease. After
-  /// that a new session opens, unless Close was called or SetWanted(false).
+  /// that a new session opens, unless Close or SetWanted(false) was called.
   void Lose(TimePoint now);
   /// Whether new sessions may open. True at first.
   void SetWanted(bool wanted) { wanted_ = wanted; }
-  /// Ends the session and opens no other. Tries up to `revoke_attempts` times to revoke the lease;
-  /// with 0, the lease expires by itself. closed() turns true when the revocation is definite or
-  /// given up.
+  /// Ends the session for ever and opens no other one. Tries up to `revoke_attempts` times to
+  /// revoke the lease; with 0, the lease expires by itself. closed() turns true when the
+  /// revocation's outcome is definite or the tries are used up. A second call does nothing.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
-  /// If closed() is true: whether the lease could not be revoked, and so expires by itself.
+  /// If closed() is true: whether the revocation was given up, so that the lease expires by itself.
   bool lease_left() const { return lease_left_; }
 
   /// Sets the state that the member record should say; Advance writes it.
   void SetState(MemberState state) { wanted_state_ = state; }
-  /// Sets whether the member record should say that activations fail here.
+  /// Sets whether the member record should say that activations fail here. False at first.
   void SetFailing(bool failing) { wanted_failing_ = failing; }
-  /// Sets whether the application is healthy, which the member record should say. True at first.
+  /// Sets whether the application is healthy, which the member record should say. An unhealthy
+  /// node's record also says that the node drains. True at first.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
-  /// Whether there is nothing left to tell the others about leaving: the member record says that
-  /// the node leaves, or it can't be made to say so.
+  /// Whether other nodes know all about this node's leaving: the member record says that the node
+  /// leaves, or can't be made to say so. Also true if no leaving is wanted.
   bool SaysThatItLeaves(const View& view) const;
-  /// Writes the member record if it does not say what it should; for SetFailing, at most once a
-  /// second. Advance does this, too.
+  /// Writes the member record if it does not say what it should. A change of SetFailing or
+  /// SetHealthy alone is written at most once a second. Advance does this, too.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
 
@@ -92,19 +99,22 @@ class Session {
   /// never.
   TimePoint last_renewed() const { return last_renewed_; }
 
-  /// The newest revision at which a confirmation committed; the watch must reach it.
+  /// The newest revision at which a confirmation committed, also of an earlier session; 0: none has
+  /// committed. The watch must reach it.
   Revision confirmed_revision() const { return confirmed_revision_; }
-  /// How long the last confirmation took; for pacing.
+  /// How long the last confirmation took, for pacing; 0 before the first one.
   Duration confirmation_took() const { return confirmation_took_; }
   /// The confirmations of this and earlier sessions. From them DeadAtMost computes when other
   /// members died.
   const ConfirmationLog& confirmations() const { return confirmations_; }
-  /// Set once another live node is known to use our node id. This node then opens no session.
+  /// Set for ever as soon as another live node is known to use our node id. This node then opens no
+  /// session.
   const std::optional<Error>& refused() const { return refused_; }
 
+  /// Since this object exists.
   struct Counters {
-    std::uint64_t confirmed = 0;
-    std::uint64_t failed = 0;
+    std::uint64_t confirmed = 0;  ///< confirmed renewals
+    std::uint64_t failed = 0;     ///< keepalives without an answer, and answers without a proof
   };
   const Counters& counters() const { return counters_; }
 
@@ -126,7 +136,7 @@ class Session {
     SessionId lease;
     /// Set when the write is first sent; every later copy is the same.
     std::optional<Write> write;
-    SessionId replaces{};  ///< whose key the write takes over; 0: nobody's
+    SessionId replaces{};  ///< the session whose key the write takes over; 0: no session
     TimePoint resend_at{};
     bool in_flight = false;
   };
@@ -143,18 +153,18 @@ class Session {
   };
   /// The answer to a keepalive.
   struct Renewed {
-    TimePoint sent_at{};  ///< the keepalive
+    TimePoint sent_at{};  ///< when the keepalive was sent
     std::chrono::seconds ttl{0};
     std::uint64_t raft_term = 0;
   };
   struct Confirmation {
     OperationId operation = 0;
     TimePoint sent_at{};
-    Renewed renewed;  ///< what it confirms
+    Renewed renewed;  ///< the answer that it confirms
   };
   struct Revocation {
     SessionId lease;
-    OperationId operation = 0;  ///< 0: none in flight
+    OperationId operation = 0;  ///< 0: no revocation is in flight
     TimePoint resend_at{};
     int attempts = 0;
   };
@@ -184,7 +194,7 @@ class Session {
   void BeginAnew(TimePoint now, SessionId abandoned);
   void OpenLater(TimePoint now, SessionId abandoned);
   MemberFact Value(SessionId lease) const;
-  /// The lease of the session, or of the attempt to open one; 0: none.
+  /// The lease of the session, or of the attempt to open one; 0: no lease.
   SessionId PresentLease() const;
   Duration RenewEvery() const { return Duration(ttl_) / 3; }
   Duration AnswerBound() const { return Duration(ttl_) / 6; }
@@ -205,10 +215,10 @@ class Session {
   TimePoint next_keepalive_{};
   /// The backoff after a confirmation that proves nothing.
   Duration renewal_pause_ = kMinRetryPause;
-  std::optional<KeepAlive> keepalive_;  ///< the one without an answer yet
+  std::optional<KeepAlive> keepalive_;  ///< the keepalive without an answer yet
   std::optional<Renewed> renewed_;      ///< the newest answer, until it is confirmed
   std::vector<Confirmation> confirmations_sent_;
-  TimePoint confirm_at_{};  ///< not before, after one whose outcome is unknown
+  TimePoint confirm_at_{};  ///< the next confirmation waits until then, after an unknown outcome
   Duration confirm_pause_ = kMinRetryPause;
   bool fresh_stream_ = true;
   OperationId stream_began_ = 0;  ///< the first keepalive of the present stream
@@ -217,7 +227,7 @@ class Session {
   ConfirmationLog confirmations_;
   std::optional<Revocation> revocation_;
   std::optional<Update> update_;
-  TimePoint update_not_before_{};  ///< after a refusal
+  TimePoint update_not_before_{};  ///< set after a refusal
   TimePoint say_failing_not_before_{};
   TimePoint say_health_not_before_{};
   std::optional<Error> refused_;

@@ -1,4 +1,5 @@
-// SnapshotKeys: which keys a snapshot has. Each other key is absent at the snapshot's revision.
+// SnapshotKeys: which keys a snapshot has. Each other key is absent at the snapshot's revision. A
+// plain value, for View.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace baton::core {
 
 class SnapshotKeys {
  public:
-  /// Facts of shards beyond `shards` are ignored.
+  /// Facts of shards not below `shards` are ignored.
   SnapshotKeys(const Snapshot& snapshot, std::uint32_t shards);
 
   std::vector<bool> records;  ///< by shard

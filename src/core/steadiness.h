@@ -1,12 +1,14 @@
 // Steadiness: which members come and go again and again, and which are gone now.
 //
-// A member whose sessions ended soon after they began, several times in a row, is unsteady. When it
-// comes again it has to stay for a delay, which doubles with each short session, before it is
-// steady again. Unsteady members are not counted by those who wait for a quiet membership. Whether
-// they may begin to lead is said in may_claim.h.
+// A member is unsteady if several of its sessions in a row ended soon after they began (options.h:
+// kFlapsAfter). When it comes again, it has to stay for a delay before it is steady again. Each
+// further short session doubles the delay. A wait for a quiet membership does not count the
+// comings and goings of unsteady members. may_claim.h says whether they may begin to lead.
 //
-// Each node remembers what it saw itself. A node that joined later knows less. So nodes may differ
-// about who is unsteady; that must do no harm.
+// Each node remembers what it saw itself, and a node that joined later knows less. So nodes may
+// differ about which members are unsteady. Callers must make sure that this does no harm.
+//
+// Remembers 4,096 nodes; beyond that it forgets those that have been gone for longest.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -24,34 +26,34 @@ namespace baton::core {
 
 class Steadiness {
  public:
-  /// A session of the node began. TimePoint::min(): before this node could see it.
+  /// A session of the node began at `now`. TimePoint::min(): it began before this node could see
+  /// it, and does not count as short.
   void NoteBegan(const NodeId& node, TimePoint now);
   struct End {
     bool in_order = false;  ///< the node had said that it leaves
-    Duration ttl{};         ///< of the session; the process may have died that long before
+    Duration ttl{};         ///< the session's; the process may have died that long before the end
   };
-  /// A session of the node ended. Returns whether the node meets a longer delay when it comes again
-  /// than it met before.
+  /// A session of the node ended. Returns whether the delay that awaits the node is longer now.
   bool NoteEnded(const NodeId& node, const End& end, TimePoint now);
 
-  /// Until when a node that is here is unsteady; TimePoint::min() if it is not.
+  /// For a node that is here: until when it is unsteady. TimePoint::min(): it is steady.
   TimePoint UnsteadyUntil(const NodeId& node) const;
-  /// How long the node has to stay, once it is back, to be steady again; 0 if it does not flap.
+  /// How long the node has to stay after its return to be steady again; 0: it does not flap.
   Duration DelayOf(const NodeId& node) const;
-  /// Whether the node's last sessions were so short that its comings and goings don't count.
+  /// Whether the node's last kFlapsAfter sessions were short.
   bool Flaps(const NodeId& node) const;
-  /// When nodes vanished after `since`: those that are still gone, had not said that they leave,
-  /// and don't flap. Sorted.
+  /// The times after `since` at which nodes vanished, sorted. Counts only nodes that are not back,
+  /// had not said that they leave, and don't flap.
   std::vector<TimePoint> GoneSince(TimePoint since) const;
 
  private:
   struct Seen {
     TimePoint began = TimePoint::min();  ///< min: before this view knew the node
-    TimePoint ended = TimePoint::max();  ///< max: it is here
+    TimePoint ended = TimePoint::max();  ///< max: the node is here
     bool in_order = false;
     int short_sessions = 0;
   };
-  /// Changes what is remembered of the node, and keeps gone_ true to it.
+  /// Changes what is remembered of the node, and updates gone_.
   template <typename Change>
   void Note(const NodeId& node, Change change) {
     Seen& seen = seen_[node];
@@ -67,7 +69,7 @@ class Steadiness {
   void Bound();
 
   std::map<NodeId, Seen> seen_;
-  std::set<std::pair<TimePoint, NodeId>> gone_;  ///< those that GoneSince counts, by time
+  std::set<std::pair<TimePoint, NodeId>> gone_;  ///< the nodes that GoneSince counts, by time
 };
 
 }  // namespace baton::core

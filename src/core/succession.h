@@ -1,10 +1,17 @@
 // Succession: this node's part in filling vacancies, at once and without a planner.
 //
-// Every node computes the whole assignment (assignment.h) from its own view and claims its own part
-// of the assignment, in batches. A node claims nothing in each of these cases: its session is not
-// live; it drains; its external application is not attached; the brake is on (too many members
-// vanished at once); a cold start has not settled. If a successor claims nothing for too long,
-// exactly one node, the next in line, claims in its place.
+// Every node computes the whole assignment (assignment.h) from its own view, and claims its own
+// part of it, in batches (claim_pace.h). It also claims the shards that the failover policy keeps
+// for it, and replaces damaged records. A node claims nothing in each of these cases:
+//  - The view is not complete, or the group's config is bad.
+//  - Its session is not live, it is stopping, or its external application is not attached.
+//  - The brake is on: more than two members, and more than 10 % of them, vanished within `settle`.
+//  - A cold start has not settled: no shard is led, fewer than expect_nodes members are live, and
+//    the membership has not been quiet for `settle`.
+//  - A claim was refused a moment ago.
+//
+// If a successor claims nothing for too long (kPassOverAfter), the next node in line claims in its
+// place. Nodes with different views may see different lines; a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -26,17 +33,20 @@ namespace baton::core {
 
 class Succession {
  public:
-  /// REQUIRES: what the write read back is merged into the view.
+  /// The definite outcome of a claim. REQUIRES: the view has merged what the write read back.
   void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
-  /// Records what changed in the view.
+  /// Records what changed in the view. REQUIRES: every change is passed before the next Advance.
   void Note(const ViewChanges& changes);
+  /// Divides the vacancies if needed, and sends claims.
   void Advance(Context& context, const Leaderships& leaderships);
-  /// Forgets what was in flight: the session is lost.
+  /// The session is lost: forgets the claims in flight and the assignment.
   void Clear();
+  /// Whether the brake was on at the last Advance.
   bool braking() const { return braking_; }
+  /// Whether the cold start is over. Stays true.
   bool settled() const { return settled_; }
-  /// How often this node has divided the vacancies, and how often it looked who stalls: what costs
-  /// most in a large group.
+  /// How often this node has divided the vacancies, and how often it looked for successors that
+  /// stall. These cost most in a large group.
   struct Counters {
     std::uint64_t assignments = 0;
     std::uint64_t looks_at_others = 0;
@@ -48,7 +58,7 @@ class Succession {
   struct Assigned {
     NodeId node;
     std::vector<ShardId> shards;  ///< sorted; some may have a leader by now: see assigned_to_
-    std::size_t left = 0;         ///< shards that have none yet
+    std::size_t left = 0;         ///< how many of them have no leader yet
     /// when this node saw the member's last claim, or when the vacancies first fell to the member
     TimePoint progress_at{};
     Duration patience{};  ///< if it makes no progress for this long, it is passed over
@@ -56,7 +66,7 @@ class Succession {
   /// The nodes that may take over for others.
   struct Line {
     std::vector<NodeId> nodes;
-    TimePoint changes_at = TimePoint::max();  ///< when another node may join it
+    TimePoint changes_at = TimePoint::max();  ///< when another node may join the line
   };
   static constexpr std::uint32_t kToNobody = std::numeric_limits<std::uint32_t>::max();
 

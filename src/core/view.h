@@ -6,10 +6,11 @@
 // R never replaces a fact from a later revision, and a lost leadership never comes back.
 //
 // The View only merges facts and answers questions; it decides nothing. Until complete(), an
-// unknown key looks like an absent key. All times say when this node learnt of something, by its
-// own clock.
+// unknown key looks like an absent key. Every time here says when this node learnt of something, by
+// its own clock.
 //
-// Pure and single-threaded: owned by a core, or by a relay.
+// Pure and single-threaded: owned by a core, or by a relay. Pointers and references into it are
+// valid until the next Merge.
 #pragma once
 
 #include <algorithm>
@@ -38,11 +39,11 @@ struct ViewChanges {
   /// shard with an unreadable record. At the first snapshot: all shards of the group. Sorted,
   /// distinct.
   std::vector<ShardId> shards;
-  bool members = false;  ///< any member fact, also its state or weight
-  bool policy = false;
-  bool balancer = false;
+  bool members = false;   ///< any member fact, also its state or weight, or a proof of death
+  bool policy = false;    ///< a policy or a `ripe` mark
+  bool balancer = false;  ///< the balancer's record, or its leader's session
   bool config = false;
-  std::vector<NodeId> changed_members;  ///< which ones; some more than once
+  std::vector<NodeId> changed_members;  ///< which members changed; some more than once
   /// Members whose session has just ended and was so short that their Steadiness::DelayOf grew.
   std::vector<NodeId> flapping;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
@@ -63,12 +64,12 @@ struct ViewChanges {
   }
 };
 
-/// ChangedShards: collects, until Clear, the shards whose moves have to be looked at again. Begins
-/// with all shards.
+/// ChangedShards: collects, until Clear, the shards whose moves have to be looked at again. At
+/// first these are all shards, and again if there are more than 4,096.
 class ChangedShards {
  public:
-  /// Adds `changes.shards`; all shards if a member or policy changed, as any move may be concerned.
-  /// REQUIRES: `changes.shards` is sorted, as TakeChanges returns it.
+  /// Adds `changes.shards`. Adds all shards if a member or policy changed, because that may concern
+  /// any move. REQUIRES: `changes.shards` is sorted, as TakeChanges returns it.
   void Note(const ViewChanges& changes) {
     const std::size_t gathered = shards_.size() + changes.shards.size();
     if (changes.members || changes.policy || gathered > kMaxGathered) SetAll();
@@ -112,7 +113,7 @@ class View {
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Everything that had happened by `at` is merged.
+  /// Everything that had happened by `at` is merged. Earlier times than the last one do nothing.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
   /// A sign that a backup was restored and etcd's revision then raised: a key was known at revision
@@ -123,16 +124,16 @@ class View {
     Revision known;
     Revision found;
   };
-  /// The first that a snapshot showed; nullopt: none did.
+  /// The first such key that a snapshot showed; nullopt: etcd has not been seen to go back.
   const std::optional<WentBack>& went_back() const { return went_back_; }
 
   /// Whether a snapshot was merged. From then on every key is known.
   bool complete() const { return complete_; }
-  /// When the last snapshot was merged.
+  /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
   /// A time before the read of the last snapshot: when the snapshot before it was merged, or
-  /// TimePoint{} if there was none. The last snapshot's data is no older than this. It may be older
-  /// than read_at(), because the process may pause between etcd's answer and the merge.
+  /// TimePoint{} if there was none. The last snapshot's data is no older than this. The data may be
+  /// older than read_at(), because the process may pause between etcd's answer and the merge.
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -141,13 +142,13 @@ class View {
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const NodeId& self() const { return self_; }
   const ConfigFact& config() const { return config_; }
-  /// The last config that could be read, had this view's shard count, and the hash and cluster id
-  /// of those before. `present` is false: there was none yet. A bad write to the config changes
-  /// nothing.
+  /// The last config that could be read, had this view's shard count, and had the hash and cluster
+  /// id of the fitting configs before it. `present` is false: there was none yet. A bad write to
+  /// the config changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
-  /// How the group fails over, by the fitting config. What depends on the settings compares the
-  /// revision of that config, so it waits while a bad one is put back: other settings may have been
-  /// written before, unseen.
+  /// How the group fails over, by the fitting config. Writes that depend on these settings compare
+  /// the revision of that config. So they wait while a bad config is put back, because an operator
+  /// may have written other settings just before.
   const FailoverSettings& failover() const { return fitting_config_.failover; }
   // All questions about a shard REQUIRE: shard < shard_count().
 
@@ -167,15 +168,15 @@ class View {
   const MemberFact* member(const NodeId& node) const;
   /// The policy; null if it is not set.
   const PolicyFact* policy(const PolicyName& name) const;
-  /// The mod revision of the last change of any policy; 0: none was ever changed.
+  /// The mod revision of the last change of any policy; 0: no policy was ever changed.
   Revision policies_changed() const;
   /// Makes the write that sets `policy`, or deletes it if its `present` is false. The write is
   /// guarded by the revisions that are known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
-  /// By node: its `ripe` as last seen, also if it is absent by now.
+  /// By node: its key `ripe/<node>` as last seen, also if the key is absent by now.
   const std::map<NodeId, RipeFact>& ripe() const { return ripe_; }
-  /// The node's `ripe` as last seen; null: nothing is known of one.
+  /// The node's key `ripe/<node>` as last seen; null: nothing is known of it.
   const RipeFact* ripe(const NodeId& node) const {
     const auto found = ripe_.find(node);
     return found != ripe_.end() ? &found->second : nullptr;
@@ -199,19 +200,21 @@ class View {
   bool Draining(const MemberFact& member) const;
 
   /// When this node learnt that no leadership of the shard is in force (see InForce); nullopt while
-  /// one is, and before this node knows of the shard's record or its absence. An unreadable record
-  /// counts as no leadership, although a node of a newer version may be able to read it and lead.
+  /// a leadership is, and before this node knows the shard's record or its absence. An unreadable
+  /// record counts as no leadership, although a node of a newer version may be able to read it and
+  /// lead.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
-  /// When this node learnt that the shard's present record (or its absence) is in nobody's force.
-  /// Each new record that is in nobody's force starts this time again; VacantSince goes on.
-  /// Nullopt: it is in force, or may be: what is known of members is older than the record.
+  /// When this node learnt that the shard's present record (or its absence) is not in force. Each
+  /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
+  /// record is in force, or may be, because the known members are older than the record.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
-  /// The term of the last leadership of the shard that this view saw in force; 0: none.
+  /// The term of the last leadership of the shard that this view saw in force; 0: it saw no
+  /// leadership.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
-  /// For how many shards VacantSince returns a time.
+  /// The number of shards for which VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
   /// How long the shard had no leader, as this node saw it, before its present leadership. 0 if
   /// this node saw no gap.
@@ -317,7 +320,7 @@ class View {
   TimePoint read_before_{};
   TimePoint current_at_ = TimePoint::min();
   Revision revision_;
-  Revision snapshot_revision_;  ///< every key that has no entry here was absent at this revision
+  Revision snapshot_revision_;  ///< every key without an entry here was absent at this revision
   ConfigFact config_;
   ConfigFact fitting_config_;
   RecordFact balancer_;

@@ -1,8 +1,8 @@
 // WatchProgress: answers whether a watch of the group is current.
 //
-// A watch may lag without bound, or stand still below a stuck member of etcd. What it says of
-// itself is no proof. So its owner commits something, or reads linearizably, and requires that the
-// watch reaches the revision of that answer:
+// A watch may be late without bound, or stand still at a stuck member of etcd. Its own word is no
+// proof. So its owner commits a transaction, or reads linearizably, and requires that the watch
+// reaches the revision of the answer:
 //   - A watch that has reached the required revision has delivered every change up to it.
 //   - A watch that is behind and advances is left alone, however late it is: another endpoint would
 //     have to send the same changes again.
@@ -29,9 +29,9 @@ class WatchProgress {
   /// The watch, or a read of everything, has delivered every change up to `revision`. The revision
   /// in an answer's header does not count: it is the store's, and the watch may be behind it.
   void Reach(Revision revision, TimePoint now);
-  /// The store has `revision`, so the watch must reach it. Returns whether the watch is behind it:
-  /// then the owner asks the watch for its progress up to required(). If the watch was behind
-  /// before, the time in which it must deliver something does not begin again.
+  /// The store has `revision`, so the watch must reach it. Returns whether the watch is behind it.
+  /// If so, the owner must ask the watch for its progress up to required(). If the watch was behind
+  /// already, the time in which it must deliver something does not begin again.
   bool Require(Revision revision, TimePoint now);
 
   /// The revision that the watch is known to have reached, and the greatest that it had to reach.
@@ -41,16 +41,17 @@ class WatchProgress {
   bool behind() const { return reached_ < required_; }
 
   /// If the watch stands still, returns the line for the log: the owner must open the watch on
-  /// another endpoint.
+  /// another endpoint, which gets its own time. Otherwise nullopt.
   std::optional<std::string> StandsStill(TimePoint now);
-  /// The time from which StandsStill will say so; TimePoint::max(): never, as things are.
+  /// From this time on StandsStill returns a line. TimePoint::max(): the watch is not behind.
   TimePoint StandsStillAt() const;
 
   /// Everything was read at `now`.
   void NoteRead(TimePoint now) { read_at_ = now; }
-  /// Whether `every` has passed since the last read. If so, the owner must begin a read now. That
-  /// read counts from now on, also if it fails, so it is not repeated at once.
+  /// Whether `every` has passed since the last read. If so, the owner must begin a read now. The
+  /// next audit is due `every` later even if that read fails.
   bool AuditDue(TimePoint now, Duration every);
+  /// When the next audit is due.
   TimePoint AuditAt(Duration every) const { return read_at_ + every; }
 
  private:
@@ -58,8 +59,8 @@ class WatchProgress {
 
   Revision reached_;
   Revision required_;
-  TimePoint still_since_{};  ///< it has delivered nothing new since; meaningful while it is behind
-  int stood_still_ = 0;      ///< endpoints in a row, up to a bound
+  TimePoint still_since_{};  ///< when it last delivered something new, or fell behind
+  int stood_still_ = 0;      ///< endpoints in a row that stood still, up to a bound
   TimePoint read_at_{};
 };
 

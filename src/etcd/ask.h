@@ -1,5 +1,5 @@
-// Ask makes one call of the transport and waits for the answer. For threads that may block: not the
-// loop's.
+// Ask makes one call of the transport and waits for the answer. It is for threads that may block,
+// so not for the loop or the transport's threads.
 #pragma once
 
 #include <future>
@@ -10,8 +10,8 @@
 
 namespace baton::etcd {
 
-/// Runs `call` with a handler, which `call` must give to the transport; waits for the reply.
-/// Returns by the call's deadline at the latest.
+/// Runs `call` with a handler and waits for the handler's reply. REQUIRES: `call` passes the
+/// handler to one unary call of the transport. The wait ends about at that call's deadline.
 template <typename Response, typename Call>
 Reply<Response> Ask(Call call) {
   auto answer = std::make_shared<std::promise<Reply<Response>>>();

@@ -1,5 +1,5 @@
-// Decodes etcd's answers about the group into facts. Pure: the transport's threads do it, so that
-// the loop decodes nothing.
+// Decodes etcd's answers about the group into facts. Pure functions; any thread. The transport's
+// threads call them, so that the loop decodes nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,18 @@
 
 namespace baton::etcd {
 
-/// A page of a read.
+/// A page of a read of the group.
 struct DecodedPage {
   CallStatus status;
-  Revision revision;  ///< the header's
+  Revision revision;  ///< of the answer's header
   std::uint64_t cluster_id = 0;
   std::vector<Fact> facts;
-  std::uint64_t strays = 0;
-  std::string last_key;
-  bool more = false;
+  std::uint64_t strays = 0;  ///< the number of unknown keys (Decoded::stray)
+  std::string last_key;      ///< of this page; empty unless `more`
+  bool more = false;         ///< another page follows
 };
 
+/// The facts of one revision of a watch's message, in no particular order.
 struct DecodedRevision {
   Revision revision;
   std::vector<Fact> facts;
@@ -31,25 +32,26 @@ struct DecodedRevision {
 
 /// A watch's message, or a part of one.
 struct DecodedMessage {
-  Revision header;
+  Revision header;  ///< the revision in the header: the store's, which the watch may be behind
   std::uint64_t cluster_id = 0;
-  bool created = false;
-  bool asked_for = false;  ///< the answer to a progress request
-  bool canceled = false;
-  std::int64_t compact_revision = 0;
+  bool created = false;               ///< the watch was created
+  bool asked_for = false;             ///< the answer to a progress request
+  bool canceled = false;              ///< etcd has ended the watch
+  std::int64_t compact_revision = 0;  ///< if canceled: revisions up to this are compacted; else 0
   std::string cancel_reason;
   std::vector<DecodedRevision> revisions;  ///< ascending
-  std::size_t batch = 0;                   ///< how many revisions the whole message has
-  std::uint64_t strays = 0;
-  bool more = false;  ///< another part of the same message follows
+  std::size_t batch = 0;     ///< how many revisions the whole message has; set by InParts
+  std::uint64_t strays = 0;  ///< the number of unknown keys (Decoded::stray)
+  bool more = false;         ///< another part of the same message follows
 };
 
 DecodedPage DecodePage(const Keyspace& keyspace, const Reply<etcdserverpb::RangeResponse>& reply);
 
 DecodedMessage DecodeMessage(const Keyspace& keyspace, const etcdserverpb::WatchResponse& message);
 
-/// A message can hold the changes of a whole group. In parts of whole revisions, they don't hold up
-/// everything else on the loop.
+/// Divides a message into parts of whole revisions, each with about 4,096 facts. A message can hold
+/// the changes of a whole group; in parts they don't delay other work on the loop. Only the last
+/// part has the header, `canceled`, `created` and the strays.
 std::vector<DecodedMessage> InParts(DecodedMessage message);
 
 }  // namespace baton::etcd

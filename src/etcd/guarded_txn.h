@@ -3,10 +3,11 @@
 //
 // A portion has one of two shapes. The flat shape is one transaction: all items or none, with the
 // shared guards once. The nested shape has a transaction for each item below the shared guards, so
-// that one conflict costs one item. The failure branches read back the keys that the guards
-// compare, but not the ranges of keys.
+// that one conflict costs one item. A refused transaction reads back the keys that its guards
+// compare. A flat transaction of several items reads back only the keys of the shared guards. A
+// guard on a range of keys (kModsUpTo) is never read back.
 //
-// Pure functions and plain values.
+// Pure functions and plain values; any thread.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ void AddCompare(const Guard& guard, etcdserverpb::TxnRequest& txn);
 
 enum class Shape { kFlat, kNested };
 
-/// Some of a write's items, to be put as one transaction. Refers to `write`, which must outlive it.
+/// Some adjacent items of a write, to be sent as one transaction. REQUIRES: `write` outlives it.
 struct Portion {
   const GuardedWrite* write = nullptr;
   std::size_t first = 0;
@@ -39,8 +40,9 @@ struct Portion {
   }
 };
 
-/// The transaction for this portion. It lives on an arena of its own and is shared, not copied, on
-/// its way to gRPC, because building and copying took 43 % of a claiming node's time.
+/// The transaction for this portion. REQUIRES: the portion has an item. The transaction lives on an
+/// arena of its own and is shared, not copied, on its way to gRPC, because building and copying
+/// took 43 % of a claiming node's time.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
 /// How many operations etcd counts against its limit. For a transaction this is the largest of its
@@ -48,24 +50,27 @@ std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
 /// The largest portion that begins at `first`, ends at `end` at the latest, and fits `limit`
-/// operations. It has at least one item, even if that item does not fit.
+/// operations. It has at least one item, even if that item does not fit. REQUIRES: first < end <=
+/// write.items.size().
 Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size_t end,
             std::size_t limit);
 
 /// The result of a portion's transaction.
 struct PortionAnswer {
   /// One outcome per item of the portion. Empty if a flat transaction of several items was refused
-  /// although its shared guards hold, because then no item's outcome is known yet.
+  /// although its shared guards hold, or did not read them back: then no item's outcome is known.
   std::vector<Outcome> items;
   /// The facts read back for the shared guards, then the facts that the items wrote or read back,
   /// in the order of the items.
   std::vector<Fact> facts;
+  /// Whether a shared guard was false, so that all items were refused.
   bool shared_refused = false;
-  /// Which guards were false, as one line; empty if none was.
+  /// Why items were refused, as one line; empty if no item was refused.
   std::string why;
 };
-/// Reads the answer to MakeTxn(portion). If the answer is not shaped like the request, items that
-/// it does not cover are kUnknown.
+/// Reads the answer to MakeTxn(portion). If a nested answer is not shaped like the request, the
+/// items that it does not cover are kUnknown. A flat answer gives all items the same outcome, by
+/// its `succeeded` alone.
 PortionAnswer ReadAnswer(const Keyspace& keyspace, const Portion& portion,
                          const etcdserverpb::TxnResponse& answer);
 

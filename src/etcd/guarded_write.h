@@ -2,14 +2,15 @@
 //
 // A GuardedWrite has guards that all its items share, and items with guards of their own. Every
 // guard compares a mod revision, a create revision, or a lease with a session id. Such a guard is
-// stable: once false, it is false for ever. Two kinds of guards are not: one that compares an
-// absent key's 0 holds again once the key is deleted (the claim of an absent record, the first
-// config), and so does one that no key of a range was written, once the written key is deleted. A
-// write with such a guard changes a key whose mod revision it compares, so a late copy of it is
-// refused, unless that key has been deleted meanwhile. guarded_txn.h makes transactions of a
-// GuardedWrite.
+// stable: once false, it is false for ever. There are two exceptions:
+//  - A guard that compares an absent key's 0 holds again once the key is deleted (the claim of an
+//    absent record, the first config).
+//  - The guard that no key of a range was written holds again once the written key is deleted.
+// A write with such a guard changes a key whose mod revision it compares. So a late copy of it is
+// refused, unless that key was deleted before the copy arrives. guarded_txn.h makes transactions of
+// a GuardedWrite.
 //
-// Pure functions and plain values.
+// Pure functions and plain values; any thread.
 #pragma once
 
 #include <compare>
@@ -47,16 +48,16 @@ struct Effect {
   bool deletes = false;
   std::string value = {};
   SessionId lease = {};           ///< 0: no lease
-  Revision create_revision = {};  ///< of the key after the put; 0: the write does not know it
+  Revision create_revision = {};  ///< the key's, after the put; 0: the write does not know it
   /// True: the same transaction reads the key after the put, because the write does not know the
   /// key's create revision.
   bool read_after = false;
-  /// The fact that a read of the key will show, except for the revision; unset if the write does
-  /// not know this fact. With it, `value` need not be decoded again.
+  /// The fact that a read of the key will show, except for the revision. Unset: the write does not
+  /// know this fact, and `value` is decoded instead.
   std::optional<Fact> fact = {};
 };
 
-// Claims come by the ten thousand: this keeps allocations few.
+// A batch may have thousands of items, so these avoid most allocations.
 using Guards = boost::container::small_vector<Guard, 2>;
 using Effects = boost::container::small_vector<Effect, 1>;
 
@@ -70,11 +71,13 @@ struct GuardedWrite {
   std::vector<GuardedItem> items;
 };
 
-/// REQUIRES: a batch has at least one item.
+/// REQUIRES: a batch has at least one item; sessions, terms and create revisions are above 0, and
+/// so are MemberTakeover::read, Transfer::move_read and RipeMark::up_to; a MemberUpdate's record is
+/// of its guard's node and session.
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write);
 
-/// The guards that say that our member key is still the one that this session created: its lease
-/// and its create revision.
+/// The guards that our member key is still the key that this session created: its lease and its
+/// create revision. REQUIRES: both are above 0.
 Guards SessionGuards(const Keyspace& keyspace, const SessionGuard& guard);
 
 }  // namespace baton::etcd

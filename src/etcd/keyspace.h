@@ -1,9 +1,9 @@
 // Keyspace: builds the group's keys in etcd, and turns a stored key into a fact.
 //
-// Everything of a group lies below one prefix, `<prefix>/<group>/`, so one range and one watch
-// cover all of it. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
+// All keys of a group lie below one prefix, `<prefix>/<group>/`, so one range and one watch cover
+// them all. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
 //
-// Plain value, immutable after construction: safe to use from several threads at once.
+// A plain value, immutable after construction: any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ namespace baton::etcd {
 
 inline constexpr std::string_view kDefaultPrefix = "/baton/v1";
 
-/// What a stored key, or its absence, says.
+/// The meaning of a stored key, or of its absence.
 struct Decoded {
-  /// Unset if the key holds no fact: quarantined bytes, or a stray key.
+  /// Unset if the key holds no fact: quarantined bytes, the recovery's key, or a stray key.
   std::optional<Fact> fact;
-  /// True: the key lies below our prefix, but this version does not know it, because it is not
+  /// True: the key lies below our prefix, but this version does not know it, because the key is not
   /// canonical or belongs to a later version. Such keys are counted and never changed.
   bool stray = false;
 };
 
 class Keyspace {
  public:
-  /// Checks `prefix` (must begin with '/' and not end with one) and `group` (a name like a NodeId).
-  /// The error names the option.
+  /// Checks `prefix` (two characters or more; must begin with '/' and not end with one) and `group`
+  /// (a name like a NodeId). kInvalidArgument; the message names the option.
   static Status Validate(std::string_view prefix, std::string_view group);
 
-  /// REQUIRES: Validate(prefix, group).
+  /// REQUIRES: Validate(prefix, group) is OK.
   Keyspace(std::string_view prefix, std::string_view group);
 
   /// `<prefix>/<group>/`: every key of the group begins with it.
@@ -44,7 +44,7 @@ class Keyspace {
 
   std::string ConfigKey() const;
   std::string MemberKey(std::string_view node) const;
-  /// All members' keys begin with it.
+  /// All members' keys begin with this prefix.
   std::string MembersPrefix() const;
   std::string ShardKey(ShardId shard) const;
   std::string BalancerKey() const;
@@ -52,23 +52,25 @@ class Keyspace {
   std::string RecordKey(std::optional<ShardId> shard) const;
   std::string MoveKey(ShardId shard) const;
   std::string PolicyKey(const PolicyName& policy) const;
-  /// Names the last session that was ended because its process was proven dead.
+  /// The key that names the last session which was ended because its process was proven dead.
   std::string DeathKey() const;
-  /// Says which of the node's leaderships any node may follow, since the failover delay is over.
+  /// The key that says up to which term any node may follow this node, because the failover delay
+  /// is over.
   std::string RipeKey(std::string_view node) const;
-  /// The key for the bytes of a damaged record; `revision` is that record's mod revision.
+  /// The key for the bytes of a damaged record; `revision` is that record's mod revision. No shard:
+  /// the balancer's record.
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
-  /// All keys for damaged records begin with it.
+  /// All keys for damaged records begin with this prefix.
   std::string QuarantinePrefix() const;
   /// A key that never exists: deleting it is a commit without a new revision.
   std::string ConfirmationKey() const;
-  /// A key that exists only while the revisions of a restored group are raised (runtime/recovery).
+  /// A key that exists only while a restored group is being recovered (runtime/recovery).
   std::string RecoveryKey() const;
 
   /// The fact that a stored key holds. Never fails: if the value can't be read, the fact's
   /// `readability` says so.
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;
-  /// The fact of the key's absence at `revision`: the key was deleted at that revision, or read as
+  /// The fact that the key is absent at `revision`: it was deleted at that revision, or read as
   /// absent.
   Decoded DecodeAbsent(std::string_view key, Revision revision) const;
 

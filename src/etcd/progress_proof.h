@@ -1,14 +1,14 @@
 // ProgressProof: which answers to progress requests prove what one watch stream has delivered.
 //
-// At etcd 3.4.25, 3.5.8 and later an answer proves that everything up to its revision has been
-// delivered. Older ones answer with the store's revision even if the watch is behind, and such an
-// answer may overtake events (etcd #15220). A client can't see the version, so one answer alone is
-// never believed. It counts once a second one has come in good time, to a request that was sent a
-// pause after the first answer, with no event in between. No answer counts while the last events
-// filled a whole batch. For an old member this is no proof, but it is plausible: otherwise the
-// member would have sent no event between the two answers although it is behind.
+// etcd 3.4.25, 3.5.8 and later answer only if everything up to the answer's revision has been
+// delivered. Older versions answer with the store's revision even if the watch is behind, and such
+// an answer may overtake events (etcd #15220). A client can't see the version. So an answer counts
+// only after a second answer has come in good time, to a request that was sent a pause after the
+// first answer, with no event in between. No answer counts while the last events filled a whole
+// batch. For an old version this is no proof, but it is plausible: a member that is behind would
+// have sent an event between the two answers.
 //
-// Pure and single-threaded: owned by the watch cursor.
+// Pure and single-threaded: owned by the watch cursor, one for each stream.
 #pragma once
 
 #include <cstddef>
@@ -25,23 +25,24 @@ class ProgressProof {
  public:
   /// A request was sent. REQUIRES: a pause has passed since the last answer.
   void Asked();
-  /// The last request has no answer in good time: the member may have stood still meanwhile.
+  /// The last request got no answer in good time: the member may have stood still. The first answer
+  /// does not count any more.
   void Unanswered() { answer_.reset(); }
   /// A message with events of this many revisions came.
   void TakeEvents(std::size_t revisions);
-  /// An answer came. Returns the revision up to which everything is now known to be delivered;
-  /// nullopt: none is.
+  /// An answer came. Returns the revision up to which everything is now known to be delivered: that
+  /// of the answer before. Nullopt: nothing new is known.
   std::optional<Revision> TakeAnswer(Revision revision);
 
  private:
-  /// An answer that is not believed yet, and how many requests were under way when it came: as many
-  /// answers say nothing new.
+  /// An answer that does not count yet, and how many requests were unanswered when it came. Later
+  /// answers to these requests say nothing new.
   struct Answer {
     Revision revision;
     int under_way = 0;
   };
   std::optional<Answer> answer_;
-  int unanswered_ = 0;      ///< requests, up to a bound
+  int unanswered_ = 0;      ///< unanswered requests, up to a bound
   bool owes_more_ = false;  ///< the last events filled a batch
 };
 

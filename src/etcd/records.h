@@ -3,10 +3,10 @@
 // Encoding writes the record's known fields, then the `unknown_fields` that were read with it, so
 // that a later version's fields survive a rewrite. Decoding never fails. A value that can't be
 // parsed, or contradicts itself or its key, is kDamaged; a value of a later schema is kNewerSchema.
-// Nothing of such a value is used, but a leadership's record keeps its bytes in `damaged_value`.
+// Such a value's content is not used, but a leadership's record keeps its bytes in `damaged_value`.
 //
 // A fact's revisions, lease and presence belong to the key, not to the value: the caller sets them.
-// Pure functions; safe from any thread.
+// Pure functions; any thread.
 #pragma once
 
 #include <chrono>
@@ -23,10 +23,10 @@ namespace baton::etcd {
 /// with more is damaged, and nobody waits for it.
 inline constexpr std::chrono::hours kLongestTtl{24};
 
-/// Of the fact's schema. Only one of kConfigSchema says how the group fails over.
+/// Writes the fact's schema; 0: kSchema. Only a config of kConfigSchema has the failover settings.
 std::string EncodeConfig(const ConfigFact& config);
 std::string EncodeMember(const MemberFact& member);
-/// `shard`: the key's; unset for the balancer's record.
+/// `shard`: the key's shard; unset for the balancer's record.
 std::string EncodeRecord(const RecordFact& record, std::optional<ShardId> shard);
 std::string EncodeMove(const MoveFact& move);
 std::string EncodePolicy(const PolicyFact& policy);
@@ -34,16 +34,16 @@ std::string EncodeDeath(const DeathFact& death);
 std::string EncodeRipe(const RipeFact& ripe);
 
 ConfigFact DecodeConfig(std::string_view value);
-/// `node`, `shard`, `name`: the key's.
+/// `node`, `shard`, `name`: those of the key.
 MemberFact DecodeMember(std::string_view value, const NodeId& node);
 RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard);
 MoveFact DecodeMove(std::string_view value, ShardId shard);
-/// The policy's name alone has its effect: if the value can't be read, the fact's other fields keep
-/// their defaults.
+/// A policy's key alone makes it effective. If the value can't be read, the fact's other fields
+/// keep their defaults.
 PolicyFact DecodePolicy(std::string_view value, const PolicyName& name);
-/// If the value can't be read, it names nobody.
+/// If the value can't be read, the fact has no node and session 0.
 DeathFact DecodeDeath(std::string_view value);
-/// If the value can't be read, or names another node, nothing is ripe.
+/// If the value can't be read, or names another node, `up_to` is 0.
 RipeFact DecodeRipe(std::string_view value, const NodeId& node);
 
 }  // namespace baton::etcd

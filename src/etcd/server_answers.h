@@ -1,4 +1,4 @@
-// Checks what etcd says about itself and about leases, before anyone uses it. Pure; any thread.
+// Checks etcd's answers about itself and about leases, before they are used. Pure; any thread.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace baton::etcd {
 
-/// Whether this version of etcd has faults that Baton has to work around; later versions (3.5.28,
-/// 3.6.9) fix them. False for texts that are no version.
+/// Whether this version of etcd has faults that Baton has to work around; 3.5.28 and 3.6.9 fix
+/// them. False for texts that are no version.
 bool HasKnownFaults(std::string_view version);
 
-/// A lease's TTL from an answer, limited to 0 up to kLongestTtl (records.h): no member's record can
-/// say more.
+/// A lease's TTL from an answer, cut to 0 up to kLongestTtl (records.h), because no member's record
+/// can state more.
 std::chrono::seconds TtlOf(std::int64_t answered);
 
 struct Grant {
@@ -23,9 +23,9 @@ struct Grant {
   std::chrono::seconds ttl{0};  ///< > 0 if kDone
   std::string detail;  ///< etcd's message, or what is wrong with the answer; empty if kDone
 };
-/// The outcome of granting a lease with a random id of ours and a TTL of `asked`. If the lease
-/// exists already, an earlier copy of this very grant made it, so that is kDone. Also kRefused if
-/// the granted TTL is not positive.
+/// The outcome of granting a lease with a random id of ours and a TTL of `asked`. kDone also if the
+/// lease exists already, because an earlier copy of this grant made it; its TTL then counts as
+/// `asked`. kRefused also if the granted TTL is not positive.
 Grant GrantOf(const Reply<etcdserverpb::LeaseGrantResponse>& reply, std::chrono::seconds asked);
 
 }  // namespace baton::etcd

@@ -1,8 +1,8 @@
 // Transport: the interface to etcd, with unary calls and two kinds of streams over any number of
 // endpoints.
 //
-// Production uses GrpcTransport (grpc/transport.h), the simulator a model of etcd. Everything above
-// it (keyspace, watch cursor, runtime) sees only this interface.
+// Production uses GrpcTransport (grpc/transport.h), the simulator a model of etcd. All code above
+// this interface (keyspace, watch cursor, runtime) sees only the interface.
 //
 // Threads: any thread may call any method, and no method blocks. Callbacks run on the transport's
 // own threads. A unary call's callback runs exactly once, never from inside the call that started
@@ -30,10 +30,10 @@ struct CallStatus {
   Outcome outcome = Outcome::kUnknown;
   int code = 0;  ///< gRPC status code
   std::string message;
-  /// the request was refused for its size: send it in smaller transactions
+  /// The request was refused because it has too many operations: send smaller transactions.
   bool too_many_operations = false;
   bool permanent = false;  ///< credentials, role or size: trying again will not help
-  /// kUnknown, but the request certainly did not reach a store, and never will
+  /// kUnknown, but the request certainly did not reach a store, and never will.
   bool never_sent = false;
   bool ok() const { return outcome == Outcome::kDone; }
 };
@@ -46,34 +46,36 @@ struct Reply {
 template <typename Response>
 using ReplyHandler = std::function<void(Reply<Response>)>;
 
-/// One lease's keepalive stream to one endpoint. Destroying it ends the stream; no callback comes
-/// after the destructor has returned.
+/// One lease's keepalive stream to one endpoint. Destroying it ends the stream. No callback comes
+/// after the destructor has returned, unless a callback destroys it: then that one runs to its end.
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
-  /// Sends one keepalive. REQUIRES: every earlier keepalive on this stream was answered, because
-  /// replies carry no number.
+  /// Sends one keepalive. Does nothing once the stream has ended. REQUIRES: every earlier keepalive
+  /// on this stream was answered, because answers carry no number.
   virtual void Send() = 0;
   /// The endpoint of the stream, for logs and for choosing another one.
   virtual std::string endpoint() const = 0;
 };
+/// Both are called on the transport's threads, one after another.
 struct KeepAliveHandler {
   std::function<void(etcdserverpb::LeaseKeepAliveResponse)> answered;
-  std::function<void(CallStatus)> ended;  ///< called once; the stream can't be used any more
+  std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
 };
 
-/// One watch. Destroying it cancels the watch; no callback comes after the destructor has returned.
+/// One watch. Destroying it cancels the watch. For callbacks, see KeepAliveStream.
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
-  /// Asks etcd for a progress answer (a response without events).
+  /// Asks etcd for a progress answer (a response without events). etcd may not answer.
   virtual void RequestProgress() = 0;
   virtual std::string endpoint() const = 0;
 };
+/// Both are called on the transport's threads, one after another.
 struct WatchHandler {
-  /// Called for each response, in order; fragments are already joined.
+  /// Called for each response, in order. Fragments of a response are joined before.
   std::function<void(const etcdserverpb::WatchResponse&)> response;
-  std::function<void(CallStatus)> ended;  ///< called once
+  std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
 };
 
 class Transport {
@@ -81,7 +83,7 @@ class Transport {
   virtual ~Transport() = default;
 
   // Unary calls. If there is no answer within `deadline`, the outcome is unknown. Transactions can
-  // be large, so they are shared instead of copied.
+  // be large, so callers share them with the transport.
   virtual void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
                      ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
   virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
@@ -104,12 +106,13 @@ class Transport {
   virtual void MaintenanceStatus(std::chrono::milliseconds deadline,
                                  ReplyHandler<etcdserverpb::StatusResponse> handler) = 0;
 
-  /// Opens a keepalive stream for `lease`, to another endpoint than `avoid` if there is one.
+  /// Opens a keepalive stream for `lease`, at another endpoint than `avoid` if there is one. Never
+  /// fails at once: `ended` reports errors.
   virtual std::unique_ptr<KeepAliveStream> OpenKeepAlive(std::int64_t lease,
                                                          const std::string& avoid,
                                                          KeepAliveHandler handler) = 0;
   /// Opens a watch as `request` says, except that the transport sets the watch id. Uses another
-  /// endpoint than `avoid` if there is one.
+  /// endpoint than `avoid` if there is one. Never fails at once: `ended` reports errors.
   virtual std::unique_ptr<WatchStream> OpenWatch(const etcdserverpb::WatchCreateRequest& request,
                                                  const std::string& avoid,
                                                  WatchHandler handler) = 0;

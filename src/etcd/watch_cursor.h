@@ -3,33 +3,33 @@
 //
 // The cursor reads everything below the group's prefix in pages, all at the revision R of the first
 // (linearizable) page. It delivers these pages as one snapshot, and watches from R + 1. If the
-// watch ends, it opens another one after the last delivered revision, on another endpoint, with
-// backoff. If that revision was compacted away, it delivers a new snapshot. If a snapshot lacks a
-// key, the key did not exist at the snapshot's revision. The receiver merges key by key, so it
-// notices every deletion.
+// watch ends, the cursor opens another one after the last delivered revision, on another endpoint,
+// with backoff. If that revision was compacted away, it delivers a new snapshot. If a snapshot
+// lacks a key, the key did not exist at the snapshot's revision. The receiver merges key by key, so
+// it notices every deletion.
 //
-// A member of etcd that loaded a snapshot sends revisions again (etcd #15271): the cursor drops and
+// A member of etcd that loaded a snapshot sends revisions again (etcd #15271). The cursor drops and
 // counts revisions that it has delivered already.
 //
-// Up to which revision has everything been delivered? The cursor says so by proof:
+// The cursor also reports up to which revision everything has been delivered, by proof:
 //   - A message with events proves the revision of its last event. Its header does not count: a
-//     watch that is behind gets up to kWatchBatch revisions in a message, and the header names the
-//     store's revision, although thousands of events may still come. Nor does the header of the
-//     message that says that the watch was created.
+//     watch that is behind gets up to kWatchBatch revisions in a message, and the header has the
+//     store's revision, although thousands of events may still come. The header of the message that
+//     the watch was created does not count either.
 //   - A progress message that etcd sends by itself proves its header's revision.
-//   - So does the answer to RequestProgress, once it is plausible (ProgressProof).
+//   - The answer to RequestProgress proves its revision once that is plausible (ProgressProof).
 //
-// Progress never moves the place where the next watch begins: only events do.
+// Only events move the revision after which the next watch begins; progress never moves it.
 //
-// The cursor does not promise to be current: a watch may lag without bound or stand still (a stuck
-// member). If the owner knows of a later revision, from a committed transaction, it calls
-// RequestProgress. If the watch then delivers nothing new for too long, it calls Reopen.
+// The cursor does not promise to be current: a watch may be late without bound, or stand still at a
+// stuck member. If the owner knows of a later revision, from a committed transaction, it calls
+// RequestProgress. If the watch then delivers nothing new for too long, the owner calls Reopen.
 //
 // Threads: all methods, the destructor and the handlers run on one executor, the loop. The
 // transport's threads decode records and post the facts to the loop, which decodes nothing.
-// Functions that were posted before the destructor ran do nothing after it. The transport must
-// outlive the cursor and the executor's last function, because the answer to a read in flight is
-// posted even if the cursor is gone.
+// Functions that were posted before the destructor ran do nothing after it. REQUIRES: the transport
+// outlives the cursor; the executor's `post` can be called until the transport is destroyed,
+// because the answer to a read in flight is posted even if the cursor was destroyed.
 #pragma once
 
 #include <chrono>
@@ -46,7 +46,7 @@
 
 namespace baton::etcd {
 
-/// The loop that the cursor lives on.
+/// The loop that runs the cursor.
 struct CursorExecutor {
   /// Runs a function on the loop, in order; called from any thread.
   std::function<void(std::function<void()>)> post;
@@ -55,27 +55,29 @@ struct CursorExecutor {
 };
 
 struct WatchCursorOptions {
-  /// How many keys a page of a read may have.
+  /// The most keys in a page of a read. REQUIRES: > 0.
   std::int64_t page_limit = 10'000;
-  /// The deadline of one page; after it the page is read again.
+  /// The deadline of one page. After it the page is read again, with backoff.
   std::chrono::milliseconds read_deadline{5'000};
-  /// If a new watch stream is silent for this long, another endpoint is tried.
+  /// If a new watch stream is silent for this long, the cursor tries another endpoint.
   std::chrono::milliseconds open_timeout{5'000};
-  /// How many messages of one stream may wait for the loop. If there are more, the cursor closes
-  /// the stream. When the loop has caught up, a new stream begins after the last delivered
-  /// revision; etcd keeps the later ones until then.
+  /// The most messages of one stream that may wait for the loop. With more, the cursor closes the
+  /// stream. When the loop has caught up, a new stream begins after the last delivered revision;
+  /// etcd keeps the later revisions until then.
   std::size_t max_pending_messages = 1'024;
-  /// The backoff between attempts: `first_backoff` at first. It doubles each time, up to
+  /// The backoff between attempts is `first_backoff` at first. It doubles each time, up to
   /// `last_backoff`.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration last_backoff = std::chrono::milliseconds(2'000);
-  /// The time between a progress answer and the next request.
+  /// The time between a progress answer and the next request. Without an answer, a request follows
+  /// after twice this time.
   Duration progress_pause = std::chrono::milliseconds(250);
-  /// Returns a backoff with jitter, so that nodes don't all come back at once; unset: no jitter.
+  /// Returns a backoff with jitter, so that nodes don't all try again at once; unset: no jitter.
   std::function<Duration(Duration)> jitter;
 };
 
-/// `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header of the answer.
+/// Called on the loop. `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header
+/// of the answer.
 struct WatchCursorHandler {
   /// A read of everything begins. The next `snapshot` is of this time or later.
   std::function<void()> reading = {};
@@ -83,9 +85,9 @@ struct WatchCursorHandler {
   /// The `revision` of these changes may be below the revision of an audit's snapshot that was
   /// delivered before. So merge by key.
   std::function<void(Changes, std::uint64_t cluster_id)> changes;
-  /// Everything up to `revision` has been delivered, although no event of the group says so.
+  /// Progress proves that everything up to `revision` has been delivered.
   std::function<void(Revision revision)> delivered;
-  /// A read or a watch failed and will be tried again; one line for logs.
+  /// A read or a watch failed and will be tried again. `detail`: one line for logs.
   std::function<void(const std::string& detail)> trouble;
 };
 
@@ -107,20 +109,21 @@ class WatchCursor {
   WatchCursor(const WatchCursor&) = delete;
   WatchCursor& operator=(const WatchCursor&) = delete;
 
-  /// Begins to read. REQUIRES: called once. All handlers come later, never from inside a method.
+  /// Begins to read. The handlers are called later, except `reading`, which is called at once.
+  /// REQUIRES: called once.
   void Start();
 
   /// Opens the watch on another endpoint, if there is one, because the present one stands still. It
   /// does so at once, without backoff. Does nothing while no watch is open.
   void Reopen();
 
-  /// The store has `required`. Asks the open watch, and those that follow it, for their progress
-  /// until everything up to it has been delivered.
+  /// The store has `required`. Asks the open watch, and the watches that follow it, for their
+  /// progress until everything up to `required` has been delivered.
   void RequestProgress(Revision required);
 
   /// Reads everything again and delivers it as a snapshot, while the watch goes on. This repairs
-  /// what a watch may have lost around a compaction (etcd #19179, #18089). Does nothing while a
-  /// read is in flight.
+  /// what a watch may have lost around a compaction (etcd #19179, #18089). Does nothing before the
+  /// first snapshot, or while a read is in flight.
   void Audit();
 
   /// The revision of the last event, or of the snapshot that the watch began with: the next watch

@@ -16,8 +16,8 @@
 // kinds of items do not compare the revision of the key that they change: MemberUpdate, and
 // Abandon, which deletes a move. If such an item is applied twice, the result is the same.
 //
-// The caller merges the `read_back` of every submission into its view: each covers only the items
-// that this submission sent, not those whose outcomes were already known from `earlier`.
+// The caller merges the `read_back` of every submission into its view. Each `read_back` covers only
+// the items that this submission sent, not those whose outcomes were known from `earlier`.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
 // once, on the transport's threads. Only while the transport is being destroyed, a method calls its
@@ -42,10 +42,10 @@
 
 namespace baton::etcd {
 
-/// Where a transaction is sent.
+/// The endpoint that a transaction is sent to.
 enum class Through : std::uint8_t {
-  kPresentEndpoint,  ///< the one that calls use now
-  kAnotherEndpoint,  ///< another one, if there is one
+  kPresentEndpoint,  ///< the endpoint that calls use now
+  kAnotherEndpoint,  ///< another endpoint, if there is one
 };
 
 /// The outcome of confirming a session.
@@ -77,20 +77,19 @@ class WriteExecutor {
   using WriteHandler = std::function<void(WriteResult)>;
   using ConfirmHandler = std::function<void(ConfirmResult)>;
 
-  /// `clock` measures the deadlines of writes; it must outlive the executor's calls.
+  /// `clock` measures the deadlines of writes. REQUIRES: it outlives the calls in flight.
   WriteExecutor(Transport& transport, Keyspace keyspace, const Clock& clock = Clock::Real());
   ~WriteExecutor();
   WriteExecutor(const WriteExecutor&) = delete;
   WriteExecutor& operator=(const WriteExecutor&) = delete;
 
-  /// Encodes a write without sending it. To encode a batch takes hundreds of microseconds, so a
+  /// Encodes a write without sending it. Encoding a batch takes hundreds of microseconds, so a
   /// caller that must send at a certain moment encodes before it.
   ///
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
   /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
-  /// of adjacent unknown items is sent by itself. A run of several is sent nested at once: with a
-  /// flat transaction first, which may be refused, each resend could run out of time before the
-  /// nested one.
+  /// of adjacent unknown items is sent by itself. A run of several is sent nested at once, because
+  /// a flat transaction might be refused first, and use up the time of each resend.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
   /// operations) is a definite answer: the other portions are still sent. Without `earlier` the
@@ -111,7 +110,7 @@ class WriteExecutor {
 
   /// Checks in one transaction that our member key still has the session's lease and create
   /// revision. The transaction goes through raft, but makes no new revision and no watch event. It
-  /// works even if the database is full.
+  /// works even if the database is full. REQUIRES: the session and its create revision are above 0.
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
@@ -121,7 +120,7 @@ class WriteExecutor {
   /// such refusal it is kMaxTxnOperations again.
   std::size_t operation_limit() const;
 
-  struct Shared;  ///< what outlives the executor while calls are in flight
+  struct Shared;  ///< the part that outlives the executor while calls are in flight
 
  private:
   std::shared_ptr<Shared> shared_;

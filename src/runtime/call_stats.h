@@ -1,4 +1,5 @@
-// CallStats: durations of calls to etcd, by method and gRPC code. Thread-safe.
+// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code. Thread-safe;
+// a call holds a lock for a moment.
 #pragma once
 
 #include <map>
@@ -14,6 +15,7 @@ namespace baton::runtime {
 
 class CallStatsRecorder {
  public:
+  /// Adds one call. `code`: gRPC's number.
   void Record(std::string_view method, int code, std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     std::lock_guard lock(mutex_);
@@ -27,6 +29,7 @@ class CallStatsRecorder {
     }
     ++stats.buckets[bucket];
   }
+  /// By (method, name of the code).
   std::map<std::pair<std::string, std::string>, Control::CallStats> Get() const {
     std::lock_guard lock(mutex_);
     return stats_;

@@ -1,11 +1,12 @@
-// DirectoryId: the random number that a state directory keeps. It tells the directory from an empty
-// one, and from that of another node: under FailoverPolicy::kNever a shard goes back only to the
+// DirectoryId: the random number that a state directory keeps. The number tells this directory from
+// an empty one and from another node's. Under FailoverPolicy::kNever a shard goes back only to the
 // node that led it with the same directory, because only there the shard's data is.
 //
-// The number is in a file of its own, which is written once. It is on disk before it is used, so
-// that no crash of the host takes it back.
+// The number is in a file of its own, which is written once. The file is on disk before the number
+// is used, so that no crash of the host loses it.
 //
-// Pure, except KeepDirectoryId, which blocks as long as the disk does. Not thread-safe.
+// The functions are pure, except KeepDirectoryId, which blocks as long as the disk does. REQUIRES:
+// one thread at a time calls KeepDirectoryId for a directory.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@ namespace baton::runtime {
 std::string DirectoryFileIn(const std::string& directory);
 /// The file's content. `identity`: group/node, as in StateFile.
 std::string FormatDirectoryId(std::uint64_t id, const std::string& identity);
-/// nullopt: the content is damaged, or another node's.
+/// Nullopt: the content is damaged, or another node's.
 std::optional<std::uint64_t> ParseDirectoryId(const std::string& text, const std::string& identity);
 
-/// Whether this process holds the exclusive lock of StateLock: nobody else writes the file.
+/// Whether this process holds the exclusive lock of StateLock. Only the holder may write the file.
 enum class DirectoryLock { kHeld, kNotHeld };
 
 struct DirectoryId {
@@ -32,9 +33,9 @@ struct DirectoryId {
   std::string problem = {};  ///< one line for the log; empty if the directory is new, or as it was
 };
 
-/// Reads the number. If there is none, or it can't be used, it makes a new one, unless the lock is
-/// not held. kInvalidArgument: the file is a link or none of this user's, or others may write to it
-/// (state_folder.h).
+/// Reads the number. If there is no usable number, makes a new one, unless the lock is not held. A
+/// file that can't be read or written is a `problem`. kInvalidArgument: the file is a link or
+/// another user's, or others may write to it (state_folder.h).
 Result<DirectoryId> KeepDirectoryId(const std::string& directory, const std::string& identity,
                                     DirectoryLock lock);
 /// One line for the log, if a number was made although an earlier process of the node was there.

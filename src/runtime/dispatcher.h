@@ -1,9 +1,9 @@
-// Dispatcher: runs the application's callbacks, never on the loop.
+// Dispatcher: runs the application's callbacks, on threads of its own.
 //
-// Functions of one shard run one at a time, in the order given. Functions of different shards run
-// in parallel. A callback that blocks delays only its own shard: while all threads are blocked, the
-// pool grows, up to kMaxThreads. The core limits the duration of each callback, and gives up only
-// that shard.
+// The functions of one shard run one at a time, in the order given. Functions of different shards
+// run in parallel. A callback that blocks delays only its own shard: while all threads are blocked,
+// the pool grows, up to kMaxThreads. Beyond that, the functions of other shards wait, too. The core
+// limits the duration of each callback, but nothing here ends one.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,21 @@ namespace baton::runtime {
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Queues a function. Any thread may call it; it never blocks. After Finish has begun, it drops
-  /// the function. The function must not throw.
+  /// Queues a function. Any thread may call it; it never blocks for callbacks. After Finish has
+  /// begun, it drops the function. The function must not throw.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
-  /// Waits until all queued functions have returned. Nothing runs afterwards. Never call it from a
-  /// queued function. A second call returns at once, even while the first one still waits.
+  /// Waits, without a bound, until all queued functions have returned. Nothing runs afterwards.
+  /// Never call it from a queued function. A second call returns at once, even while the first one
+  /// still waits.
   virtual void Finish() = 0;
 };
 
+/// A dispatcher with `threads` threads at first. The number of threads never falls.
 class ThreadPoolDispatcher final : public Dispatcher {
  public:
   static constexpr std::size_t kMaxThreads = 256;
 
-  /// REQUIRES: 1 <= threads <= kMaxThreads.
+  /// REQUIRES: 1 <= threads <= kMaxThreads. Throws std::system_error if the host lacks threads.
   explicit ThreadPoolDispatcher(std::size_t threads);
   /// Calls Finish.
   ~ThreadPoolDispatcher() override;
@@ -39,6 +41,7 @@ class ThreadPoolDispatcher final : public Dispatcher {
 
   void Run(ShardId shard, std::function<void()> function) override;
   void Finish() override;
+  /// The number of threads now.
   std::size_t threads() const;
 
  private:

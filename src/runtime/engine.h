@@ -1,9 +1,9 @@
 // Engine: the driver around the core. It passes events in and carries actions out; it decides
-// nothing. It is the owner of a GroupFollower, which reads etcd, and serves routes and the status.
+// nothing. It owns a GroupFollower, which reads etcd, and serves routes and the status.
 //
 // Threads: everything except the constructor runs on the executor (the loop). The transport's
-// replies and the application's results are posted to the executor. Results that arrive after Close
-// are ignored.
+// answers and the application's results are posted to the executor. Results that arrive after Close
+// are ignored; until they arrive, they keep the engine alive.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ struct EngineParts {
   Dispatcher& dispatcher;
   LeadershipTable& table;
   StateRecord* record = nullptr;       ///< null: no state directory
-  std::shared_ptr<Listener> listener;  ///< may be null
-  /// Used instead of a listener if another process acts on the leaderships; otherwise null.
+  std::shared_ptr<Listener> listener;  ///< null: no callbacks, or an application runs them
+  /// Another process that acts on the leaderships; null: no such process.
   std::shared_ptr<Application> application = {};
   std::shared_ptr<History> history = {};  ///< null: no history is kept
   NodeLog& log = NodeLog::OfProcess();
@@ -52,35 +52,43 @@ struct EngineParts {
 
 class Engine final : public std::enable_shared_from_this<Engine>, private GroupFollower::Owner {
  public:
+  /// REQUIRES: `options.has_listener` says whether `parts` has a listener or an application, and
+  /// `options.external` whether it has an application; it does not have both.
   Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group, EngineParts parts);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Begins to read etcd and to take part in the group. REQUIRES: owned by a shared_ptr; if there
-  /// is an application, the options say so (`external`).
+  /// Begins to read etcd and to take part in the group. REQUIRES: owned by a shared_ptr; called
+  /// once, before Close.
   void Start();
-  /// Ends the engine: waiting requests are answered with an error, and later events are ignored.
+  /// Ends the engine: answers waiting requests with an error, passes the queued callbacks to the
+  /// dispatcher, and ignores later events. Revokes nothing: see core::StopRequested. REQUIRES:
+  /// called once.
   void Close();
 
+  /// Passes an event to the core, and carries out the actions. Does nothing after Close.
   void Step(const core::Event& event);
 
   const core::Core& core() const { return core_; }
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// Called once, on the loop.
+  /// `handler` is called on the loop, when the drain, the stop or the halt is over. Set it before
+  /// Start.
   void OnFinished(std::function<void(const core::Finished&)> handler) {
     finished_ = std::move(handler);
   }
-  /// Called after each step that changed whether the node is ready.
+  /// `handler` is called on the loop after each step that changed whether the node is ready. Set it
+  /// before Start.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
-  /// Any request of Control's, with its handler.
+  /// A request as Control has it. Calls `handler` once, maybe at once; kNodeStopped after Close.
   template <typename AnyRequest, typename Handler>
   void Request(AnyRequest request, Handler handler) {
     if (closed_) return handler(kNodeStopped);
     Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
   }
   void Request(PolicyRequest request, std::function<void(baton::Status)> handler);
+  /// Whether the session is live, the view is complete, and the node has not halted.
   bool ready() const;
 
  private:
@@ -121,7 +129,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::AnswerPolicy& action);
   void Do(const core::AnswerRetry& action);
   void HandOver(const core::RunCallback& action);
-  /// Gives up to `most` of the callbacks to the dispatcher now, the others in the next turns.
+  /// Passes up to `most` of the callbacks to the dispatcher now, and the others in the next turns.
   void StartCallbacks(std::size_t most);
   void Start(const core::RunCallback& action);
   void Start(const core::ReportTransition& action);
@@ -148,11 +156,11 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   std::function<void(bool)> ready_changed_;
   PendingRequests requests_;
   std::deque<std::variant<core::RunCallback, core::ReportTransition, core::HaltNode>> callbacks_;
-  bool will_start_callbacks_ = false;  ///< in a next turn
+  bool will_start_callbacks_ = false;  ///< a later turn passes the other callbacks on
 
   bool closed_ = false;
   bool was_ready_ = false;
-  bool was_live_ = false;  ///< the session, after the last step
+  bool was_live_ = false;  ///< the session was live after the last step
   bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;

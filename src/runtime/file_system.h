@@ -1,15 +1,15 @@
 // FileSystem: what kind of file system a file is on, and whether its locks prove anything.
 //
 // A free lock proves that its holder is dead only if the kernel of this host alone decides about
-// it. With a file system on other machines, a server or another host decides: it may forget a lock
-// while its holder lives, and some of these file systems check no locks at all. So the file systems
-// that are trusted are listed, and any other is not.
+// the lock. For a file system on other machines, a server or another host decides. It may forget a
+// lock while its holder lives, and some of these file systems check no locks at all. So only the
+// file systems that are listed here are trusted.
 //
-// A trusted one must also tell a copy from the original by device and inode. That is why bcachefs
-// is not listed, although it is local: a snapshot of it has the original's device and inodes, but
-// locks of its own.
+// A trusted file system must also tell a copy from the original by device and inode. That is why
+// bcachefs is not trusted, although it is local: its snapshots have the original's device and
+// inodes, but locks of their own.
 //
-// Pure, except FileSystemOf: any thread.
+// Any thread. FileSystemOfType is pure; the others ask the system.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@
 namespace baton::runtime {
 
 struct FileSystem {
-  std::string name;  ///< "ext4", "nfs"; of an unknown one its number: "type 0x1234"
+  std::string name;  ///< "ext4", "nfs"; for an unlisted one its number: "type 0x1234"
   bool locks_are_proof = false;
 };
 
 /// `type` is f_type of statfs().
 FileSystem FileSystemOfType(std::int64_t type);
-/// Of an open file. If the kernel does not say it: without proof.
+/// The file system of an open file. If the kernel does not say: "unknown type", without proof.
 FileSystem FileSystemOf(int file);
-/// Whether mapping the open file keeps another file open, as on overlayfs: then a lock on it ends
-/// with its last descriptor.
+/// Whether a mapping of the open file keeps another file open, as on overlayfs. If so, a lock on
+/// the file ends with the file's last descriptor, although the mapping exists.
 bool MapsAnotherFile(int file);
 
 }  // namespace baton::runtime

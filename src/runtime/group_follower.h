@@ -1,16 +1,17 @@
 // GroupFollower: follows one group's keys in etcd, for a node's engine or for a relay.
 //
-// It has what both need: the watch, the proof that the view is current, routes, observers, history,
-// status. It has no view and decides nothing: its owner merges the news into a view, and decides
-// what they mean. A node's engine is a follower with a core, a relay a follower with a view.
+// It has the parts that both need: the watch, the proof that the view is current, routes,
+// observers, history and status. It has no view and decides nothing. Its owner merges the news into
+// a view, and decides what they mean. A node's engine is a follower with a core, a relay a follower
+// with a view.
 //
 //   etcd ──▶ WatchCursor ──news──▶ Owner (merges, decides) ──Followed──▶ proof, routes
 //
-// As of when is the view current? The owner commits or reads something, and calls Prove with the
-// answer's revision. Once the watch has delivered everything up to that revision, the view was
-// current when the owner asked. A read of everything proves the same for the time when it began.
-// What the watch says of itself is no proof, because its member of etcd may be cut off.
-// core::WatchProgress says whether the watch stands still.
+// How it proves that the view was current at a time: the owner commits or reads something, and
+// calls Prove with the answer's revision. Once the watch has delivered everything up to that
+// revision, the view was current at the time when the owner asked. A read of everything proves the
+// same for the time when the read began. The watch's own word is no proof, because its member of
+// etcd may be cut off. core::WatchProgress says whether the watch stands still.
 //
 // Threads: everything runs on the executor (the loop), except for the constructor.
 #pragma once
@@ -44,7 +45,7 @@ struct FollowerParts {
   const Clock& clock;
   Executor& executor;
   std::function<std::uint64_t()> random;  ///< spreads the backoffs of many processes
-  std::shared_ptr<History> history = {};  ///< null: no history is kept
+  std::shared_ptr<History> history = {};  ///< null: no history is kept; closed by Close
   NodeLog& log = NodeLog::OfProcess();
 };
 
@@ -53,14 +54,14 @@ class GroupFollower {
   /// The follower calls its owner on the loop, and not after Close.
   class Owner {
    public:
-    // News. After merging them, the owner calls Followed.
+    // News. After merging them, the owner calls Followed. `cluster`: the answering etcd's id.
     virtual void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) = 0;
     virtual void OnChanges(Changes changes, std::uint64_t cluster) = 0;
     virtual void OnReached(Revision revision) = 0;  ///< the watch has delivered all up to it
-    /// A complete view is proven to have been current at `at`, which is later than before.
+    /// A complete view is proven to have been current at `at`, which increases with each call.
     virtual void OnProven(TimePoint at) { (void)at; }
 
-    /// Null: the group's shape is not known yet. It stays the same object.
+    /// Null: the group's shape is not known yet. Later it is always the same object.
     virtual const core::View* FollowedView() const = 0;
     virtual HashFunction Hash() const = 0;  ///< meaningful if there is a view
     /// ConfigFact::Incarnation of the last config that fitted; 0: none did yet.
@@ -69,56 +70,63 @@ class GroupFollower {
     virtual ShardStatus ShardNow(ShardId shard) const = 0;
     /// A view whose proof is older than this counts as stale.
     virtual Duration StaleAfter() const = 0;
-    /// A new status; the follower adds what it knows itself.
+    /// A new status. The follower fills in the fields that it knows itself.
     virtual NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const = 0;
 
    protected:
     ~Owner() = default;
   };
 
-  /// REQUIRES: `owner` outlives this object.
+  /// REQUIRES: `owner` outlives this object. The constructor does not call it.
   GroupFollower(FollowerParts parts, Owner& owner);
   GroupFollower(const GroupFollower&) = delete;
   GroupFollower& operator=(const GroupFollower&) = delete;
 
-  /// Begins to read etcd.
+  /// Begins to read etcd. REQUIRES: called once, before Close.
   void Start();
-  /// Ends the watch, the routes and the history. Observers of routes get `why`.
+  /// Ends the watch, the routes and the history. Observers of routes get `why`, unless Halt ended
+  /// the routes before.
   void Close(const Error& why);
-  /// The process stops for good: logs it, calls OnHalted's handler, ends the routes with `ended`,
-  /// and tells the observers. Idempotent.
+  /// The process stops for good: logs it, calls the handler of OnHalted, ends the routes with
+  /// `ended`, and tells the observers. The watch goes on until Close. A second call does nothing.
   void Halt(const Error& why, const Error& ended);
+  /// Sets the handler. Set it before Start.
   void OnHalted(std::function<void(const Error&)> handler) { on_halted_ = std::move(handler); }
   const std::optional<Error>& halted() const { return halted_; }
 
   /// REQUIRES: not closed.
   etcd::WatchCursor& watch() { return *cursor_; }
-  /// An answer to something asked at `asked` showed that the store has `revision`. Ignored while an
-  /// earlier proof is pending: else a watch that always lags would never prove anything.
+  /// The owner asked etcd at `asked`, and the answer showed that the store has `revision`. Ignored
+  /// while an earlier proof is pending; otherwise a watch that is always late would never prove
+  /// anything.
   void Prove(Revision revision, TimePoint asked);
+  /// Whether a proof is pending.
   bool proving() const { return proof_.has_value(); }
-  /// The owner's view has changed, and the watch has `reached` this revision. Completes the pending
-  /// proof, and passes the change on to routes.
+  /// The owner's view has changed as `changed` says, and the watch has `reached` this revision.
+  /// Completes the pending proof, and passes the change on to routes.
   void Followed(const core::ViewChanges& changed, Revision reached);
   /// The shard's route or status changed for a reason that only the owner knows.
   void NoteShard(ShardId shard);
-  /// Adds a transition to the history. REQUIRES: there is a view.
+  /// Adds a transition to the history, if there is one. REQUIRES: there is a view.
   void AddToHistory(const Transition& transition, const GapPhases& gap);
 
+  /// Keeps the observer. If the process has halted, OnHalted is called at once.
   void AddObserver(std::shared_ptr<Observer> observer);
   const std::vector<std::shared_ptr<Observer>>& observers() const { return observers_; }
-  /// The first batch comes once the owner's view is complete.
+  /// The first batch comes once the owner's view is complete. After Halt or Close, only calls
+  /// OnRoutesEnded.
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
   /// A snapshot for operators, at most 50 ms old.
   std::shared_ptr<const NodeStatus> Status();
-  /// The next Status is a new one.
+  /// The next Status makes a new snapshot.
   void ForgetStatus() { status_.reset(); }
 
-  /// Whether kHeartbeatEvery has passed since the last heartbeat. If so, the owner logs one.
+  /// Whether kHeartbeatEvery has passed since Start or the last heartbeat. If so, the owner must
+  /// log a heartbeat, and the time begins again.
   bool HeartbeatDue();
-  /// Whether this trouble differs from the last one, so that it must be logged.
+  /// Whether this trouble differs from the last one, so that it must be logged. Remembers it.
   bool IsNewTrouble(const std::string& detail);
-  /// All is well again: a trouble that comes back is a new one.
+  /// All is well again: the next trouble is a new one.
   void ForgetTrouble() { last_trouble_.clear(); }
 
  private:
@@ -130,7 +138,7 @@ class GroupFollower {
 
   void BeginRoutes();
   void EndRoutes(const Error& why);
-  /// `all`: the facts are everything that there is.
+  /// `all`: these facts are all that exist.
   void NoteOrders(const std::vector<Fact>& facts, bool all);
   void NoteSettings(const ConfigFact& config);
   std::uint64_t Incarnation() const;
@@ -140,7 +148,7 @@ class GroupFollower {
   std::unique_ptr<etcd::WatchCursor> cursor_;  ///< null: closed
   std::uint64_t cluster_ = 0;                  ///< of the last snapshot
 
-  std::optional<Proof> proof_;  ///< pending
+  std::optional<Proof> proof_;  ///< the pending one
   TimePoint proven_at_{};
   /// The revision of the last order of an operator that was seen; unset: nothing was read yet.
   std::optional<Revision> orders_seen_;
@@ -148,8 +156,8 @@ class GroupFollower {
   TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
   TimePoint told_proven_{};  ///< to the owner
 
-  std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes, or there is no view
-  std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< for a view
+  std::shared_ptr<RouteFeed> routes_;  ///< null: there are no observers, or there is no view
+  std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< observers that wait for a view
   std::optional<Error> routes_ended_;
   std::vector<std::shared_ptr<Observer>> observers_;
   std::optional<Error> halted_;

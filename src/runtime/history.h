@@ -1,5 +1,5 @@
-// History: the latest events of the whole group that a node saw, and the readers that wait for the
-// next one. An event is a transition of a shard, or a change that an operator ordered.
+// History: the latest events of the whole group that a node saw. An event is a transition of a
+// shard, or a change that an operator ordered. Readers can wait for the next event.
 //
 // For a transition that this node counted, the core measured the phases of the gap. For a
 // transition that another node counted, there are only the phases that this node's view showed.
@@ -26,33 +26,35 @@
 
 namespace baton::runtime {
 
-/// How long nobody led the shard, by phase. A phase is unset if this node does not know it. Each
-/// phase is measured by one host's clock.
+/// How long nobody led the shard, by phase. An unset phase is not known here. Each phase is
+/// measured by one host's clock.
 struct GapPhases {
   /// An upper bound of the time until a death was noticed (Transition::detect_at_most).
   std::optional<std::chrono::nanoseconds> detect_at_most;
-  std::optional<std::chrono::nanoseconds> elect;     ///< after that, until a node led
-  std::optional<std::chrono::nanoseconds> activate;  ///< after that, until `acquired` returned
-  /// The sum of the phases that were measured; unset: none was.
+  std::optional<std::chrono::nanoseconds> elect;     ///< from then until a node led
+  std::optional<std::chrono::nanoseconds> activate;  ///< from then until `acquired` returned
+  /// The sum of `elect` and `activate`, as far as they are set; unset: neither is set.
   std::optional<std::chrono::nanoseconds> Measured() const;
   friend bool operator==(const GapPhases&, const GapPhases&) = default;
 };
 
 /// The phases that a transition shows.
 GapPhases GapOf(const Transition& transition);
-/// Whether the leader before died and nobody knows for how long that went unnoticed: the gap may
-/// be longer than its measured phases by any time.
+/// Whether the earlier leader died and it is not known for how long this went unnoticed. If so, the
+/// gap may be longer than its measured phases, by any time.
 bool DetectionUnknown(const Transition& transition, const GapPhases& gap);
-/// An upper bound of the whole gap as far as this node saw it; unset: it knows none.
+/// An upper bound of the whole gap as far as this node saw it; unset: no bound is known.
 std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
                                                   const GapPhases& gap);
 
 struct HistoryEvent {
   std::uint64_t seq = 0;                     ///< from 1, without gaps
   std::chrono::system_clock::time_point at;  ///< when this node saw it, by its wall clock
-  Transition transition;  ///< its durations are in `gap`; if `change` is set, only its actor counts
-  std::string change = {};  ///< what an operator ordered, "drain n3"; empty: this is a transition
-  /// The etcd revision of the new leadership, or of the change; else the view's at that time.
+  /// If `change` is set, only the transition's actor is meaningful. Its durations are in `gap`.
+  Transition transition;
+  std::string change = {};  ///< the order of an operator, "drain n3"; empty: this is a transition
+  /// The etcd revision of the new leadership, or of the change. If no leadership began, the view's
+  /// revision when the event came.
   Revision revision;
   GapPhases gap;
 };
@@ -61,14 +63,15 @@ struct HistoryEvent {
 struct HistoryPage {
   std::string group;
   std::string node;                               ///< the node that saw the events
-  std::chrono::system_clock::time_point started;  ///< when the process began that numbered them
-  /// The oldest event that was kept when this page was read; last + 1 if no event was kept.
+  std::chrono::system_clock::time_point started;  ///< when that node's process began to number
+  /// The number of the oldest event that was kept when this page was read; last + 1 if there was no
+  /// event.
   std::uint64_t first = 1;
-  std::uint64_t last = 0;                                     ///< the newest; 0: there was none
+  std::uint64_t last = 0;                                     ///< the newest event; 0: no event
   std::vector<std::shared_ptr<const HistoryEvent>> events{};  ///< oldest first
-  std::uint64_t upto = 0;  ///< examined up to here: the next question's `after`
-  /// Whether events before this page are missing, because the question's `after` came from an
-  /// earlier process, or because the first events after it are no longer kept.
+  std::uint64_t upto = 0;  ///< the last event that was examined: the next question's `after`
+  /// Whether events are missing between the question's `after` and this page: `after` came from an
+  /// earlier process, or the first events after it are not kept any more.
   bool reset = false;
 };
 
@@ -76,10 +79,11 @@ struct HistoryPage {
 inline constexpr std::size_t kMaxEvents = 10'000;
 
 struct HistoryQuestion {
-  /// Only events with a greater number. 0, or a number that was never used: from the oldest.
+  /// Only events with a greater number. 0, or a number that was not used yet: from the oldest
+  /// event.
   std::uint64_t after = 0;
-  std::size_t limit = SIZE_MAX;
-  std::optional<ShardId> shard = {};  ///< only transitions of this shard
+  std::size_t limit = SIZE_MAX;       ///< the most events on the page
+  std::optional<ShardId> shard = {};  ///< only transitions of this shard; unset: all events
 };
 
 class History {
@@ -94,22 +98,23 @@ class History {
 
   /// Numbers and keeps an event, and wakes waiting readers.
   void Add(Transition transition, Revision revision, GapPhases gap);
-  /// The same for a change that an operator ordered, see HistoryEvent::change. REQUIRES: not empty.
+  /// The same for a change that an operator ordered, see HistoryEvent::change. REQUIRES: `change`
+  /// is not empty.
   void AddChange(std::string change, std::string actor, Revision revision);
-  /// Says that no event follows, and wakes all waiting readers. Idempotent.
+  /// Says that no event follows, and wakes all waiting readers. Reading goes on. Idempotent.
   void Close();
 
-  /// Returns the oldest events that match the question, without a gap. If some are dropped while
-  /// they are read, the page begins after them.
+  /// Returns the oldest events that match the question, without a gap. If events are dropped while
+  /// they are read, the page begins after them. Does not wait for events.
   HistoryPage Read(const HistoryQuestion& question) const;
   /// The newest `most` transitions, oldest first.
   std::vector<Transition> Recent(std::size_t most) const;
   bool closed() const;
 
-  /// Calls `ready` once, as soon as there is an event after `after`, or as soon as no event can
-  /// follow. It calls `ready` at once on this thread, or later on another one. `ready` is called
-  /// with the lock held, so it must be quick and must not call this object. Until the call, a wait
-  /// takes memory, so Cancel the wait when nobody waits any more.
+  /// Calls `ready` once, as soon as there is an event after `after`, or after Close. The call may
+  /// come at once on this thread, or later on another one. The lock is held during the call, so
+  /// `ready` must be quick and must not call this object. A wait takes memory until the call, so
+  /// Cancel it if nobody waits any more.
   WaitId Await(std::uint64_t after, std::function<void()> ready) const;
   /// After this returns, `ready` neither runs nor will be called. Ignores ids that do not wait.
   void Cancel(WaitId id) const;

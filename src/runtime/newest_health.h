@@ -1,7 +1,7 @@
-// NewestHealth: what the program said last about its health, on its way to the loop.
+// NewestHealth: the health that the program stated last, on its way to the loop.
 //
-// A program that says so in a tight loop must not fill the loop's queue: one step is on its way at
-// most, and takes the newest word. Thread-safe, lock-free.
+// A program may state its health in a tight loop, and must not fill the loop's queue. So at most
+// one step is on its way, and it takes the newest statement. Thread-safe, lock-free.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,13 @@ namespace baton::runtime {
 
 class NewestHealth {
  public:
-  /// True: the caller must see to it that Take is called. False: another one has.
+  /// Sets the newest health. True: the caller must make sure that Take is called. False: an earlier
+  /// caller has done so already.
   [[nodiscard]] bool Set(bool healthy) {
     healthy_.store(healthy);
     return !on_its_way_.exchange(true);
   }
-  /// The newest word. The next Set returns true again.
+  /// Returns the newest health. The next Set returns true again.
   bool Take() {
     on_its_way_.store(false);
     return healthy_.load();

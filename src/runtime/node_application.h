@@ -9,8 +9,9 @@
 namespace baton::runtime {
 
 struct NodeWithApplication {
-  /// Like Node::Start, with an application instead of a listener. The node takes no part in the
-  /// group until the application is present. REQUIRES: `application` is not null.
+  /// Like Node::Start, with the same errors, but with an application instead of a listener. The
+  /// node takes no part in the group until the application is attached. REQUIRES: `application` is
+  /// not null.
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Application> application);
 };

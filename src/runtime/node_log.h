@@ -3,8 +3,8 @@
 //
 // Thread-safe. Write never waits for the sink or for stderr: records wait in a bounded queue
 // (kMaxWaiting), from which a thread of this object takes them. A full queue drops its oldest
-// record. If there is no sink and the process's log has such a queue already (as in batond),
-// records go straight to the process's queue.
+// record. But if there is no sink and the process's log has such a queue already (as in batond),
+// records go straight to that queue, and this object has no thread.
 #pragma once
 
 #include <condition_variable>
@@ -31,16 +31,18 @@ class NodeLog {
  public:
   static constexpr std::size_t kMaxWaiting = log::kLogQueue;
 
-  /// If `sink` is empty, records go to stderr. Records below `level` are not made. Lines of
-  /// transitions on stderr end with `owner`, because several nodes may write there. Lines in the
-  /// process's queue end without it, because a process with such a queue has one node.
+  /// If `sink` is empty, records go to stderr. Exceptions of the sink are ignored. Records below
+  /// `level` are not made. Lines of transitions on stderr end with `owner`, because several nodes
+  /// may write there. Lines in the process's queue end without it, because such a process has one
+  /// node. Throws std::system_error if the host lacks threads.
   NodeLog(LogSink sink, LogLevel level, const LogOwner& owner = {});
   /// Calls Finish.
   ~NodeLog();
   NodeLog(const NodeLog&) = delete;
   NodeLog& operator=(const NodeLog&) = delete;
 
-  /// The process's log, for records that belong to no node. It has no thread.
+  /// The process's log, for records that belong to no node. It has no thread, and is never
+  /// destroyed.
   static NodeLog& OfProcess();
 
   void Info(std::string_view message, log::Fields fields = {}) {
@@ -56,12 +58,13 @@ class NodeLog {
   void Write(LogLevel level, std::string_view message, log::Fields fields = {},
              const Transition* transition = nullptr);
 
-  /// Records dropped so far because the sink, or stderr, is too slow. Without a sink, this includes
-  /// the records that the process's stderr did not take, also records of other nodes.
+  /// How many records were dropped so far because the sink, or stderr, is too slow. Without a sink,
+  /// this includes all records that the process's stderr did not take, also those of other nodes.
   std::size_t Dropped();
 
-  /// Delivers the waiting records, and ends the thread; later records are lost. Idempotent.
-  /// REQUIRES: not called from the sink, because then it would wait for itself.
+  /// Delivers the waiting records, and ends the thread. Later records are lost, unless they go to
+  /// the process's queue. Idempotent. REQUIRES: one thread calls it, and not from the sink, where
+  /// it would wait for itself.
   void Finish();
 
  private:
@@ -77,7 +80,7 @@ class NodeLog {
   std::condition_variable changed_;
   std::deque<LogRecord> waiting_;
   std::size_t dropped_ = 0;
-  std::size_t told_ = 0;  // how many of the dropped records a later record has reported
+  std::size_t told_ = 0;  // how many of the dropped records were reported
   bool ending_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// Checks NodeOptions, and translates them for the core and the transport.
+// Checks NodeOptions, and translates them for the core and the transport. Any thread.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,13 @@ namespace baton::runtime {
 /// kInvalidArgument: an option is invalid. The message names the option, the fault and what is
 /// expected.
 Status Check(const NodeOptions& options);
+/// The core's options, without those that only the node's start knows (state directory, listener,
+/// application, key of the config). REQUIRES: Check(options) is OK.
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
-/// A generator of random numbers with a seed of its own. Not thread-safe.
+/// Returns a generator of random numbers with a seed of its own. It is not thread-safe.
 std::function<std::uint64_t()> RandomNumbers();
-/// The transport logs how etcd takes new credentials, to `log`, which must outlive it.
+/// The transport's options. It logs to `log` how etcd takes new credentials. REQUIRES: `log`
+/// outlives the transport.
 etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options,
                                               NodeLog& log = NodeLog::OfProcess());
 

@@ -1,4 +1,4 @@
-// Builds NodeStatus and routes from a view or a core. Pure functions; called on the loop.
+// Builds NodeStatus and ShardStatus from a view or a core. Called on the loop.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,20 @@ namespace baton::runtime {
 /// One shard by the view's facts alone. Nodes use it for other nodes' shards, relays for all.
 ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now);
 
-/// The same, but this node adds what only it knows about its own shards.
+/// One shard as a node sees it: it knows more about its own shards than the view.
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
 
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 
-/// A snapshot of the core's state, without what the follower and the engine add.
+/// A snapshot of the core's state, without the fields that the follower and the engine fill in.
 NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board);
 
 struct Looks {
-  std::function<ShardStatus(ShardId)> shard;
-  Duration settle{};  ///< how long the assignment waits for members of a young group
+  std::function<ShardStatus(ShardId)> shard;  ///< renders a shard as of `now`
+  Duration settle{};                          ///< see AssignmentFrom
   TimePoint now{};
 };
-/// Adds what the view says: revision, policies, shards, and members with their shards. Nodes and
+/// Adds what the view shows: revision, policies, shards, and members with their shards. Nodes and
 /// relays use it.
 void AddView(const core::View& view, const Looks& looks, StatusBoard& board, NodeStatus* status);
 

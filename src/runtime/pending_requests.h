@@ -1,6 +1,6 @@
-// PendingRequests: what operators asked the core to do, and who waits for its answers.
+// PendingRequests: the requests of operators that the core has not answered, with their handlers.
 //
-// Single-threaded: owned by an Engine.
+// Single-threaded: owned by an Engine, on the loop.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,21 @@ class PendingRequests {
   using PolicyHandler = std::function<void(Status)>;
   using RetryHandler = std::function<void(Result<std::uint32_t>)>;
 
-  /// Keeps the handler, and returns the event for the core.
+  /// Keeps the handler, and returns the event for the core. `within` of the request counts from
+  /// `now`; unset: no limit.
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
   core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
   core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);
   core::GroupChangeRequested Add(GroupChangeRequest request, PolicyHandler handler, TimePoint now);
   core::ReleaseRequested Add(ReleaseRequest request, PolicyHandler handler, TimePoint now);
 
-  /// Calls the handler of the request, once.
+  /// Calls the handler of the request, once. Ignores requests that were answered before.
   void Answer(const core::AnswerTransfer& action);
   void Answer(const core::AnswerPolicy& action);
   void Answer(const core::AnswerRetry& action);
 
-  /// Answers all requests that the node stops.
+  /// The node stops: answers all changes with kTimedOut, as they may still be made, and retries
+  /// with kUnavailable.
   void Close();
 
  private:

@@ -1,8 +1,8 @@
 // Planner: answers which moves would balance the group, without work on the node's loop.
 //
-// It plans from the node's newest status, on a thread of its own, started by the first request. At
-// most kMaxWaiting requests wait for it. So a flood of requests costs the loop one status at a
-// time.
+// It plans from the node's newest status, on a thread of its own, which the first request starts.
+// At most kMaxWaiting requests wait for the thread. So a flood of requests costs the loop one
+// status at a time. The destructor waits until the waiting requests are answered.
 //
 // Thread-safe.
 #pragma once
@@ -31,8 +31,8 @@ class Planner {
   explicit Planner(Control& control);
 
   /// Calls the handler once, on this object's thread or on the caller's. kUnavailable: the node's
-  /// view is not complete, the node does not answer, too many requests wait, or the host lacks
-  /// threads.
+  /// view is not complete, the node does not answer or has stopped, too many requests wait, or the
+  /// host lacks threads.
   void Plan(Handler handler);
 
  private:
@@ -40,7 +40,7 @@ class Planner {
 
   std::mutex mutex_;
   StatusSource status_;
-  // For this object's thread alone: the last plan, which is repeated while nothing changes.
+  // For this object's thread alone: the last plan, which is given again while nothing has changed.
   std::shared_ptr<const core::AssignmentOfView> planned_for_;
   std::vector<MoveFact> planned_;
   std::optional<Worker> worker_;  ///< started under mutex_; last, so that its thread ends first

@@ -1,5 +1,6 @@
 // Relay: serves a group's routes to callers, from a process that leads nothing. However many
-// callers there are, etcd has one more watch and one small read every two seconds.
+// callers there are, etcd has one more watch, one small read every two seconds, and a read of the
+// whole group about every ten minutes.
 //
 // A relay writes nothing to etcd. It is no member, so nodes don't know of it.
 #pragma once
@@ -18,10 +19,10 @@ struct RelayOptions {
   std::string group;  ///< REQUIRED; need not exist yet
   std::string name;   ///< REQUIRED: the server's name in answers to callers
   EtcdOptions etcd;
-  std::uint32_t history = 10'000;  ///< as NodeOptions::history
+  std::uint32_t history = 10'000;  ///< as NodeOptions::history: the most events to keep
 };
 
-/// Thread-safe, except for the destructor.
+/// Thread-safe, except for the destructor. The methods also work after Stop.
 class Relay {
  public:
   /// Begins to follow the group. Returns at once, even if etcd can't be reached. kInvalidArgument:
@@ -32,9 +33,10 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  /// The same as Node::SetEtcdCredentials.
+  /// As Node::SetEtcdCredentials. kUnavailable: the relay has stopped.
   Status SetEtcdCredentials(EtcdCredentials credentials);
-  /// Ends the observers of routes, then the threads. Idempotent.
+  /// Ends the observers of routes, then the threads. A second call does nothing, and does not wait
+  /// for the first.
   void Stop();
   /// The relay's status and routes. Calls that would change the group fail with kUnimplemented.
   Control& control();

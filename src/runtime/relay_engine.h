@@ -2,10 +2,14 @@
 //
 // It follows the group as a node does (GroupFollower), but writes nothing: it has no member key and
 // no lease. It waits until the group's `config` exists, which has the shard count. Every
-// kProveEvery it makes a small linearizable read. The read's revision is what the watch must reach,
-// and then the view is proven to be current.
+// kProveEvery it makes a small linearizable read. Once the watch has reached the read's revision,
+// the view is proven to be current.
 //
-// Threads: everything except the constructor runs on the executor. After Close, late replies are
+// It halts if etcd went back in time, if a newer version or a recovery changed the config, or if
+// the config fits no longer and stays so for core::kConfigPatience. At the start, a config that
+// can't be followed halts it at once.
+//
+// Threads: everything except the constructor runs on the executor. After Close, late answers are
 // ignored.
 #pragma once
 
@@ -29,18 +33,21 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   static constexpr Duration kProveEvery = std::chrono::seconds(2);
   static constexpr Duration kStaleAfter = std::chrono::seconds(10);
 
-  /// `parts.name`: the server's name in answers to callers.
+  /// `parts.name`: the server's name in answers to callers. REQUIRES: the parts outlive this
+  /// object.
   explicit RelayEngine(FollowerParts parts);
   RelayEngine(const RelayEngine&) = delete;
   RelayEngine& operator=(const RelayEngine&) = delete;
 
-  /// Begins to read etcd. REQUIRES: owned by a shared_ptr.
+  /// Begins to read etcd. REQUIRES: owned by a shared_ptr; called once, before Close.
   void Start();
+  /// Ends the watch, the routes and the history.
   void Close();
 
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// Called each time a complete view is proven to be current, with the time as of which it was.
+  /// `handler` is called on the loop each time a complete view is proven to be current, with the
+  /// time at which it was. Set it before Start.
   void OnProven(std::function<void(TimePoint)> handler) { proven_ = std::move(handler); }
 
  private:
@@ -56,7 +63,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   Duration StaleAfter() const override { return kStaleAfter; }
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
-  /// A config that this relay can't follow. The group's nodes may put the former one back.
+  /// A config that this relay can't follow. The group's nodes may put the fitting one back.
   struct BadConfig {
     Error problem;
     TimePoint since{};
@@ -81,11 +88,11 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   std::optional<core::GroupShape> shape_;  ///< from the first config that was read
   Revision config_incarnation_;            ///< of the last config that fitted
   std::optional<BadConfig> bad_config_;
-  TimePoint proven_at_{};             ///< the view was current then
+  TimePoint proven_at_{};             ///< the last time at which the view is proven to be current
   std::unique_ptr<core::View> view_;  ///< null: the shape is not known yet
   std::optional<core::SeenTransitions> seen_;
   std::function<void(TimePoint)> proven_;
-  bool waits_ = false;  ///< for the group to be created
+  bool waits_ = false;  ///< waits for the group to be created
   bool closed_ = false;
 };
 

@@ -14,10 +14,10 @@
 // What a batch holds:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. An examined route that
-//     looks the same is sent again if the shard's record, its move or its leader's member key has a
-//     newer revision: a router may know another route from another server, and must then learn that
-//     this one is newer.
+//   - The routes that changed; an observer's first batch has all routes. An examined route that did
+//     not change is sent again if the shard's record, its move or its leader's member key has a
+//     newer revision. A router may know another route from another server, and so learns that this
+//     one is newer.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
@@ -113,7 +113,7 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   const RouteSource source_;
   std::shared_ptr<const RouteGroup> group_;
   std::vector<std::shared_ptr<RouteObserver>> observers_;
-  std::vector<std::shared_ptr<RouteObserver>> fresh_;  ///< got no batch yet
+  std::vector<std::shared_ptr<RouteObserver>> fresh_;  ///< those that got no batch yet
   std::vector<ViewRoute> table_;  ///< the routes as last sent; empty before the first batch
   std::map<NodeId, std::shared_ptr<const RouteLeader>> leaders_;
   std::map<NodeId, Seen> seen_;

@@ -1,11 +1,11 @@
-// SharedBlocks: a sequence whose copies share what they have in common, in blocks.
+// SharedBlocks: a sequence whose copies share equal parts, in blocks of kBlock elements.
 //
-// A copy costs a pointer for each block. A change of an element copies its block first if another
-// sequence has it, too. So a loop can hand out a status of 100,000 shards for the price of those
-// that changed.
+// A copy costs a pointer for each block. A change of an element first copies its block if another
+// sequence shares the block. So a loop can hand out a status of 100,000 shards for the price of the
+// shards that changed.
 //
-// Like a vector: several threads may read one object or copies of it; a change needs the object for
-// itself. An object that is still being copied from on other threads must not be changed.
+// Thread-safe as a vector is: several threads may read one object or copies of it, but a change
+// needs the object for itself. Do not change an object while another thread copies from it.
 #pragma once
 
 #include <algorithm>
@@ -81,8 +81,8 @@ class SharedBlocks {
     }
     size_ = size;
   }
-  /// From now on no other sequence shares the block of this element. Unlike a change, this is safe
-  /// while other threads drop their copies.
+  /// Gives this sequence its own copy of the element's block. Unlike a change, this is safe while
+  /// other threads destroy their copies.
   void Renew(std::size_t at) {
     auto& block = blocks_[at / kBlock];
     block = std::make_shared<Block>(*block);

@@ -1,9 +1,10 @@
 // StateFile: the content of the lock file in a node's state directory, and what it proves.
 //
-// StateLock (a node) writes the file while it holds the exclusive lock on it. A process that gets a
-// lock on the file knows that the one that wrote it is dead, if CheckProof finds nothing.
+// StateLock (a node) writes the file while it holds the exclusive lock on the file. If a later
+// process gets a lock on the file, and CheckProof finds nothing, the process that wrote the file is
+// dead.
 //
-// Pure, except BootId, PlaceOf and ReadStateFile, which ask the system: any thread.
+// Any thread. Pure, except the functions that take a file, and BootId: they ask the system.
 #pragma once
 
 #include <optional>
@@ -22,44 +23,44 @@ enum class LockTrust {
 
 struct StateFile {
   std::string identity = {};  ///< group/node
-  std::string boot = {};      ///< BootId when it was written
-  std::string place = {};     ///< PlaceOf when it was written
-  SessionId session = {};     ///< of the process that wrote it; 0: none
+  std::string boot = {};      ///< BootId when the file was written
+  std::string place = {};     ///< PlaceOf when the file was written
+  SessionId session = {};     ///< of the process that wrote the file; 0: no session
   Revision highest = {};      ///< the highest revision that a commit of the node had; 0: unknown
-  /// The session before, of this process or of an earlier one, which may hold the member key still;
-  /// 0: none. Never one on whose leaderships another process acts.
+  /// The session before `session`, of this process or of an earlier one. It may still hold the
+  /// member key. 0: no such session. Never one on whose leaderships another process acts.
   SessionId previous = {};
-  /// Another process acts on what `session` leads, so the death of this one proves nothing.
+  /// Another process acts on what `session` leads, so the death of this process proves nothing.
   bool external = false;
-  bool says_external = true;  ///< false: an early version wrote it, which did not say `external`
-  /// Guards may end the sessions. Else only the node's next process acts on the proof.
+  bool says_external = true;  ///< false: an early version wrote the file, without `external`
+  /// Guards may end the sessions. False: only the node's next process acts on the proof.
   bool guarded = false;
 
-  /// The sessions that end with the process that wrote it.
+  /// The sessions that end with the process that wrote the file.
   std::vector<SessionId> Sessions() const;
 };
 
-/// The most bytes that a state file has; it always has as many.
+/// The size of a state file, in bytes.
 inline constexpr std::size_t kStateFileSize = 1024;
 
-/// A CRC-32, in hexadecimal digits: finds damage, not malice.
+/// A CRC-32, in hexadecimal digits. It finds damage, not malice.
 std::string Checksum(const std::string& text);
 /// The path of the file in a state directory.
 std::string StateFileIn(const std::string& directory);
 std::string Format(const StateFile& content);
-/// nullopt: damaged.
+/// Nullopt: the text is damaged.
 std::optional<StateFile> ParseStateFile(const std::string& text);
-/// Empty: the file is empty, or can't be read.
+/// Reads an open file. Empty: the file is empty, or can't be read.
 std::string ReadStateFile(int file);
 
-/// This boot of this host; empty: unknown.
+/// Identifies this boot of this host; empty: unknown.
 std::string BootId();
-/// The open file's device and inode, if the path still leads to the same file.
+/// The open file's device and inode. Nullopt: the path leads to another file, or to none.
 std::optional<std::string> PlaceOf(int file, const std::string& path);
-/// Why locks on the open file never prove anything, as one line for the log; empty if they may.
+/// Why locks on the open file never prove anything, as one line for the log; empty: they may.
 std::string NeverProof(int file, const std::string& path, LockTrust trust);
-/// Why the death of the process that wrote the content is not proven, as one line; empty if it is.
-/// REQUIRES: this process holds a lock on the file, whose content this is.
+/// Why the death of the process that wrote the content is not proven, as one line; empty: it is
+/// proven. REQUIRES: this process holds a lock on the file, and `content` is the file's content.
 std::string CheckProof(int file, const std::string& path, const StateFile& content,
                        LockTrust trust);
 

@@ -1,6 +1,7 @@
-// The state directory: for its owner alone, because who can write there can make two leaders.
+// The state directory. It is for its owner alone, because a user who can write there can make two
+// leaders.
 //
-// Not thread-safe beside changes of the same folder.
+// Any thread, but not while another thread or process changes the same folder.
 #pragma once
 
 #include <string>
@@ -9,13 +10,14 @@
 
 namespace baton::runtime {
 
-/// Makes the folder if it is missing, for this user alone (0700). kInvalidArgument, with one line
-/// that says what to do: it can't be made, belongs to another user than this one and root, or
-/// everybody may write to it. Members of its group may: volumes of Kubernetes have such folders.
+/// Makes the folder, and missing folders above it, if it is missing; for this user alone (0700).
+/// kInvalidArgument, with one line that says what to do: the folder can't be made, belongs to a
+/// user other than this one and root, or everybody may write to it. Members of its group may write
+/// to it, because volumes of Kubernetes have such folders.
 Status MakeStateFolder(const std::string& directory);
 
-/// The same for an open file in it, which must be a regular one. Takes its group's rights away.
-/// `path` is only named.
+/// The same checks for an open file in the folder, which must be a regular file. If the group may
+/// write to the file, takes the group's and the others' rights away. `path` is only for messages.
 Status CheckStateFile(int file, const std::string& path);
 
 }  // namespace baton::runtime

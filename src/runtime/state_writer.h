@@ -1,10 +1,11 @@
-// StateWriter: writes a StateRecord on a thread of its own. A disk that stands still then holds up
-// this thread, and not the node's loop, which has a lease to renew.
+// StateWriter: writes a StateRecord on a thread of its own. A disk that stands still holds up this
+// thread, but not the node's loop, which has a lease to renew.
 //
-// So the record may lag behind. That is safe: it names sessions of this process, or of dead ones,
-// and a session that it does not name ends with its lease. Of what waits only the newest is kept.
+// So the record may be late. That is safe: it names sessions of this process, or of dead ones. A
+// session that the record does not name ends with its lease. Of the values that wait to be written,
+// only the newest is kept.
 //
-// Not thread-safe.
+// Not thread-safe: the loop calls it, and the node's end destroys it.
 #pragma once
 
 #include <chrono>
@@ -19,26 +20,27 @@ namespace baton::runtime {
 
 class StateWriter final : public StateRecord {
  public:
-  /// How long RecordSession waits for its write: mostly it needs microseconds, and then a guard
+  /// How long RecordSession waits for its write. Usually the write takes microseconds, so a guard
   /// knows the session before its member key is put.
   static constexpr std::chrono::milliseconds kWaitForSession{50};
-  /// A write that takes longer than this is a trouble of its own.
+  /// A write that takes longer than this is reported as an error.
   static constexpr std::chrono::seconds kStandsStill{5};
   /// How long the destructor waits for the last writes.
   static constexpr std::chrono::seconds kWaitAtEnd{2};
 
-  /// Only the thread uses the record. The clock must outlive this object and a write that stands
-  /// still.
+  /// Only the thread uses the record from now on. Throws std::system_error if the host lacks
+  /// threads. REQUIRES: the clock outlives this object and a write that stands still.
   StateWriter(std::unique_ptr<StateRecord> record, const Clock& clock);
-  /// Writes what waits, and destroys the record. If a write stands still, the thread does so later:
-  /// a lock that the record holds stays with this process until then.
+  /// Writes what waits, and destroys the record. If a write stands still for kWaitAtEnd, the thread
+  /// does both later. Until then this process keeps a lock that the record holds.
   ~StateWriter() override;
   StateWriter(const StateWriter&) = delete;
   StateWriter& operator=(const StateWriter&) = delete;
 
-  /// kUnavailable: this or an earlier write failed (reported once), or one stands still.
+  /// Waits for the write, up to kWaitForSession. kUnavailable: this or an earlier write failed
+  /// (each failure is reported once), or a write stands still.
   Status RecordSession(const RecordedSession& session) override;
-  /// The same, and does not wait.
+  /// The same errors, but does not wait.
   Status RecordHighest(Revision revision) override;
 
  private:

@@ -1,10 +1,11 @@
-// StatusBoard: keeps what a status says of the shards, and how many shards each member should lead.
-// A new status costs the loop only what changed since the last one, and shares the rest with it.
+// StatusBoard: keeps the shards' part of a status, and how many shards each member should lead. A
+// new status costs the loop only the shards that changed after the last status. Both share all
+// other shards.
 //
-// Until the first status it keeps nothing. Everything that ShardOf (node_status.h) shows must be
+// Before the first status it keeps nothing. Everything that ShardOf (node_status.h) shows must be
 // noted when it changes: the view's changes, and what only the node knows of its own shards.
 //
-// For the loop alone.
+// For the loop alone. REQUIRES: all calls pass the same view.
 #pragma once
 
 #include <cstdint>
@@ -27,33 +28,33 @@ class StatusBoard {
   /// The shard changed for a reason that the view does not show.
   void Note(ShardId shard);
 
-  /// All shards. `look` renders those that changed, as of `now`.
+  /// Returns all shards. `look` renders those that changed, as of `now`.
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
-  /// As of the last Shards: how many shards wait after deaths, and how many of this node's are
-  /// suspended.
+  /// How many shards waited after deaths at the last Shards.
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
+  /// How many shards of the node were suspended at the last Shards. 0 for other nodes.
   std::uint32_t SuspendedBy(const NodeId& node) const;
   /// By member: how many shards it should lead by the assignment. `settle`: see AssignmentFrom.
   const std::map<NodeId, std::uint32_t>& Targets(const core::View& view, Duration settle,
                                                  TimePoint now);
-  /// What the last Targets came from; null: nobody has asked yet.
+  /// The assignment behind the last Targets; null: Targets was not called yet.
   std::shared_ptr<const core::AssignmentOfView> assignment() const { return assignment_; }
 
  private:
   void Mark(ShardId shard);
   void Render(const core::View& view, ShardStatus& status, ShardStatus rendered);
 
-  SharedBlocks<ShardStatus> shards_;  ///< empty: nobody has asked yet
+  SharedBlocks<ShardStatus> shards_;  ///< empty: Shards was not called yet
   std::vector<bool> changed_flag_;
   std::vector<ShardId> changed_;
-  std::vector<ShardId> again_;  ///< show how long they wait, which changes with time
-  /// show deaths which don't count any more from this time on
+  std::vector<ShardId> again_;  ///< shards that show how long they wait
+  /// these show deaths that don't count any more from this time on
   std::set<std::pair<TimePoint, ShardId>> deaths_until_;
   std::map<NodeId, std::uint32_t> suspended_;
   std::shared_ptr<const core::AssignmentOfView> assignment_;
   std::map<NodeId, std::uint32_t> targets_;
-  TimePoint targets_until_ = TimePoint::min();  ///< they hold until then, if nothing changes
+  TimePoint targets_until_ = TimePoint::min();  ///< targets_ are right until this time
 };
 
 }  // namespace baton::runtime

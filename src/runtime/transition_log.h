@@ -1,4 +1,5 @@
-// TransitionLog: one log record for each change of leadership that a node counts.
+// TransitionLog: writes one log record for each change of leadership that a node counts. The node
+// calls it on its loop.
 #pragma once
 
 #include "runtime/control.h"

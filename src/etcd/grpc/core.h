@@ -1,4 +1,5 @@
-// GrpcCore: what the parts of GrpcTransport share. Only for this folder (it includes gRPC).
+// GrpcCore: the state that the parts of GrpcTransport share. Only for this folder (it includes
+// gRPC).
 //
 // GrpcCore owns connections, the endpoint book, the tokens and the register of outstanding
 // operations. Thread-safe. It holds no lock while it calls gRPC or the caller's code.
@@ -24,16 +25,17 @@
 namespace baton::etcd {
 
 /// A call or stream that is not over yet. It must drop its ClientContext and its stubs before it
-/// unregisters, because they hold the channel. When the process's last channel is destroyed, it
-/// joins gRPC's callback threads; so it must never be destroyed on one of them.
+/// unregisters, because they hold the channel. When the process's last channel is destroyed, the
+/// channel joins gRPC's callback threads, so it must never be destroyed on one of them.
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Makes it end soon. Any thread.
+  /// Makes the operation end soon. Any thread.
   virtual void Cancel() = 0;
 };
 
-/// The stubs of one endpoint. Each kind has its own connection; all use the same certificates.
+/// The stubs of one endpoint. Unary calls, keepalives and watches have a connection each; all use
+/// the same certificates.
 struct EndpointStubs {
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
   std::unique_ptr<etcdserverpb::Lease::Stub> lease;
@@ -52,38 +54,43 @@ class GrpcCore {
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
 
-  /// The options. Their credentials are the first ones, also after SetCredentials.
+  /// The options. Their credentials are always the first ones, even after SetCredentials.
   const GrpcTransportOptions& options() const { return options_; }
   TokenKeeper& tokens() { return tokens_; }
+  /// Whether some endpoint has TLS.
   bool uses_tls() const;
-  /// REQUIRES: checked, see base/pem.h.
+  /// REQUIRES: CheckPem accepts the certificates (base/pem.h).
   void SetCredentials(const EtcdCredentials& credentials);
-  /// Calls the options' on_credentials.
+  /// Calls the options' on_credentials, if it is set.
   void TellOfCredentials(const std::string& what, const CallStatus& status);
 
-  /// Holds the operation until Unregister. Returns false while closing: then it must not start.
+  /// Keeps the operation alive until Unregister. False: the transport closes, and the operation
+  /// must not start.
   bool Register(std::shared_ptr<Operation> operation);
   /// The operation's last use of the core. The caller keeps the result, and so the operation, alive
-  /// until its function returns.
+  /// until its own function returns.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
-  /// Cancels all operations and waits for them. REQUIRES: not inside a callback.
+  /// Cancels all operations and waits until they have unregistered. REQUIRES: not called inside a
+  /// callback.
   void Close();
 
   std::size_t endpoint_count() const { return endpoints_.size(); }
   const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
-  /// The caller keeps them while it starts a call; a started call keeps its connection by itself.
+  /// The endpoint's connections. The caller keeps them while it starts a call; a started call keeps
+  /// its connection by itself.
   std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
+  // These use the endpoint book, see EndpointBook.
   std::size_t CurrentEndpoint();
   std::optional<std::size_t> NextEndpoint(const std::vector<bool>& tried);
-  /// For a stream: the best endpoint that is not `avoid`, or `avoid` if it is the only one.
+  /// The best endpoint whose address is not `avoid`, or the current one if there is no other.
   std::size_t EndpointOtherThan(const std::string& avoid);
   void ReportAnswered(std::size_t endpoint);
   void ReportUnavailable(std::size_t endpoint);
   void ReportMissed(std::size_t endpoint, TimePoint sent);
 
   /// Starts the due probes of quarantined endpoints and the due trials of certificates. Each new
-  /// call or stream calls this: while nobody calls, nobody needs the results.
+  /// call or stream calls this, because nobody needs the results before.
   void StartDueProbes();
 
  private:
@@ -91,11 +98,11 @@ class GrpcCore {
   /// yet.
   struct Connections {
     std::shared_ptr<EndpointStubs> current = nullptr;
-    std::shared_ptr<EndpointStubs> trial = nullptr;  ///< while a trial runs
+    std::shared_ptr<EndpointStubs> trial = nullptr;  ///< null: no trial runs
     bool behind = false;  ///< there are newer certificates than those of `current`
     TimePoint tried_at{};
     Duration pause{};   ///< the time from one trial to the next
-    bool told = false;  ///< its failure was reported
+    bool told = false;  ///< the failure of the newer certificates was reported
   };
 
   void StartDueTrials();

@@ -9,8 +9,8 @@
 //                accepts connections and is silent). The book uses this endpoint only if no other
 //                one is left, until it answers a call or a probe (a small linearizable read).
 //
-// The book keeps the current endpoint while that one is usable; it never goes back to an earlier
-// endpoint only because that one is usable again.
+// The book keeps the current endpoint while that endpoint is usable. It never goes back to an
+// earlier endpoint only because the earlier one is usable again.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,11 @@
 
 namespace baton::etcd {
 
+/// How long an unavailable endpoint comes last.
 inline constexpr Duration kUnavailableFor = std::chrono::seconds(1);
+/// The time between a failed probe of an endpoint and its next probe.
 inline constexpr Duration kProbeInterval = std::chrono::milliseconds(500);
+/// How many deadlines in a row an endpoint must miss to be quarantined.
 inline constexpr int kMissesToQuarantine = 2;
 
 enum class Security { kPlain, kTls };
@@ -49,24 +52,27 @@ class EndpointBook {
 
   std::size_t size() const { return endpoints_.size(); }
 
-  /// The endpoint for a new call: the best endpoint. If several are equally good, the current one
-  /// or the first one after it.
+  /// The endpoint for a new call: a usable one before an unavailable one, and this before a
+  /// quarantined one. Of several in the same state, the current one or the first one after it.
   std::size_t Current(TimePoint now);
-  /// The best endpoint that is not in `tried` (by index); nullopt if all are.
+  /// The best endpoint that is not in `tried` (by index), in the same order. Nullopt: all are in
+  /// it.
   std::optional<std::size_t> NextAfter(const std::vector<bool>& tried, TimePoint now) const;
 
-  /// Records that etcd answered a call through this endpoint, so that the endpoint is usable again.
-  /// Call it for an error, too, except for an error that says that the endpoint can't serve.
+  /// etcd answered a call through this endpoint, so the endpoint is usable again. Call it for an
+  /// error, too, except for an error that says that the endpoint can't serve.
   void Answered(std::size_t endpoint, TimePoint now);
+  /// A call through this endpoint returned UNAVAILABLE, or the endpoint can't serve.
   void Unavailable(std::size_t endpoint, TimePoint now);
-  /// Records that a call sent at `sent` met its deadline. Ignored if the endpoint has answered
-  /// another call since `sent`.
+  /// A call that was sent at `sent` met its deadline. Ignored if the endpoint has answered another
+  /// call after `sent`.
   void Missed(std::size_t endpoint, TimePoint sent, TimePoint now);
   bool Quarantined(std::size_t endpoint) const { return endpoints_[endpoint].quarantined; }
 
-  /// Returns a quarantined endpoint that is due for a probe; nullopt if there is no such endpoint.
-  /// The probe runs until Answered or ProbeFailed is called.
+  /// Returns a quarantined endpoint that is due for a probe; nullopt: no endpoint is due. The probe
+  /// runs until Answered or ProbeFailed is called.
   std::optional<std::size_t> TakeProbe(TimePoint now);
+  /// The probe got no answer. The next one is due after kProbeInterval.
   void ProbeFailed(std::size_t endpoint, TimePoint now);
 
  private:

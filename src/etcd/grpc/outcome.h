@@ -1,7 +1,7 @@
 // Outcomes of calls to etcd: the one place that reads status codes and messages. Only for this
 // folder (it includes gRPC).
 //
-// Pure functions and plain values.
+// Pure functions and plain values; any thread.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace baton::etcd {
 
-/// What a gRPC status says about one attempt.
+/// The meaning of a gRPC status for one attempt.
 enum class Verdict {
   kDone,
-  kRefused,
-  kUnknown,
+  kRefused,        ///< not applied; etcd answered with an error
+  kUnknown,        ///< it may be applied
   kUnavailable,    ///< unknown, and the endpoint is of no use now
-  kMissed,         ///< unknown: no answer in time
-  kNeverServed,    ///< certainly did not reach a store: may go to another endpoint
-  kTokenRejected,  ///< not applied; etcd does not know the token, or it is too old
-  kDenied,         ///< not applied; for lack of rights, or because etcd lost the token
+  kMissed,         ///< unknown, because no answer came in time
+  kNeverServed,    ///< certainly did not reach a store, so it may go to another endpoint
+  kTokenRejected,  ///< not applied; etcd does not know the token, or the token is too old
+  kDenied,         ///< not applied; the role lacks a right, or etcd has lost the token
 };
 Verdict VerdictOf(const grpc::Status& status);
 

@@ -1,8 +1,8 @@
-// StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for
-// this folder.
+// StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for this
+// folder.
 //
-// The owner's handle calls Send and Detach. gRPC calls the reactions (On...), one after another.
-// GrpcCore keeps the object alive until the stream has ended.
+// The owner's handle calls Send and Detach, from any thread. gRPC calls the reactions (On...), one
+// after another. GrpcCore keeps the object alive until the stream has ended.
 #pragma once
 
 #include <condition_variable>
@@ -33,7 +33,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
 
   const std::string& address() const { return address_; }
 
-  /// Opens the stream; if a token is needed, first gets one.
+  /// Opens the stream. If a token is needed, gets it first. Does nothing if the transport closes.
   void Open() {
     if (!core_.Register(this->shared_from_this())) return;
     core_.StartDueProbes();
@@ -57,8 +57,8 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     Flush();
   }
 
-  /// The owner is gone: no callback starts from now on. Waits for a callback that runs on another
-  /// thread.
+  /// The owner is destroyed: no callback starts from now on. Waits for a callback that runs on
+  /// another thread. Then cancels the stream.
   void Detach() {
     Handler released;
     {
@@ -110,7 +110,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
  protected:
   /// Binds this reactor to the method and the context.
   virtual void Bind(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
-  /// Handles one response; they come in order. The next response reuses its memory.
+  /// Handles one response. Responses come in order; the next one reuses this one's memory.
   virtual void Received(Response& response) = 0;
   /// The status that the stream ended with.
   virtual CallStatus FinalStatus(const grpc::Status& status) { return Judge(status); }
@@ -121,7 +121,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     return over_;
   }
 
-  /// Runs `call(handler)` unless the owner is gone.
+  /// Runs `call(handler)` unless Detach has begun.
   template <typename Call>
   void Tell(const Call& call) {
     {
@@ -154,7 +154,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     return ToCallStatus(status, verdict, address_);
   }
 
-  /// Drops a token that was rejected. If an old token may have caused a denial, the outcome is
+  /// Gives up a token that was rejected. If an old token may have caused a denial, the outcome is
   /// unknown.
   Verdict JudgeToken(Verdict verdict) {
     if (verdict == Verdict::kTokenRejected) {
@@ -241,14 +241,14 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
   std::mutex mutex_;
   std::condition_variable returned_;
   std::deque<Request> queue_;  // mutex_
-  // mutex_; gRPC uses its content. Null once the stream is over.
+  // mutex_; gRPC uses its content. Null after the end of the stream.
   std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
   bool begun_ = false;      // mutex_; bound to a call
   bool open_ = false;       // mutex_; the call is started, so writes may start
   bool writing_ = false;    // mutex_
   bool over_ = false;       // mutex_; no write may start
   bool cancelled_ = false;  // mutex_
-  bool detached_ = false;   // mutex_; the owner is gone
+  bool detached_ = false;   // mutex_; Detach has begun
   bool calling_ = false;    // mutex_; a callback runs
   std::thread::id caller_;  // mutex_
 };

@@ -1,4 +1,5 @@
-// Opens the two kinds of streams, and makes their owners' handles. Only for this folder.
+// Opens the two kinds of streams, and makes their owners' handles. Only for this folder. The
+// contracts are those of Transport::OpenKeepAlive and Transport::OpenWatch.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // TokenKeeper gets etcd's tokens by user and password, shares them among all calls, and renews them
 // while they are used.
 //
-// A new password may reach Baton before etcd. So if etcd refuses the newest password, the last one
-// that etcd accepted is tried too.
+// A new password may reach Baton before it reaches etcd. So if etcd refuses the newest password,
+// TokenKeeper also tries the last password that etcd accepted.
 //
-// Part of GrpcTransport. Thread-safe; never calls back under its lock.
+// Part of GrpcTransport. Thread-safe; holds no lock while it calls back.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class GrpcCore;
 
 struct Token {
   std::string value;             ///< empty: calls go without a token
-  std::uint64_t generation = 0;  ///< identifies the token, to give up only this one
+  std::uint64_t generation = 0;  ///< identifies the token, so that GiveUp drops only this one
 };
 
 class TokenKeeper {
@@ -33,28 +33,30 @@ class TokenKeeper {
 
   TokenKeeper(GrpcCore& core, std::string user, std::string password);
 
-  /// The token to use now; an empty one if no user is configured; nullopt: call Get first. Starts
-  /// the token's renewal in the background when it is due.
+  /// The token to use now. It is empty if no user is configured. Nullopt: there is no token yet, so
+  /// call Get. If the token's renewal is due, starts it in the background.
   std::optional<Token> Current();
 
-  /// Calls `ready` with a token, or with the reason why there is none, by `deadline`; never from
-  /// inside this call unless the transport closes. Joins a request in flight that ends in time.
+  /// Calls `ready` once, by `deadline`, with a token or with the reason why there is none. The call
+  /// never comes from inside this one, unless the transport closes. Joins a request in flight that
+  /// ends in time.
   void Get(TimePoint deadline, Ready ready);
 
   /// etcd rejected this token: it is never used again.
   void GiveUp(std::uint64_t generation);
-  /// etcd denied permission. A member that lost the token also answers so, so the token is dropped,
-  /// once. Returns false if the token is fresh and replaced one that was denied, too: then the role
-  /// really lacks the right.
+  /// etcd denied permission. A member that lost the token also answers so. Therefore the token is
+  /// given up, and this returns true: try again with another token. Returns false if the token is
+  /// less than 5 s old and replaced one that was denied, too: the role really lacks the right.
+  /// Also false without a user.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
-  /// Sets the newest password, used from the next authentication on. The present token is used
-  /// until etcd rejects it or there is another.
+  /// Sets the newest password, for the next authentication, which is due at once. The present token
+  /// is used until etcd rejects it or there is another.
   void SetPassword(std::string password);
 
  private:
-  /// Which password is tried. etcd may change between the first two tries, so the newest one is
-  /// tried again.
+  /// Which password is tried. etcd may get the newest password between the first two tries, so the
+  /// newest one is tried again.
   enum class Try { kNewest, kTakenLast, kNewestAgain };
 
   struct Flight {

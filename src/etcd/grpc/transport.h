@@ -1,27 +1,28 @@
 // GrpcTransport: the transport over gRPC's callback API: connections, failover, deadlines, tokens,
 // outcomes.
 //
-// Threads: as etcd/transport.h says; callbacks come on gRPC's threads. The destructor cancels what
-// is outstanding, and waits until each unary call was answered (as unknown) and each stream ended.
-// It must not run inside a callback of the transport. Stream handles may outlive the transport.
+// Threads: as etcd/transport.h says; callbacks come on gRPC's threads. The destructor cancels all
+// outstanding calls and streams, and waits until each unary call was answered (as unknown) and each
+// stream has ended. It must not run inside a callback of the transport. Stream handles may outlive
+// the transport.
 //
 // A callback may destroy its own stream's handle, and then runs to its end. Otherwise the handle's
 // destructor waits for a callback that is running. REQUIRES: a thread that destroys a handle or the
 // transport holds no lock that a callback takes, and no two callbacks destroy each other's handles.
 //
 // Connections: one for each endpoint and purpose (unary, keepalive, watch). Those of the first
-// endpoint are opened by Create, the others at first use.
-// After SetCredentials, each endpoint is tried with the new certificates on connections of their
-// own, together with the calls that are made, and again from time to time. Once etcd answers on
-// them, that endpoint uses them. Until then it uses the earlier ones, so certificates that etcd
-// rejects do no harm. Open streams go on as they are.
+// endpoint are opened by Create, the others at first use. After SetCredentials, each endpoint is
+// tried with the new certificates on connections of its own. Such a trial begins with a new call or
+// stream, and is repeated after 1 to 30 s. Once etcd answers on them, the endpoint uses them. Until
+// then it uses the earlier ones, so certificates that etcd rejects do no harm. Open streams stay on
+// their connections.
 //
-// Endpoints: one is current; endpoints.h says when another takes its place.
+// Endpoints: one is current; endpoints.h says when another one becomes current.
 //
-// How long one call may take, and where it goes:
+// How long one call may take, and to which endpoints it goes:
 //  - If there is another endpoint to try, an attempt takes at most `unary_bound` (for reads, at
-//    most half of what remains). So a frozen endpoint is left even if the caller's deadline is
-//    later.
+//    most half of what remains, but at least 200 ms). So a call leaves a frozen endpoint even if
+//    the caller's deadline is later.
 //  - A read is tried once at each endpoint within the deadline.
 //  - A write goes on to another endpoint only if it certainly never reached a store: there was no
 //    connection, or the member refused to serve (it is a learner, or not capable). A write that may
@@ -34,8 +35,9 @@
 // All other errors are unknown, including `database space exceeded`.
 //
 // Tokens: if a user is given, the first call authenticates. Tokens are renewed in the background
-// while in use; a call refused for its token is sent again with a new one. If etcd refuses a newer
-// password, the last password that it accepted is tried too: etcd may not have the new one yet.
+// while they are used. A call refused for its token is sent again with a new one, at most twice. If
+// etcd refuses a newer password, the last password that it accepted is tried too, because etcd may
+// not have the new one yet.
 #pragma once
 
 #include <chrono>
@@ -57,11 +59,12 @@ enum class FirstEndpoint {
 };
 
 struct GrpcTransportOptions {
-  /// host:port (base/endpoint.h). DNS resolves names.
+  /// Each is host:port (base/endpoint.h). DNS resolves names.
   std::vector<std::string> endpoints = {};
   FirstEndpoint first = FirstEndpoint::kAny;
 
-  /// etcd's user; empty: no authentication, or by certificate.
+  /// etcd's user. Empty: no authentication, or by the certificate. REQUIRES: a password if and only
+  /// if there is a user.
   std::string user = {};
   std::string password = {};
   /// PEM texts. A CA, or a certificate with its key, turns TLS on. Without a CA, the system's roots
@@ -70,13 +73,14 @@ struct GrpcTransportOptions {
   std::string cert_pem = {};
   std::string key_pem = {};
 
-  /// The longest attempt at one endpoint if there is another one. Should be above etcd's usual
+  /// The longest attempt at one endpoint if there is another one. It should be above etcd's usual
   /// worst commit time, and below a third of the lease.
   std::chrono::milliseconds unary_bound{2000};
   /// The interval of HTTP/2 pings while calls are open. etcd refuses less than 5 s.
   std::chrono::milliseconds ping_interval{10000};
+  /// A connection is closed if a ping is not answered within this time.
   std::chrono::milliseconds ping_timeout{3000};
-  /// Reconnecting: the first pause, the least time for an attempt (with TLS a second more), the
+  /// Reconnecting: the first pause, the least time for an attempt (with TLS a second more), and the
   /// longest pause.
   std::chrono::milliseconds reconnect_first{100};
   std::chrono::milliseconds connect_timeout{500};
@@ -88,7 +92,7 @@ struct GrpcTransportOptions {
   /// and the duration. Called on gRPC's threads, from several at once; must not block.
   std::function<void(std::string_view method, int code, std::chrono::nanoseconds duration)>
       on_call = {};
-  /// Called when etcd accepts or rejects what SetCredentials gave. `what` is "password" or
+  /// Called when etcd accepts or rejects the credentials of SetCredentials. `what` is "password" or
   /// "certificates at HOST:PORT"; the status says done, or why not. After a rejection it is called
   /// again only once etcd accepts. Called on the same threads as on_call; must not block.
   std::function<void(const std::string& what, const CallStatus& status)> on_credentials = {};
@@ -101,16 +105,16 @@ class GrpcCore;
 
 class GrpcTransport final : public Transport {
  public:
-  /// Creates a transport; connects to nothing but the first endpoint, in the background. Errors:
-  /// kInvalidArgument with one line that says what is wrong with the endpoints, the PEM texts or
-  /// the times.
+  /// Creates a transport. It connects only to the first endpoint, in the background.
+  /// kInvalidArgument: the message says in one line what is wrong with the endpoints, the user, the
+  /// PEM texts or the times.
   static Result<std::unique_ptr<GrpcTransport>> Create(GrpcTransportOptions options);
   ~GrpcTransport() override;
 
   /// Replaces the credentials: new tokens and new connections use them once etcd accepts them (see
-  /// above). Existing tokens and streams go on. Any thread. On an error nothing changes:
-  /// kInvalidArgument with one line that says what is wrong (as for Create; also if Create was
-  /// given no TLS but these have certificates, or if there is a user but no password).
+  /// above). Existing tokens and streams go on. Any thread. kInvalidArgument: nothing changes, and
+  /// the message says in one line what is wrong. Certificates need TLS from the start, and a user
+  /// needs a password.
   Status SetCredentials(EtcdCredentials credentials);
 
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,

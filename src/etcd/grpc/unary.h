@@ -1,4 +1,5 @@
-// UnaryCall: attempts, failover, tokens, and one answer. Only for this folder.
+// UnaryCall: one unary call: its attempts, failover, tokens, and one answer. Only for this folder.
+// Any thread may start a call; its attempts follow one another on gRPC's threads.
 #pragma once
 
 #include <functional>
@@ -24,19 +25,19 @@ struct UnaryPlan {
   const char* method;
   Retry retry = Retry::kReads;
   bool needs_token = true;
-  /// Whether an answer shows that the endpoint reaches a raft leader; a member's own status
-  /// doesn't.
+  /// Whether an answer shows that the endpoint reaches a raft leader. The answer to a member's own
+  /// status does not show it.
   bool answer_proves_endpoint = true;
   TimePoint deadline{};
-  std::optional<std::size_t> only_endpoint = std::nullopt;
-  /// Begins at another endpoint than the current one, if there is one.
+  std::optional<std::size_t> only_endpoint = std::nullopt;  ///< unset: any endpoint
+  /// True: begins at another endpoint than the current one, if there is one.
   bool elsewhere = false;
-  /// If set: uses these connections instead of the endpoint's, without a token, and reports nothing
-  /// about the endpoint.
+  /// Null: the endpoint's connections. Otherwise the call uses these, without a token, and reports
+  /// nothing about the endpoint.
   std::shared_ptr<EndpointStubs> through = nullptr;
 };
 
-/// Where a call goes; the fields of UnaryPlan. With `only_endpoint` it is sent once.
+/// The endpoint of a call, as in UnaryPlan. With `only_endpoint` the call is sent once.
 struct UnaryTarget {
   std::optional<std::size_t> only_endpoint = std::nullopt;
   std::shared_ptr<EndpointStubs> through = nullptr;
@@ -46,16 +47,17 @@ struct UnaryTarget {
 class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall> {
  public:
   UnaryCall(GrpcCore& core, const UnaryPlan& plan);
+  /// Begins the first attempt. If the transport closes, answers at once.
   void Start();
   void Cancel() override;
 
  protected:
   using Finished = std::function<void(grpc::Status)>;
-  /// Clears what an earlier attempt may have left.
+  /// Clears the response of an earlier attempt.
   virtual void Prepare() = 0;
   /// Sends the request through one endpoint. One attempt at a time.
   virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) = 0;
-  /// Gives the answer to the caller. Called once.
+  /// Passes the answer to the caller. Called once.
   virtual void Deliver(CallStatus status) = 0;
 
  private:
@@ -132,8 +134,8 @@ BATON_ETCD_METHOD(LeaseTimeToLive, lease);
 BATON_ETCD_METHOD(Status, maintenance);
 #undef BATON_ETCD_METHOD
 
-/// An answer with a token that calls can't carry counts as an answer without one: another member
-/// may give a better one.
+/// An answer with a token that calls can't carry counts as no answer, because another member may
+/// give a better token.
 struct AuthenticateMethod {
   using Request = etcdserverpb::AuthenticateRequest;
   using Response = etcdserverpb::AuthenticateResponse;
@@ -147,6 +149,7 @@ std::shared_ptr<const Request> Share(Request request) {
   return std::make_shared<const Request>(std::move(request));
 }
 
+/// Starts a call of `Method`. `handler` gets one answer, by `deadline`.
 template <typename Method>
 void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> request,
                 TimePoint deadline, ReplyHandler<typename Method::Response> handler,

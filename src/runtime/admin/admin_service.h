@@ -2,10 +2,11 @@
 //
 // Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
-// a thread of its own. At most kMaxQueuedStatuses wait for it; more are refused with
-// RESOURCE_EXHAUSTED. So are calls while too much of what was sent is still unread (UnreadAnswers).
-// Callers who may make changes come first: they have a queue of their own, and twice the budget of
-// unread answers. All others together may have two examinations (Diagnose) that run or wait.
+// a thread of its own. At most kMaxQueuedStatuses calls wait for it; further calls are refused with
+// RESOURCE_EXHAUSTED. Calls are also refused so while callers have too many unread answers
+// (UnreadAnswers). Callers who may make changes come first: they have a queue of their own, and
+// twice the budget of unread answers. All other callers together may have two examinations
+// (Diagnose) that run or wait.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +24,22 @@
 
 namespace baton::runtime {
 
+/// For each of the two queues.
 inline constexpr std::size_t kMaxQueuedStatuses = 64;
-/// Examinations at once for callers who may not make changes. The doctor takes five in all.
+/// The examinations at once for callers who may not make changes. The doctor takes five in all.
 inline constexpr int kMaxDiagnosesOfReaders = 2;
 
-/// The service, with what it counts.
+/// The service, with its counts.
 class CountingAdminService : public baton::AdminService {
  public:
-  /// It outlives the service.
+  /// The counts. They may outlive the service.
   virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
 };
 
-/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
-/// goes with each Diagnose. `audit` gets each change that is asked for; unset: only the log has it.
-/// REQUIRES: `control` and the returned service outlive the server.
+/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine` is
+/// passed on with each Diagnose. `audit` gets each change that somebody asks for; if its sinks are
+/// unset, only the log has the changes. REQUIRES: `control` and the returned service outlive the
+/// server.
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                            Control& control, access::Gate gate,
                                                            ExamineRequest examine = {},

@@ -1,7 +1,7 @@
 // Approval: whether a change that somebody asked for may still be made, and how long it may take.
 //
-// With --audit-required a change waits for its entry in the audit file. Meanwhile its caller may
-// lose its role, hang up, or have no time left. Thread-safe.
+// With --audit-required a change waits for its entry in the audit file. During this wait its caller
+// may lose its role, hang up, or run out of time. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,16 @@ namespace baton::runtime {
 
 class Approval {
  public:
-  /// The change is asked for now. REQUIRES: the call is not finished while this object is used.
+  /// The change is asked for now, and its time begins: the caller's deadline less a reserve for the
+  /// answer, at most a minute. REQUIRES: the call is not finished while this object is used; `gate`
+  /// outlives this object.
   Approval(const grpc::CallbackServerContext& context, const access::Gate& gate);
 
   /// How long the change may take from now on, so that its caller still hears the outcome. Zero or
   /// less: no time is left.
   Duration TimeLeft() const { return by_ - BootClock::now(); }
-  /// Why the change must not be made now. Unset: it may.
+  /// Why the change must not be made now; unset: it may be made. UNAVAILABLE: no time is left.
+  /// CANCELLED: the caller hung up. Otherwise as access::Gate::Refusal.
   std::optional<grpc::Status> WhyNot(const AskedChange& change) const;
 
  private:

@@ -1,11 +1,14 @@
-// EventStreams: callers that follow a history by gRPC.
+// EventStreams: sends a history's events to callers that follow it by gRPC.
 //
-// Each stream is a cursor with at most one message in flight. If the history moves on past a slow
-// reader, its next message has `reset`. One thread, started with the first stream, owns all
-// streams; gRPC's threads and the node's loop only post to it.
+// Each stream is a cursor with at most one message in flight. If a slow reader misses events that
+// the history no longer keeps, its next message has `reset`. One thread, started with the first
+// stream, owns all streams. gRPC's threads and the node's loop only post to it.
 //
-// Thread-safe. REQUIRES: the server is shut down before this object is destroyed, as callers use it
-// until then.
+// When the history is closed, each stream ends with UNAVAILABLE after its last events; readers that
+// have not read these within a second are cut off.
+//
+// Thread-safe. REQUIRES: the server is shut down before this object is destroyed, because callers
+// use this object until then.
 #pragma once
 
 #include <chrono>
@@ -27,37 +30,39 @@
 
 namespace baton::runtime {
 
-inline constexpr std::size_t kMaxEventStreams = 64;  ///< above this: RESOURCE_EXHAUSTED
+/// A caller above this number is refused with RESOURCE_EXHAUSTED.
+inline constexpr std::size_t kMaxEventStreams = 64;
 
 /// The HTTP/2 pings that detect callers that vanished or hang. An idle stream sends nothing else
-/// that could fail. Such a caller's place is free after `every` plus `patience`.
+/// that could fail. The stream of such a caller ends after `every` plus `patience`.
 struct CallerPings {
   std::chrono::milliseconds every{20'000};
   std::chrono::milliseconds patience{10'000};
 };
-/// Makes the server ping its callers. Call it before the server is built.
+/// Makes the server ping its callers. REQUIRES: the server is not built yet.
 void PingCallers(grpc::ServerBuilder& builder, CallerPings pings = {});
 
 class EventStreams {
  public:
   using Reactor = grpc::ServerWriteReactor<v1::WatchEventsResponse>;
 
-  /// `history` null: every caller is refused.
+  /// `history` null: every caller is refused with NOT_FOUND.
   explicit EventStreams(std::shared_ptr<const History> history) : history_(std::move(history)) {}
   ~EventStreams();
   EventStreams(const EventStreams&) = delete;
   EventStreams& operator=(const EventStreams&) = delete;
 
-  /// A call that ends with this error at once. The reactor deletes itself.
+  /// Makes a call that ends with this error at once. gRPC gets the reactor, which deletes itself.
   static Reactor* Refuse(const grpc::Status& why);
-  /// Serves one caller. gRPC gets the returned reactor, which deletes itself.
+  /// Serves one caller. gRPC gets the reactor, which deletes itself. If the caller can't be served,
+  /// the reactor ends with an error at once.
   Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request);
 
  private:
   class Stream;
   using StreamId = std::uint64_t;
 
-  /// Posts a task to the thread. Bounded: for each stream at most gRPC's own events wait.
+  /// Posts a task to the thread. Bounded, because each stream posts only its events from gRPC.
   void Post(std::function<void()> task);
   bool StartThread();
   void Ended();
@@ -68,9 +73,9 @@ class EventStreams {
   void Remove(StreamId id, const grpc::Status& why);
 
   const std::shared_ptr<const History> history_;
-  std::map<StreamId, Stream*> streams_;    // only for the thread: those not asked to end
-  History::WaitId waiting_ = 0;            // only for the thread
-  TimePoint break_at_ = TimePoint::max();  // only for the thread: cuts off slow readers
+  std::map<StreamId, Stream*> streams_;    // for the thread only: streams not asked to end
+  History::WaitId waiting_ = 0;            // for the thread only
+  TimePoint break_at_ = TimePoint::max();  // for the thread only: then slow readers are cut off
 
   std::mutex mutex_;  // guards what follows; never held while the history is asked
   std::condition_variable changed_;

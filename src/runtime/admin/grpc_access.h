@@ -16,15 +16,17 @@ namespace baton::runtime {
 
 /// The gRPC status of an error, with the same message.
 grpc::Status StatusOf(const Error& error);
-/// The gRPC status of a refusal, with its line.
+/// The gRPC status of a refusal, with its line as the message.
 grpc::Status StatusOf(access::Refused refused);
 
-/// The gate of a server whose connections we don't accept ourselves, so that no user is known.
+/// The gate of a server whose connections gRPC accepts, so that no user is known by a socket. A
+/// caller who may make changes there may make all of them.
 access::Gate GateOf(const AdminOptions& options);
 
-/// Who calls.
+/// The caller of this call, as far as it is proven.
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
-/// Unset: the caller may call this method, which only reads. Counts the call (access::CallLimits).
+/// Whether the caller may call this method, which only reads. Unset: it may. Otherwise the refusal.
+/// Counts the call (access::CallLimits).
 std::optional<grpc::Status> RefuseRead(const access::Gate& gate,
                                        const grpc::CallbackServerContext& context,
                                        const char* method);

@@ -1,6 +1,7 @@
 // Translates a history's events between plain values and messages of baton.v1.
 //
-// Pure functions; any thread. A reason of a newer version becomes "operator".
+// Pure functions; any thread. They accept any message. A reason of a newer version becomes
+// "operator".
 #pragma once
 
 #include "baton/v1/admin.pb.h"

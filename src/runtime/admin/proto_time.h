@@ -1,6 +1,6 @@
 // Translates times and durations to and from protobuf's messages.
 //
-// Pure functions; any thread. Messages may come from outside, so any values are accepted.
+// Pure functions; any thread. Messages may come from outside, so the functions accept any values.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>
@@ -15,7 +15,8 @@ google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point ti
 std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp);
 
 google::protobuf::Duration DurationOf(std::chrono::nanoseconds duration);
-/// Cut to 73 years, so that a few durations can be added up.
+/// A duration of more than 73 years, to either side, becomes 73 years, so that a few durations can
+/// be added up.
 std::chrono::nanoseconds NanosecondsOf(const google::protobuf::Duration& duration);
 
 }  // namespace baton::runtime

@@ -1,8 +1,9 @@
 // Translates a node's status between plain values and messages of baton.v1.
 //
-// Pure functions; any thread. An enum value of a newer version becomes the nearest harmless one: an
-// unknown reason becomes "operator", an unknown shard state "leaderless", an unknown member state
-// "dead", an unknown failover policy "never".
+// Pure functions; any thread. They accept any message. An enum value of a newer version becomes the
+// nearest harmless one: an unknown reason becomes "operator", an unknown shard state "leaderless",
+// an unknown member state "dead", an unknown failover policy "never", an unknown severity
+// "problem". A message without a failover policy is of an older version, which fails over at once.
 #pragma once
 
 #include "baton/v1/admin.pb.h"
@@ -17,7 +18,7 @@ v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at);
 v1::TransitionStatus ToProto(const Transition& transition);
 void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out);
 
-/// The whole status; shards only if `with_shards`. It has no moves: see LiveMoves.
+/// The whole status. It has shards only if `with_shards`. It never has moves: see LiveMoves.
 void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);
 
 MoveFact FromProto(const v1::MoveStatus& message);
@@ -30,7 +31,7 @@ v1::FailoverSettings::Policy PolicyOf(FailoverPolicy policy);
 /// Nullopt: unspecified, or a policy of a newer version.
 std::optional<FailoverPolicy> PolicyOf(v1::FailoverSettings::Policy policy);
 
-/// The moves of the shards, ordered by shard.
+/// The live moves of the status's shards, ordered by shard.
 std::vector<MoveFact> LiveMoves(const NodeStatus& status);
 
 }  // namespace baton::runtime

@@ -1,9 +1,9 @@
-// UnreadAnswers: the answers of a service that callers have yet to read, within a budget of bytes.
+// UnreadAnswers: the answers of a service that callers have not read yet, within a budget of bytes.
 //
-// gRPC keeps an answer until its caller has made room for it or has gone, and a caller may do
-// neither. If the budget is used up, new calls are refused before their answers are made, and
-// answers that were not read in time are given up. Until then nothing is given up, because it
-// harms nobody.
+// gRPC keeps an answer until its caller has read it or has disconnected, and a caller may do
+// neither. While the budget is used up, new calls are refused before their answers are made, and
+// answers that were not read within UnreadLimits::patience are cut off. Below the budget, unread
+// answers harm nobody, and none is cut off.
 //
 // Thread-safe.
 #pragma once
@@ -23,27 +23,28 @@
 namespace baton::runtime {
 
 struct UnreadLimits {
-  /// Serialized bytes of answers. gRPC keeps the message as well: with it, answers with shards
-  /// cost about seven times that.
-  /// One answer may be longer: 1,000,000 shards are 100 MiB.
+  /// The budget: serialized bytes of answers. gRPC keeps the message as well, so answers with
+  /// shards cost about seven times these bytes. One answer may exceed the budget: 1,000,000 shards
+  /// are 100 MiB.
   std::size_t bytes = 16 << 20;
-  Duration patience = std::chrono::seconds(30);  ///< as HTTP's for slow readers
+  Duration patience = std::chrono::seconds(30);  ///< the same as HTTP's for slow readers
 };
 
-/// Since the start.
+/// Counts since the service started. Any thread may read them.
 struct UnreadCounts {
-  std::atomic<std::uint64_t> refused{0};  ///< calls, while the budget was used up
-  std::atomic<std::uint64_t> cut_off{0};  ///< answers that were not read in time
+  std::atomic<std::uint64_t> refused{0};  ///< calls refused while the budget was used up
+  std::atomic<std::uint64_t> cut_off{0};  ///< answers cut off because they were not read in time
 };
 
 class UnreadAnswers {
  public:
   explicit UnreadAnswers(UnreadLimits limits = {}) : limits_(limits) {}
 
-  /// A call. gRPC owns it from Begin on; it deletes itself.
+  /// A call, and its answer. gRPC owns it from Begin on; it deletes itself.
   class Answer final : public grpc::ServerUnaryReactor {
    public:
-    /// Sends the answer. It hides the base's, so that the answer is counted.
+    /// Sends the answer, and counts it if `status` is OK. Hides the base's Finish. REQUIRES: called
+    /// once; `response` of Begin is complete.
     void Finish(const grpc::Status& status);
     void OnDone() override;
 
@@ -55,7 +56,7 @@ class UnreadAnswers {
 
     UnreadAnswers& owner_;
     grpc::CallbackServerContext& context_;           // lives until OnDone
-    const google::protobuf::MessageLite& response_;  // the same
+    const google::protobuf::MessageLite& response_;  // as well
     std::size_t bytes_ = 0;                          // guarded by the owner's mutex
     TimePoint since_{};
     std::list<Answer*>::iterator place_;
@@ -63,15 +64,17 @@ class UnreadAnswers {
     bool cut_off_ = false;
   };
 
-  /// Begins a call whose answer will be in `response`. REQUIRES: this object outlives the server.
+  /// Begins a call. Its answer will be in `response`. REQUIRES: this object outlives the server.
   Answer* Begin(grpc::CallbackServerContext& context,
                 const google::protobuf::MessageLite& response);
-  /// Callers who come first have twice the budget, so that others don't use theirs up.
+  /// Callers who come first have twice the budget, so that others can't use it up.
   enum class Caller { kUsual, kFirst };
-  /// True: too much is unread, so the caller is to be refused. Counts the refusal.
+  /// Whether the caller must be refused, because too much is unread. If so, counts the refusal, and
+  /// cuts off the answers that were not read in time.
   bool Full(Caller caller);
 
   std::shared_ptr<const UnreadCounts> counts() const { return counts_; }
+  /// The serialized bytes of the unread answers.
   std::size_t bytes() const;
 
  private:

@@ -1,6 +1,6 @@
 // Worker: one thread that runs posted tasks in order, with a bounded queue for each urgency.
 //
-// Thread-safe. Tasks must not throw. The destructor runs the queued tasks, then ends the thread.
+// Thread-safe, except for the destructor and End. Tasks must not throw.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,21 @@ class Worker {
  public:
   enum class Urgency { kUsual, kUrgent };
 
-  /// `bound`: the greatest number of waiting tasks of each urgency.
+  /// `bound`: the most waiting tasks of each urgency. Throws std::system_error if the host lacks
+  /// threads.
   explicit Worker(std::size_t bound);
-  /// Waits without a bound, unless End was called.
+  /// Runs the queued tasks, then ends the thread. Waits without a bound. After End, does nothing.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Urgent tasks run before the usual ones. False: the queue is full, or End was called, and the
-  /// task is dropped.
+  /// Queues a task. Urgent tasks run before the usual ones. False: the queue of this urgency is
+  /// full, or the worker ends; the task is dropped.
   [[nodiscard]] bool Post(std::function<void()> task, Urgency urgency = Urgency::kUsual);
 
-  /// Runs the queued tasks and ends the thread, for tasks that may stand still. False: this takes
-  /// longer than `patience`. The tasks go on without this object, as far as the process lives, so
-  /// they must own what they use. REQUIRES: called once, by the owner.
+  /// Runs the queued tasks and ends the thread, but waits at most for `patience`, because tasks may
+  /// stand still. False: the tasks have not ended by then. They go on without this object, until
+  /// the process ends, so they must own what they use. REQUIRES: called once, by the owner.
   bool End(Duration patience);
 
  private:

@@ -1,7 +1,8 @@
 // Doctor: examines a node, its etcd and its group on request, and gives advice.
 //
-// Thread-safe. It works on a thread of its own, started by the first request, which waits for the
-// node and for etcd. At most kMaxWaiting requests wait for it.
+// Thread-safe. The first request starts a thread of this object, which waits for the node and for
+// etcd. At most kMaxWaiting requests wait for it, besides the one that it works on. The destructor
+// waits until all are answered.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ namespace baton::runtime {
 struct DoctorOptions {
   std::string group;
   EtcdOptions etcd;
-  std::chrono::milliseconds ttl_asked{0};
+  std::chrono::milliseconds ttl_asked{0};  ///< the TTL that the node asks etcd for; a relay: 0
 };
 
 class Doctor {
@@ -35,14 +36,15 @@ class Doctor {
   /// REQUIRES: `control` outlives this object.
   Doctor(Control& control, DoctorOptions options);
 
-  /// Calls the handler once, on this object's thread or on the caller's. kUnavailable: too many
-  /// requests wait, Stop was called, or the host lacks threads.
+  /// Calls the handler once, on this object's thread, or at once on the caller's. kUnavailable: too
+  /// many requests wait, Stop was called, or the host lacks threads.
   void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler);
 
-  /// Later examinations use these credentials with etcd, and so show whether it accepts them.
+  /// Later examinations use these credentials with etcd. So they show whether etcd accepts them.
   void SetEtcdCredentials(const EtcdCredentials& credentials);
 
-  /// Makes waiting and later requests fail with kUnavailable. A running examination continues.
+  /// Makes waiting and later requests fail with kUnavailable. A running examination continues. Does
+  /// not wait.
   void Stop() { stopping_ = true; }
 
  private:

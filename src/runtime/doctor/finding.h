@@ -31,14 +31,14 @@ inline const char* ToString(Severity severity) {
 struct Finding {
   std::string check;  ///< one of a fixed set of words, which are API
   Severity severity = Severity::kOk;
-  std::string what;    ///< one line
-  std::string advice;  ///< one line; empty: nothing to do
+  std::string what;    ///< what was found, as one line
+  std::string advice;  ///< what to do, as one line; empty: nothing
 };
 
 struct Diagnosis {
   std::string group;
-  NodeId node;  ///< the node that was examined
-  std::chrono::system_clock::time_point at{};
+  NodeId node;                                 ///< the node or relay that was examined
+  std::chrono::system_clock::time_point at{};  ///< when, by that node's clock
   std::vector<Finding> findings;
 };
 

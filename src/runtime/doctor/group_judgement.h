@@ -1,4 +1,5 @@
-// Derives findings about the group's nodes and shards. Pure functions; judgement.h lists them all.
+// Derives findings about the group's nodes and shards. Pure functions; any thread. Judge
+// (judgement.h) calls them all.
 #pragma once
 
 #include "runtime/control.h"
@@ -7,10 +8,12 @@
 
 namespace baton::runtime {
 
-/// Whether somebody may lead: not all live nodes are drained or have weight 0.
+/// Whether some node may lead: a live node that is healthy, not drained, not stopping, and has a
+/// weight.
 Finding Candidates(const Examination& seen);
 
-/// Whether as many nodes live as an operator expects, and who left without a word.
+/// Whether as many nodes live as an operator expects, and which nodes left within the last hour
+/// without handing over.
 Finding ExpectedNodes(const Examination& seen);
 
 /// Whether every shard has a leader that may act.
@@ -19,16 +22,17 @@ Finding Shards(const Examination& seen);
 /// Whether some shard's leaders die again and again: the shard may be what kills them.
 Finding Deaths(const Examination& seen);
 
+/// Whether moves are planned, or paused by an operator.
 Finding Balance(const Examination& seen);
 
-/// How many series of shards a Prometheus gets.
+/// How many series of shards a Prometheus gets from this node, and from the group.
 Finding Series(const Examination& seen);
 
 /// Whether damaged records are kept in etcd.
 Finding QuarantinedRecords(const Examination& seen);
 
-/// Whether the node fails to activate shards that it leads. Other nodes don't know that, so
-/// batonctl asks them too.
+/// Whether the node fails to activate shards that it leads, or other nodes say that they fail. The
+/// details are known only to the failing node, so batonctl asks each node.
 Finding Activations(const NodeStatus& status);
 
 }  // namespace baton::runtime

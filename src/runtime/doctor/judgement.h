@@ -1,4 +1,5 @@
-// Derives findings from what was examined. Pure functions, so tests can give them any situation.
+// Derives findings from an examination. The functions are pure, so that tests can give them any
+// situation. Any thread.
 #pragma once
 
 #include <chrono>
@@ -16,32 +17,31 @@ namespace baton::runtime {
 
 /// The state of this host's clock, as its kernel reports it.
 struct ClockCheckup {
-  bool told = false;  ///< false: the kernel reports nothing, and the rest is empty
+  bool told = false;  ///< false: the kernel reports nothing, and the rest is meaningless
   bool synchronised = false;
   std::chrono::microseconds estimated_error{0};
 };
 
-/// Everything that was examined.
+/// The results of an examination.
 struct Examination {
   NodeStatus status;
   bool answered = true;  ///< false: the node's loop did not answer; `status` is old or empty
   std::chrono::milliseconds ttl_asked{0};
   std::string etcd_prefix;
-  bool authenticates = false;                            ///< by password or by certificate
-  std::optional<std::size_t> max_shard_series = {};      ///< unset: not known
-  std::optional<std::vector<std::string>> exposed = {};  ///< unset: not known
+  bool authenticates = false;                            ///< to etcd, by user or by certificate
+  std::optional<std::size_t> max_shard_series = {};      ///< see ExamineRequest; unset: not known
+  std::optional<std::vector<std::string>> exposed = {};  ///< see ExamineRequest; unset: not known
   std::vector<EndpointCheckup> endpoints;
   ClockCheckup clock;
   SecretsCheckup secrets;
 };
 
-/// Returns at least one finding for each check, in a fixed order: the node, then etcd, then the
-/// group.
+/// Returns one finding for each check, in a fixed order: the node, then etcd, then the group.
 std::vector<Finding> Judge(const Examination& seen);
 
 /// Judges the difference between the node's clock and the caller's. The caller read its own clock
 /// before (`asked`) and after (`answered`) the node read its clock. The difference is the distance
-/// from `node` to that interval. Takes any times.
+/// from `node` to that interval; below 500 ms the clocks agree. Accepts any times.
 Finding ClockDifference(std::chrono::system_clock::time_point asked,
                         std::chrono::system_clock::time_point node,
                         std::chrono::system_clock::time_point answered);

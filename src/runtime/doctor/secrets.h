@@ -1,7 +1,7 @@
-// Whether a process's secrets can be read by others, and whether its certificates are valid: those
-// with which it logs in to etcd, and that of its own ports.
+// Secrets: whether others can read a process's secrets, and whether its certificates are valid. The
+// process logs in to etcd with some certificates, and shows another one on its own ports.
 //
-// Any thread; reads the file system.
+// Any thread. CheckSecrets reads the file system; the other functions are pure.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace baton::runtime {
 
-/// A certificate that ends sooner is worth a warning.
+/// A certificate that ends within this time is worth a warning.
 inline constexpr std::chrono::days kCertificateNotice{14};
 
 struct SecretsCheckup {
@@ -36,12 +36,12 @@ SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files
                             std::chrono::system_clock::time_point now,
                             const std::string& own_pem = {});
 
-/// What is wrong, as one line each, with what to do; empty: nothing.
+/// What is wrong and what to do, as one line for each trouble; empty: all is well.
 std::vector<std::string> SecretsTroubles(const SecretsCheckup& found);
-/// The same as the doctor's finding `secrets`.
+/// The doctor's finding `secrets`.
 Finding JudgeSecrets(const SecretsCheckup& found);
 
-/// The options with other credentials.
+/// The options with these credentials. The user's name stays.
 EtcdOptions Renewed(EtcdOptions etcd, const EtcdCredentials& credentials);
 
 }  // namespace baton::runtime

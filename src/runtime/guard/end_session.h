@@ -27,15 +27,15 @@ struct EndSessionParts {
   etcd::Transport& transport;
   Executor& executor;  ///< runs everything, also `done`
   const Clock& clock;
-  /// Returns a pause with jitter, so that the guards of many nodes don't all come back at once;
-  /// unset: no jitter.
+  /// Returns a given pause with jitter, so that the guards of many nodes don't all try again at
+  /// once. Unset: no jitter.
   std::function<Duration(Duration)> jitter = {};
 };
 
 enum class SessionFound {
   kHeld,     ///< the session held its member key until now
-  kGone,     ///< it had ended before, or had no member key
-  kRevoked,  ///< not known: the transaction was denied or had no definite outcome, and the lease
+  kGone,     ///< the session had ended before, or had no member key
+  kRevoked,  ///< not known: the transaction was denied or its outcome is unknown, and the lease
              ///< was revoked
 };
 /// `done` is called once, unless the executor ends before. The parts must outlive that.

@@ -1,10 +1,10 @@
 // HangJudge: decides from a node's progress and the clock whether the node hangs.
 //
-// It must not mistake a machine that stood still for a node that does. So it looks several times
-// within each timeout. If it comes late to a look of its own, time was lost for the node as well,
-// and the timeout begins again.
+// It must not mistake a machine that stood still for a node that hangs. So it looks four times
+// within each timeout. If one of its looks comes late by more than an eighth of the timeout, the
+// node lost that time as well, and the timeout begins again.
 //
-// Pure: the caller has the clock and the page.
+// Pure and single-threaded: the caller has the clock and the page.
 #pragma once
 
 #include <chrono>
@@ -25,15 +25,16 @@ class HangJudge {
 
   struct Verdict {
     bool hangs = false;
-    SteadyTime look_at{};  ///< when to look again
+    SteadyTime look_at{};  ///< when to call Look again
   };
-  /// `progress`: the last turn; nullopt: none is expected.
+  /// `progress`: when the node's loop made its last turn; nullopt: no turn is expected, and the
+  /// node does not hang. REQUIRES: `now` never goes back.
   Verdict Look(SteadyTime now, std::optional<SteadyTime> progress);
 
  private:
   const std::chrono::milliseconds timeout_;
   SteadyTime counts_from_;  ///< time before this does not count
-  SteadyTime next_;
+  SteadyTime next_;         ///< when the next look is due
 };
 
 }  // namespace baton::runtime

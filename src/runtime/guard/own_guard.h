@@ -1,10 +1,10 @@
-// OwnGuard: a node's own guard, a process that outlives the node and ends its session when the
-// node's process dies.
+// OwnGuard: a node's own guard. It is a process that outlives the node, and ends the node's session
+// when the node's process dies.
 //
-// A thread of this object starts the program again if it ends, and writes its settings to it. The
-// guard ends by itself once the node's lock is free.
+// A thread of this object passes the settings to the guard, and starts the guard again if it ends,
+// after a pause of 1 s to 1 min. The guard ends by itself once the node's lock is free.
 //
-// Thread-safe.
+// Thread-safe, except for the destructor.
 #pragma once
 
 #include <atomic>
@@ -26,24 +26,25 @@ namespace baton::runtime {
 
 class OwnGuard {
  public:
-  /// Starts the program. `log` must outlive this object. kNotFound: there is no such program.
-  /// kInternal: the system gives no descriptor or thread. While this process does not hold the lock
-  /// of `settings.state_dir`, its guards end at once, and are started again after pauses.
+  /// Starts the program, on the thread. kNotFound: there is no such program. kInternal: the system
+  /// gives no descriptor, memory or thread. A program that can't be run is logged as a warning, and
+  /// tried again. While this process does not hold the lock of `settings.state_dir`, its guards end
+  /// at once. REQUIRES: `log` outlives this object.
   static Result<std::unique_ptr<OwnGuard>> Start(const std::string& program,
                                                  const GuardSettings& settings, NodeLog& log);
-  /// Waits up to a second for the guard's end. A guard that still works then is left to finish, and
-  /// nobody reaps it before this process ends. REQUIRES: the node's lock was let go.
+  /// Waits up to a second for the guard's end. A guard that still works then is left to finish;
+  /// nobody reaps it before this process ends. REQUIRES: the node's lock was released before.
   ~OwnGuard();
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
 
-  /// The guard uses these from now on.
+  /// The guard uses these credentials from now on.
   void SetCredentials(const EtcdCredentials& credentials);
 
-  /// From now on the guard learns when the loop made its last turn. Without a timeout for hangs,
-  /// does nothing. REQUIRES: the loop ends before this object.
+  /// From now on the guard learns when the loop made its last turn. Does nothing without a timeout
+  /// for hangs. REQUIRES: the loop ends before this object.
   void FollowProgress(Executor& loop);
-  /// The loop ends: no progress is expected any more.
+  /// Call it when the loop has ended: no progress is expected any more.
   void EndProgress() noexcept {
     if (page_ != nullptr) page_->Clear();
   }
@@ -58,7 +59,7 @@ class OwnGuard {
   void WatchOne(Run& run);
   std::string Settings();
   void Wake();
-  /// Waits until the event or the deadline; false: stop.
+  /// Waits for the duration. False: this object ends.
   bool Pause(Duration duration);
 
   const std::string program_;

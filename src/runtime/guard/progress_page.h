@@ -1,5 +1,5 @@
 // ProgressPage: a page of memory that a node shares with its own guard. The node's loop notes in it
-// when it last made a turn, and the guard reads that.
+// when it last made a turn, and the guard reads this time.
 //
 // The times are of CLOCK_MONOTONIC, which stands still while the host is suspended. Any thread.
 #pragma once
@@ -20,22 +20,24 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 class ProgressPage {
  public:
-  /// A new page, in which nothing is noted. kInternal: the system has no memory or descriptor.
+  /// Makes a page in which nothing is noted. kInternal: the system gives no memory or descriptor.
   static Result<std::unique_ptr<ProgressPage>> Create();
-  /// Maps the page of another process, and closes the descriptor. kInternal: it can't be mapped.
+  /// Maps the page of another process, and closes the descriptor, also on an error. kInternal: it
+  /// can't be mapped, or is no such page.
   static Result<std::unique_ptr<ProgressPage>> Open(int descriptor);
   ~ProgressPage();
   ProgressPage(const ProgressPage&) = delete;
   ProgressPage& operator=(const ProgressPage&) = delete;
 
+  /// The loop made a turn.
   void Note(SteadyTime turn) noexcept { Time() = turn.time_since_epoch().count(); }
-  /// No turns are made from now on, and none are missed.
+  /// No turns are expected from now on.
   void Clear() noexcept { Time() = 0; }
-  /// The last turn; nullopt: none is expected.
+  /// The last turn; nullopt: no turn was noted, or none is expected.
   std::optional<SteadyTime> Last() const noexcept;
 
-  /// The descriptor to pass on; above 2, and closed on exec. -1: this page is another process's, or
-  /// the program has closed the descriptor (its number may now be another file's).
+  /// The descriptor to pass to the guard. It is above 2, and closed on exec. -1: Open made this
+  /// page, or the program has closed the descriptor (its number may now be another file's).
   int descriptor() const;
 
  private:

@@ -1,5 +1,8 @@
-// EventMetrics: collects what only events tell (durations, and each shard's history) between
-// scrapes. The node's loop writes it, and scrapes read it; each call holds a lock for a moment.
+// EventMetrics: collects between scrapes what only events show: durations, and each shard's
+// history.
+//
+// Thread-safe: the node's loop calls the Observer's methods, and scrapes call the others. Each call
+// holds a lock for a moment.
 #pragma once
 
 #include <array>
@@ -19,8 +22,8 @@
 
 namespace baton::runtime {
 
-/// What this node counted for one shard. It keeps one for each shard that it ever gained, so at
-/// most as many as the group has shards.
+/// The events of one shard that this node counted. EventMetrics keeps one of these for each shard
+/// that the node ever gained, so at most as many as the group has shards.
 struct ShardHistory {
   std::array<std::uint64_t, kReasonCount> gained{};  ///< by reason
   Term term;                                         ///< of the newest leadership
@@ -34,12 +37,14 @@ class EventMetrics : public Observer {
   void OnTransition(const Transition& transition) override;
   void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) override;
 
-  /// One histogram for each possible (reason, phase), with the labels `reason` and `phase`.
+  /// The gaps without a leader: one histogram for each possible (reason, phase), with the labels
+  /// `reason` and `phase`.
   std::vector<prometheus::ClientMetric> Leaderless() const;
+  /// One histogram for each phase of a handoff, with the label `phase`.
   std::vector<prometheus::ClientMetric> Handoffs() const;
 
-  /// The history of each of these shards, given the terms of their present leaderships. If no event
-  /// told of a leadership, it counts as beginning now.
+  /// Returns the history of each of these shards, in order. `led`: the shards, with the terms of
+  /// their present leaderships. A leadership that no event showed counts as beginning now.
   std::vector<ShardHistory> Histories(const std::vector<std::pair<ShardId, Term>>& led);
 
  private:

@@ -1,4 +1,4 @@
-// Builds Prometheus families in which each series has the group's label first.
+// Builds Prometheus families in which each series has the group's label first. Single-threaded.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ class FamilyBuilder {
  public:
   explicit FamilyBuilder(std::string group) : group_(std::move(group)) {}
 
-  /// Begins a family. Add appends series to it.
+  /// Each begins a family. Add appends series to the last family begun.
   FamilyBuilder& Counter(std::string name, std::string help) {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Counter);
   }
@@ -33,7 +33,8 @@ class FamilyBuilder {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Histogram);
   }
 
-  /// REQUIRES: a family of counters or gauges was begun.
+  /// Adds a series without the group's label, which Add adds. REQUIRES: a family of counters or
+  /// gauges was begun.
   FamilyBuilder& Add(double value, Labels labels = {}) {
     prometheus::ClientMetric metric;
     metric.label = std::move(labels);
@@ -41,13 +42,15 @@ class FamilyBuilder {
     (counter ? metric.counter.value : metric.gauge.value) = value;
     return Add(std::move(metric));
   }
-  /// Adds a complete series. REQUIRES: it has all its labels except the group's.
+  /// Adds a complete series. REQUIRES: a family was begun; the series has all its labels except the
+  /// group's.
   FamilyBuilder& Add(prometheus::ClientMetric metric) {
     metric.label.insert(metric.label.begin(), {"group", group_});
     families_.back().metric.push_back(std::move(metric));
     return *this;
   }
 
+  /// Returns the families. Call it once, at the end.
   std::vector<prometheus::MetricFamily> Take() { return std::move(families_); }
 
  private:

@@ -2,11 +2,11 @@
 // API; they are in node_metrics.cc and shard_metrics.cc.
 //
 // Thread-safe. Any thread except the node's loop may call Collect. It asks the node for its status.
-// If the node does not answer within kStatusPatience (1 s), Collect uses the last status; before
-// the node's first answer it returns nothing.
+// If the node does not answer within kStatusPatience (1 s), Collect uses the last status. Before
+// the node's first answer, Collect returns nothing.
 //
-// Histograms and shard counts lack the events from before this object was made, so make it right
-// after the node.
+// Histograms and the shards' counts lack the events from before this object was made. So make it
+// right after the node.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@
 namespace baton::runtime {
 
 struct MetricsLimits {
-  /// The greatest number of shard series in a scrape. Another series counts those that were left
-  /// out.
+  /// The most series of shards in a scrape. Another series has the number of those left out.
   std::size_t shard_series = 50'000;
 };
 
 class Metrics {
  public:
-  /// Adds an observer to `control`. REQUIRES: `control` outlives this object and its collectables.
+  /// Adds an observer to `control`, which keeps the observer. REQUIRES: `control` outlives this
+  /// object and its collectables.
   explicit Metrics(Control& control, MetricsLimits limits = {});
 
   /// The node's series, with the label `group`. Their number does not depend on the number of
   /// shards.
   const std::shared_ptr<prometheus::Collectable>& node() const { return node_; }
   /// Three or more series for each shard that this node leads, with the labels `group` and `shard`.
-  /// The next Collect drops the series of shards that it no longer leads.
+  /// If the node no longer leads a shard, the next Collect lacks the shard's series.
   const std::shared_ptr<prometheus::Collectable>& shards() const { return shards_; }
 
  private:

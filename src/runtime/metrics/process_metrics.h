@@ -1,6 +1,6 @@
 // ProcessMetrics: the resources that this process uses, under the names of Prometheus' own clients.
 //
-// Thread-safe. Linux only: each scrape reads /proc, and leaves out what can't be read there.
+// Thread-safe. Linux only: each scrape reads /proc, and leaves out values that can't be read there.
 #pragma once
 
 #include <string>

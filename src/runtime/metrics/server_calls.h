@@ -1,9 +1,10 @@
-// ServerCalls: counts the calls that a gRPC server serves, under the names that the dashboards and
-// rules of etcd's mixin (and most others) use. It does not depend on gRPC: server_interceptor.h
+// ServerCalls: counts the calls that a gRPC server serves. The names are those that the dashboards
+// and rules of etcd's mixin (and most others) use. It does not depend on gRPC: server_interceptor.h
 // reports the calls.
 //
-// Thread-safe. The number of series is bounded: a caller can invent method names, so all beyond
-// kMaxMethods are counted as "other".
+// Thread-safe. The number of series is bounded, because a caller can invent method names. Methods
+// after the first kMaxMethods are counted as "other". So are names with characters that are not
+// letters, digits, "." or "_", and names with more than 128 characters.
 #pragma once
 
 #include <array>
@@ -30,11 +31,12 @@ class ServerCalls : public prometheus::Collectable {
 
   explicit ServerCalls(std::string group) : group_(std::move(group)) {}
 
-  /// Creates the method's series now, so that rate() sees the first call. `type` is unary,
-  /// client_stream, server_stream or bidi_stream; `path` is "/package.Service/Method".
+  /// Creates the method's series now, so that rate() sees the first call. `type` is "unary",
+  /// "client_stream", "server_stream" or "bidi_stream"; `path` is "/package.Service/Method".
   void Expect(std::string_view type, std::string_view path);
+  /// The server begins to serve a call.
   void Started(std::string_view type, std::string_view path);
-  /// `code`: the server's answer. A code that gRPC doesn't have counts as UNKNOWN.
+  /// The call was answered with gRPC's `code`. A code that gRPC doesn't have counts as UNKNOWN.
   void Handled(std::string_view type, std::string_view path, int code,
                std::chrono::nanoseconds took);
 

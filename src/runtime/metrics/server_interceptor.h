@@ -1,5 +1,5 @@
-// Reports the calls of a gRPC server to ServerCalls. In a header of its own, as it needs gRPC's
-// interceptors, which gRPC calls experimental.
+// Reports the calls of a gRPC server to ServerCalls. It has a header of its own because it needs
+// gRPC's interceptors, which gRPC calls experimental. Any thread.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,13 @@
 
 namespace baton::runtime {
 
-/// For ServerBuilder::experimental().SetInterceptorCreators: counts calls, and changes nothing.
+/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls, and changes nothing.
+/// A call that the server did not answer counts as CANCELLED.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountCalls(
     std::shared_ptr<ServerCalls> calls);
 
-/// Expects all methods of a service, by its full name, if the service is linked in.
+/// Calls ServerCalls::Expect for all methods of a service. `service`: its full name. Does nothing
+/// if the service is not linked in.
 void ExpectService(ServerCalls& calls, const std::string& service);
 
 }  // namespace baton::runtime

@@ -28,7 +28,7 @@ class ShardMetrics : public TextCollectable {
     std::string name;
     Term term;
     bool leads = false;
-    std::uint32_t failed = 0;  ///< attempts to activate it; 0: it does not fail
+    std::uint32_t failed = 0;  ///< failed attempts to activate it; 0: it does not fail
     ShardHistory history;
   };
   struct Snapshot {
@@ -36,7 +36,7 @@ class ShardMetrics : public TextCollectable {
     std::vector<LedShard> led;  ///< ordered by number, as many as the limit allows
     std::size_t cut = 0;        ///< the number of series beyond the limit
   };
-  /// False: the node never answered yet.
+  /// False: the node has never answered.
   bool Look(Snapshot* snapshot) const;
 
   Control& control_;

@@ -1,7 +1,7 @@
 // StatusSource: gets a node's newest status for callers that can wait, but not for ever.
 //
-// Thread-safe. At most one request is in flight, however many threads ask, so requests don't pile
-// up at a loop that is stuck.
+// Thread-safe. At most one request is in flight, however many threads ask. So requests don't pile
+// up at a loop that is stuck. Never call it on the node's loop, which would wait for itself.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,16 @@ inline constexpr std::chrono::milliseconds kStatusPatience{1000};
 struct LatestStatus {
   std::shared_ptr<const NodeStatus> status;       ///< null: the node has never answered
   std::chrono::system_clock::time_point taken{};  ///< when it arrived here
-  bool fresh = false;  ///< this call asked for it; false: it is left over from an earlier call
+  bool fresh = false;  ///< an answer came during this call; false: `status` is of an earlier call
 };
 
 class StatusSource {
  public:
-  /// REQUIRES: `control` outlives this object. Answers may arrive after this object is destroyed.
+  /// REQUIRES: `control` outlives this object. An answer may arrive after this object is destroyed.
   explicit StatusSource(Control& control, std::chrono::milliseconds patience = kStatusPatience);
 
-  /// Asks the node, waits for at most the patience, and otherwise returns the last status.
+  /// Asks the node, or joins a request in flight, and waits for at most `patience`. If no answer
+  /// comes, returns the last status.
   LatestStatus Get();
 
  private:
