@@ -12,10 +12,10 @@
 //                                       .endpoints = {"10.0.0.7:7400"},
 //                                       .group_credentials = *credentials});
 //
-// A server is believed if its certificate is signed by an authority of `ca_file`, is valid now, and
-// has a name that `servers` names. Addresses are not compared, so certificates need none. And a
-// node of another group can't serve your requests, even if the same authority signed its
-// certificate. TLS 1.2 and later.
+// A caller trusts a server if the server's certificate is signed by an authority of `ca_file`, is
+// valid now, and has one of the names in `servers`. Addresses are not compared, so certificates
+// need none. A node of another group can't serve your requests, even if the same authority signed
+// its certificate. TLS 1.2 and later.
 //
 // A server:
 //
@@ -52,14 +52,15 @@ struct GroupCredentialsOptions {
   /// change an authority, first add the new one here, then renew the servers' certificates, then
   /// remove the earlier one. The two must have different names.
   std::string ca_file;
-  /// REQUIRED: the names of the group's nodes and relays, 1 to 16 of them. A certificate has one
-  /// name: its spiffe:// URI; else "dns:" and its first DNS name; else "cn:" and its common name.
-  /// It has none if it has several URIs of which one is spiffe://. A "*" as the last character
-  /// stands for any characters. So keep the names of servers and of others apart: with
-  /// "spiffe://example.org/orders/*" each operator of the group could serve your requests.
+  /// REQUIRED: the names of the group's nodes and relays, 1 to 16 of them. A certificate's name is
+  /// the first of these that it has: its spiffe:// URI; "dns:" and its first DNS name; "cn:" and
+  /// its common name. It has no name if it has several URIs and one of them is spiffe://. A "*" as
+  /// the last character of `servers` stands for any characters. So keep the names of servers apart
+  /// from other names: with "spiffe://example.org/orders/*" each operator of the group could serve
+  /// your requests.
   std::vector<std::string> servers;
-  /// A PEM file with this caller's certificate, and those between it and its authority, if servers
-  /// ask for one. Empty: the caller shows none.
+  /// A PEM file with this caller's certificate, and the certificates between it and its authority,
+  /// if servers ask for one. Empty: the caller shows none.
   std::string cert_file = {};
   std::string key_file = {};  ///< its key, without a password: both or none
 };
@@ -69,7 +70,7 @@ class BATON_EXPORT GroupCredentials {
   /// Reads the files. kInvalidArgument: an option is invalid; a file can't be read, is empty or has
   /// more than 1 MiB; or certificate and key don't belong together. The message names what.
   static Result<std::shared_ptr<const GroupCredentials>> FromFiles(GroupCredentialsOptions options);
-  /// Ends the thread. What Get returned stays usable. May wait for the file system.
+  /// Ends the thread. The results of Get stay usable. May wait for the file system.
   ~GroupCredentials();
   GroupCredentials(const GroupCredentials&) = delete;
   GroupCredentials& operator=(const GroupCredentials&) = delete;
@@ -78,7 +79,7 @@ class BATON_EXPORT GroupCredentials {
   /// made. Returns another object after each change, and only then. Waits only for a short lock.
   std::shared_ptr<grpc::ChannelCredentials> Get() const;
   /// Why the files' present content is not used, as one line; empty: nothing is wrong. It is set
-  /// once two reads in a row have found the same. The earlier credentials stay in use. Waits only
+  /// after two reads in a row found the same error. The earlier credentials stay in use. Waits only
   /// for a short lock.
   std::string problem() const;
 
@@ -89,7 +90,8 @@ class BATON_EXPORT GroupCredentials {
 };
 
 struct ServerCertificateFiles {
-  /// REQUIRED: a PEM file with the server's certificate, and those between it and its authority.
+  /// REQUIRED: a PEM file with the server's certificate, and the certificates between it and its
+  /// authority.
   std::string cert_file;
   std::string key_file;  ///< REQUIRED: its key, without a password
   /// A PEM file with the certificates of the authorities that sign for clients: each client must
@@ -115,7 +117,7 @@ class BATON_EXPORT ServerCertificates {
   /// several threads, and one of them could use what another one has just replaced.
   void AddListeningPort(grpc::ServerBuilder& builder, const std::string& address,
                         int* port = nullptr) const;
-  /// As GroupCredentials::problem says.
+  /// See GroupCredentials::problem.
   std::string problem() const;
 
  private:

@@ -44,8 +44,8 @@ namespace baton {
 /// BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
-/// Who may make changes through an admin service. They may make all of them, also those for which
-/// batond asks for the role admin.
+/// Who may make changes through an admin service. Such a caller may make every change, also those
+/// that need the role admin in batond.
 struct AdminOptions {
   /// Whether calls that change something are accepted from other hosts, too. By default they are
   /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.
@@ -53,15 +53,16 @@ struct AdminOptions {
   /// every shard.
   bool allow_remote = false;
   /// If set, changes are accepted only from callers whose certificate has one of these names, on
-  /// any host, and `allow_remote` has no effect; with an empty list from nobody. Without it every
-  /// user of this host may make changes, because gRPC's own listener does not say who opened a
-  /// connection. A name is spiffe://..., else dns: and the first DNS name, else cn: and the common
-  /// name; one that ends with * stands for all that begin like it (CheckAdminOptions). REQUIRES:
-  /// the server has TLS and verifies the certificates of its clients.
+  /// any host, and `allow_remote` has no effect. An empty list: from nobody. If unset, every user
+  /// of this host may make changes, because gRPC's own listener does not say who opened a
+  /// connection. A certificate's name is the first of these that it has: spiffe://..., "dns:" and
+  /// the first DNS name, "cn:" and the common name. A name here that ends with * stands for all
+  /// names that begin like it (CheckAdminOptions). REQUIRES: the server has TLS and verifies the
+  /// certificates of its clients.
   std::optional<std::vector<std::string>> operators = {};
 };
 
-/// kInvalidArgument: a name in `operators` can't be that of a certificate; the message says which,
+/// kInvalidArgument: a name in `operators` can't be a certificate's name; the message has the name
 /// and what is expected.
 BATON_EXPORT Status CheckAdminOptions(const AdminOptions& options);
 

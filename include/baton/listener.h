@@ -55,11 +55,14 @@ class BATON_EXPORT Listener {
   /// resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
-  /// only before a planned handoff (balance, drain, an operator's transfer), not when the shard
-  /// is resigned or lost. Leads() stays true while Releasing runs, and may stay true for a moment
-  /// after Releasing has returned. Begin nothing new in that moment either; only if Acquired comes
-  /// again may you begin new work. After release_timeout the shard is handed over even if Releasing
-  /// has not returned.
+  /// before a planned handoff (balance, drain, an operator's transfer). If the group's failover
+  /// setting is `after` or `never`, or if there is a lock delay, it also comes before Node::Drain
+  /// resigns the shard. It does not come before other resignations, or if the shard is lost.
+  ///
+  /// Leads() stays true while Releasing runs, and may stay true for a moment after Releasing has
+  /// returned. Begin nothing new in that moment either; only if Acquired comes again may you begin
+  /// new work. After release_timeout the shard is handed over even if Releasing has not returned.
+  /// But if the group has a lock delay, the shard is then resigned, and waits for this delay.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
   /// lead already, so write nothing more; clean up. Comes once for each leadership, also when the

@@ -65,7 +65,7 @@ class BATON_EXPORT Node {
   /// Whether this node may act as the shard's leader now. False if the shard is out of range.
   /// Lock-free; tens of nanoseconds (one clock read).
   bool Leads(ShardId shard) const noexcept;
-  /// The same, with the term and whether the shard is activated. `term` is 0 unless `leads`.
+  /// As Leads, with the term and whether the shard is activated. `term` is 0 if `leads` is false.
   baton::Leadership Leadership(ShardId shard) const noexcept;
 
   /// Waits until the node is ready: its session is live and it has read the whole group. While a
@@ -116,6 +116,10 @@ class BATON_EXPORT Node {
   /// returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
   /// returns after drain_timeout + 30 s at the latest.
   ///
+  /// If the group's failover setting is `after` or `never` (batonctl group set), it hands nothing
+  /// over: it calls Releasing for each shard and resigns the shard, which then waits for this node.
+  /// But if an operator drains the node, the shards are handed over as usual.
+  ///
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
   /// waits its whole timeout): call Stop, and start another Node to take part again. Don't call
   /// Drain from a callback: the node may keep that callback's shard until drain_timeout, and then
@@ -131,15 +135,17 @@ class BATON_EXPORT Node {
   ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
   ///   ok                   every shard was handed over, or was resigned because nobody could take
-  ///                        it; or the node led nothing when Stop came
+  ///                        it or the failover setting keeps it for this node; or the node led
+  ///                        nothing when Stop came
   Status Drain();
 
   /// Stops leading at once, without a handoff; then revokes the lease, so that other members take
-  /// over soon. The brake counts this node as vanished (NodeOptions::settle). While etcd does not
-  /// answer, it blocks for up to 30 s; then the lease runs out by itself. It also waits, without a
-  /// limit, until every callback has returned, including Lost of each shard, and until the log sink
-  /// has taken the records that wait for it (up to 8,192). Afterwards no callback runs. Idempotent;
-  /// a second caller waits for the first.
+  /// over soon, if the group's failover settings allow this. The brake counts this node as vanished
+  /// (NodeOptions::settle). While etcd does not answer, Stop blocks for up to 30 s; then the lease
+  /// runs out by itself. Stop also waits, without a limit, until every callback has returned,
+  /// including Lost of each shard, and until the log sink has taken the records that wait for it
+  /// (up to 8,192). Afterwards no callback runs. Later calls do nothing; a second caller waits for
+  /// the first.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

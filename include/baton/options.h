@@ -48,10 +48,11 @@ struct EtcdOptions {
   std::string prefix = "/baton/v1";
 };
 
-/// Who ends the node's session once the node's process is dead. Without a guard, the session ends
-/// when its lease runs out: after up to `ttl`. With one, other nodes lead the shards after some ten
-/// milliseconds. A guard needs `state_dir`, on a file system whose locks the node trusts
-/// (`trust_state_lock`). It does nothing if the host dies, or if the guard dies with the node.
+/// Who ends the node's session when the node's process is dead. Without a guard, the session ends
+/// when its lease runs out: after up to `ttl`. With a guard, other nodes lead the shards after some
+/// ten milliseconds, if the group's failover setting is `immediate`. A guard needs `state_dir`, on
+/// a file system whose locks the node trusts (`trust_state_lock`). It can't help if the host dies,
+/// or if the guard dies with the node.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< nobody
   kOwn,     ///< a process that the node starts, and starts again if it ends
@@ -81,7 +82,8 @@ struct NodeOptions {
   /// is dead, so the node takes part again at once. There is no proof after a reboot, or if the
   /// file was moved or copied. The file also lets the node notice an etcd that was restored from a
   /// backup. Without a proof, or without a folder, a restarted node waits until its old lease has
-  /// run out (`ttl`).
+  /// run out (`ttl`). If the group's failover setting is `never`, a node gets its shards back only
+  /// with the folder with which it led them.
   std::string state_dir = {};
   /// Whether the node trusts the lock on any file system. By default it trusts the lock only on
   /// ext2 to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on others it logs at the start that
@@ -101,20 +103,20 @@ struct NodeOptions {
   /// with Baton. Start fails if there is no such program.
   std::string guard_program = "baton-guard";
 
-  /// With kOwn alone: if the node's own thread makes no progress for this long, the guard kills the
-  /// process with SIGKILL, and then ends its session: others lead some ten milliseconds later. 0:
-  /// never; else 500 ms to 366 days, and Start refuses it without kOwn. It finds a process that was
+  /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the
+  /// process with SIGKILL and ends its session, as after any death. 0: never; otherwise 500 ms to
+  /// 366 days. Start refuses a time above 0 without kOwn. The guard finds a process that was
   /// stopped (SIGSTOP) or that starves, and a node whose thread is stuck; for a program whose work
-  /// is stuck see `watchdog`. A debugger stops processes, too. The guard sees time that the whole
-  /// machine lost, and does not count it.
+  /// is stuck see `watchdog`. A debugger stops processes, too. Time in which the whole machine
+  /// stood still does not count.
   std::chrono::milliseconds hang_timeout{0};
 
   // Addresses that the node tells to the group's other nodes and to callers. The library listens on
   // none of them. Each address: at most 512 visible ASCII characters; may be empty.
   std::string address = {};          ///< host:port of the program's gRPC server
   std::string http_address = {};     ///< host:port of the program's HTTP server
-  std::string service_address = {};  ///< where callers send requests; empty: `address`. Routers
-                                     ///< use host:port alone, see RouterOptions::unix_leaders
+  std::string service_address = {};  ///< for callers' requests; empty: `address`. Routers use only
+                                     ///< host:port, except with RouterOptions::unix_leaders
   std::string zone = {};             ///< failure domain; only shown. Form as `group`, or empty
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
   /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
@@ -123,10 +125,11 @@ struct NodeOptions {
 
   /// Lifetime that the node asks etcd to give its lease: 1 s to 3,600 s, whole seconds. If etcd
   /// grants another lifetime, that one counts (etcd's default minimum is 2 s). The node renews the
-  /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
+  /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed after it
   /// sent the last renewal that was confirmed. When a node dies, its shards have no leader for up
   /// to `ttl` + 0.5 s, plus the time of the claims. This can be up to twice `ttl` plus a few
-  /// seconds if etcd changes its leader meanwhile, and `settle` more if the brake is on.
+  /// seconds if etcd changes its leader meanwhile, and `settle` more if the brake is on. The
+  /// group's failover settings may add more.
   std::chrono::seconds ttl{10};
 
   /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
@@ -145,8 +148,8 @@ struct NodeOptions {
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
   /// `settle` plus the greatest `ttl` of the members; this `ttl` counts as 10 s if it is less. (2)
-  /// If no member can take shards, the balancer reports each shard that has had no leader for
-  /// `settle`, as a Transition whose `to` is empty.
+  /// If no member can take shards, or the failover setting is `never`, the balancer reports each
+  /// shard that has had no leader for `settle`, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -169,11 +172,11 @@ struct NodeOptions {
   // prepares at most as many moves. While Acquired fails on the node, it calls it for 2 new shards
   // at once. Then it prepares only moves that an operator ordered, unless Acquired fails on half of
   // the group or more.
-  std::chrono::milliseconds prepare_timeout{30000};   ///< of Prepare; then no move
-  std::chrono::milliseconds release_timeout{30000};   ///< of Releasing; then handed over
-  std::chrono::milliseconds callback_timeout{30000};  ///< of Acquired; then the node leads on,
-                                                      ///< not activated, and another one may try
-                                                      ///< (see Listener::Acquired)
+  std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare's; then the move is given up
+  std::chrono::milliseconds release_timeout{30000};   ///< Releasing's; then see Listener::Releasing
+  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired's; then the node still leads,
+                                                      ///< but is not activated, and another node
+                                                      ///< may try (see Listener::Acquired)
   /// How long Node::Drain waits for handoffs before it resigns the shards that are left: 1 ms to
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};

@@ -60,7 +60,7 @@ BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
 /// What Check knows about a request that may be served.
 struct Owned {
   ShardId shard;
-  Term term{};                ///< of this node's leadership: the fencing token for all writes
+  Term term{};                ///< this node's leadership's term: the fencing token for all writes
   std::string request_id{};   ///< the same in all attempts of one call; empty: the caller sent none
   std::uint32_t attempt = 0;  ///< 1, 2, ...; 0: the caller sent none
 };

@@ -4,7 +4,7 @@
 //   const baton::MetricsCollectables metrics = baton::Collectables(*node);
 //   exposer.RegisterCollectable(metrics.node);  // beside your registry
 //
-// Keep `metrics` as long as it should be scraped: an exposer has weak pointers only.
+// Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
 //
 // A collectable is asked at each scrape, so its values are exact. prometheus::Exposer and
 // prometheus::Gateway take collectables and registries alike. A registry takes no collectables: if

@@ -24,7 +24,7 @@ enum class ErrorCode {
   kTimedOut,            ///< the time is over and the outcome may be unknown: read before you retry
   kInternal,            ///< a fault in Baton itself, or the system lacks a resource
   kStaleTerm,           ///< a newer leadership of the shard has begun: stop writing
-  kUnimplemented,       ///< not offered here; the message says what offers it
+  kUnimplemented,       ///< this server does not offer the call; the message says which does
 };
 
 /// The code in words, for example "invalid argument". Never null.
@@ -35,7 +35,7 @@ struct Error {
   std::string message;  ///< one line: what is wrong, what was expected, what to do
 };
 
-/// A value or an Error. Asking for the one that is not there throws std::bad_variant_access.
+/// A value or an Error. value() of an Error, and error() of a value, throw std::bad_variant_access.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -50,7 +50,7 @@ class [[nodiscard]] Result {
   T&& value() && { return std::get<0>(std::move(content_)); }
   const Error& error() const { return std::get<1>(content_); }
 
-  // The same as value(), for short: *result, result->member, (*result)->Method() of a pointer.
+  // Short forms of value(): *result, result->member, (*result)->Method() if the value is a pointer.
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }

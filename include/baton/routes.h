@@ -17,7 +17,7 @@ struct Route {
   /// kActivating and kSuspended are known only for shards of the node that the router follows. For
   /// other nodes' shards these two states appear as kLed.
   ShardState state = ShardState::kLeaderless;
-  Term term{};                 ///< of the leadership; 0: no leader
+  Term term{};                 ///< the leadership's term; 0: no leader
   std::string_view leader{};   ///< node id; empty: no leader
   std::string_view address{};  ///< the leader's service address; empty: no leader, or it has none
   friend bool operator==(const Route&, const Route&) = default;
@@ -26,7 +26,7 @@ struct Route {
 /// How current a router's routes are.
 struct RoutesAge {
   Revision revision{};  ///< the routes are complete up to this revision; 0: nothing was read
-  std::chrono::nanoseconds age{0};  ///< since the followed server last proved its view current
+  std::chrono::nanoseconds age{0};  ///< the age of the followed server's view
   /// True if the router follows no server at the moment, or the server can't tell whether its view
   /// is current. The routes stay usable, as servers check each request.
   bool stale = true;
@@ -40,7 +40,7 @@ struct RouterCounters {
   // except calls that ended by an exception: they are in none.
   std::uint64_t ok = 0;           ///< answered with OK
   std::uint64_t failed = 0;       ///< answered with another status of the application
-  std::uint64_t refused = 0;      ///< not made: the key, the shard or an option was invalid
+  std::uint64_t refused = 0;      ///< nothing was sent: the key, shard or an option was invalid
   std::uint64_t unavailable = 0;  ///< ended without an answer; nothing took effect
   std::uint64_t unknown = 0;      ///< ended without an answer; an attempt may have taken effect
 
@@ -52,8 +52,8 @@ struct RouterCounters {
 
   // Calls that the program made itself, on channels with Router::InterceptorFactory. The counts
   // above don't include them.
-  std::uint64_t own_calls = 0;      ///< begun, and prepared with Router::Mark or the same metadata
-  std::uint64_t own_misroutes = 0;  ///< answered with NOT_LEADER
+  std::uint64_t own_calls = 0;      ///< calls with the metadata that Router::Mark adds
+  std::uint64_t own_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
 
   std::uint64_t reconnects = 0;  ///< attempts to open a stream of routes, after the first
   std::uint64_t snapshots = 0;   ///< streams that began with all routes

@@ -100,20 +100,20 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 ///
 /// At most one node counts each change. Usually the node that gained the shard counts it: when it
 /// activates the shard, or when it loses the shard before that. If this node dies earlier, nobody
-/// counts the change. kSuspended and kResumed are counted by the node that
-/// they happen to. If no member may take a shard over (all have weight 0), the balancer counts the
-/// loss.
+/// counts the change. A suspended or resumed node counts kSuspended and kResumed itself. If nobody
+/// may take a shard over (all members have weight 0, or the failover setting is `never`), the
+/// balancer counts the loss.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
   NodeId from{};  ///< the leader before; empty: none
   NodeId to{};    ///< the leader now; empty: none
-  Term term{};    ///< of the new leadership; if `to` is empty, of the one that ended
+  Term term{};    ///< the new leadership's term; if `to` is empty, the ended leadership's
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
   /// the record replaces a damaged one. Otherwise empty.
   std::string actor{};
-  /// `elect`: the time from when this node first knew that the shard had no leader until the shard
-  /// had one. `activate`: the time from then until Acquired returned. Both by this node's clock.
+  /// `elect`: from the time when this node first knew that the shard had no leader, until the shard
+  /// had a new leader. `activate`: from then until Acquired returned. Both by this node's clock.
   /// For kResumed, `elect` is how long the node was suspended. A time that does not apply is 0:
   /// both for kSuspended, and `activate` if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};

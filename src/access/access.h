@@ -1,23 +1,21 @@
 // Access: who may do what on the ports of a node.
 //
-// Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). A
-// caller has one:
-//   1. that of the token that it sends. If the token does not count, each call is refused, but not
-//   the HTTP paths that need kNone or kProbe, nor gRPC's health checks and reflection: these look
-//   at no token;
-//   2. else that of the first rule for the name in the caller's certificate;
-//   3. else that of the first rule for the caller's user, or for a group that it is in
-//   (UserGroups);
-//   4. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
-//   5. else what the rules, or else the defaults, give to its host.
-// A caller of this host whose user is not known may be any user, so it has only what every user of
-// this host has. While a user's groups are not known, it has only what it would have with any
-// groups.
+// Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). The
+// first of these that applies gives the caller its role:
+//   1. The token that the caller sends. If the token is not valid, every call is refused. The
+//      exceptions look at no token: HTTP paths that need kNone or kProbe, and gRPC's health checks
+//      and reflection.
+//   2. The first rule for the name in the caller's certificate.
+//   3. The first rule for the caller's user, or for a group of this user (UserGroups).
+//   4. Root and the user of this process have kAdmin; both can read this process's memory anyway.
+//   5. Rules::this_host or Rules::other_hosts; if it is unset, the Defaults.
+// If the user of a caller on this host is not known, the caller has only the role that every user
+// of this host has. If a user's groups are not known, the user has only the role that it would have
+// with any groups.
 //
-// Callers without the role kOperate ask within limits (CallLimits), so that they leave room for
-// those who have it.
+// Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
-// Thread-safe; waits only for a short lock, except for SetRules and AwaitGroups.
+// Thread-safe; waits only for short locks, except SetRules and AwaitGroups.
 #pragma once
 
 #include <sys/types.h>
@@ -42,46 +40,46 @@
 namespace baton::access {
 
 enum class Role : std::uint8_t {
-  kNone,     ///< ask whether the node lives and is ready, which every caller that is let in may
-  kProbe,    ///< also ask whether it leads a shard, and whom it takes the caller for
-  kRead,     ///< also read the group's state, routes and metrics
-  kOperate,  ///< read, and change what leads what
-  kLead,     ///< read, and attach to the sidecar as the application that leads
-  kAdmin,    ///< all of these
+  kNone,     ///< ask whether the node lives and is ready
+  kProbe,    ///< as kNone; ask whether the node leads a shard, and as whom it knows the caller
+  kRead,     ///< as kProbe; read the group's state, routes and metrics
+  kOperate,  ///< as kRead; move shards, drain nodes, pause balance
+  kLead,     ///< as kRead; attach to the sidecar as the application that leads
+  kAdmin,    ///< everything, also release shards and change failover settings
 };
 inline constexpr Role kRoles[] = {Role::kNone,    Role::kProbe, Role::kRead,
                                   Role::kOperate, Role::kLead,  Role::kAdmin};
 /// "none", "probe", "read", "operate", "lead", "admin".
 const char* ToString(Role role);
-/// nullopt: none of these words.
+/// Reads the words of ToString. nullopt: another word.
 std::optional<Role> RoleNamed(std::string_view word);
-/// Whether a caller with the role `has` may do what needs the role `needed`.
+/// Whether a caller with the role `has` may call a method that needs the role `needed`.
 bool Includes(Role has, Role needed);
 
-/// What a method or path asks of its caller.
+/// What a method or path demands of its caller.
 struct Demand {
-  Role role = Role::kRead;  ///< that the caller needs
-  /// The limit for callers without the role kOperate. Unset: no limit, because it is a probe, or
-  /// needs a role that such callers don't have.
+  Role role = Role::kRead;  ///< the role that the caller needs
+  /// The limit for callers without the role kOperate. Unset: there is no limit, because the call is
+  /// a probe, or needs a role that such callers don't have.
   std::optional<CallLimits::Kind> limit = {};
 
   bool operator==(const Demand&) const = default;
 };
 
-/// What a method demands, as the table in access.cc says. `method` is its name without the service,
-/// "GetStatus": no two methods have the same name. nullopt: it has no row, so nobody may call it.
-/// Health checks and reflection are services of gRPC's own, which look at no caller: their rows say
-/// so (kNone).
+/// Returns what a method demands, from the table in access.cc. `method`: the name without the
+/// service, such as "GetStatus"; no two methods have the same name. nullopt: the method has no row,
+/// so nobody may call it. gRPC's own services for health checks and reflection check no caller;
+/// their rows have kNone.
 std::optional<Demand> DemandOf(std::string_view method);
-/// Its role alone.
+/// Returns the role that a method demands; nullopt as in DemandOf.
 std::optional<Role> RoleFor(std::string_view method);
-/// The methods in the table, in full: "baton.v1.AdminService/GetStatus".
+/// Returns the full names of the methods in the table, such as "baton.v1.AdminService/GetStatus".
 std::vector<std::string> MethodsWithRoles();
-/// What a path of the HTTP server demands. `path` has no query. nullopt: it has no row, so there is
-/// no such path. A caller who may not read does not learn that. The HTTP server looks at tokens
-/// only for paths that need kRead or more; on the others a token that does not count does no harm.
+/// Returns what a path of the HTTP server demands. `path` has no query. nullopt: there is no such
+/// path; use kUnknownPath, so that only callers who may read learn this. The HTTP server looks at
+/// tokens only for paths that need kRead or more.
 std::optional<Demand> DemandOfPath(std::string_view path);
-/// The demand of paths that have no row.
+/// The demand for paths without a row.
 inline constexpr Demand kUnknownPath{.role = Role::kRead, .limit = CallLimits::Kind::kRead};
 /// The paths /shards/{s}/leader, by which load balancers find a shard's leader.
 inline constexpr std::string_view kLeaderPathPrefix = "/shards/";
@@ -90,19 +88,20 @@ inline constexpr std::string_view kLeaderPathSuffix = "/leader";
 /// Why a call is refused.
 struct Refused {
   enum class Why : std::uint8_t {
-    kToken,    ///< the caller sent a token that does not count
+    kToken,    ///< the caller sent a token that is not valid
     kRole,     ///< the caller lacks the role
-    kUnknown,  ///< the same, but more may be known of the caller soon
-    kTooMany,  ///< the caller may ask, but asks too often
+    kUnknown,  ///< the caller lacks the role, but its user or groups are not known yet: try again
+    kTooMany,  ///< the caller has the role, but calls too often
   };
   Why why = Why::kRole;
-  std::string line;  ///< one line that says so, and what to do
+  std::string line;  ///< one line: why, and what to do
 };
 
-/// In each refusal of a user whose groups are not known and matter. They may be known soon.
+/// A part of each refusal because a user's groups are not known. They may be known soon.
 inline constexpr std::string_view kGroupsNotKnown =
     "this host has not said in which groups the user is";
-/// In each refusal of a caller of this host whose user is not known. It may be known soon.
+/// A part of each refusal because the user of a caller on this host is not known. The user may be
+/// known soon.
 inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";
 
 struct Rule {
@@ -117,7 +116,7 @@ struct Rule {
 
 struct CertificateRule {
   std::string name =
-      {};  ///< with "*" as its last byte: each name that begins with the bytes before
+      {};  ///< a name, or a pattern with "*" as its last byte (FitsCertificatePattern)
   Role role = Role::kRead;
 
   bool operator==(const CertificateRule&) const = default;
@@ -125,94 +124,94 @@ struct CertificateRule {
 
 struct TokenRule {
   std::string name = {};  ///< unique among the rules
-  Digest sha256 = {};     ///< of the token
+  Digest sha256 = {};     ///< the token's SHA-256, unique among the rules
   Role role = Role::kRead;
-  /// From then on it does not count.
+  /// The token is not valid from this time on. Unset: valid for ever.
   std::optional<std::chrono::system_clock::time_point> until = {};
 
   bool operator==(const TokenRule&) const = default;
 };
 
-/// How a caller says who it is.
+/// How a caller identifies itself.
 struct Shown {
-  std::vector<std::string> authorization = {};  ///< its headers of that name, any bytes
-  bool secure = false;                          ///< by TLS
+  std::vector<std::string> authorization = {};  ///< values of its Authorization headers, any bytes
+  bool secure = false;                          ///< whether the connection has TLS
 };
 
-/// What an operator decided.
+/// An operator's rules.
 struct Rules {
-  std::vector<Rule> users = {};  ///< the first one for a user or one of its groups decides
-  std::vector<CertificateRule> certificates = {};  ///< the first one for a name decides
+  std::vector<Rule> users = {};  ///< the first rule for the user or one of its groups decides
+  std::vector<CertificateRule> certificates = {};  ///< the first rule for the name decides
   std::vector<TokenRule> tokens = {};
-  std::optional<Role> this_host = {};    ///< instead of Access::Defaults::this_host
-  std::optional<Role> other_hosts = {};  ///< instead of Access::Defaults::other_hosts
+  std::optional<Role> this_host = {};    ///< replaces Access::Defaults::this_host; unset: does not
+  std::optional<Role> other_hosts = {};  ///< replaces Access::Defaults::other_hosts; unset: no
 
   bool operator==(const Rules&) const = default;
 };
 
 class Access {
  public:
-  /// What the header `authorization` means. Servers of programs that embed a node may use it for
-  /// services of their own.
+  /// Whether tokens are read from the header `authorization`. kIgnored is for programs that embed a
+  /// node: their server may use this header for services of its own.
   enum class Tokens : std::uint8_t { kRead, kIgnored };
   struct Defaults {
-    Role this_host = Role::kRead;    ///< of this host's users without a rule
-    Role other_hosts = Role::kRead;  ///< of callers from elsewhere
+    Role this_host = Role::kRead;    ///< for this host's users without a rule
+    Role other_hosts = Role::kRead;  ///< for callers on other hosts
     Tokens tokens = Tokens::kRead;
   };
 
-  /// `ask`: the database of groups.
+  /// `ask`: how to look up a user's groups; see UserGroups.
   explicit Access(Defaults defaults, UserGroups::Ask ask = GroupsInDatabase)
       : defaults_(defaults), groups_(std::move(ask)) {}
 
-  /// They count for each question from now on. One thread at a time. If there are rules for groups,
-  /// it waits until the host's user database has said, or failed to say, in which groups root and
-  /// this process's user are. That may take seconds.
+  /// Replaces the rules; all later calls use these. One thread at a time. If there are rules for
+  /// groups, first asks the host's user database for the groups of root and of this process's user,
+  /// and waits for its answers or errors; this may take seconds.
   void SetRules(Rules rules);
-  /// From now on `told` gets each refusal by RefuseRead, and each that is passed to Tell; those by
-  /// Refusal it does not get. It is called on any thread, and must not wait. Call this before
-  /// others use the object. `what`: the method or path, any bytes.
+  /// Makes `told` get each refusal by RefuseRead and each one passed to Tell, but not those by
+  /// Refusal. `what`: the method or path, any bytes. `told` is called on any thread. REQUIRES:
+  /// `told` doesn't wait; this is called before other threads use the object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
   void Tell(const Caller& caller, std::string_view what, const Refused& refused) const {
     if (told_) told_(caller, what, refused);
   }
-  /// This user will call: its groups are asked for, if rules need them. Does not wait.
+  /// This user will call soon: begins to look up its groups, if rules need them. Does not wait.
   void Expect(uid_t user) const;
-  /// Returns once the database has answered for all users so far. For tests.
+  /// Waits until all lookups of groups so far are answered. For tests.
   void AwaitGroups() const { groups_.AwaitAnswers(); }
 
-  /// The caller with the name of the token that it shows, if it shows one. A token counts only
-  /// over TLS or from this host: otherwise others may have read it on the way.
+  /// Returns `caller` with `token` set if it sent a valid token, or with `bad_token` set if it sent
+  /// one that is not valid. A token is valid only over TLS or from this host; otherwise others may
+  /// have read it on the way. Two tokens are not valid either.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
-  /// The caller's role. If it sent a token that does not count: kProbe at most.
+  /// The caller's role; at most kProbe if the caller sent a token that is not valid.
   Role RoleOf(const Caller& caller) const;
-  /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
-  /// what to do.
+  /// nullopt: the caller has this role, and sent no invalid token. Otherwise the refusal.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
-  /// The same for a call that only reads. Also counts the call (CallLimits), if the demand has a
-  /// limit and the caller lacks kOperate. Logs a refusal (`read refused`), of all callers together
-  /// once a second at most; the next line says how many were not logged. `what`: the method or
-  /// path, any bytes.
+  /// As Refusal, for a call that only reads. If the demand has a limit and the caller lacks
+  /// kOperate, also counts the call, and refuses it above the limit (CallLimits). Logs refusals
+  /// (`read refused`): one line a second for all callers together, with the number of earlier
+  /// refusals without a line. `what`: the method or path, any bytes.
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
                                     std::string_view what) const;
-  /// How often a call was refused because its caller asks too often, since the start.
+  /// How many calls were refused so far because their callers call too often.
   std::uint64_t limited(CallLimits::Kind kind) const;
 
  private:
   // REQUIRES: mutex_ is held.
   Role RoleOfHost(bool local) const;
   std::optional<Role> RoleOfCertificate(const std::string& name) const;
-  /// nullopt: no rule names it any more.
+  /// nullopt: there is no rule for this token any more.
   std::optional<Role> RoleOfToken(const std::string& name) const;
   Role RoleOfUser(uid_t user) const;
   bool LacksGroupsOf(const Caller& caller) const;
-  /// Why the caller's token does not count; empty: it does, or there is none.
+  /// Why the caller's token is not valid; empty: it is valid, or there is none.
   std::string TroubleWithToken(const Caller& caller) const;
-  /// Whether the caller is on this host, and the kernel has not said which user it is, which
-  /// matters.
+  /// Whether the caller is on this host, has no rule for its certificate, and its user is not
+  /// known.
   bool IsUnknownUser(const Caller& caller) const;
   /// The role of a caller without a certificate or a known user, on this host (`local`) or on
   /// another.
@@ -236,19 +235,18 @@ class Access {
 /// Decides about the calls of a gRPC server.
 class Gate {
  public:
-  /// `access` is never null: no gate without rules. `callers` are those of the server; null: no
-  /// user is known.
+  /// `callers`: the server's; null: no caller's user is known. REQUIRES: `access` is not null.
   Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers)
       : access_(std::move(access)), callers_(std::move(callers)) {}
 
-  /// Who calls, with the user of its connection and its token, if it has them. `peer`: as
-  /// grpc::ServerContext::peer names it. `certificate`: see Caller.
+  /// Returns the caller, with the user of its connection and with its token. `peer`: the result of
+  /// grpc::ServerContext::peer. `certificate`: see Caller.
   Caller CallerAt(std::string peer, std::string certificate = {}, const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
-  /// As Access::Refusal says, for the role that this method needs (RoleFor).
+  /// Access::Refusal for the role that this method needs. A method without a row is refused.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
-  /// As Access::RefuseRead says. But a method without a row (DemandOf) is refused without a log
-  /// line, and Access::Told does not get it.
+  /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
+  /// without a log line, and Access::Told does not get this refusal.
   std::optional<Refused> RefuseRead(const Caller& caller, std::string_view method) const;
 
  private:

@@ -1,8 +1,8 @@
-// CallLimits: how often one caller may ask a node, if it can't make changes.
+// CallLimits: how often a caller without the role kOperate may call a node.
 //
-// Each caller has a token bucket for each kind of call (see Limit). LimitedAs says who counts as
-// one caller. A limited number of callers is remembered. If the buckets of all of them are still
-// refilling, new callers share one set of buckets.
+// Each caller has a token bucket for each kind of call (see Limit). LimitedAs says who is one
+// caller. At most kMaxLimitedCallers callers are remembered. If none of them can be forgotten, all
+// further callers share one set of buckets.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -18,16 +18,16 @@
 
 namespace baton::access {
 
-/// How many callers are remembered. A caller may be forgotten in favour of a new one once its
-/// buckets are full again, which is at the latest half a minute after its last call.
+/// How many callers are remembered. When there is no room for a new one, callers whose buckets are
+/// full again are forgotten. A bucket is full at most half a minute after the caller's last call.
 inline constexpr std::size_t kMaxLimitedCallers = 4096;
 
 class CallLimits {
  public:
   enum class Kind : std::uint8_t {
-    kRoutes,    ///< who leads: streams of routes, lookups
-    kRead,      ///< everything else that is read
-    kDiagnose,  ///< an examination, which asks etcd
+    kRoutes,    ///< streams of routes, polls and lookups
+    kRead,      ///< all other calls that only read
+    kDiagnose,  ///< examinations (batonctl doctor), which ask etcd
   };
   struct Limit {
     std::uint32_t burst;  ///< the most calls at once: the size of the bucket
@@ -37,7 +37,7 @@ class CallLimits {
 
   explicit CallLimits(std::size_t most_callers = kMaxLimitedCallers) : most_(most_callers) {}
 
-  /// Whether this caller may ask now. If so, the call is counted.
+  /// Whether this caller may call now; counts the call if true. `caller`: the result of LimitedAs.
   bool Take(const std::string& caller, Kind kind, TimePoint now);
   /// How many callers are remembered.
   std::size_t size() const { return callers_.size(); }
@@ -52,20 +52,20 @@ class CallLimits {
 
   const std::size_t most_;
   std::unordered_map<std::string, Buckets> callers_;  // at most most_
-  Buckets others_{};                                  // of those beyond
-  TimePoint forget_at_{};                             // not earlier
+  Buckets others_{};                                  // shared by all further callers
+  TimePoint forget_at_{};                             // Forget does nothing before this time
 };
 
 inline constexpr std::array kCallKinds = {CallLimits::Kind::kRoutes, CallLimits::Kind::kRead,
                                           CallLimits::Kind::kDiagnose};
-/// "routes", "read", "diagnose".
+/// "routes", "read" or "diagnose".
 const char* ToString(CallLimits::Kind kind);
-/// "at most 50 questions a second".
+/// Returns the limit in words, such as "at most 50 questions a second".
 std::string Words(CallLimits::Kind kind);
 
-/// The name under which a caller's calls are counted: its token's or its certificate's, else its
-/// user, else the host that it calls from. An IPv6 address counts as its network of 64 bits, since
-/// one host may have all addresses there.
+/// Returns the name under which a caller's calls are counted. The first of these that is known: its
+/// token, its certificate, its user, its host. IPv6 hosts of one network (64 bits) count as one,
+/// because one host may have all addresses of its network.
 std::string LimitedAs(const Caller& caller);
 
 }  // namespace baton::access

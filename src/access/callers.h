@@ -1,11 +1,12 @@
 // Callers: which user of this host opened each connection of a server.
 //
-// What callers say of themselves proves nothing. But the kernel knows who opened a socket of this
-// host, so it is asked (NETLINK_SOCK_DIAG) about the other end of each new loopback connection. The
-// answer is kept by the other end's address and port, which is all that gRPC tells of a caller.
+// The name that a caller gives itself proves nothing. But the kernel knows which user opened a
+// socket of this host. So Note asks the kernel (NETLINK_SOCK_DIAG) about the other end of each new
+// loopback connection. The answer is kept by the other end's address and port, because gRPC tells
+// nothing else about a caller.
 //
-// Thread-safe. Each new connection over loopback costs a question or two to the kernel, which
-// answers at once; Note and CallerOfConnection wait for each a second at most.
+// Thread-safe. Note and CallerOfConnection ask the kernel once or twice for a loopback connection.
+// The kernel answers at once; a question waits at most a second.
 #pragma once
 
 #include <sys/types.h>
@@ -27,44 +28,49 @@ namespace baton::access {
 inline constexpr std::size_t kLongestPeerName = 128;
 
 struct Caller {
-  std::string peer = {};           ///< as grpc::ServerContext::peer names it
-  std::optional<uid_t> user = {};  ///< of this host; unset: not known, or on another host
-  /// The name in the certificate that the caller has the key of (NameInCertificate), any bytes;
-  /// empty: none.
+  std::string peer = {};           ///< the result of grpc::ServerContext::peer
+  std::optional<uid_t> user = {};  ///< a user of this host; unset: not known, or on another host
+  /// The name in the caller's certificate (NameInCertificate), any bytes. The handshake has proven
+  /// that the caller has its key. Empty: no certificate, or no name in it.
   std::string certificate = {};
-  std::string token = {};  ///< the name of the token that it sent; empty: it sent none that counts
-  /// Why the token that it sent does not count; empty: it sent none, or one that counts.
+  std::string token = {};  ///< the name of the valid token that the caller sent; empty: none
+  /// Why the token that the caller sent is not valid. Empty: it sent none, or a valid one.
   std::string bad_token = {};
 };
-/// Whether a token, a certificate or the kernel says who calls.
+/// Whether a valid token, a certificate or the kernel identifies the caller.
 bool IsProven(const Caller& caller);
-/// "token ci", or the certificate's name, or "uid 1000", or else the peer. One line.
+/// Returns one line for messages. The first of these that is known: the token ("token ci"), the
+/// certificate's name, the user ("uid 1000"), the peer.
 std::string NameOf(const Caller& caller);
 
 class Callers {
  public:
-  /// When an address and port went from one user to another, UserOf names nobody there for this
-  /// long: a call of the first one may still be on its way to its handler.
+  /// If a second user opens a connection from the same address and port, UserOf returns nullopt for
+  /// this long, because a call of the first user may still be on its way to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
-  /// `noted` gets the user, if it is known, of each connection that Note takes note of, before its
-  /// first call. It is called on Note's thread and must not wait.
+  /// Note calls `noted` with the user of each connection, if the user is known, before the
+  /// connection's first call. REQUIRES: `noted` doesn't wait.
   explicit Callers(std::function<void(uid_t)> noted = {});
 
-  /// Takes note of a connection that was just accepted. False: close it. So it answers if the
-  /// connection is over already or is not TCP, and to two kinds of loopback connections. (1) It
-  /// goes to another address than the one on which the server listens (or than 127.0.0.1 and ::1,
-  /// if it listens on all): another connection may have the same other end. (2) It comes from an
-  /// address other than 127.0.0.1 and ::1: there are too many of these to remember.
+  /// Notes who opened a connection that was just accepted. `listens_on`: the host on which the
+  /// server listens. False: the caller must close the connection, for one of these reasons:
+  ///  - It is over already, or is not TCP.
+  ///  - It is a loopback connection to another address than `listens_on` (or than 127.0.0.1 and
+  ///    ::1, if the server listens on all addresses). Another connection may have the same other
+  ///    end.
+  ///  - It is a loopback connection from another address than 127.0.0.1 and ::1. There are too many
+  ///    such addresses to remember.
   bool Note(int connection, const std::string& listens_on);
 
-  /// From now on, who calls by a unix socket counts as the user of this process. REQUIRES: nobody
-  /// but that user and root can open the unix sockets of this server.
+  /// From now on, callers on unix sockets count as the user of this process. REQUIRES: only this
+  /// user and root can connect to the unix sockets of this server.
   void TrustUnixSockets();
 
-  /// The user who opened the connection of this peer, as grpc::ServerContext::peer names it.
-  /// nullopt: another host, a connection that Note has not seen, the kernel did not say, another
-  /// user had that port a moment ago (kContested), or a unix socket, unless these are trusted.
+  /// Returns the user who opened this peer's connection. `peer`: the result of
+  /// grpc::ServerContext::peer. nullopt: the peer is on another host, Note has not seen the
+  /// connection, the kernel did not name a user, two users had the port lately (kContested), or it
+  /// is a unix socket and TrustUnixSockets was not called.
   std::optional<uid_t> UserOf(std::string_view peer) const;
 
  private:
@@ -82,13 +88,13 @@ class Callers {
   std::optional<uid_t> user_of_unix_sockets_;  ///< guarded by mutex_
 };
 
-/// Who is at the other end of this connection over TCP or a unix socket. Asks the kernel about a
-/// loopback connection, which takes about 0.1 ms. A unix socket's peer is "unix:". An empty peer:
-/// the connection is over already. Certificate and token are left empty.
+/// Returns the peer and the user at the other end of a connection, over TCP or a unix socket. Asks
+/// the kernel, which takes about 0.1 ms for a loopback connection. The peer of a unix socket is
+/// "unix:". The peer is empty if the connection is over already. Certificate and token are empty.
 Caller CallerOfConnection(int connection);
 
-/// The address in a peer's name, without its port. IPv6: its first 64 bits, as "2001:db8::/64". A
-/// name without such an address: what stands before its last colon.
+/// Returns the IPv4 address in a peer's name, or the first 64 bits of the IPv6 address, such as
+/// "2001:db8::/64". If the name has no such address, returns the part before its last colon.
 std::string NetworkOf(std::string_view peer);
 
 /// Whether `peer` is on this host: IPv4 or IPv6 loopback, or a unix socket.

@@ -1,9 +1,10 @@
-// RefusalPace: decides which refusals get a line in a file. So a caller that is refused all the
-// time neither fills the disk nor hides the refusals of others.
+// RefusalPace: decides which refusals get a line in a file, so that a caller that is refused all
+// the time neither fills the disk nor hides the refusals of other callers.
 //
-// Each caller (LimitedAs) gets a line a second; the next one says how many refusals had none.
-// kMaxCallers callers are remembered; further ones at the same time share one line a second. When a
-// caller is forgotten, its refusals without a line count as those of the ones who share.
+// Each caller (LimitedAs) gets at most one line a second. The caller's next line says how many of
+// its refusals had none. At most kMaxCallers callers are remembered. Further callers at the same
+// time share one line a second. When a caller is forgotten, its refusals without a line are added
+// to the shared ones.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -20,11 +21,11 @@ namespace baton::access {
 
 class RefusalPace {
  public:
-  /// Callers with a line of their own at the same time.
+  /// How many callers have lines of their own at the same time.
   static constexpr std::size_t kMaxCallers = 64;
 
-  /// Unset: this refusal gets no line. Else how many before it got none: of this caller, or of
-  /// those who share.
+  /// A caller is refused. nullopt: the refusal gets no line. Otherwise it gets a line, and the
+  /// result is the number of earlier refusals without one: of this caller, or of all that share.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:

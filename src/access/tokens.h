@@ -1,6 +1,7 @@
-// Tokens: secrets that callers send to say who they are, in the header `authorization: Bearer T`.
+// Tokens: secrets by which callers identify themselves, in the header `authorization: Bearer T`. A
+// node knows only the tokens' SHA-256.
 //
-// A node knows only their SHA-256. Any thread.
+// Pure; any thread.
 #pragma once
 
 #include <array>
@@ -16,15 +17,15 @@ inline constexpr std::string_view kAuthorization = "authorization";
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// SHA-256.
+/// Returns the SHA-256.
 Digest DigestOf(std::string_view bytes);
-/// Reads 64 hexadecimal digits, in upper or lower case; nullopt: it is something else.
+/// Reads 64 hexadecimal digits, in upper or lower case; nullopt: it is another text.
 std::optional<Digest> DigestNamed(std::string_view hex);
-/// Takes the same time whichever bytes differ.
+/// Whether both are equal. The time does not depend on which bytes differ.
 bool IsSame(const Digest& one, const Digest& other);
 
-/// The token in the header `authorization`, any bytes or none, as a part of `header`; nullopt:
-/// another scheme than Bearer.
+/// Returns the token in an Authorization header, as a part of `header`. It may be empty or have any
+/// bytes. nullopt: the scheme is not Bearer (in any case).
 std::optional<std::string_view> TokenIn(std::string_view header);
 
 }  // namespace baton::access

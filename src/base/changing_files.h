@@ -1,8 +1,8 @@
 // ChangingFiles: small files that belong together and may change while a program runs, such as a
-// certificate and its key. To renew them it is enough to write them.
+// certificate and its key. An operator only has to write the new files.
 //
-// One thread at a time. A look reads each file, at most 1 MiB, and blocks as long as the file
-// system does.
+// One thread at a time. Look reads each file, at most 1 MiB, and blocks as long as the file system
+// does.
 #pragma once
 
 #include <functional>
@@ -16,22 +16,22 @@ namespace baton {
 class ChangingFiles {
  public:
   struct File {
-    std::string path = {};     ///< empty: that file is not given
-    std::string content = {};  ///< that is in use
+    std::string path = {};     ///< empty: the file is not given
+    std::string content = {};  ///< the content that is in use
   };
-  /// The contents in the order of the files, without the line ends after them. If it refuses them,
-  /// the next look hands them over again.
+  /// Takes all contents, in the order of the files, without line ends at their ends. Returns an
+  /// error if it can't use them, for example because they don't belong together.
   using Use = std::function<Status(const std::vector<std::string>& contents)>;
 
   explicit ChangingFiles(std::vector<File> files);
 
-  /// Reads the files and hands all contents to `use` if one has changed; a file that is not given
-  /// has the content that the constructor got. `use` refuses what doesn't belong together. If a
-  /// file can't be read or is empty, or `use` refuses, the earlier contents stay; pipes are never
-  /// read again. Returns whether new content is in use now.
+  /// Reads the files. If a content has changed, passes all contents to `use`. A file that is not
+  /// given, or that is a pipe or a character device, keeps its content. Returns whether `use` has
+  /// taken new contents. If a file can't be read or is empty, or `use` returns an error, the
+  /// earlier contents stay in use, and the next Look tries again.
   bool Look(const Use& use);
-  /// Why new content is not used; empty: no reason is known. Set once two looks in a row have found
-  /// the same, because people write a certificate and its key one after the other.
+  /// Why new contents are not used; empty: no reason is known. Set after two calls of Look in a row
+  /// found the same error, because people write a certificate and its key one after the other.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -39,8 +39,8 @@ class ChangingFiles {
 
   std::vector<std::string> paths_;
   std::vector<std::string> used_;
-  std::string found_;    ///< by the last look; empty: nothing
-  std::string trouble_;  ///< found_, if the look before found it too
+  std::string found_;    ///< the error of the last Look; empty: none
+  std::string trouble_;  ///< found_, if the Look before found the same
 };
 
 }  // namespace baton

@@ -1,5 +1,6 @@
-// BATON_CHECK ends the process if an invariant of our own is broken. A dead process loses its lease
-// and is safe; a confused leader is not. Never for input from the network, etcd, files or people.
+// BATON_CHECK writes a line to stderr and aborts the process if an invariant of our own is broken.
+// A dead process loses its lease and is safe; a confused leader is not. Any thread. Don't use it
+// for input from the network, etcd, files or people.
 #pragma once
 
 namespace baton {

@@ -1,7 +1,9 @@
-// Baton's clock: monotonic, counts suspended time too (CLOCK_BOOTTIME), in nanoseconds.
+// Baton's clock: CLOCK_BOOTTIME in nanoseconds. It is monotonic, and also counts the time in which
+// the host is suspended.
 //
-// The pure core never calls a clock; it is given `now`. The loop and `Leads()` read one through
-// this interface, so that the simulator can replace it. Implementations are thread-safe.
+// The pure core never calls a clock; it gets `now` as an argument. The loop and `Leads()` read the
+// clock through the interface Clock, so that the simulator can replace it. Implementations are
+// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -9,7 +11,7 @@
 
 namespace baton {
 
-/// A point on one host's boot-time clock. Points of different hosts or boots can't be compared.
+/// One host's boot-time clock. Time points of different hosts or boots can't be compared.
 struct BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -30,7 +32,7 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint Now() const = 0;
-  /// WallTime{} if it knows no wall clock.
+  /// Returns WallTime{} if this clock has no wall clock.
   virtual WallTime WallNow() const { return WallTime{}; }
   /// The host's real clock. Never destroyed; any thread may use it.
   static const Clock& Real();

@@ -1,18 +1,18 @@
-// IsReserved keeps a process's last file descriptors for its own needs: etcd's connections and its
-// own files.
+// IsReserved: keeps the last file descriptors of a process for etcd's connections and the process's
+// own files, so that clients can't use them up.
 //
 // Any thread.
 #pragma once
 
 namespace baton {
 
-/// How many are kept; a quarter of the limit if the limit is small.
+/// How many descriptors are kept, but at most a quarter of the process's limit.
 inline constexpr int kReservedDescriptors = 64;
 
-/// Whether `descriptor`, just opened, is one of the last ones. The kernel gives the lowest free
-/// number, so all numbers below it are in use. If it is, the caller should close that client's
-/// connection. `more`: keeps so many in addition, for clients that matter more; in all at most half
-/// of a low limit.
+/// Whether `descriptor`, which was just opened for a client, is one of the kept ones. The caller
+/// should then close it. The kernel gives out the lowest free number, so all lower numbers are in
+/// use. `more`: how many descriptors are kept in addition; kReservedDescriptors and `more` are
+/// together at most half of the process's limit. False if the process has no limit.
 bool IsReserved(int descriptor, int more = 0);
 
 }  // namespace baton

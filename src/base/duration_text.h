@@ -1,4 +1,4 @@
-// Durations as flags, verbs and messages have them.
+// Durations as flags, verbs and messages write them. app/common/duration.h reads them.
 //
 // Pure; any thread.
 #pragma once
@@ -8,7 +8,8 @@
 
 namespace baton {
 
-/// Writes a duration in the largest unit that is exact: "90s", "1m", "1500ms".
+/// Writes a duration as a whole number of the largest possible unit (h, m, s or ms): "90s", "1m",
+/// "1500ms". Zero is "0s".
 std::string FormatDuration(std::chrono::milliseconds duration);
 
 }  // namespace baton

@@ -19,9 +19,9 @@ constexpr int kNodePort = 7400;
 /// most 253 characters.
 inline constexpr std::size_t kLongestHost = 253;
 
-/// OK if `text` is host:port with a port from 1 to 65535, and an IPv6 host in brackets. Else
-/// kInvalidArgument with one line that names the text and says what to write; its examples have
-/// `example_port`.
+/// Returns OK if `text` is host:port with a port from 1 to 65535, and with brackets around an IPv6
+/// host. Otherwise kInvalidArgument with one line that has the text and says what to write; the
+/// line's examples have `example_port`.
 Status CheckEndpoint(std::string_view text, int example_port);
 
 /// Whether a peer may name `text` as an address to connect to: host:port as above, but no host that

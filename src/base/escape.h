@@ -22,12 +22,12 @@ void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 /// The longest message, in bytes, that batond or batonctl prints about its input.
 inline constexpr std::size_t kLongestLine = 1000;
 
-/// Escapes `text` like that, unquoted. If the result is longer than `most` bytes, keeps at most
-/// that many of it, and adds "...".
+/// Escapes `text` as AppendEscaped does without `quoted`. If the result has more than `most` bytes,
+/// returns at most its first `most` bytes (whole characters) and "...".
 std::string OneLine(std::string_view text, std::size_t most);
 
-/// The same document with the characters above as \uXXXX in its strings. REQUIRES: `json` is JSON
-/// as a library writes it, so that C0 is escaped already.
+/// Returns the same document with the characters above as \uXXXX in its strings. REQUIRES: `json`
+/// is JSON as a library writes it, so C0 is already escaped.
 std::string SafeJson(std::string json);
 
 }  // namespace baton

@@ -1,9 +1,8 @@
 // Facts: what the group's keys in etcd say, as plain values.
 //
-// src/etcd turns keys and protobuf records into facts; src/core decides by them. Neither sees the
-// other. Every fact carries the revision from which it is known; the revision orders the facts of
-// one key. The fact of an absence carries the revision at which the key was deleted, or read as
-// absent.
+// src/etcd turns keys and protobuf records into facts, and src/core decides by facts. Neither
+// includes the other. Every fact has a revision, which orders the facts of one key: the key's mod
+// revision, or if the key is absent, the revision at which it was deleted or read as absent.
 #pragma once
 
 #include <chrono>
@@ -22,10 +21,10 @@ namespace baton {
 
 /// The schema of records that this version writes, and the newest that it reads.
 inline constexpr std::uint32_t kSchema = 1;
-/// The newest schema of `config` that this version reads. It writes kSchema, until an operator sets
-/// something that versions which know no more would not keep to (FailoverSettings).
+/// The newest schema of `config` that this version reads. This version writes kConfigSchema from
+/// the first change of FailoverSettings on, which older versions would ignore; before, kSchema.
 inline constexpr std::uint32_t kConfigSchema = 2;
-/// The version of the protocol between nodes that this version speaks. 2: it keeps to
+/// The version of the protocol between nodes that this version speaks. From 2 on, a node obeys
 /// FailoverSettings.
 inline constexpr std::uint32_t kProtocolVersion = 2;
 
@@ -41,21 +40,20 @@ constexpr bool EndsADeath(Reason reason) {
   return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied;
 }
 
-/// Who may lead a shard after its leader's session has ended, and its leader was not replaced in
-/// order.
+/// Who may lead a shard after its leader's session has ended without a handoff.
 enum class FailoverPolicy : std::uint8_t {
   kImmediate,  ///< any node, at once
-  kAfter,      ///< for a delay only the node that led it; then any node
-  kNever,      ///< only the node that led it, with the same state directory
+  kAfter,      ///< for a delay only the node that led the shard; then any node
+  kNever,      ///< only the node that led the shard, with the same state directory
 };
 const char* ToString(FailoverPolicy policy);
 
-/// How the group fails over. An operator sets it; core/may_claim.h keeps to it.
+/// How the group fails over. An operator sets it; core/may_claim.h applies it.
 struct FailoverSettings {
   FailoverPolicy policy = FailoverPolicy::kImmediate;
-  std::chrono::milliseconds delay{0};  ///< of kAfter
-  /// How long a shard stays without a leader if nothing proves that the last one has stopped: its
-  /// application may still act for a while, without knowing. 0: not at all.
+  std::chrono::milliseconds delay{0};  ///< for kAfter; otherwise not used
+  /// How long a shard stays without a leader if nothing proves that the last leader's application
+  /// has stopped, because that application may still act for a while. 0: no such wait.
   std::chrono::milliseconds lock_delay{0};
   friend bool operator==(const FailoverSettings&, const FailoverSettings&) = default;
 };
@@ -86,64 +84,62 @@ struct MemberFact {
   Revision revision{};         ///< mod revision; or the revision at which it was absent
   Revision create_revision{};  ///< 0 when absent
   bool present = false;
-  SessionId lease{};    ///< the lease the key hangs on; 0: none
-  SessionId session{};  ///< the session its value names; 0 if unreadable
+  SessionId lease{};    ///< the lease of the key; 0: none
+  SessionId session{};  ///< the session in the value; 0: the value can't be read
   Readability readability = Readability::kReadable;
   MemberState state = MemberState::kActive;
   Reason dead_reason = Reason::kProcessDied;  ///< meaningful when state is kDead
-  std::chrono::milliseconds ttl{0};           ///< as granted
-  std::string address{};                      ///< gRPC address other nodes and batonctl use
+  std::chrono::milliseconds ttl{0};           ///< the lease time that etcd granted
+  std::string address{};                      ///< gRPC address for other nodes and batonctl
   std::string http_address{};
-  std::string service_address{};  ///< what routes carry
+  std::string service_address{};  ///< the address in routes
   std::string zone{};
   std::uint32_t weight = 1;
   std::string software_version{};
   std::uint32_t protocol_version = 0;
   std::uint32_t division_version = 1;  ///< see core::kAssignmentVersion
-  bool external = false;  ///< another process acts on the node's leaderships, and is sent deadlines
-  /// Activations fail on it, and none has succeeded since: it gets no shards for now. An earlier
-  /// session's failures don't count.
+  bool external = false;  ///< the application is another process, which gets deadlines (sidecar)
+  /// Activations fail on the node in this session, so it gets no shards for now.
   bool failing = false;
-  /// The application says that it is not healthy, so the state is kDraining: others take the
-  /// shards, and the node stays. What an earlier session said doesn't count.
+  /// The application said in this session that it is not healthy. So the state is kDraining: other
+  /// nodes take the shards, and the node stays a member.
   bool unhealthy = false;
   /// The random id of the node's state directory; 0: it has none.
   std::uint64_t directory = 0;
-  /// At least one of its addresses, its zone or its version is not valid, and reads as empty.
+  /// An address, the zone or the version in the value is not valid; that field is empty here.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// Whether it says that it leaves.
+  /// Whether the node has said that it leaves the group.
   bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
-  /// Whether the key hangs on the lease `which`: the same check as a claim's guard.
+  /// Whether the key has the lease `which`. A claim's guard checks the same.
   bool HoldsSession(SessionId which) const { return present && lease.value != 0 && lease == which; }
-  /// Whether it takes part: it is readable, hangs on the lease that its value names, and is not
-  /// marked dead.
+  /// Whether the node is a live member: the value is readable, names the key's lease, and does not
+  /// mark the node as dead.
   bool Live() const {
     return present && readability == Readability::kReadable && state != MemberState::kDead &&
            HoldsSession(session);
   }
 };
 
-/// What a shard's record says of deaths (see core/death_backoff.h). Counts only for the leadership
-/// for which it was written.
+/// What a shard's record says about deaths of leaders (see core/death_backoff.h).
 struct DeathTally {
-  /// how many leaders in a row, up to the one before this record, led for a short time and died
+  /// How many leaders in a row died after a short leadership, up to the one before this record.
   std::uint32_t deaths = 0;
-  /// If `deaths` is above 0: when the first leadership after the last death began, by that leader's
-  /// clock; orderly handoffs keep it. If 0: when this record was written.
+  /// If `deaths` is 0: when this record was written. Otherwise: when the first leadership after the
+  /// last death began, by that leader's clock; orderly handoffs don't change this.
   WallTime begun{};
   friend bool operator==(const DeathTally&, const DeathTally&) = default;
 };
 
-/// `shards/<shard>`, and `balancer` (with no shard number).
+/// The value of `shards/<shard>` or of `balancer`.
 struct RecordFact {
   Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
   bool present = false;
   Readability readability = Readability::kReadable;
   NodeId leader{};       ///< empty: nobody leads
-  SessionId session{};   ///< the leader's; if nobody leads, the session that resigned
-  NodeId resigned_by{};  ///< if nobody leads: the node that resigned
+  SessionId session{};   ///< the leader's session; if nobody leads, the session that resigned
+  NodeId resigned_by{};  ///< the node that resigned, if nobody leads
   NodeId previous{};     ///< the leader before this record
   Reason reason = Reason::kStartup;
   std::string actor{};
@@ -169,20 +165,20 @@ struct MoveFact {
   Revision revision{};
   bool present = false;
   Readability readability = Readability::kReadable;
-  Term ends{};  ///< the leadership that this move ends; if that is not in force, the move is void
+  Term ends{};  ///< the leadership that this move ends; the move is void if it is not in force
   NodeId from{};
   NodeId to{};
   Reason reason = Reason::kRebalance;
   std::string actor{};
   MovePhase phase = MovePhase::kPlanned;
-  SessionId prepared_session{};  ///< the target's, once it has prepared
+  SessionId prepared_session{};  ///< the target's session, if the target has prepared
   std::string void_reason{};     ///< one line, if the phase is kVoid
   std::string unknown_fields{};
 };
 
 /// The kinds of policies, in the order of their keys.
 enum class PolicyKind : std::uint8_t {
-  kChanged,        ///< every change of any policy rewrites it; its revision guards the next change
+  kChanged,        ///< rewritten by every change of a policy; its revision guards the next change
   kDrain,          ///< a node leads nothing
   kExpectedNodes,  ///< how many live members the group should have
   kLimits,         ///< how many moves are made at once
@@ -193,35 +189,35 @@ enum class PolicyKind : std::uint8_t {
 /// Names a policy: a group has one of each kind, but one kDrain for each node.
 struct PolicyName {
   PolicyKind kind = PolicyKind::kChanged;
-  NodeId node{};  ///< that kDrain is about; empty for other kinds
+  NodeId node{};  ///< the node that kDrain drains; empty for other kinds
   friend auto operator<=>(const PolicyName&, const PolicyName&) = default;
 };
 
-/// `policy/…`: operators' lasting orders. If the value can't be read, the policy is present with
-/// nothing set.
+/// `policy/…`: a lasting order of an operator. If the value can't be read, `present` is true and
+/// the fields below it are empty.
 struct PolicyFact {
   PolicyName name{};
   Revision revision{};
   bool present = false;
   std::string actor{};
-  std::uint32_t max_moves = 0;       ///< of kLimits; 0: not set
-  std::uint32_t expected_nodes = 0;  ///< of kExpectedNodes; 0: not set
-  /// Of kChanged: what `actor` ordered last, for people ("drain n3"); empty: not known. Any bytes.
+  std::uint32_t max_moves = 0;       ///< kLimits only; 0: not set
+  std::uint32_t expected_nodes = 0;  ///< kExpectedNodes only; 0: not set
+  /// kChanged only: the last order of `actor` in words ("drain n3"). Empty: not known. Any bytes.
   std::string change{};
 
-  /// Whether it orders the same as `other`. Who asked does not matter.
+  /// Whether both order the same. Ignores `actor` and `change`. REQUIRES: both have the same name.
   bool OrdersTheSame(const PolicyFact& other) const {
     if (!present || !other.present) return present == other.present;
     return max_moves == other.max_moves && expected_nodes == other.expected_nodes;
   }
 };
 
-/// Says in words what a write of this policy orders: "drain n3", "undrain n3", "pause", "resume",
-/// "rebalance", "cancel rebalance", "max-moves 5", "expected-nodes 3".
+/// Returns words for the order that a write of this policy gives: "drain n3", "undrain n3",
+/// "pause", "resume", "rebalance", "cancel rebalance", "max-moves 5", "expected-nodes 3".
 std::string ChangeWords(const PolicyFact& policy);
 
-/// `died`: the last session that somebody ended early because its process was proven dead.
-/// Everybody who watches sees each of them; a read shows the last one.
+/// `died`: the last session that a guard or a node ended early because its process was proven dead.
+/// A watch shows every such session; a read shows only the last one.
 struct DeathFact {
   Revision revision{};
   bool present = false;
@@ -252,16 +248,17 @@ struct BalancerFact {
 using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact,
                           PolicyFact, DeathFact, RipeFact>;
 
-/// Everything below the group's prefix at one revision. A key that is not in it is absent.
+/// All keys below the group's prefix at one revision. A key without a fact here is absent.
 struct Snapshot {
   Revision revision{};
   std::vector<Fact> facts{};
-  WallTime wall{};  ///< the reader's wall clock when it arrived
+  WallTime wall{};  ///< when the snapshot arrived, by the reader's wall clock
 };
 
-/// All changes of one or more whole revisions, in revision order; in any order within a revision.
+/// All changes of one or more whole revisions, in the order of revisions. The order within a
+/// revision is undefined.
 struct Changes {
-  /// of the last change; all changes up to it are contained here or came before
+  /// The revision of the last change. All changes up to it are here or in earlier Changes.
   Revision revision{};
   std::vector<Fact> facts{};
 };

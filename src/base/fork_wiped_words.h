@@ -1,14 +1,13 @@
-// ForkWipedWords: numbers that a child made by fork() finds to be 0, whatever they are in its
-// parent.
+// ForkWipedWords: numbers that are 0 in a child made by fork(), whatever they are in the parent.
 //
-// A forked child has a copy of its parent's memory, but none of its other threads. So nothing in
-// the child would ever end a leadership that its copy shows. The kernel wipes these words
-// (MADV_WIPEONFORK) for every way to fork, also for _Fork() and clone(), which run no handlers of
-// pthread_atfork. On a kernel that can't do that (Linux before 4.14, some sandboxes), the child
-// does not have these words at all: it ends by SIGSEGV when it touches them. A child of vfork() or
-// posix_spawn() shares its parent's memory; nothing is wiped for it, or for its parent.
+// A forked child has a copy of its parent's memory, but none of the parent's other threads. So no
+// thread in the child would ever end a leadership that the copy shows. The kernel wipes these words
+// (MADV_WIPEONFORK) for every kind of fork, also for _Fork() and clone(), which don't call the
+// handlers of pthread_atfork. On a kernel without this (Linux before 4.14, some sandboxes), the
+// child does not have the words: it ends by SIGSEGV when it reads or writes one. A child of vfork()
+// or posix_spawn() shares its parent's memory, and nothing is wiped.
 //
-// As thread-safe as its atomics.
+// Thread-safe: the words are atomics.
 #pragma once
 
 #include <atomic>
@@ -19,14 +18,15 @@ namespace baton {
 
 class ForkWipedWords {
  public:
-  /// `count` words, all 0. Takes whole pages. REQUIRES: count > 0. Throws std::bad_alloc. Aborts if
-  /// the kernel can keep the words from children in neither way.
+  /// Makes `count` words, all 0. Takes whole pages of memory. Throws std::bad_alloc if there is no
+  /// memory. Aborts if the kernel can neither wipe the words in children nor leave them out.
+  /// REQUIRES: count > 0.
   explicit ForkWipedWords(std::size_t count);
   ~ForkWipedWords();
   ForkWipedWords(const ForkWipedWords&) = delete;
   ForkWipedWords& operator=(const ForkWipedWords&) = delete;
 
-  /// REQUIRES: index < count.
+  /// REQUIRES: index < count; not checked.
   std::atomic<std::int64_t>& operator[](std::size_t index) noexcept { return words_[index]; }
   const std::atomic<std::int64_t>& operator[](std::size_t index) const noexcept {
     return words_[index];
@@ -37,11 +37,12 @@ class ForkWipedWords {
   std::atomic<std::int64_t>* const words_;
 };
 
-/// Tells whether the process is a forked child, or a child's child, of the one that made this
-/// object.
+/// Tells whether the present process was forked, directly or in several steps, from the process
+/// that made this object.
 class ForkMark {
  public:
   ForkMark() { mark_[0].store(1, std::memory_order_relaxed); }
+  /// Any thread. On a kernel that can't wipe words, the call ends a forked child by SIGSEGV.
   bool InForkedChild() const noexcept { return mark_[0].load(std::memory_order_relaxed) == 0; }
 
  private:

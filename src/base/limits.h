@@ -1,5 +1,5 @@
-// Bounds of a group and of its members' settings, each in one place: options, flags, routes and
-// plans are held against the same ones.
+// Bounds of a group and of its members' settings. Options, flags, routes and plans are checked
+// against these.
 #pragma once
 
 #include <chrono>
@@ -8,36 +8,35 @@
 
 namespace baton {
 
-/// Shards of a group. A damaged count must not allocate a huge table.
+/// The most shards of a group, so that a damaged count can't make us allocate a huge table.
 inline constexpr std::uint32_t kMaxShards = 1'000'000;
-/// Transitions that a node or relay remembers.
+/// The most events that a node or relay may keep (--history).
 inline constexpr std::uint32_t kMaxHistory = 1'000'000;
-/// Moves in flight that a node may allow.
+/// The greatest limit of moves in flight.
 inline constexpr std::uint32_t kMaxMoves = 100'000;
-/// Live members that an operator may expect.
+/// The greatest number of live members that an operator may expect (expected-nodes).
 inline constexpr std::uint32_t kMaxExpectedNodes = 100'000;
-/// The group's failover delay (FailoverSettings::delay).
+/// Bounds of the group's failover delay (FailoverSettings::delay).
 inline constexpr std::chrono::milliseconds kShortestFailoverDelay = std::chrono::seconds(1);
 inline constexpr std::chrono::milliseconds kLongestFailoverDelay = std::chrono::hours(24);
-/// The group's lock delay (FailoverSettings::lock_delay); 0: none.
+/// The longest lock delay of a group (FailoverSettings::lock_delay).
 inline constexpr std::chrono::milliseconds kLongestLockDelay = std::chrono::hours(1);
 inline constexpr std::uint32_t kMaxWeight = 1'000'000;
 /// The longest TTL that a node may ask for.
 inline constexpr std::chrono::seconds kLongestTtlOption{3600};
-/// Endpoints of an etcd, or of a group that a router follows.
+/// The most endpoints of an etcd, or of a group that a router follows.
 inline constexpr std::size_t kMaxEndpoints = 64;
-/// Members that a cold start may wait for.
+/// The most members that a cold start may wait for.
 inline constexpr std::uint32_t kMaxColdStartNodes = 10'000;
-/// The longest duration that an option may have: far from the end of the clock, so that sums of a
-/// time and some of these can't overflow.
+/// The longest duration in options. A time plus several of these can't overflow.
 inline constexpr std::chrono::milliseconds kLongestDurationOption = std::chrono::hours(24 * 366);
-/// The same for a flag of batond: longer ones are mistakes in typing.
+/// The longest duration in batond's flags; a longer one is a typing mistake.
 inline constexpr std::chrono::milliseconds kLongestDurationFlag = std::chrono::hours(24);
 /// A longer timeout than a year counts as a year, so that no sum of times overflows.
 inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
-/// The shortest timeout for a hang of the node, unless it is 0 (never). A loop that carries out a
-/// large change takes some ten milliseconds, and a busy machine lets processes wait.
+/// The shortest hang timeout of a node, except 0 (never). It must be far longer than a large change
+/// takes the loop (some ten milliseconds), because a process on a busy machine has to wait.
 inline constexpr std::chrono::milliseconds kShortestHangTimeout{500};
 
 }  // namespace baton

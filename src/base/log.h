@@ -1,11 +1,12 @@
 // Log: writes each record as one line to stderr, as text for people or JSON for collectors.
 //
-// Thread-safe. Write never blocks on a slow reader of stderr, because the node's loop logs too and
-// must go on renewing its lease. Records wait in a bounded queue (kLogQueue); if it is full, the
-// oldest is dropped. The next record that is written says how many were dropped.
+// Thread-safe. Write never waits for a slow reader of stderr, because the node's loop logs too and
+// must go on renewing its lease. Records wait in a queue of kLogQueue; if it is full, the oldest
+// record is dropped. A later record says how many were dropped.
 //
-// Before ConfigureLog, records from kInfo upwards go to stderr as text; those that it does not take
-// at once are lost, and counted. (See WriteStderrNow, which waits if stderr is a file.)
+// Before ConfigureLog, records from kInfo upwards are written to stderr as text on the caller's
+// thread. A record that stderr does not take at once is lost and counted; only if stderr is a file,
+// the write waits (WriteStderrNow).
 #pragma once
 
 #include <chrono>
@@ -25,15 +26,16 @@ namespace baton::log {
 inline constexpr std::size_t kLogQueue = 8192;  ///< records waiting for stderr
 
 using Level = LogLevel;
-/// kInvalidArgument: none of these words; the message lists them.
+/// Reads "trace", "debug", "info", "warn" or "error". kInvalidArgument: another word; the message
+/// lists these.
 Result<Level> ParseLevel(std::string_view word);
 
 enum class Format : std::uint8_t { kText, kJson };
-/// kInvalidArgument: neither "text" nor "json".
+/// Reads "text" or "json". kInvalidArgument: another word.
 Result<Format> ParseFormat(std::string_view word);
 
-/// A key and its value, besides the message. Keys are snake_case words. Keys and string values need
-/// to live only until the call returns.
+/// A key and its value, in addition to the message. Keys are snake_case words, and are written
+/// unchanged in text. Keys and string values need to live only until the call returns.
 class Field {
  public:
   using Value = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;
@@ -70,19 +72,22 @@ struct LogOptions {
   Format format = Format::kText;
 };
 
-/// Sets level and format, and moves writing to a thread of its own. Call it at most once a process.
+/// Sets level and format, and starts a thread that writes. REQUIRES: called at most once in a
+/// process.
 void ConfigureLog(const LogOptions& options);
-/// Writes what is queued, as far as stderr takes it within a second, and ends the log's thread.
-/// Later records are written as before ConfigureLog, with its level and format. Idempotent.
+/// Writes the queued records, waiting at most about a second for stderr, and ends the thread.
+/// Later records are written on the caller's thread, as before ConfigureLog, but with the
+/// configured level and format. Later calls do nothing.
 void ShutDownLog();
 
-/// Whether records wait in a queue: between ConfigureLog and ShutDownLog.
+/// Whether records go to a queue: after ConfigureLog and before ShutDownLog.
 bool Queued();
 
-/// Records dropped so far because stderr was read too slowly, or could not be written.
+/// How many records were dropped so far, because stderr was read too slowly or could not be
+/// written.
 std::size_t Dropped();
 
-/// Does nothing below the configured level.
+/// Writes a record. Does nothing if `level` is below the configured level.
 void Write(Level level, std::string_view message, Fields fields = {});
 inline void Debug(std::string_view message, Fields fields = {}) {
   Write(Level::kDebug, message, fields);
@@ -97,14 +102,14 @@ inline void Error(std::string_view message, Fields fields = {}) {
   Write(Level::kError, message, fields);
 }
 
-/// Writes a line of text, also if the format is JSON, with a message that FormatMessage has made,
-/// whatever its level.
+/// Writes a line of text at every level, also if the format is JSON. `text`: made by FormatMessage.
 void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
 
-/// `message key=value key="two words"`, escaped as in FormatText.
+/// Returns `message key=value key="two words"`, on one line. Line ends and control characters are
+/// escaped.
 std::string FormatMessage(std::string_view message, Fields fields);
-/// One line without its end: `2026-01-02T03:04:05.678Z info  message key=value key="two words"`.
-/// Line ends and control characters are escaped.
+/// Returns a line without a line end, such as
+/// `2026-01-02T03:04:05.678Z info  message key=value key="two words"`.
 std::string FormatText(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields);
 /// One JSON object: "time" (RFC 3339, UTC), "level", "message", then the fields. Bytes that are not

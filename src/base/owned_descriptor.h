@@ -1,4 +1,5 @@
-// OwnedDescriptor closes a file descriptor at its end, and so releases the locks of that open file.
+// OwnedDescriptor: closes a file descriptor in its destructor. This also releases the file's locks,
+// if no other descriptor refers to the same open file.
 //
 // Not thread-safe.
 #pragma once

@@ -1,6 +1,6 @@
 // PemFollower: certificates in files that are read again while a program runs.
 //
-// Thread-safe. It runs one thread, which looks at the files every kLookAtPems.
+// Thread-safe. It has one thread, which reads the files every kLookAtPems.
 #pragma once
 
 #include <chrono>
@@ -18,31 +18,32 @@ namespace baton {
 
 inline constexpr std::chrono::milliseconds kLookAtPems{500};
 
-/// Paths; an empty one is not given.
+/// Paths of files; empty: the file is not given.
 struct PemFiles {
   std::string ca = {};
   std::string cert = {};
   std::string key = {};
 };
 
-/// Reads them, without checking what they say. kInvalidArgument: a file can't be read or is empty.
+/// Reads the given files, without checking their contents. Blocks as long as the file system does.
+/// kInvalidArgument: a file can't be read, is larger than 1 MiB or is empty.
 Result<PemTexts> ReadPems(const PemFiles& files);
 
 class PemFollower {
  public:
-  /// Gets texts that changed. An error: they don't fit; the earlier ones stay in use, and the next
-  /// look calls it again.
+  /// Gets the texts after a change. If it returns an error, the earlier texts stay in use, and it
+  /// is called again with the next read.
   using Use = std::function<Status(const PemTexts& texts)>;
 
-  /// `used`: what ReadPems returned. `use` is called on the follower's thread, until this object is
-  /// destroyed, and must not destroy it.
+  /// `used`: the result of ReadPems. `use` is called on the follower's thread, and not after this
+  /// object's end. REQUIRES: `use` doesn't destroy this object.
   PemFollower(const PemFiles& files, const PemTexts& used, Use use);
-  /// Waits for a look that goes on, and so for the file system and for `use`.
+  /// Waits until the present read and the present call of `use` are over.
   ~PemFollower();
   PemFollower(const PemFollower&) = delete;
   PemFollower& operator=(const PemFollower&) = delete;
 
-  /// As ChangingFiles::trouble says.
+  /// Why changed texts are not used; empty: no reason is known. See ChangingFiles::trouble.
   std::string problem() const;
 
  private:

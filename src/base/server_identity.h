@@ -1,5 +1,6 @@
 // ServerIdentity: the certificate that our servers show, and the authorities whose clients they
-// serve. It can be replaced while they serve: new connections get the new one, open ones go on.
+// serve. Both can be replaced while the servers run. New connections use the new texts; open
+// connections go on.
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
@@ -17,18 +18,18 @@ class ServerIdentity {
  public:
   struct Pems {
     PemTexts texts;                       ///< ca: the authorities of clients' certificates
-    std::uint64_t generation = 0;         ///< 1 at first, and one more with each change
-    std::shared_ptr<ssl_ctx_st> context;  ///< of these texts
+    std::uint64_t generation = 0;         ///< 1 at first, and one more after each Set
+    std::shared_ptr<ssl_ctx_st> context;  ///< made from `texts` (ServerContext)
   };
 
-  /// kInvalidArgument: the texts can't be used; a certificate and key must be there, and with
-  /// kAsk and kRequire a CA.
+  /// kInvalidArgument: certificate or key is missing, `clients` is kAsk or kRequire and there is no
+  /// CA, or ServerContext refuses the texts.
   static Result<std::shared_ptr<ServerIdentity>> Create(PemTexts texts, ClientCertificates clients);
 
-  /// For new connections. Error: as Create says; the earlier texts stay.
+  /// Replaces the texts for new connections. Errors: as for Create; the earlier texts then stay.
   Status Set(PemTexts texts);
 
-  /// What new connections use now; never null. It stays as it is.
+  /// Returns the texts that new connections use now; never null, and never changed later.
   std::shared_ptr<const Pems> Get() const;
   ClientCertificates clients() const { return clients_; }
 

@@ -11,7 +11,7 @@
 
 namespace baton {
 
-/// Returns the content of a file of at most 1 MiB. kInvalidArgument: it can't be read or is larger;
+/// Returns the content of a file. kInvalidArgument: the file can't be read, or has more than 1 MiB;
 /// the message names the file and says why.
 Result<std::string> ReadSmallFile(const std::string& path);
 

@@ -18,18 +18,18 @@ inline constexpr const char* kNameRule =
 /// neither "." nor "..". Names become parts of etcd's keys and of file names.
 bool IsName(std::string_view text);
 
-/// Whether all of `text` is visible ASCII without spaces (0x21 to 0x7e): records, gRPC metadata and
-/// logs carry it unchanged, and addresses consist of it. True if empty.
+/// Whether all of `text` is visible ASCII without spaces (0x21 to 0x7e). Records, gRPC metadata and
+/// logs carry such a text unchanged. True if `text` is empty.
 bool IsVisibleAscii(std::string_view text);
 /// Whether a record, a route or an option may have `text` as an address: at most kLongestAddress
-/// bytes of visible ASCII. True if empty.
+/// bytes of visible ASCII. True if `text` is empty.
 bool IsAddressText(std::string_view text);
 
-/// Whether `pattern` may stand for names of certificates: spiffe://..., dns:... or cn:..., with "*"
-/// as its last character at most, or "*" alone.
+/// Whether `pattern` can be used as a pattern for names of certificates: "*" alone, or a text that
+/// begins with spiffe://, dns: or cn: and has no "*" except as its last character.
 bool IsCertificatePattern(std::string_view pattern);
-/// Whether a certificate of this name (NameInCertificate) is meant: it is the pattern, byte by
-/// byte, or begins as the pattern does before its "*". An empty name is never meant.
+/// Whether a certificate's name (NameInCertificate) fits a pattern: it is the same text, or the
+/// pattern ends in "*" and the name begins with the text before the "*". An empty name never fits.
 bool FitsCertificatePattern(std::string_view name, std::string_view pattern);
 
 }  // namespace baton

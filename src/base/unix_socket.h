@@ -1,4 +1,4 @@
-// Unix sockets to listen on, which only their owner and root can open.
+// Unix sockets to listen on. Only this process's user and root can connect to them.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace baton {
 /// The most bytes that the path of a unix socket may have.
 inline constexpr std::size_t kLongestSocketPath = 107;
 
-/// Makes a socket that is bound to `path`, for this user alone (mode 600); it does not block, and
-/// does not listen yet. Replaces a socket file that nobody listens on. kUnavailable: one line that
-/// says why not, without the path. The caller removes the file before it closes the socket: once
-/// nobody listens, another process may take the path. Any thread. REQUIRES: `path` has at most
-/// kLongestSocketPath bytes.
+/// Returns a non-blocking socket that is bound to `path` and does not listen yet. The file has mode
+/// 600. Replaces a socket file that nobody listens on. At the end, the caller must remove the file
+/// before it closes the socket, because another process may take the path after nobody listens.
+/// kUnavailable: the socket can't be bound; one line says why, without the path. Any thread.
+/// REQUIRES: `path` has at most kLongestSocketPath bytes.
 Result<int> BindUnixSocket(const std::string& path);
 
 }  // namespace baton

@@ -1,8 +1,11 @@
 // Guarded writes: everything Baton ever changes in etcd, as plain values.
 //
-// The core decides on a Write; src/etcd turns it into transactions. Their guards, once false, stay
-// false (see etcd/guarded_write.h for the exceptions). There is no unguarded write to ownership.
-// The answer is a WriteResult: done, refused or unknown, per item, with the facts read back.
+// The core decides on a Write, and src/etcd turns it into transactions with guards. A guard that
+// was false once stays false (see etcd/guarded_write.h for the exceptions). There is no unguarded
+// write to ownership. The answer is a WriteResult: done, refused or unknown for each item, with the
+// facts that were read back.
+//
+// In this file, "we" are the node that writes. "As read" means: as the core last saw the key.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +26,7 @@ struct SessionGuard {
   Revision create_revision{};
 };
 
-/// A node's session; it is alive while the node's member key hangs on its lease.
+/// A node's session. It lives while the node's member key has the session's lease.
 struct SessionRef {
   NodeId node{};
   SessionId session{};
@@ -34,32 +37,32 @@ struct SessionRef {
 struct ConfigCreate {
   ConfigFact config{};
 };
-/// Puts back the `config` that a bad write replaced or deleted. Guarded by the bad one's mod
-/// revision as read (0: absent), and by our session: no recovery has begun.
+/// Puts back the `config` that a bad write replaced or deleted. Guarded by the mod revision of the
+/// bad config as read (0: absent), and by our session, which proves that no recovery has begun.
 struct ConfigMend {
   ConfigFact config{};
   Revision read{};
   SessionGuard guard{};
 };
-/// An operator's change of the group's settings: replaces `config`. Guarded by its mod revision as
-/// read, and by `members`: no member key has been written after that revision, so nobody is a
-/// member who was not seen to be new enough.
+/// An operator's change of the group's settings: replaces `config`. Guarded by the config's mod
+/// revision as read, and by `members`: no member key was written after that revision. So every
+/// member is one whose version was seen to be new enough.
 struct ConfigChange {
   ConfigFact config{};
   Revision read{};
   Revision members{};
 };
-/// Creates our member key (absent before) on `member.session`'s lease.
+/// Creates our member key with the lease of `member.session`. Guarded by the key's absence.
 struct MemberCreate {
   MemberFact member{};
 };
-/// Replaces the member key of a predecessor that is proven dead; guarded by its mod revision as
-/// read.
+/// Replaces our member key of an earlier process that is proven dead. Guarded by the key's mod
+/// revision as read.
 struct MemberTakeover {
   MemberFact member{};
   Revision read{};
 };
-/// Rewrites our member key's value; guarded by its lease and create revision.
+/// Rewrites the value of our member key. Guarded by the key's lease and create revision.
 struct MemberUpdate {
   MemberFact member{};
   SessionGuard guard{};
@@ -71,31 +74,31 @@ inline constexpr const char* kDamagedRecordActor = "baton (damaged record replac
 struct Claim {
   std::optional<ShardId> shard{};    ///< nullopt: the balancer's record
   Revision read{};                   ///< the record's mod revision as read; 0: absent
-  std::optional<SessionRef> dead{};  ///< the session it names, which must be dead
+  std::optional<SessionRef> dead{};  ///< the session in the record, which must be dead
   Reason reason = Reason::kStartup;
   NodeId previous{};             ///< goes into the record
   DeathTally tally{};            ///< goes into the record
-  std::string unknown_fields{};  ///< of the replaced record, to be kept
-  /// If the replaced record was damaged: its bytes. The same transaction puts them to
+  std::string unknown_fields{};  ///< unknown fields of the replaced record, which are kept
+  /// The bytes of the replaced record, if it was damaged. The same transaction writes them to
   /// `quarantine/…`.
   std::optional<std::string> quarantined{};
 };
-/// Claims in one transaction: record := us.
+/// Claims in one transaction: each record then names us as the leader.
 struct ClaimBatch {
   SessionGuard guard{};
-  /// The mod revision of `config`, whose settings allow the claims; 0: it is absent. Unset if they
-  /// depend on no settings (the balancer's record).
+  /// The mod revision of the `config` whose settings allow the claims; 0: there is no config. Unset
+  /// if the claims depend on no settings (the balancer's record).
   std::optional<Revision> config{};
-  std::uint64_t directory = 0;  ///< ours; goes into the records
+  std::uint64_t directory = 0;  ///< our state directory's id; goes into the records
   std::vector<Claim> claims{};
 };
-/// One handoff: record := target, move deleted.
+/// One handoff: the record then names the target as the leader, and the move is deleted.
 struct Transfer {
   ShardId shard{};
-  Term term{};                  ///< of our leadership: the record's mod revision
-  Revision move_read{};         ///< the move's mod revision
-  SessionRef to{};              ///< the very session that prepared
-  std::uint64_t directory = 0;  ///< the target's; goes into the record
+  Term term{};                  ///< our leadership's term: the record's mod revision
+  Revision move_read{};         ///< the move's mod revision as read
+  SessionRef to{};              ///< the target's session that prepared
+  std::uint64_t directory = 0;  ///< the target's state directory's id; goes into the record
   /// Set if the application has not released the shard: the mod revision of `config`, as in
   /// ClaimBatch. A lock delay that was set meanwhile forbids such a transfer.
   std::optional<Revision> config{};
@@ -108,20 +111,21 @@ struct TransferBatch {
   NodeId from{};
   std::vector<Transfer> transfers{};
 };
-/// Gives a handoff up: deletes the shard's move, whatever it says. Done: the leadership is in
-/// force, and no copy of an earlier transfer can be applied any more, because the move that it
-/// names is gone. It needs no space, so it passes when etcd's database is full.
+/// Gives a handoff up: deletes the shard's move, whatever the move is. Guarded by our leadership's
+/// term. If it is done, our leadership is in force, and no copy of an earlier transfer can be
+/// applied later, because its move is deleted. It needs no space, so it works when etcd's database
+/// is full.
 struct Abandon {
   ShardId shard{};
-  Term term{};  ///< of our leadership: the record's mod revision
+  Term term{};  ///< our leadership's term: the record's mod revision
 };
 struct AbandonBatch {
   std::vector<Abandon> abandons{};
 };
-/// record := nobody.
+/// Gives up a leadership: the record then names nobody as the leader.
 struct Resign {
   std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
-  Term term{};
+  Term term{};                     ///< the leadership's term: the record's mod revision
   Reason reason = Reason::kShutdown;
   DeathTally tally{};     ///< goes into the record
   bool released = false;  ///< goes into the record: the application has released the shard
@@ -130,30 +134,30 @@ struct Resign {
 struct ResignBatch {
   SessionRef from{};
   std::vector<Resign> resigns{};
-  std::uint64_t directory = 0;  ///< ours; goes into the records
+  std::uint64_t directory = 0;  ///< our state directory's id; goes into the records
 };
-/// Writes or deletes moves; each guarded by the move's mod revision as read (0: absent). Absence
-/// alone is no stable guard, so plans have `policies` as well: a late copy of a plan must not bring
-/// back a move that was withdrawn because an operator cancelled it.
+/// Writes or deletes a move. Guarded by the move's mod revision as read (0: absent). Absence alone
+/// is no stable guard, so plans also have MoveBatch::policies: a late copy of a plan must not bring
+/// back a move that an operator cancelled.
 struct MoveWrite {
   MoveFact move{};  ///< `present == false`: delete
   Revision read{};
 };
 struct MoveBatch {
-  /// The balancer's record must have this mod revision: it is still the balancer. Unset if an
-  /// operator, the move's target or the shard's leader writes.
+  /// The balancer's record must have this mod revision, so that the writer is still the balancer.
+  /// Unset if an operator, the move's target or the shard's leader writes.
   std::optional<Term> balancer_term{};
-  /// This session must live. Set if the target writes "prepared" or "void", and if a shard's leader
-  /// plans a move.
+  /// Our session, which must live. Set if the target writes "prepared" or "void", and if a shard's
+  /// leader plans a move.
   std::optional<SessionGuard> target{};
   std::vector<MoveWrite> moves{};
-  /// The mod revision of the policy kChanged as read (0: absent): no policy has changed since. Set
-  /// if the balancer or the shard's leader plans.
+  /// The mod revision of the policy kChanged as read (0: absent), so that no policy has changed
+  /// meanwhile. Set if the balancer or the shard's leader plans.
   std::optional<Revision> policies{};
 };
-/// Puts or deletes a policy key, and rewrites the policy kChanged; guarded by the mod revisions of
-/// both as read (0: absent). A late copy finds kChanged rewritten, even if the policy itself is
-/// absent again.
+/// Puts or deletes a policy key, and rewrites the policy kChanged. Guarded by the mod revisions of
+/// both as read (0: absent). A late copy is refused because kChanged was rewritten, even if the
+/// policy itself is absent again.
 struct PolicyWrite {
   PolicyFact policy{};  ///< `present == false`: delete
   Revision read{};
@@ -197,48 +201,49 @@ using Write = std::variant<ConfigCreate, ConfigMend, ConfigChange, MemberCreate,
                            MoveBatch, PolicyWrite, SessionEnd, RipeMark, ForceRelease>;
 
 enum class Outcome : std::uint8_t {
-  kDone,  ///< committed; what the write says is true
-  /// Definitely not applied, and never will be, with one exception. A claim that was refused
-  /// because the session it names lived may have a delayed copy that is applied after that
-  /// session's death; the record then names us all the same.
+  kDone,  ///< committed
+  /// Not applied, and never will be, with one exception. If a claim was refused because
+  /// Claim::dead lived, a delayed copy of the claim may be applied after that session's death; the
+  /// record then names us.
   kRefused,
   kUnknown,  ///< may be applied, now or later: send the unknown items again until they are definite
 };
 const char* ToString(Outcome outcome);
 
 struct WriteResult {
-  /// kDone: all items are done. kRefused: all are definite; see `items`. kUnknown: only those items
-  /// are definite that `items` says are done or refused.
+  /// kDone: all items are done. kRefused: every item is done or refused, and at least one is
+  /// refused. kUnknown: at least one item is unknown.
   Outcome outcome = Outcome::kUnknown;
-  /// Per item, in the write's order (one for writes without items).
+  /// The outcome of each item, in the write's order. A write without items has one.
   std::vector<Outcome> items{};
   /// The revision of the last committed transaction: the new mod revision of its done items (items
   /// may have been committed by different transactions: see `read_back`). 0 if unknown.
   Revision revision{};
-  /// What the write left (for items done) or read back (for items refused, and for a refused shared
-  /// guard). The caller merges these facts into the view before it decides anything.
+  /// The facts after the write: of the items that are done, of the refused items, and of a shared
+  /// guard that was false. The caller merges these facts into the view before it decides anything.
   std::vector<Fact> read_back{};
-  /// One line for logs if the outcome is not kDone: the status, or which guard was false.
+  /// One line for logs if the outcome is not kDone: the status, or the guard that was false.
   std::string detail{};
-  /// The server refuses every time: wrong credentials or role, or the request is too large. If the
-  /// outcome is kUnknown all the same, an earlier copy may have been applied.
+  /// The server would refuse the write every time: wrong credentials or role, or the request is too
+  /// large. The outcome may still be kUnknown, because an earlier copy may have been applied.
   bool permanent = false;
-  /// kUnknown, but no part of this copy reached etcd, and none ever will.
+  /// The outcome is kUnknown, but no part of this copy reached etcd, and none ever will.
   bool never_sent = false;
 };
 
 /// How many compares, and how many operations, etcd allows in a transaction by default
-/// (--max-txn-ops). If an operator lowered it, the writer halves its transactions.
+/// (--max-txn-ops). If an operator has set less, the writer halves its transactions.
 inline constexpr std::size_t kMaxTxnOperations = 128;
 
-/// How many claims fit into a transaction that compares `dead_sessions` distinct sessions: three
-/// guards are shared (our member key's lease and create revision, the config's mod revision), and
-/// there is one for each dead session.
+/// How many claims fit into a transaction with `dead_sessions` distinct dead sessions; at least 1.
+/// Each claim needs one compare, and so does each dead session. Three more compares are shared: our
+/// member key's lease and create revision, and the config's mod revision.
 constexpr std::size_t MaxClaims(std::size_t dead_sessions) {
   return dead_sessions + 3 >= kMaxTxnOperations ? 1 : kMaxTxnOperations - 3 - dead_sessions;
 }
-/// How many transfers fit: two compares and two operations each, and one compare for each distinct
-/// target. 62 with four targets. (If many were not released the writer splits the batch.)
+/// How many transfers fit into a transaction with `targets` distinct targets; at least 1. Each
+/// transfer needs two compares and two operations, and each target one compare. So 62 transfers fit
+/// with four targets. (If many shards were not released, the writer splits the batch.)
 constexpr std::size_t MaxTransfers(std::size_t targets) {
   return targets + 2 >= kMaxTxnOperations ? 1 : (kMaxTxnOperations - targets) / 2;
 }

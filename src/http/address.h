@@ -1,4 +1,6 @@
-// HTTP addresses: host:port, or [::1]:port.
+// Addresses to listen on: host:port, or [::1]:port. base/endpoint.h has addresses to connect to.
+//
+// Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +16,19 @@ struct Address {
   std::uint16_t port = 0;
 };
 
-/// Reads an address. kInvalidArgument: the text is not host:port. The message has the text and the
-/// expected form, and names no flag.
+/// Reads an address. The port is from 0 to 65535; an IPv6 host needs brackets. kInvalidArgument:
+/// the text has another form, or the host has more than kLongestHost characters. The message has
+/// the text and the expected form, and names no flag.
 Result<Address> ParseAddress(std::string_view text);
 
 /// Writes host:port, with brackets around an IPv6 host.
 std::string FormatAddress(const Address& address);
 
-/// Whether only this host reaches it: localhost, or a numeric loopback address.
+/// Whether only this host reaches the address: the host is "localhost" or a numeric loopback
+/// address. Resolves no names.
 bool IsLoopback(const Address& address);
 
-/// Whether it is 0.0.0.0 or ::, which other hosts can't connect to.
+/// Whether the host is 0.0.0.0 or ::, in any spelling. Other hosts can't connect to these.
 bool IsWildcard(const Address& address);
 
 }  // namespace baton::http

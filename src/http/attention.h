@@ -16,30 +16,32 @@ namespace baton::http {
 
 /// What is wrong with a shard, the worst first.
 enum class Problem : std::uint8_t {
-  kUnreadable,  ///< its record can't be read
-  kLeaderless,  ///< nobody leads
-  kSuspended,   ///< its leader has stopped until its lease is confirmed
-  kFailing,     ///< its leader's `acquired` failed, and is tried again and again
-  kMoving,      ///< on its way to another node, for longer than kLongMove
-  kActivating,  ///< its leader's `acquired` runs for longer than kLongActivation
+  kUnreadable,  ///< the shard's record can't be read
+  kLeaderless,  ///< nobody leads the shard
+  kSuspended,   ///< the leader has stopped until its lease is confirmed
+  kFailing,     ///< the leader's `acquired` failed, and is called again and again
+  kMoving,      ///< the shard has a move for kLongMove or longer
+  kActivating,  ///< the leader's `acquired` runs for kLongActivation or longer
 };
 inline constexpr int kProblemCount = 6;
 /// "unreadable", "leaderless", "suspended", "failing", "moving" or "activating".
 const char* ToString(Problem problem);
 
-/// Far above what a move or a callback takes in a healthy group, and below the times after which
-/// the node gives it up (30 s and more by default).
+/// A healthy group is much faster. The node's own timeouts for moves and callbacks are longer: by
+/// default 30 s and more.
 inline constexpr std::chrono::seconds kLongMove{10};
 inline constexpr std::chrono::seconds kLongActivation{10};
 
 struct SickShard {
   const runtime::ShardStatus* shard = nullptr;  ///< points into the examined status
   Problem problem = Problem::kLeaderless;
-  ShardAge age;  ///< of kFailing: since its first attempt failed, as its leader says
+  /// How long the problem lasts. kFailing: the leader's time since the first failed attempt.
+  ShardAge age;
 };
 
-/// All shards that need attention: by problem, then the longest first, then by number. REQUIRES:
-/// the status has its shards, and outlives the answer.
+/// Returns all shards that need attention, sorted by problem, then the longest first, then by
+/// number. A shard has only its worst problem, but a failing one counts as kFailing in every state
+/// except kSuspended. REQUIRES: the status has its shards, and outlives the result.
 std::vector<SickShard> SickShards(const runtime::NodeStatus& status, const ShardAges& ages);
 
 }  // namespace baton::http

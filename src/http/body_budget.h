@@ -1,7 +1,8 @@
 // BodyBudget: bounds the memory of answers that clients have not read yet. A body that is sent to
-// many clients counts once.
+// several clients at once counts once.
 //
-// Not thread-safe, but a body may be released on any thread.
+// Not thread-safe. But the last pointer to a body may be released on any thread, also after the
+// end of this object.
 #pragma once
 
 #include <atomic>
@@ -16,15 +17,17 @@ class BodyBudget {
  public:
   using Body = std::shared_ptr<const std::string>;
 
-  /// Shorter bodies don't count. If every allowed connection has one, they need 16 MiB together.
+  /// Bodies with fewer bytes don't count. One such body for every allowed connection makes 16 MiB.
   static constexpr std::size_t kSmall = 64 << 10;
 
-  /// `most`: the budget in bytes. The last body that is taken may exceed it.
+  /// `most`: the budget in bytes. One more body is taken while less than this is in use, so the
+  /// budget may be exceeded by one body.
   explicit BodyBudget(std::size_t most) : most_(most) {}
 
-  /// Returns a pointer to the body, and counts the body until all copies of that pointer are gone.
-  /// Null: the budget is used up.
+  /// Returns a pointer to the body, and counts the body until all copies of this pointer are gone.
+  /// Null: the budget is used up. REQUIRES: `body` is not null.
   Body Hold(const Body& body);
+  /// The bytes in use.
   std::size_t bytes() const { return *bytes_; }
 
  private:

@@ -1,6 +1,7 @@
-// Channel: one client's socket, with TLS or without. An AsyncStream, as Asio calls it.
+// Channel: one client's socket, with TLS or without. An AsyncStream in the sense of Asio.
 //
-// Only the server's socket thread uses it. It must live until the handlers of its calls have run.
+// Only the server's socket thread uses it. REQUIRES: it lives until the handlers of all its calls
+// have run.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -23,27 +24,30 @@ class Channel {
   using executor_type = Plain::executor_type;
   using Done = std::function<void(boost::beast::error_code)>;
 
-  /// `context`: OpenSSL's, of a server; null: no TLS.
+  /// `context`: OpenSSL's context of a server (ServerContext); null: no TLS. Aborts if there is no
+  /// memory for TLS.
   Channel(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context);
 
   executor_type get_executor() { return plain_.get_executor(); }
   boost::asio::ip::tcp::socket& socket() { return plain_.socket(); }
-  /// Calls that take longer from now on end with beast::error::timeout, and the socket is closed.
+  /// If calls are not done after this time, they end with beast::error::timeout and the socket is
+  /// closed.
   void expires_after(std::chrono::nanoseconds time) { plain_.expires_after(time); }
   void expires_never() { plain_.expires_never(); }
   /// Closes the socket at once.
   void Close() { plain_.close(); }
 
   bool secure() const { return tls_.has_value(); }
-  /// REQUIRES: secure(). Nothing may be read or written before it is done.
+  /// REQUIRES: secure(); nothing is read or written before `done` is called.
   void Handshake(Done done);
-  /// Tells the client that nothing follows: with TLS it could not know otherwise that an answer is
-  /// complete. `done` may be called at once. After it only plain() may be read.
+  /// Tells the client that nothing follows, so that with TLS it knows that the answer is complete.
+  /// `done` may be called before this returns. REQUIRES: nothing is written afterwards, and only
+  /// plain() is read.
   void FinishSending(Done done);
-  /// Whether the client's host has said that nothing follows, even if there are bytes to be read.
+  /// Whether the client's host has closed its sending side, even if there are bytes to be read.
   bool ClientHasClosed();
-  /// The name in the client's certificate (NameInCertificate), after the handshake; empty: it
-  /// showed none, or there is no name in it.
+  /// Returns the name in the client's certificate (NameInCertificate). Empty: there is no TLS, the
+  /// client showed no certificate, or the certificate has no name. REQUIRES: the handshake is done.
   std::string CertificateName();
 
   template <typename Buffers, typename Handler>
@@ -56,7 +60,7 @@ class Channel {
     tls_ ? tls_->async_write_some(buffers, std::forward<Handler>(handler))
          : plain_.async_write_some(buffers, std::forward<Handler>(handler));
   }
-  /// Reads the socket's bytes as they are, after FinishSending.
+  /// The socket without TLS, for reading after FinishSending.
   Plain& plain() { return plain_; }
 
  private:

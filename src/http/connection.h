@@ -1,5 +1,5 @@
 // Connection: one client's socket, which serves one request after another. Only the server's socket
-// thread uses it. It lives in a shared_ptr, of which its calls in flight have a share.
+// thread uses it. REQUIRES: a shared_ptr owns it; its calls in flight keep it alive.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -26,7 +26,7 @@
 
 namespace baton::http {
 
-enum class Slow { kRequest, kReader };
+enum class Slow { kRequest, kReader };  ///< see HttpBounds::slow_requests and slow_readers
 
 /// The parts of a request that decide its answer.
 struct Request {
@@ -34,48 +34,48 @@ struct Request {
   std::string accept = {};
   std::string last_event_id = {};
   Caller caller = {};
-  std::vector<std::string> authorization = {};  ///< the headers of that name
-  boost::asio::ip::address peer = {};
+  std::vector<std::string> authorization = {};  ///< the values of all Authorization headers
+  boost::asio::ip::address peer = {};  ///< 0.0.0.0 if the client closed the connection at once
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// What a connection needs from its server. All calls come on the socket thread.
+  /// The server, as a connection needs it. All calls come on the socket thread.
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// Calls `done` once, on the socket thread, at once or later. If the connection is closed
-    /// meanwhile, it need not call it, and the call does nothing.
+    /// Must call `done` once, on the socket thread, at once or later. If the connection closes
+    /// before, the call may be left out; `done` then does nothing.
     virtual void Answer(Connection& connection, Request request,
                         std::function<void(Response)> done) = 0;
     /// The connection waits for a request, so it may be closed to make room.
     virtual void Waiting(Connection& connection) = 0;
     /// The connection is busy with a request, or has closed.
     virtual void Busy(Connection& connection) = 0;
-    /// The connection has closed; nothing else is called for it, but CutOff.
+    /// The connection has closed. Only CutOff can still be called for it.
     virtual void Closed(Connection& connection) = 0;
-    /// The connection is cut off: the client sent its request too slowly, or read its answer too
+    /// The connection is cut off, because the client sent its request or read its answer too
     /// slowly.
     virtual void CutOff(Slow what) = 0;
   };
 
-  /// `context`: see Channel. REQUIRES: `owner` outlives this object.
+  /// `context`: see Channel. Copies what it needs of `options`. REQUIRES: `owner` outlives this
+  /// object.
   Connection(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context, const HttpOptions& options,
              Owner& owner);
 
-  /// Begins to read; called once.
+  /// Begins to read. REQUIRES: called once.
   void Start();
-  /// Who is at the other end; asks the kernel the first time. The certificate is known once there
-  /// is a request.
+  /// The client's user, address and certificate. The first call asks the kernel for the user. The
+  /// certificate is set after the handshake.
   const access::Caller& PeerCaller();
-  /// Whether it has TLS.
+  /// Whether the connection has TLS.
   bool secure() const { return stream_.secure(); }
-  /// The answer may take long, so the connection closes as soon as the client is gone. A client
-  /// that closed only its sending side counts as gone, because it looks the same. If the client has
-  /// already sent its next request, its end goes unnoticed until the answer. With TLS it is noticed
-  /// within a second.
+  /// For an answer that may take long: closes the connection when the client is gone, with TLS
+  /// within a second. A client that closed only its sending side looks the same and counts as gone.
+  /// Without TLS, a client that has already sent its next request is not noticed when it goes.
   void WatchForEnd();
-  /// Idempotent. Calls Closed of the owner once.
+  /// Closes the connection and calls Closed of the owner. Later calls do nothing.
   void Close();
 
  private:
@@ -112,8 +112,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   Owner& owner_;
   const boost::asio::ip::address peer_;
-  std::optional<access::Caller> caller_;  // once the kernel was asked
-  std::string certificate_;               // the name in the client's
+  std::optional<access::Caller> caller_;  // unset: the kernel was not asked yet
+  std::string certificate_;               // the name in the client's certificate
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   static constexpr unsigned kHttp11 = 11;  // in Beast's numbering
@@ -126,9 +126,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t answers_ = 0;  // answers begun; a WatchForEnd of an earlier one is ignored
 
   std::shared_ptr<EventFeed> feed_;      // null: there is none, or it has ended
-  boost::asio::steady_timer heartbeat_;  // also of LookForEnd
+  boost::asio::steady_timer heartbeat_;  // LookForEnd uses it, too
   std::string sending_;
-  bool resting_ = false;  // waits for the feed; nothing is being sent
+  bool resting_ = false;  // nothing is being sent; the feed has nothing new
 };
 
 }  // namespace baton::http

@@ -1,9 +1,9 @@
-// /v1/events: reads a request, and answers it as one document or as a feed, which has no end
-// (server-sent events).
+// /v1/events: reads a request, and answers with one document or with a feed (server-sent events),
+// which has no end.
 //
-// A feed is a cursor over the node's history and stores no events. So a slow reader costs no more
-// than a fast one. A reader that falls behind the kept events gets `event: reset`, and continues
-// from the oldest.
+// A feed is a position in the node's history and stores no events, so a slow reader costs no more
+// than a fast one. If the history no longer has the reader's next event, the reader gets
+// `event: reset` and then the oldest events that are kept.
 #pragma once
 
 #include <cstdint>
@@ -19,54 +19,58 @@
 
 namespace baton::http {
 
-inline constexpr std::size_t kDefaultEvents = 1'000;  ///< in one document
-/// How often a feed sends something if nothing happens.
+inline constexpr std::size_t kDefaultEvents = 1'000;  ///< in one document without ?limit=
+/// After this time without an event, a feed sends a comment.
 inline constexpr std::chrono::seconds kFeedHeartbeat{15};
 
 /// The parts of a request's head that concern events.
 struct EventsHead {
   std::string_view target;
   std::string_view accept;         ///< asks for a feed if it contains "text/event-stream"
-  std::string_view last_event_id;  ///< wins over ?after=, because browsers repeat both
+  std::string_view last_event_id;  ///< replaces ?after= of a feed, because browsers repeat both
 };
 
 struct EventsQuestion {
-  std::optional<std::uint64_t> after = {};  ///< unset: from the oldest
-  std::size_t limit = kDefaultEvents;
-  std::optional<ShardId> shard = {};
+  std::optional<std::uint64_t> after = {};  ///< the answer has only greater numbers; unset: all
+  std::size_t limit = kDefaultEvents;       ///< the most events in a document; feeds ignore it
+  std::optional<ShardId> shard = {};        ///< the answer has only its transitions; unset: all
   bool feed = false;
-  /// When the process began that numbered `after`, in milliseconds since 1970; unset: any process.
+  /// The start time of the process that numbered `after`, in milliseconds since 1970. Unset: any
+  /// process. Only for feeds.
   std::optional<std::int64_t> started_ms = {};
 };
 
 /// Whether the path is /v1/events.
 bool IsEvents(std::string_view target);
-/// Reads a request, or returns the refusal. A Last-Event-ID that no feed wrote is ignored.
+/// Reads a request. Returns the refusal (400) if a parameter is malformed. Ignores unknown
+/// parameters, and a Last-Event-ID that is not in the form of a feed's ids.
 std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head);
-/// The answer of a process that keeps no history.
+/// The answer of a process that keeps no history (404).
 Response NoHistory();
 /// Answers with one document. Any thread.
 Response EventsResponse(const runtime::History& history, const EventsQuestion& question);
 
-/// One reader of server-sent events. For one thread only; `ready` may be called on any.
+/// One reader of server-sent events. One thread at a time; only `ready` may be called on any
+/// thread.
 class EventFeed {
  public:
+  /// REQUIRES: `history` is not null.
   EventFeed(std::shared_ptr<const runtime::History> history, const EventsQuestion& question);
-  /// Cancels a pending Await.
+  /// Cancels a pending Await: `ready` is not called later.
   ~EventFeed();
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
 
-  /// Returns the text to send now; empty: there is nothing new. Bounded: the next call returns the
-  /// rest.
+  /// Returns the next events as text, at most 256 of them; call it again for more. Empty: there is
+  /// nothing new.
   std::string Next();
-  /// The text to send if nothing was sent for kFeedHeartbeat.
+  /// Returns the comment to send if nothing was sent for kFeedHeartbeat.
   std::string Heartbeat() const;
-  /// Calls `ready` once, at once or later on any thread, when Next may have something or the feed
-  /// has ended. It must be quick and call neither this object nor the history, whose lock is held.
-  /// A pending Await is cancelled.
+  /// Calls `ready` once when Next may have something or the feed has ended: before this returns, or
+  /// later on any thread. Cancels an earlier Await. REQUIRES: `ready` is quick, and calls neither
+  /// this object nor the history, because the history's lock is held.
   void Await(std::function<void()> ready);
-  /// Whether no new events follow because the node stops; Next may still have earlier ones.
+  /// Whether the node stops, so that no new events follow. Next may still return earlier ones.
   bool ended() const { return history_->closed(); }
 
  private:
@@ -79,8 +83,8 @@ class EventFeed {
   const std::optional<ShardId> shard_;
   std::int64_t started_ms_ = 0;
   std::uint64_t after_ = 0;
-  bool begun_ = false;  ///< something was sent
-  bool reset_ = false;  ///< the next text says that the reader's number was of no use
+  bool begun_ = false;  ///< Next was called
+  bool reset_ = false;  ///< the next text begins with a reset
   runtime::History::WaitId waiting_ = 0;
 };
 

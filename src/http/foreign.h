@@ -1,10 +1,10 @@
-// Requests that a browser makes for a page of somebody else.
+// Refuses requests that a browser makes for a page of another site.
 //
-// A browser that a stranger's page misuses reaches addresses that the stranger does not: loopback,
-// or a trusted network. If the stranger's own name leads to our address (DNS rebinding), the page
-// may even read the answers. Such a request names the stranger's host. Other pages can't read
-// anything, but can hold feeds, polls and connections; browsers say so in Sec-Fetch-Site, or in
-// Origin.
+// A browser reaches addresses that the other site does not: loopback, or a trusted network. There
+// are two attacks. If the site's own name leads to our address (DNS rebinding), the page may read
+// our answers; but the request names the site's host in Host. Any other page can't read our
+// answers, but can occupy feeds, polls and connections; browsers mark such requests by
+// Sec-Fetch-Site or Origin.
 //
 // Pure functions; any thread.
 #pragma once
@@ -19,9 +19,9 @@
 
 namespace baton::http {
 
-/// The fields of a request's head that say for whom it is. Empty: absent.
+/// The fields of a request's head that show which page makes it. Empty: absent.
 struct Caller {
-  std::size_t hosts = 0;  ///< how many Host fields there are
+  std::size_t hosts = 0;  ///< the number of Host fields
   std::string host = {};
   std::string origin = {};
   std::string fetch_site = {};
@@ -29,10 +29,13 @@ struct Caller {
   std::string fetch_dest = {};
 };
 
-/// The refusal of a request for somebody else's page; unset for others. `names`: the host names of
-/// this server, besides localhost; "*": every name. IP addresses are always this server's: a page
-/// can't be at one that leads here, unless we served it. Probes are answered whatever name they
-/// use, and so are requests without any Host.
+/// Returns the refusal of a request, or nullopt if the request should be answered:
+///  - 400: the request has more than one Host.
+///  - 403: a page of another origin makes it. (A link that a person follows is allowed.)
+///  - 421: Host is no IP address, not localhost and not in `names`. Any IP address is allowed,
+///    because a page at an address that leads here comes from us. Allowed are also requests without
+///    Host, and probes (/livez, /readyz, /shards/{s}/leader) with any Host.
+/// `names`: the server's host names; ".example.org" stands for all names below it, "*" for all.
 std::optional<Response> RefuseForeign(const Caller& caller, std::string_view target,
                                       const std::vector<std::string>& names);
 

@@ -1,7 +1,7 @@
-// Handler: answers each path, except /v1/routes and feeds of /v1/events, which the server answers.
-// It has no sockets, and looks at no method and no role.
+// Handler: makes the answer for each path, except /v1/routes and feeds of /v1/events, which
+// HttpServer answers. It has no sockets, and checks neither method nor role; HttpServer does.
 //
-// Thread-safe. Paths and bodies are API.
+// Thread-safe. Paths and bodies are API. An unknown path gets 404.
 #pragma once
 
 #include <atomic>
@@ -31,15 +31,15 @@ struct MetricsSources {
 
 class Handler {
  public:
-  /// REQUIRES: `control` outlives this object. It gets an observer of routes.
+  /// Adds a route observer to `control`. REQUIRES: `control` outlives this object.
   Handler(runtime::Control& control, MetricsSources metrics);
 
-  /// Answers at once if the answer needs no status of the node. Above all these are probes, which
-  /// must work while the loop is stuck and scrapes wait for it. Unset: call Answer. `target`: the
-  /// path, and the query if there is one.
+  /// Answers without waiting for the node; nullopt: call Answer. `target`: the path, and the query
+  /// if there is one. It answers probes in most cases, so these work while the node's loop is stuck
+  /// and scrapes wait for it.
   std::optional<Response> TryAnswer(std::string_view target);
-  /// Waits for the node, up to kStatusPatience; if it has not answered by then, the answer is 503,
-  /// but metrics show the last status.
+  /// Answers, and waits up to kStatusPatience for the node's status if the answer needs it. If the
+  /// node doesn't answer in time, the answer is 503; metrics show the last status instead.
   Response Answer(std::string_view target);
 
  private:

@@ -1,9 +1,9 @@
 // The JSON of a node's history. It is API of /v1/events, `batonctl history`, `batonctl events` and
 // `--events-file`.
 //
-// Pure functions; any thread. Field names are stable; new ones may be added. A node that does not
-// exist is null. A phase of the gap that the observer does not know is absent. Durations are in
-// seconds, with up to six decimals. No trailing newline.
+// Pure functions; any thread. Field names are stable; new ones may be added. If there is no node
+// for a field, the field is null. A phase of the gap that the observer does not know is absent.
+// Durations are in seconds, with up to six decimals. No trailing newline.
 #pragma once
 
 #include <string>
@@ -13,11 +13,13 @@
 
 namespace baton::http {
 
-/// One transition: seq, at, shard, reason, from, to, term, revision, actor, gap and observer. A
-/// change that an operator ordered: seq, at, change, revision, actor and observer.
+/// A transition has these fields: seq, at, shard, reason, from, to, term, revision, actor, gap and
+/// observer. A change that an operator ordered has: seq, at, change, revision, actor and observer.
+/// `observer`: the node that saw the event.
 std::string EventJson(const runtime::HistoryEvent& event, const NodeId& observer);
 
-/// `/v1/events`: group, node, started, first, last, reset, and the events.
+/// `/v1/events`: group, node, started, first, last, reset, and the events; see
+/// runtime::HistoryPage.
 std::string EventsJson(const runtime::HistoryPage& page);
 
 }  // namespace baton::http

@@ -10,7 +10,8 @@
 
 namespace baton::http {
 
-/// `path`: "/" or "/page/<name>". Unset: the page has no such file.
+/// Returns the file for the path "/" (index.html) or "/page/<name>". nullopt: it is another path,
+/// or the page has no such file.
 std::optional<Response> PageFile(std::string_view path);
 
 }  // namespace baton::http

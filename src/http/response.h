@@ -1,4 +1,4 @@
-// Response: an HTTP answer before it is written to a socket.
+// Response: an HTTP answer before it is written to a socket. A value; the functions are pure.
 #pragma once
 
 #include <chrono>
@@ -13,25 +13,26 @@ class EventFeed;
 struct Response {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::shared_ptr<const std::string> body = {};  ///< shared by many slow readers
-  /// What a browser may load for this document; empty: no such header.
+  std::shared_ptr<const std::string> body = {};  ///< several answers may share it
+  /// The header Content-Security-Policy; empty: no such header.
   std::string content_security_policy = {};
-  std::chrono::seconds retry_after{0};   ///< 0: no such header
-  std::shared_ptr<EventFeed> feed = {};  ///< instead of a body
+  std::chrono::seconds retry_after{0};   ///< the header Retry-After; 0: no such header
+  std::shared_ptr<EventFeed> feed = {};  ///< null: `body` is the answer, and is not null
 };
 
-/// `text` and a line end, as a body.
+/// Returns a body: `text` and a line feed.
 std::shared_ptr<const std::string> Line(std::string text);
 
+/// `body`: the JSON document.
 Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body);
 
-/// {"error":"..."}, with any bytes in it.
+/// Returns {"error":"..."}. `message` may have any bytes; they are escaped.
 Response JsonError(unsigned status, const std::string& message);
 
-/// A plain text answer of one line.
+/// Returns plain text of one line. Escapes nothing.
 Response TextResponse(unsigned status, std::string line);
 
-/// JsonError below /v1, else TextResponse.
+/// Returns JsonError if `target` is below /v1/, otherwise TextResponse.
 Response ErrorResponse(unsigned status, std::string_view target, std::string line);
 
 }  // namespace baton::http

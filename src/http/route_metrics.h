@@ -1,4 +1,4 @@
-// The metrics of a RouteServer. Thread-safe.
+// The Prometheus metrics of a RouteServer. Thread-safe.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -10,6 +10,7 @@
 
 namespace baton::http {
 
+/// `group`: the label of the metrics. REQUIRES: `routes` is not null.
 std::shared_ptr<prometheus::Collectable> MakeRouteMetrics(
     std::string group, std::shared_ptr<const routing::RouteServer> routes);
 

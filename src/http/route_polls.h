@@ -1,4 +1,4 @@
-// /v1/routes: reads a request, and writes its answer. No sockets, and no waiting.
+// /v1/routes: reads a request, and makes the answer's text. HttpServer does the waiting.
 //
 // Pure functions; any thread.
 #pragma once
@@ -13,18 +13,20 @@
 
 namespace baton::http {
 
-inline constexpr std::chrono::seconds kDefaultWait{30};
+inline constexpr std::chrono::seconds kDefaultWait{30};  ///< with ?after= and without ?wait=
 inline constexpr std::chrono::seconds kLongestWait{60};
 
 struct RoutesQuestion {
-  std::optional<Revision> after;  ///< unset: all routes, at once
-  Duration wait{0};
+  std::optional<Revision> after;  ///< the answer has only later changes; unset: all routes, at once
+  Duration wait{0};               ///< how long to wait for a change; 0 without `after`
 };
 
 /// Whether the path is /v1/routes.
 bool IsRoutes(std::string_view target);
-/// Reads a request, or returns the refusal.
+/// Reads a request. Returns the refusal (400) if a parameter is malformed, or if ?wait= comes
+/// without ?after=. Ignores unknown parameters.
 std::variant<RoutesQuestion, Response> ParseRoutes(std::string_view target);
+/// The routes as JSON (RoutesJson), or 503 for an error.
 Response RoutesResponse(const Result<routing::RouteList>& answer);
 
 }  // namespace baton::http

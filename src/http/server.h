@@ -1,13 +1,13 @@
-// HttpServer: probes, metrics and JSON over HTTP/1.1, with TLS or without. Only GET and HEAD; it
-// changes nothing.
+// HttpServer: probes, metrics, JSON and the node's page over HTTP/1.1, with TLS or without. It
+// answers GET and HEAD only (405 for others), and changes nothing.
 //
-// It has one thread for all sockets, and kWorkers threads that wait for the node and write answers.
+// It has one thread for all sockets, and kWorkers threads that wait for the node and make answers.
 // Connections, headers, bodies, waiting requests and times have limits, so slow or hostile clients
-// cost a bounded amount. At the limit, a new connection replaces the one that has been idle for
-// longest, so probes get through; if none is idle, the new one is closed.
+// cost a bounded amount. At kMaxConnections, a new connection replaces the one that has been idle
+// for longest, so that probes get through; if none is idle, the new one is closed.
 //
-// Without TLS nothing is encrypted, and callers from other hosts have no identity: bind it to
-// loopback or to a trusted network then.
+// Without TLS nothing is encrypted, and callers from other hosts are known only by a token.
+// Therefore bind such a server to loopback or to a trusted network.
 #pragma once
 
 #include <chrono>
@@ -27,62 +27,67 @@
 namespace baton::http {
 
 inline constexpr std::size_t kMaxConnections = 256;
-inline constexpr std::size_t kMaxHeader = 8 * 1024;  ///< bytes; 431 above it
-inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes, which are ignored; 413 above it
-inline constexpr std::size_t kMaxWaiting = 64;  ///< requests that wait for a worker; 503 above it
-inline constexpr std::size_t kMaxPolls = 128;   ///< requests for /v1/routes that wait; 503 above it
-inline constexpr std::size_t kMaxFeeds = 32;    ///< feeds of /v1/events; 503 above it
-inline constexpr std::size_t kMaxUnread = 64 << 20;  ///< bytes of answers being sent; 503 above it
-inline constexpr std::size_t kMaxLists = 8;  ///< answers with all routes at once; 503 above it
+// A request above one of these two gets the status.
+inline constexpr std::size_t kMaxHeader = 8 * 1024;  ///< bytes of the request's header; 431
+inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes of its body, which is ignored; 413
+// A request above one of these gets 503.
+inline constexpr std::size_t kMaxWaiting = 64;  ///< requests that wait for a worker or are with one
+inline constexpr std::size_t kMaxPolls = 128;   ///< requests for /v1/routes
+inline constexpr std::size_t kMaxFeeds = 32;    ///< feeds of /v1/events
+inline constexpr std::size_t kMaxUnread = 64 << 20;  ///< bytes of answers, see BodyBudget
+inline constexpr std::size_t kMaxLists = 8;          ///< requests for all routes (without ?after=)
 inline constexpr int kWorkers = 2;
 
 struct HttpOptions {
   std::string group = {};                  ///< label of the server's own metrics
   std::string address = "127.0.0.1:7401";  ///< host:port; port 0 picks one
-  /// Host names of this server, besides localhost; "*": every name. Requests for others are
-  /// refused, see foreign.h.
+  /// Host names of this server, besides localhost; see RefuseForeign.
   std::vector<std::string> names = {};
   /// Null: no TLS.
   std::shared_ptr<const ServerIdentity> tls = nullptr;
-  /// A connection that is older ends after its next answer, and a feed within 15 s; 0: no bound.
+  /// The longest life of a connection; 0: no bound. An older connection closes after its next
+  /// answer, and one with a feed within 15 s.
   std::chrono::milliseconds max_age{0};
-  /// A whole request must arrive within this time after the last answer. A TLS handshake must end
-  /// within it, too.
+  /// A TLS handshake must end within this time, and then each request must arrive whole, counted
+  /// from the handshake or the last answer.
   std::chrono::milliseconds idle_timeout{10'000};
-  /// The client must read a whole answer within this time, and its host must acknowledge it.
+  /// The client must read a whole answer (or part of a feed) within this time, and its host must
+  /// acknowledge it.
   std::chrono::milliseconds write_timeout{30'000};
-  std::size_t most_unread = kMaxUnread;
-  /// Who may read what (access::DemandOfPath), and how often; null: everybody may read everything.
+  std::size_t most_unread = kMaxUnread;  ///< bytes
+  /// Who may read what (access::DemandOfPath), and how often. A request without the role gets 403,
+  /// with a token that does not count 401, and too many get 429. Null: everybody may read
+  /// everything.
   std::shared_ptr<const access::Access> access = nullptr;
 };
 
 /// How often each of the server's limits was reached.
 struct HttpBounds {
-  std::uint64_t connections = 0;  ///< closed or refused to keep kMaxConnections
-  std::uint64_t waiting = 0;      ///< requests refused beyond kMaxWaiting
-  std::uint64_t polls = 0;        ///< requests for /v1/routes refused beyond kMaxPolls
-  std::uint64_t feeds = 0;        ///< feeds refused beyond kMaxFeeds
-  std::uint64_t peers = 0;        ///< feeds and polls refused beyond their address's share (peer.h)
-  std::uint64_t bytes = 0;        ///< answers refused beyond kMaxUnread or kMaxLists
-  std::uint64_t foreign = 0;      ///< requests refused because they are for another's page
-  /// Requests of callers without the role that the path needs, or whose token does not count. Those
-  /// who ask too often are not among them (access::Access::limited).
+  /// Connections that came at kMaxConnections, or when only reserved descriptors were left.
+  std::uint64_t connections = 0;
+  std::uint64_t waiting = 0;  ///< requests refused because of kMaxWaiting
+  std::uint64_t polls = 0;    ///< requests for /v1/routes refused because of kMaxPolls
+  std::uint64_t feeds = 0;    ///< feeds refused because of kMaxFeeds
+  std::uint64_t peers = 0;    ///< feeds and polls refused because of peer.h
+  std::uint64_t bytes = 0;    ///< answers refused because of most_unread or kMaxLists
+  std::uint64_t foreign = 0;  ///< requests refused by RefuseForeign
+  /// Requests that got 401 or 403. access::Access::limited counts those that got 429.
   std::uint64_t denied = 0;
-  std::uint64_t slow_requests = 0;  ///< requests that were not complete within idle_timeout
+  std::uint64_t slow_requests = 0;  ///< requests that began but were not whole by idle_timeout
   /// Answers and feeds that were not read within write_timeout, because the client is slow or gone.
   std::uint64_t slow_readers = 0;
 };
 
-/// Not thread-safe, except for port(), address() and bounds(). The destructor stops the server and
-/// closes all connections; it waits for up to a second for requests that wait for the node.
+/// Not thread-safe, except for port(), address() and bounds(). The destructor closes all
+/// connections. It waits up to a second for requests that wait for the node.
 class HttpServer {
  public:
-  /// Listens, on the first address that the host has. Connections wait until Serve.
-  /// kInvalidArgument: the address is not host:port. kUnavailable: it can't be listened on; the
-  /// message says why.
+  /// Listens on the first address that the host resolves to. New connections are queued until
+  /// Serve. Waits for the resolver. kInvalidArgument: the address is not host:port. kUnavailable:
+  /// the server can't listen on the address; the message says why.
   static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
-  /// Begins to answer. REQUIRES: called once; `control` outlives this object. Without `routes`
-  /// there is no /v1/routes.
+  /// Begins to answer. If `routes` is null, /v1/routes gets 404. REQUIRES: called once; `control`
+  /// outlives this object.
   void Serve(runtime::Control& control, MetricsSources metrics,
              std::shared_ptr<routing::RouteServer> routes = nullptr);
 
@@ -94,9 +99,9 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   std::uint16_t port() const;
-  /// host:port with the given host and the actual port.
+  /// host:port with the host of HttpOptions::address and the real port.
   std::string address() const;
-  /// Since the start. /metrics has them too.
+  /// The counts since Bind. /metrics has them, too.
   HttpBounds bounds() const;
 
  private:

@@ -1,5 +1,5 @@
-// ShardAges: how long this node has seen each shard in its present term and state. It can't know
-// what happened before its view was complete, so an age is a lower bound.
+// ShardAges: how long this process has seen each shard in its present term and state. Nothing is
+// known about the time before the process saw the shard, so an age is a lower bound.
 //
 // Thread-safe: the node's loop writes, any thread reads.
 #pragma once
@@ -41,7 +41,7 @@ class ShardAges : public runtime::RouteObserver {
     Term term;
     ShardState state = ShardState::kLeaderless;
     TimePoint since = TimePoint::min();  ///< min: never seen
-    bool first = true;                   ///< in the term and state in which it was first seen
+    bool first = true;                   ///< still in the term and state that was seen first
   };
 
   const Clock& clock_;

@@ -1,9 +1,9 @@
 // The JSON documents of a node's status. They are API of HTTP's /v1 paths and of `batonctl -o
 // json`.
 //
-// Pure functions; any thread. Field names are stable; new ones may be added. A node that does not
-// exist is null. Durations are whole milliseconds, and their names say so. Terms and revisions are
-// etcd's. Each document is one line without a trailing newline.
+// Pure functions; any thread. Field names are stable; new ones may be added. If there is no node or
+// text for a field, the field is null. Durations are whole milliseconds; their names end in _ms.
+// Terms and revisions are etcd's revisions. Each document is one line without a trailing newline.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -20,7 +20,7 @@
 namespace baton::http {
 
 /// `/v1/shards`: group, revision, stale (NodeStatus::stale), and for each shard: shard, leader,
-/// address, term and state; of a shard that fails to activate also `failing`: attempts, lasted_ms
+/// address, term and state. A shard that fails to activate also has `failing`: attempts, lasted_ms
 /// and last_error.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
@@ -33,24 +33,25 @@ std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId 
 /// NodeStatus::at of its status.
 boost::json::object ShardFields(const runtime::ShardStatus& shard, TimePoint at);
 
-/// `/v1/lookup`: group, revision, stale, age_ms (of the view), and the shard's fields: shard,
-/// leader, address, term and state. Unset: no such shard, or the status has no shards.
+/// `/v1/lookup`: group, revision, stale, age_ms (the view's age), shard, leader, address, term and
+/// state. nullopt: `status` does not have the shard.
 std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
 
+/// How new a list of routes is.
 struct RoutesStamp {
   std::string group;
-  Revision revision;  ///< complete up to here
+  Revision revision;  ///< the list has all changes up to this revision
   std::chrono::nanoseconds age{0};
   bool stale = false;
 };
 /// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
-/// state and revision. Here "activating" and "suspended" read "led": these states change without a
-/// revision, so a poll might miss their end.
+/// state and revision. The state is "led" also for shards that are activating or suspended: these
+/// states change without a revision, so a poll might miss their end.
 std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
-/// `/v1/status`: the node, the group, its members, live moves, shards that fail to activate (the
-/// worst, and how many), last transitions and counters, without the other shards. `moves` are added
-/// to the moves in `status.shards`, for a status without shards.
+/// `/v1/status`: the node, the group, its members, live moves, the worst shards that fail to
+/// activate and their number, last transitions and counters. It has no list of all shards. Give
+/// `moves` for a status without shards; they are added to the moves in `status.shards`.
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
 
 /// {"group":…,"revision":…,"stale":…,"node":…,"view_age_ms":…,"expected_nodes":…,"nodes":[…],

@@ -1,6 +1,6 @@
-// Certificates of an authority of its own, made in memory, for tests, benches and the demo.
+// Issuer: a certificate authority in memory, for tests, benches and the demo.
 //
-// One thread at a time. Aborts if OpenSSL fails.
+// One thread at a time. Aborts if OpenSSL fails, for example because `alternatives` is malformed.
 #pragma once
 
 #include <chrono>
@@ -16,15 +16,16 @@ namespace baton::lab {
 
 class Issuer {
  public:
-  /// The issuer's own certificate is valid for an hour.
+  /// Makes a new key and the authority's own certificate, which is valid for an hour.
   explicit Issuer(const std::string& name);
 
-  /// Makes a new key, and a certificate for it from this issuer. In the result, `ca` is the
-  /// issuer's certificate. `alternatives`: the certificate's subjectAltName, in the form of
-  /// openssl.cnf ("DNS:a,URI:spiffe://b/c"). `valid_for`: from now on; if it is negative, the
-  /// certificate has expired.
+  /// Makes a new key, and a certificate for this key. In the result, `ca` is the authority's
+  /// certificate. `alternatives`: the certificate's subjectAltName, in the form of openssl.cnf
+  /// ("DNS:a,URI:spiffe://b/c"); empty: none. `valid_for`: how long the certificate is valid from
+  /// now on; negative: it has expired already.
   PemTexts Issue(const std::string& common_name, const std::string& alternatives = "",
                  std::chrono::seconds valid_for = std::chrono::hours(1)) const;
+  /// The authority's certificate.
   const std::string& pem() const { return pem_; }
 
  private:

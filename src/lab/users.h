@@ -1,4 +1,4 @@
-// Users of a private etcd, for tests and the demo.
+// Users of a private etcd, for tests and the demo. One thread at a time.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace baton::lab {
 struct EtcdUser {
   std::string name;
   std::string password;
-  /// Its role may read and write the keys below these.
+  /// The user may read and write the keys that begin with one of these.
   std::vector<std::string> prefixes;
 };
 
-/// Turns users on: root, with this password, and `user`. Errors: those of PrivateEtcd::Etcdctl.
-/// REQUIRES: it has no users yet.
+/// Creates root, with this password, and `user`, and turns authentication on. Errors: those of
+/// PrivateEtcd::Etcdctl. REQUIRES: `etcd` has no users yet.
 Status EnableUsers(const PrivateEtcd& etcd, const std::string& root_password, const EtcdUser& user);
 
 }  // namespace baton::lab

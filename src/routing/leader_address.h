@@ -1,7 +1,7 @@
 // Which addresses of leaders a router connects to.
 //
-// Servers and etcd name them, so they are another's text. gRPC would take some of them for a
-// resolver of its own ("xds:///...") or for a socket of this host ("unix:...").
+// The addresses come from servers and etcd, so a router can't trust them. gRPC would take some of
+// them for a resolver ("xds:///...") or for a socket of this host ("unix:...").
 //
 // Pure; any thread.
 #pragma once
@@ -14,10 +14,11 @@ namespace baton::routing {
 
 enum class LeaderAddresses : std::uint8_t { kHostsAndPorts, kUnixSocketsToo };
 
-/// Whether a router connects to `address`: host:port; if `allowed`, also unix:/path.
+/// Whether a router connects to `address`. It must be host:port (IsPeerEndpoint); with
+/// kUnixSocketsToo, unix:/path is allowed as well.
 bool IsUsable(std::string_view address, LeaderAddresses allowed);
 
-/// The target of gRPC for an address that IsUsable.
+/// Returns the gRPC target for an address. REQUIRES: IsUsable; not checked.
 std::string TargetOf(std::string_view address);
 
 }  // namespace baton::routing

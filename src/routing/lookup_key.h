@@ -20,8 +20,8 @@ Error KeyTooLong(std::size_t bytes);
 /// Returns the key's shard. kInvalidArgument: the key is empty, is too long, or does not have the
 /// form that the hash function needs. The message does not repeat the key. REQUIRES: shards > 0.
 Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards);
-/// The same, with the mapping from a node's status. kUnavailable: the node has not read the group
-/// yet, or has halted. Then its mapping may differ from the group's.
+/// Returns the key's shard by the mapping in a node's status. Errors: as above, and kUnavailable:
+/// the node has not read the group yet or has halted, so its mapping may differ from the group's.
 Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status);
 
 }  // namespace baton::routing

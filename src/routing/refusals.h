@@ -25,13 +25,13 @@ inline constexpr const char* kGroupDetail = "group";
 struct Refusal {
   grpc::StatusCode code = grpc::StatusCode::INTERNAL;
   std::string message;
-  std::string reason;  ///< of ErrorInfo, for example "STALE_TERM"
-  std::map<std::string, std::string> metadata = {};
-  /// of RetryInfo; below 0 counts as 0, above a day as a day
+  std::string reason;                                ///< ErrorInfo.reason, such as "STALE_TERM"
+  std::map<std::string, std::string> metadata = {};  ///< ErrorInfo.metadata
+  /// RetryInfo.retry_delay. Below 0 counts as 0, above a day as a day. Unset: no RetryInfo.
   std::optional<std::chrono::milliseconds> retry_after = {};
 };
 
-/// The refusal as a status, with a google.rpc.Status in its details: see
+/// Returns the refusal as a status, with a google.rpc.Status in its details: see
 /// proto/baton/v1/errors.proto.
 grpc::Status StatusOf(const Refusal& refusal);
 
@@ -48,8 +48,8 @@ RefusalDetails DetailsOf(const grpc::Status& status);
 /// status is the application's own answer, because the handler may have done something before. A
 /// refusal that names no group counts as this group's.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
-/// Whether this status refused a call for this shard of this group because another node leads it.
-/// Then the call took no effect. `details` are the status's own.
+/// Whether this status refused a call for this shard of this group because another node leads the
+/// shard. Such a call took no effect. REQUIRES: `details` are DetailsOf(status).
 bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
                 ShardId shard);
 

@@ -1,4 +1,4 @@
-// The gRPC metadata that a router adds to each request. All code writes and reads them here.
+// The gRPC metadata that a router adds to each request. Only this code writes and reads them.
 //
 // Pure functions; any thread.
 #pragma once
@@ -29,7 +29,7 @@ inline constexpr const char* kAttemptKey = "baton-attempt";
 
 inline constexpr std::size_t kLongestRequestId = 128;
 
-/// Whether the text has 1 to `longest` visible ASCII characters, which metadata carry unchanged.
+/// Whether the text has 1 to `longest` visible ASCII characters. gRPC sends such a value unchanged.
 bool IsVisibleText(std::string_view text, std::size_t longest);
 
 /// A field is empty if the request does not have the key.
@@ -45,7 +45,7 @@ struct RequestMetadata {
 /// The message is one line that names the key.
 Result<RequestMetadata> ReadMetadata(
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
-/// The same for metadata that have not been sent yet.
+/// Reads metadata that have not been sent yet. Errors: as above.
 Result<RequestMetadata> ReadMetadata(const std::multimap<std::string, std::string>& metadata);
 
 /// Calls `put` for each field that is present.

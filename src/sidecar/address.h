@@ -1,5 +1,5 @@
-// The address that a sidecar listens on: a unix socket or a loopback port, never one that other
-// hosts can reach.
+// The address that a sidecar listens on: a unix socket or a loopback port, so that no other host
+// can reach it. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,17 @@
 namespace baton::sidecar {
 
 struct Address {
-  std::string path;  ///< of the unix socket; empty: TCP
-  std::string host;  ///< numeric loopback address, without brackets
+  std::string path;  ///< the unix socket's absolute path; empty: TCP
+  std::string host;  ///< a numeric loopback address, without brackets; empty with `path`
   std::uint16_t port = 0;
 };
 
-/// Reads "unix:/path", "127.0.0.1:port" or "[::1]:port" (port 0 picks one). kInvalidArgument: the
-/// message has the text and what was expected, and names no flag.
+/// Reads "unix:/path", "127.0.0.1:port" (any 127.x.y.z) or "[::1]:port". Port 0 picks a port.
+/// kInvalidArgument: the text has another form, the path has more than kLongestSocketPath bytes, or
+/// the host is a name or not loopback. The message has the text and what was expected, and names no
+/// flag.
 Result<Address> ParseAddress(std::string_view text);
-/// Writes it as ParseAddress reads it; gRPC clients in any language accept the same form.
+/// Writes an address as ParseAddress reads it. gRPC clients in any language accept this form.
 std::string FormatAddress(const Address& address);
 
 }  // namespace baton::sidecar

@@ -1,28 +1,28 @@
-// Attachment: an application in another process, as the node sees it. It keeps what the application
-// was sent, which answers are missing, until when the application may act, and whether it is still
-// there.
+// Attachment: an application in another process, as the node sees it. It knows which messages were
+// sent to the application, which answers are missing, until when the application may act, and
+// whether the application is attached, detached or absent.
 //
 //   absent ──Attach──▶ attached ──stream ends──▶ detached ──the last sent deadline passes──▶ absent
 //                         ▲                         │
 //                         └──Attach: the same one───┘          proof of death: absent, at once
 //
 // The rules:
-//   - A deadline counts as sent once Take has returned it, whether or not it arrives.
-//   - The end of a stream is no proof of death: what was sent holds until the last sent deadline.
-//     Until then no later deadline is sent, and nothing is given away.
-//   - If the same application attaches again, it gets once more what holds and what it has not
-//     answered, with the same operation numbers. It is the same application if it has the token
-//     and, if its process is known, is that process. If its earlier stream is still there, that one
-//     is ended. Another application may attach only when the earlier one is absent.
-//   - A later deadline waits until everything before it was sent. An earlier deadline is sent at
-//     once.
-//   - What the node asked for before it knew of an absence never reaches the next application.
-//   - With a watchdog no deadline is later than the last sign of life plus the watchdog's time.
-//     Once that time has passed, the application acts on nothing, and is absent. It attaches again
-//     only with a sign of life in its hello.
+//   - A deadline is sent when Take has returned it, whether or not it arrives.
+//   - The end of a stream is no proof of death. The application may act until the last sent
+//     deadline. Until then no later deadline is sent, and its shards are not given away.
+//   - If the same application attaches again, it gets once more its activated leaderships and the
+//     events that it has not answered, with the same operation numbers. It is the same application
+//     if it has the token and, if its process is known, is that process. An earlier stream of it is
+//     ended.
+//   - Another application may attach only when the earlier one is absent.
+//   - A later deadline is sent only after all earlier events. An earlier deadline is sent at once.
+//   - Callbacks that the node ran before it knew of an absence never reach the next application.
+//   - With a watchdog, no deadline is later than the last sign of life plus the watchdog's time.
+//     After this time the application is absent. It can attach again only with a sign of life in
+//     its hello.
 //
-// Thread-safe. It calls streams and `wake` without its lock held, so they may call back. It calls
-// the node's completions and `changed` with the lock held: they must not wait, nor call back.
+// Thread-safe. It calls streams and `wake` without its lock, so they may call back. It calls the
+// node's completions and `changed` with the lock held. REQUIRES: these neither wait nor call back.
 #pragma once
 
 #include <algorithm>
@@ -50,23 +50,24 @@ namespace baton::sidecar {
 struct Refusal {
   enum class Kind : std::uint8_t {
     kMalformed,    ///< the client breaks the protocol
-    kOtherGroup,   ///< it wants another group
+    kOtherGroup,   ///< the client wants another group
     kTaken,        ///< another stream or application is attached
-    kUnavailable,  ///< not now: try again later
-    kExhausted,    ///< it does not read or answer: it may attach again
-    kDenied        ///< its caller lacks the role
+    kUnavailable,  ///< the client may try again later
+    kExhausted,    ///< the client does not read or answer; it may attach again
+    kDenied        ///< the caller lacks the role kLead
   };
   Kind kind = Kind::kUnavailable;
   std::string message;
 };
 
-/// The stream of an application. Callers share its ownership.
+/// The stream of an application. The Attachment shares its ownership. Its methods are called on any
+/// thread, and must not wait.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// There may be something to Take.
+  /// Attachment::Take may have a message now.
   virtual void Kick() = 0;
-  /// Writes what can still be taken, then ends the stream. It need not call Ended.
+  /// Writes the messages that Take still returns, then ends the stream. It need not call Ended.
   virtual void End(Refusal why) = 0;
 };
 
@@ -76,8 +77,8 @@ struct SidecarBounds {
   std::uint64_t denied = 0;       ///< connections of users who may not attach
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
-  std::uint64_t slow_reader = 0;  ///< applications cut off: they took no deadline for too long
-  std::uint64_t silent = 0;       ///< applications given up: no sign of life within the watchdog
+  std::uint64_t slow_reader = 0;  ///< applications cut off: they read no deadline for too long
+  std::uint64_t silent = 0;       ///< applications made absent: no sign of life in time
 };
 
 struct AttachmentOptions {
@@ -85,23 +86,23 @@ struct AttachmentOptions {
   NodeId node;
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// The greatest number of events that wait to be written, and of missing answers. Beyond either,
-  /// the application is cut off. 0: 8 for each shard plus 1,000.
+  /// The most events that wait to be written, and the most missing answers. An application above
+  /// one of these is cut off: its stream ends, and it is detached. 0: 8 for each shard plus 1,000.
   std::size_t most_waiting = 0;
-  /// An application that takes no deadline for this long, and whose last one has passed, counts as
-  /// not reading. Use a third of the TTL, at least 1 s.
+  /// An application is cut off if its last deadline has passed and it has read no new one for this
+  /// long. Use a third of the TTL, and at least 1 s.
   Duration patience = std::chrono::seconds(1);
-  /// How long an application may give no sign of life; 0: for ever.
+  /// The longest time without a sign of life; 0: no watchdog.
   Duration watchdog{0};
 };
 
 class Attachment final : public runtime::Application {
  public:
-  /// REQUIRES: `clock` outlives it. `wake` says that Advance should be called soon. It is called on
-  /// any thread, without the lock held, also within a call.
+  /// `wake` is called when Advance should be called soon: on any thread, also within a call of this
+  /// object, without the lock held. May be empty. REQUIRES: `clock` outlives this object.
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
-  // The node calls these on its loop.
+  // The node calls these on its loop; see runtime::Application.
   void Begin(std::function<void(core::ApplicationState)> changed) override;
   void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override;
   void OnNotLed(ShardId shard) override;
@@ -110,37 +111,39 @@ class Attachment final : public runtime::Application {
   void End() override;
 
   // Streams call these.
-  /// An application wants to attach on `stream`. Returns why it may not, or nothing. `peer`: the
-  /// connected process, if its death can be proven; else null. The proof counts only if `hello`
-  /// names the same process.
+  /// An application wants to attach on `stream`. nullopt: it is attached. `peer`: the connected
+  /// process, if its death can be proven; otherwise null. The proof is used only if `hello` names
+  /// the same process id, because a proxy may have connected. Does not check the caller's role.
   std::optional<Refusal> Attach(const std::shared_ptr<Stream>& stream, const v1::AttachHello& hello,
                                 std::shared_ptr<const PeerProcess> peer);
-  /// Returns the next message to write, if any. The deadline in it counts as sent from now on.
+  /// Returns the next message to write; its deadline is now sent. nullopt: there is none, or
+  /// `stream` is not the present stream.
   std::optional<v1::AttachResponse> Take(const Stream& stream);
-  /// The application has answered this operation. Ignored if the stream is not the present one, or
-  /// no such answer is missing.
+  /// The application has answered this operation. Does nothing if `stream` is not the present
+  /// stream, or no such answer is missing.
   void Answer(const Stream& stream, std::uint64_t operation, bool ok);
-  /// The application is alive. Ignored if the stream is not the present one.
+  /// The application gave a sign of life. Does nothing if `stream` is not the present stream, or if
+  /// the watchdog's time is over already.
   void NoteAlive(const Stream& stream);
-  /// The stream has ended. Ignored if it is not the present one.
+  /// The stream has ended. Does nothing if `stream` is not the present stream.
   void Ended(const Stream& stream);
 
   // The server calls this.
-  /// Checks the clock and the process. Returns when to call it again at the latest;
-  /// TimePoint::max(): only after `wake`, or when the process ends. Any thread.
+  /// Acts on passed deadlines and on the end of the process. Returns the latest time for the next
+  /// call; TimePoint::max(): call it after `wake`, or when the process ends. Any thread.
   TimePoint Advance();
 
   core::ApplicationState state() const override;
-  /// Since the start. It leaves out connections and denied, which the server counts.
+  /// The counts so far. `connections` and `denied` are 0 here; the server counts them.
   SidecarBounds bounds() const;
-  /// The process of the application that is attached or may still act; null: there is none, or its
-  /// death can't be proven.
+  /// The process of the application that is attached or detached; null: there is no application, or
+  /// its death can't be proven.
   std::shared_ptr<const PeerProcess> peer() const;
 
  private:
   struct Acting {  ///< a leadership that the application acts on
     Term term;
-    std::uint64_t operation = 0;  ///< of the last ACQUIRED
+    std::uint64_t operation = 0;  ///< the operation of the last ACQUIRED
     bool activated = false;
   };
   struct Pending {
@@ -184,7 +187,7 @@ class Attachment final : public runtime::Application {
   core::ApplicationState state_ = core::ApplicationState::kAbsent;
   SidecarBounds bounds_;
   bool ended_ = false;
-  int absences_unseen_ = 0;  ///< that the node has not processed yet
+  int absences_unseen_ = 0;  ///< how many absences the node has not processed yet
 
   std::shared_ptr<Stream> stream_;  ///< null unless attached
   std::shared_ptr<const PeerProcess> peer_;
@@ -193,7 +196,7 @@ class Attachment final : public runtime::Application {
   std::optional<v1::AttachWelcome> welcome_;  ///< to be written
   std::deque<v1::AttachEvent> unsent_;
   bool deadline_unsent_ = false;
-  TimePoint unsent_since_ = TimePoint::min();  ///< and since then nothing was taken
+  TimePoint unsent_since_ = TimePoint::min();  ///< when a deadline began to wait, or the last Take
 
   std::map<ShardId, Acting> acting_;
   std::map<std::uint64_t, Pending> pending_;  ///< by operation, in the order of Run

@@ -1,4 +1,5 @@
-// Complaints: what a sidecar's log says about those who connect, each line once a minute at most.
+// Complaints: the lines that a sidecar logs about callers, each at most once a minute, however many
+// callers it is about.
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
@@ -16,15 +17,17 @@ namespace baton::sidecar {
 
 class Complaints {
  public:
+  /// Logs `what` and the caller's name, unless `what` was logged less than a minute ago.
   void Say(const char* what, const access::Caller& caller);
-  /// Counts and says that this caller lacks the role kLead.
+  /// Counts a caller that lacks the role kLead, and logs this with Say.
   void SayDenied(const access::Caller& caller);
+  /// How many calls of SayDenied there were.
   std::uint64_t denied() const { return denied_; }
 
  private:
   std::atomic<std::uint64_t> denied_{0};
   std::mutex mutex_;
-  std::map<std::string, TimePoint> say_at_;  ///< by line: not before; guarded by mutex_
+  std::map<std::string, TimePoint> say_at_;  ///< each line's next time; guarded by mutex_
 };
 
 }  // namespace baton::sidecar

@@ -2,9 +2,9 @@
 //
 // The proof is a pidfd that the kernel made for the process that connected (SO_PEERPIDFD, Linux
 // 6.5). A pidfd opened later, by the process id from SO_PEERCRED, would prove nothing: that process
-// may have died, and its id may belong to another one by then. Older kernels leave one safe case: a
-// child of this process keeps its id until it is reaped. For other processes there is no
-// PeerProcess then, and only deadlines tell when they must have stopped.
+// may have died, and another process may have its id. On older kernels only a child of this process
+// is safe, because a child keeps its id until it is reaped. Other processes then have no
+// PeerProcess, and only deadlines show when they must have stopped.
 //
 // Immutable and thread-safe.
 #pragma once
@@ -18,25 +18,26 @@ namespace baton::sidecar {
 
 class PeerProcess {
  public:
-  /// The process that connected this unix socket. Null: the kernel can't tell, or the process is
-  /// gone.
+  /// Returns the process that connected this unix socket. Null: the kernel can't tell, or the
+  /// process has been reaped.
   static std::shared_ptr<const PeerProcess> OfSocket(int fd);
-  /// The same for older kernels: `child`, if SO_PEERCRED says that it connected. Null: another
-  /// process did, or the child has ended.
+  /// For older kernels: returns the process of `child` if SO_PEERCRED says that it connected. Null:
+  /// another process connected, or the child has ended. REQUIRES: `child` is from OfChild.
   static std::shared_ptr<const PeerProcess> OfSocket(int fd, const PeerProcess& child);
-  /// A child of this process. REQUIRES: nobody has reaped it. Null: the kernel can't open a pidfd.
+  /// Returns a child of this process. Null: the kernel can't open a pidfd, or `pid` is 0. REQUIRES:
+  /// the child was not reaped yet.
   static std::shared_ptr<const PeerProcess> OfChild(pid_t pid);
   ~PeerProcess();
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  /// Becomes readable when the process has ended. Open as long as this object lives.
+  /// The pidfd, which becomes readable when the process has ended. Open while this object lives.
   int pidfd() const { return pidfd_; }
-  /// The process id in this process's namespace, for messages; 0: not visible there.
+  /// The process id in this process's pid namespace; 0: the process is not visible there.
   pid_t pid() const { return pid_; }
-  /// Whether the process has ended. Waits for that up to `patience`. False proves nothing.
+  /// Whether the process has ended. Waits up to `patience` for its end. False proves nothing.
   bool ProvenDead(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) const;
-  /// Whether both are the same process, and it lives. False also if pid() is 0.
+  /// Whether both are one process that still lives. False also if pid() is 0.
   bool Is(const PeerProcess& other) const;
 
  private:

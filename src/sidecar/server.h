@@ -1,11 +1,13 @@
 // Server: listens for applications on this host, on a unix socket or a loopback port.
 //
-// It accepts connections itself, and asks the kernel for the user at the other end, who needs the
-// role kLead to attach. Each connection has a gRPC server of its own, so the user of a stream is
-// known for certain. On the unix socket the process is known, too, so its attachment ends as soon
-// as that process ends. TCP has no such proof; a port may have TLS, and then the client's
-// certificate may give the role. One thread waits for connections, for the ends of processes, and
-// for deadlines.
+// It accepts connections itself, and asks the kernel for the user at the other end. A caller needs
+// the role kLead to attach. Each connection has a gRPC server of its own, so the user of a stream
+// is known for certain. On the unix socket the process is known, too, and the application becomes
+// absent as soon as its process ends. TCP has no such proof. A port may have TLS; then the client's
+// certificate may also give the role. One thread waits for connections, ends of processes and
+// deadlines.
+//
+// One thread at a time, except attachment() and bounds().
 #pragma once
 
 #include <sys/types.h>
@@ -32,51 +34,55 @@
 
 namespace baton::sidecar {
 
-/// The most connections at a time, and how many of them may be of users who may not attach. These
-/// users get an error that says why, unless their certificate gives them the role. More connections
-/// are closed at once. A connection without a stream is closed after half a minute.
+/// The most connections at a time. A further connection is closed at once. A connection without a
+/// stream is closed after half a minute.
 inline constexpr std::size_t kMaxConnections = 16;
+/// How many of these connections may be of users without the role kLead. Such a user can get the
+/// role by a certificate; otherwise its stream gets an error that says why.
 inline constexpr std::size_t kMaxDenied = 4;
 
-/// TLS of a port. A connection shakes hands with what `identity` holds when it is accepted.
+/// TLS of a port. A connection's handshake uses the texts that `identity` has when the connection
+/// is accepted.
 struct PortTls {
-  std::shared_ptr<const ServerIdentity> identity = {};  ///< null: none
-  /// About how long a connection lasts; its stream may go on for as long again, 30 s at most. 0:
-  /// without a bound.
+  std::shared_ptr<const ServerIdentity> identity = {};  ///< null: no TLS
+  /// About how long a connection lasts. Its stream may then go on for the same time again, at most
+  /// 30 s. 0: no bound.
   std::chrono::milliseconds max_age{0};
 };
 
 class Server {
  public:
-  /// Does not listen yet. Start the node first: if another process is this node already, the node
-  /// fails to start, and that process keeps its socket. A unix socket never has `tls`.
+  /// Does not listen yet. A unix socket ignores `tls`. REQUIRES: `access` is not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {});
-  /// Listens. kUnavailable: the address can't be listened on; the message says why. Replaces a
-  /// socket file that nobody listens on. The new file has mode 600. REQUIRES: called once.
+  /// Listens. Replaces a socket file that nobody listens on; the new file has mode 600. Start the
+  /// node before: if another process runs this node, the start fails and that process keeps its
+  /// socket. kUnavailable: the server can't listen on the address; the message says why. REQUIRES:
+  /// called once.
   Status Listen(const Address& address);
-  /// Calls Stop, which removes the socket file.
+  /// Calls Stop.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// The application for runtime::NodeWithApplication. May outlive this object.
+  /// The application for runtime::NodeWithApplication. It may outlive this object. Any thread.
   std::shared_ptr<Attachment> attachment() const { return attachment_; }
-  /// Counts since the start. Any thread.
+  /// The counts so far. Any thread.
   SidecarBounds bounds() const;
-  /// The address for clients, with the port that was picked, once it listens.
+  /// The address for clients, with the real port. REQUIRES: Listen has succeeded.
   std::string address() const { return FormatAddress(address_); }
-  /// Calls `start`, which must start a child of this process and return its id, or 0 if it could
-  /// not. The child is known even if the kernel can't name the process of a connection (see
-  /// PeerProcess); connections wait until `start` has returned. REQUIRES: called at most once.
+  /// Calls `start`, which starts a child of this process and returns its id, or 0 if this failed.
+  /// So the child's death can be proven even if the kernel can't name the process of a connection
+  /// (see PeerProcess). On such a kernel, new connections wait until `start` has returned.
+  /// REQUIRES: called at most once.
   void StartChild(const std::function<pid_t()>& start);
-  /// Ends every stream, waits for their ends, and closes all connections. After that no application
-  /// can attach. Idempotent. REQUIRES: not called by several threads at once.
+  /// Ends every stream, waits for their ends, closes all connections, and removes the socket file.
+  /// No application can attach later. Later calls do nothing.
   void Stop();
 
  private:
   struct Connection {
     std::shared_ptr<const PeerProcess> peer;
-    bool denied = false;  ///< its user might not attach when it was accepted
+    bool denied = false;  ///< its user lacked the role kLead when it was accepted
     std::unique_ptr<Service> service;
     std::unique_ptr<grpc::Server> server;  ///< null once the connection has ended
     int socket = -1;                       ///< a duplicate, which shows the connection's end

@@ -1,10 +1,11 @@
 // SidecarService: an Attachment's streams over gRPC.
 //
-// Each connection has a service of its own, so that the user, and on a unix socket the process, of
-// a stream is known for certain. gRPC's own name for a peer may refer to a connection that is gone.
-// The client's certificate is known once a stream begins.
-// The service never blocks. A stream has at most one write in flight; everything else waits in the
-// Attachment.
+// Each connection has a service of its own. So the user of a stream is known for certain, and on a
+// unix socket also the process. gRPC's own name for a peer is not enough, because it may refer to a
+// connection that is closed. The client's certificate is known when a stream begins.
+//
+// The service never blocks. A stream has at most one write in flight; all other messages wait in
+// the Attachment.
 #pragma once
 
 #include <memory>
@@ -26,13 +27,14 @@ class Service final
  public:
   /// Who is at the other end of the connection.
   struct Peer {
-    std::shared_ptr<const PeerProcess> process;  ///< null if its death can't be proven
-    access::Caller caller;                       ///< without its certificate
-    std::shared_ptr<Complaints> complaints;      ///< null: somebody else logs who may not attach
+    std::shared_ptr<const PeerProcess> process;  ///< null: its death can't be proven
+    access::Caller caller;                       ///< `certificate` is empty
+    std::shared_ptr<Complaints> complaints;      ///< counts and logs denied callers; null: nobody
   };
 
-  /// Lets callers attach who have the role kLead when they say hello. REQUIRES: the server that it
-  /// is registered with ends before `attachment`.
+  /// A caller may attach if it has the role kLead when its hello arrives. Other callers get
+  /// PERMISSION_DENIED, or UNAVAILABLE if the user is not known yet. REQUIRES: this service
+  /// outlives the server that it is registered with; `attachment` and `access` are not null.
   Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,
           Peer peer)
       : attachment_(std::move(attachment)), access_(std::move(access)), peer_(std::move(peer)) {}

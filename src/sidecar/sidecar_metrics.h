@@ -1,4 +1,4 @@
-// The sidecar's limits as Prometheus metrics.
+// The Prometheus metrics of a sidecar: how often each limit was reached.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace baton::sidecar {
 
-/// REQUIRES: `server` outlives it.
+/// `group`: the label of the metrics. Any thread may read them. REQUIRES: `server` outlives them.
 std::shared_ptr<prometheus::Collectable> MakeSidecarMetrics(std::string group,
                                                             const Server& server);
 

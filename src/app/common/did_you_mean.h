@@ -8,11 +8,12 @@
 
 namespace baton::app {
 
-/// The word of `known` that is nearest to `word`, or "" if none is near: at most a third of the
-/// letters differ. Upper case and '_' for '-' don't count as differences. The first of several.
+/// Returns the word of `known` that is nearest to `word`, the first one of several. Returns "" if
+/// more letters differ than a third of the length of `word` (rounded), or if `word` has more than
+/// 100 bytes. Upper case, and '_' instead of '-', are no differences.
 std::string Nearest(const std::string& word, const std::vector<std::string>& known);
 
-/// "; did you mean "allow-remote-admin"?", or "" if no known word is near.
+/// Returns a text such as "; did you mean "allow-remote-admin"?", or "" if Nearest finds nothing.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace baton::app

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/check.h"
 #include "base/endpoint.h"
 #include "base/limits.h"
 #include "base/small_file.h"
@@ -117,6 +118,7 @@ void AddEtcdFlags(CLI::App& app, Settings& settings) {
 }
 
 void ReadEtcd(SettingReader& reader, EtcdOptions& etcd) {
+  BATON_CHECK(reader.Find("etcd") != nullptr && reader.Find("etcd-prefix") != nullptr);
   ReadEndpoints(reader, etcd);
   ReadPrefix(reader, etcd);
   ReadCredentials(reader, etcd);

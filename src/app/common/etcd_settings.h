@@ -1,4 +1,5 @@
-// The settings for etcd, which batond, baton-guard and `batonctl recover` read the same way.
+// The settings for etcd (--etcd...), which batond, baton-guard and `batonctl recover` read in the
+// same way. One thread at a time.
 #pragma once
 
 #include <string>
@@ -16,13 +17,14 @@ class App;
 namespace baton::app {
 
 /// Adds the flags whose names begin with "etcd", and their environment variables, to a program
-/// without batond's other flags. Puts their defaults into `settings` at once. `settings` must
-/// outlive the parsing.
+/// without batond's other flags. Puts the defaults of these flags into `settings` at once.
+/// REQUIRES: `settings` outlives the parsing.
 void AddEtcdFlags(CLI::App& app, Settings& settings);
-/// Reads the settings whose names begin with "etcd", with the files that they name. REQUIRES: those
-/// that have defaults are there.
+/// Reads the settings whose names begin with "etcd", and the files that they name. `reader` notes
+/// the errors. REQUIRES: "etcd" and "etcd-prefix" are set, which have defaults.
 void ReadEtcd(SettingReader& reader, EtcdOptions& etcd);
-/// The same for a program without other settings. If any is wrong, returns one line for each error.
+/// ReadEtcd for a program without other settings. If any setting is wrong, returns one line for
+/// each error. REQUIRES: as ReadEtcd.
 std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settings& settings);
 
 }  // namespace baton::app

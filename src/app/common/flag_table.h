@@ -1,4 +1,5 @@
-// The table of batond's flags, and how flags, environment and file make settings.
+// The table of batond's flags, and how settings are read from the command line, the environment and
+// the file of --config. Functions of this header can be called from any thread.
 #pragma once
 
 #include <functional>
@@ -15,18 +16,18 @@ namespace baton::app {
 
 struct Flag {
   const char* name;      ///< without dashes
-  const char* value;     ///< the name of its value in the help; null: a switch
-  const char* fallback;  ///< the default, as a user writes it; null: none
+  const char* value;     ///< what the help calls the value; null: a switch
+  const char* fallback;  ///< the default, as a user writes it; null: no default
   const char* help;
 };
 std::span<const Flag> Flags();
-/// The environment variable for a flag: "BATON_ETCD_CA" for "etcd-ca". An empty one counts as not
-/// set.
+/// Returns the environment variable of a flag, such as "BATON_ETCD_CA" for "etcd-ca". An empty
+/// variable counts as not set.
 std::string EnvironmentName(const std::string& flag);
 
 /// A setting's text, and its origin as errors name it: "--ttl", "BATON_TTL", "batond.yaml:3: ttl".
-/// Settings with neither a value nor a default are absent. A setting comes from its flag, else from
-/// its environment variable, else from the file of --config, else it is the default.
+/// Of these sources the first that has the setting counts: its flag, its environment variable, the
+/// file of --config, its default. A setting that none of them has is not in Settings.
 struct Setting {
   std::string text;
   std::string origin;
@@ -34,30 +35,31 @@ struct Setting {
 };
 using Settings = std::map<std::string, Setting>;
 
-/// The process ends at once: --help or --version (code 0, to stdout) or a usage error (code 2, to
-/// stderr).
+/// The process should end at once: after --help or --version (code 0, text for stdout), or a usage
+/// error (code 2, text for stderr).
 struct EarlyExit {
   int code = 0;
   std::string text;  ///< whole lines; one for each error
 };
 
-/// What settings are read from besides the command line and the file of --config.
+/// The parts of the process's surroundings that settings depend on.
 struct Surroundings {
+  /// Returns an environment variable's value; nullopt: not set. REQUIRES: not empty.
   std::function<std::optional<std::string>(const std::string& name)> environment;
-  std::string host_name;  ///< empty: not known
+  std::string host_name;  ///< the default of --node; empty: not known
 
-  /// Those of this process.
+  /// Returns the surroundings of this process.
   static Surroundings Real();
 };
 
-/// Reads the settings, and the file of --config, if there is one. Checks names, not values: that is
-/// SettingReader's part. EarlyExit: for --help, --version and usage errors, and if the file can't
-/// be used. `arguments` come without the program's name.
+/// Reads the settings, with the file of --config if this setting is given. Checks the settings'
+/// names only; SettingReader checks values. Returns EarlyExit for --help, --version and usage
+/// errors, and if the file can't be used. `arguments` come without the program's name.
 std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> arguments,
                                                const Surroundings& surroundings);
 
-/// A usage error of one or more lines. Each begins with the program's name; control characters are
-/// escaped and long lines are cut, as they may repeat anything that the user gave.
+/// Makes a usage error of batond. "batond: " is put before each line. Control characters are
+/// escaped and long lines are cut, because a line may repeat anything that the user gave.
 EarlyExit UsageError(const std::vector<std::string>& lines);
 
 }  // namespace baton::app

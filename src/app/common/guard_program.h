@@ -5,8 +5,8 @@
 
 namespace baton::app {
 
-/// The baton-guard beside this process's own program, or else the name to look up on PATH. Any
-/// thread.
+/// Returns the path of baton-guard in the folder of this process's program. If no executable file
+/// is there, returns "baton-guard", which is to be looked up on PATH. Any thread.
 std::string GuardProgram();
 
 }  // namespace baton::app

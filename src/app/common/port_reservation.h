@@ -1,12 +1,12 @@
 // PortReservation: holds a port before its server exists.
 //
-// gRPC binds its port only when it starts to serve. But the node must know the port before it
-// starts, and the services need the node. So the port is bound first, without listening. Linux lets
-// another socket of this process bind it too (both set SO_REUSEADDR) as long as only one of them
-// listens; then it refuses other processes. Either listen on this socket, which Release gives away,
-// or let a server bind the same port, and destroy the reservation once that server listens.
+// The node must know its ports before it starts, and the servers start after the node. So the ports
+// are bound first, without listening. There are two ways to use a reservation: listen on its socket
+// (Release), or let a server of this process bind the same port, and destroy the reservation after
+// that server listens. Linux allows the second way because both sockets set SO_REUSEADDR and only
+// one listens. Until one listens, a process that sets SO_REUSEADDR can take the port.
 //
-// One thread.
+// One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,21 @@ namespace baton::app {
 
 class PortReservation {
  public:
-  /// Resolves the host and binds its first address; port 0 picks a free port. Blocks as long as the
-  /// resolver does. kUnavailable: the host is not known, or the port can't be bound; the message
-  /// says why.
+  /// Resolves the host and binds its first address. Port 0 picks a free port. Blocks as long as the
+  /// resolver does. kUnavailable: the host can't be resolved, or the port can't be bound; the
+  /// message says why.
   static Result<PortReservation> Take(const http::Address& address);
-  /// Closes the socket, unless Release gave it away.
+  /// Closes the socket if Release was not called.
   ~PortReservation();
   PortReservation(PortReservation&& other) noexcept;
   PortReservation& operator=(PortReservation&&) = delete;
 
-  /// Gives the bound socket to the caller, to listen on it and close it. -1: it was given before.
+  /// Gives the bound socket to the caller, who listens on it and closes it. -1: Release was called
+  /// before.
   int Release() { return std::exchange(socket_, -1); }
 
   std::uint16_t port() const { return address_.port; }
-  /// The numeric host and the real port, in the form that servers take.
+  /// The numeric host and the real port, as FormatAddress writes them.
   std::string address() const { return http::FormatAddress(address_); }
 
  private:

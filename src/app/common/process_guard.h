@@ -1,8 +1,9 @@
-// ProcessGuard: keeps etcd's password and key, which this process has in memory, out of core dumps,
-// out of reach of other processes of the same user, and out of gRPC's traces.
+// Protects etcd's password and key, which this process has in memory: from core dumps, from other
+// processes of the same user, and from gRPC's traces.
 //
-// Programs that batond starts are to have the limit and the variables that GuardProcess changed:
-// the last two functions are for that.
+// GuardProcess changes this process's limit on core dumps and its environment. A program that
+// batond starts must get the earlier ones: GuardedEnvironment and RestoreCoreLimit serve this.
+// Both can be called from any thread after GuardProcess.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +13,18 @@
 
 namespace baton::app {
 
-enum class CoreDumps { kNone, kAllowed };  ///< allowed: debuggers of the same user, too
+enum class CoreDumps { kNone, kAllowed };  ///< kAllowed allows debuggers of the same user, too
 enum class GrpcTraces { kNone, kAllowed };
 
-/// Guards this process. Call it once, before other threads start.
+/// CoreDumps::kNone: forbids core dumps and debuggers, if the kernel allows it. GrpcTraces::kNone:
+/// removes GRPC_TRACE and GRPC_VERBOSITY from the environment. REQUIRES: called at most once,
+/// before other threads start.
 void GuardProcess(CoreDumps dumps, GrpcTraces traces);
 
-/// "NAME=value" of each variable that GuardProcess removed.
+/// Returns "NAME=value" of each variable that GuardProcess removed.
 std::vector<std::string> GuardedEnvironment();
 /// Gives `program`, which this process has started, the limit on core dumps that this process had
-/// before GuardProcess.
+/// before GuardProcess. Does nothing if GuardProcess left the limit alone; ignores errors.
 void RestoreCoreLimit(pid_t program);
 
 }  // namespace baton::app

@@ -1,8 +1,8 @@
 // SettingReader: turns batond's settings (flag_table.h) into values, and checks each by itself.
 //
 // It notes each error as one line and goes on, so that users see all errors at once. If a setting
-// is wrong, what a method returns means nothing. One thread at a time. It reads the files that
-// settings name.
+// is wrong, the value that a method returns means nothing. It reads the files that settings name,
+// which blocks as long as the file system does. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -33,25 +33,27 @@ class SettingReader {
     errors_.push_back(origin + ": " + what);
   }
 
-  /// Null: the setting is absent. Else valid as long as the settings.
+  /// Returns null if the setting is absent. The result is valid as long as the settings.
   const Setting* Find(const std::string& name) const;
 
-  // The value of a setting. If it is absent: an empty text, false, 0, the shortest duration.
+  // Each function below returns the value of a setting. It is no error if the setting is absent:
+  // the result is then an empty value, false, 0, or `least` of Duration.
 
-  /// An empty text is an error, but an absent setting is not.
+  /// An empty text is an error.
   std::string Text(const std::string& name);
-  /// A name as kNameRule says.
+  /// A name that fits kNameRule (base/text_rules.h).
   std::string Name(const std::string& name);
-  /// Both ends of the range are allowed, here and in Duration.
+  /// A whole number. Both ends of the range are allowed, here and in Duration.
   std::uint32_t Number(const std::string& name, Range range);
   std::chrono::milliseconds Duration(const std::string& name, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most);
-  /// true, yes, on, 1, or false, no, off, 0.
+  /// One of the words true, yes, on, 1, false, no, off, 0; in lower case.
   bool Switch(const std::string& name);
+  /// As http::ParseAddress reads it.
   http::Address Address(const std::string& name);
-  /// The content of the file that the setting names, which has at most 1 MiB.
+  /// The content of the file that the setting names. A file above 1 MiB is an error.
   std::string File(const std::string& name);
-  /// The same, and it has a line that begins PEM; the rest is not checked (see CheckPem).
+  /// As File. A content without "-----BEGIN " is an error; nothing else is checked (see CheckPem).
   std::string PemFile(const std::string& name);
 
  private:

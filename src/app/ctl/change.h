@@ -1,13 +1,15 @@
-// batonctl's verbs that change something. Each writes a request, prints what came of it or why it
-// failed, and returns the exit code.
+// batonctl's verbs that change something. Each sends a request to the node, prints the result or
+// the error, and returns the exit code. kDone: the change is made, or a dry run found it possible.
 //
-// The long ones (transfer, retry, drain, apply) follow the operation to its end, unless
-// ChangeOptions::detach is set. They give up after CtlOptions::timeout, else kWorkTimeout:
-// kTimedOut, or kPartly if a part is done. Then, and after Ctrl-C, the operation goes on in the
-// group. The other verbs wait for one call, kCallTimeout at most. kTimedOut of any verb: the change
-// may still be made.
+// The long verbs (transfer, retry, drain, apply) follow the operation to its end. With
+// ChangeOptions::detach they return kDone after the request is written. They stop waiting after
+// CtlOptions::timeout (unset: kWorkTimeout) with kTimedOut, or kPartly if a part is done, and after
+// Ctrl-C with kInterrupted. The operation goes on in the group in all these cases.
 //
-// One thread.
+// The other verbs wait at most for CtlOptions::timeout and for kCallTimeout. If any verb returns
+// kTimedOut or kInterrupted, the change may still be made.
+//
+// Blocking; one thread.
 #pragma once
 
 #include <optional>
@@ -26,24 +28,27 @@ struct TransferOptions {
 };
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change);
-/// The node asked must lead the shard, and the shard must be failing there (kPrecondition).
+/// Calls `acquired` of a failing shard again. kPrecondition: the node at options.endpoint does not
+/// lead the shard, or the shard is not failing there, or its term has changed meanwhile. kFailed:
+/// the shard failed again.
 ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOptions& change);
 struct ReleaseOptions {
   ShardId shard;
   bool force = false;
   std::string confirm;  ///< "GROUP/SHARD"
 };
-/// Without --force and the confirmation it changes nothing: it says what to type, and what that
-/// means, and returns kUsage. It does so only if the release would be possible; otherwise it
-/// reports why not. A dry run needs neither.
+/// Releases a shard that the failover settings keep for a dead leader. Without `force` and the
+/// right `confirm`, the verb changes nothing: it says what to type and what this would do, and
+/// returns kUsage; if the release is impossible, it reports why. A dry run needs neither of them.
 ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
-/// kPrecondition or kPartly, if no other node can take the shards: the drain stands all the same.
+/// kPrecondition (or kPartly if some shards have moved): no other node can take the shards. The
+/// node goes on leading them, and the drain goes on when a node joins.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
-/// kDone without a request, if there is nothing to move.
+/// If there is nothing to move, sends no request and returns kDone.
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
-/// Moves that are prepared already still end.
+/// Moves that are prepared already are still carried out.
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change);

@@ -1,14 +1,19 @@
 // AdminClient: calls one node's AdminService and returns plain values.
 //
-// Blocking; one thread at a time. Every call ends by its deadline or when Interrupt happens. (If
-// the node does not know this user yet, the call waits once for 2 s, also beyond the deadline.)
+// Blocking; one thread at a time. Every call ends at its deadline, or when Interrupt happens. One
+// exception: if the node does not know this user yet, the call waits once for 2.1 s, also beyond
+// the deadline.
 //
-// Errors: kUnavailable if the node can't be reached, if the endpoint is no node, or if the node
-// can't reach etcd; a change was not made then. kTimedOut if there was no answer in time; a change
-// may still be made, and the message says so. A change that Interrupt ends is kTimedOut, too;
-// other calls that it ends are kInternal. kInternal also if the node refuses this caller or the
-// answer breaks the protocol. kInvalidArgument if a file or the token can't be used; nothing is
-// sent then. kUnimplemented from a relay. All others as Control says.
+// Errors:
+//  - kUnavailable: the node can't be reached, the endpoint is no node, or the node can't reach
+//    etcd. A change was not made.
+//  - kTimedOut: there was no answer in time, or Interrupt ended a change. A change may still be
+//    made, and the message says so.
+//  - kInternal: Interrupt ended a call that is no change, the node refuses this caller, or the
+//    answer breaks the protocol.
+//  - kInvalidArgument, besides Control's: a file or the token can't be used. Nothing was sent.
+//  - kUnimplemented: the endpoint is a relay.
+//  - All other errors: see runtime::Control.
 #pragma once
 
 #include <chrono>
@@ -28,7 +33,7 @@
 
 namespace baton::app {
 
-/// One answer about the group. It has the live moves even if the shards were not asked for.
+/// One answer about the group. It has the moves even if the call did not ask for the shards.
 struct StatusAnswer {
   runtime::NodeStatus status;
   std::vector<MoveFact> moves;
@@ -36,50 +41,52 @@ struct StatusAnswer {
 
 class AdminClient {
  public:
-  /// Reads the files, and connects at the first call.
+  /// Reads the files, and connects at the first call. If a file can't be used, every call returns
+  /// kInvalidArgument.
   explicit AdminClient(const std::string& endpoint, const ClientTls& tls = {});
-  /// Talks to the endpoint of batonctl, and sends it the token of --token-file, unless that would
-  /// cross the network unencrypted: then each call is kInvalidArgument, as if a file can't be used.
+  /// Talks to options.endpoint, and sends the token of --token-file with each call. If the token
+  /// would cross the network unencrypted, every call returns kInvalidArgument.
   explicit AdminClient(const CtlOptions& options);
   ~AdminClient();
 
   struct Identity {
     std::string caller;  ///< "uid 1000", "token ci", a certificate's name, or an address
-    std::string role;    ///< one word
+    std::string role;    ///< one word, see access::ToString(Role)
   };
-  /// Returns who this process is in the node's eyes.
+  /// Returns as whom the node knows this process, and what this process may do.
   Result<Identity> WhoAmI(TimePoint deadline);
   Result<StatusAnswer> GetStatus(bool with_shards, TimePoint deadline);
-  /// Returns a status with all shards; otherwise only group, node, revision, view_age and stale are
-  /// set, here and in DescribeShard.
+  /// Returns all shards. Besides them, only these fields of the status are set: group, node,
+  /// revision, view_age and stale.
   Result<runtime::NodeStatus> ListShards(TimePoint deadline);
-  /// Returns a status with this one shard and its transitions. kNotFound: there is no such shard.
+  /// Returns one shard and its transitions; the other fields as in ListShards. kNotFound: there is
+  /// no such shard.
   Result<runtime::NodeStatus> DescribeShard(ShardId shard, TimePoint deadline);
-  /// Returns all transitions that the node saw and keeps, oldest first; `question.limit` does not
-  /// count.
+  /// Returns all events that the node keeps and that `question` asks for, oldest first. Ignores
+  /// `question.limit`.
   Result<runtime::HistoryPage> ListEvents(const runtime::HistoryQuestion& question,
                                           TimePoint deadline);
   struct Watch {
     std::optional<std::uint64_t> after = {};  ///< unset: only new events
-    /// When the process started that gave out the number `after`; unset: any process.
+    /// The start time of the process that numbered the event `after`; unset: any process.
     std::optional<std::chrono::system_clock::time_point> started = {};
     std::optional<ShardId> shard = {};
   };
-  /// Calls `page` on this thread for each page as it arrives, for the first one at once. `reset`
-  /// says that events before that page are missing. Returns why it ended: the connection, the node,
-  /// the deadline (TimePoint::max(): none) or an Interrupt.
+  /// Calls `page` on this thread for each page as it arrives. The first page comes at once, and may
+  /// be empty. `reset`: events before the page are missing. Returns why the stream ended: the
+  /// connection, the node, the deadline (TimePoint::max(): none) or an Interrupt.
   Error WatchEvents(const Watch& watch, TimePoint deadline,
                     const std::function<void(const runtime::HistoryPage&, bool reset)>& page);
-  /// Returns the move that was written, or that a dry run would write. It is not waited for.
+  /// Returns the move that was written, or that a dry run would write. Does not wait for its end.
   Result<MoveFact> Transfer(const runtime::TransferRequest& request, TimePoint deadline);
-  /// Returns how many attempts had failed before.
+  /// Returns how many attempts had failed before. Does not wait for the next attempt.
   Result<std::uint32_t> Retry(const runtime::RetryRequest& request, TimePoint deadline);
   Status Request(const runtime::PolicyRequest& request, TimePoint deadline);
   Status Request(const runtime::GroupChangeRequest& request, TimePoint deadline);
   /// `confirm`: "GROUP/SHARD"; a dry run needs none.
   Status Release(const runtime::ReleaseRequest& request, const std::string& confirm,
                  TimePoint deadline);
-  /// As Control says. Changes nothing.
+  /// Returns the moves that `rebalance apply` would carry out. Changes nothing.
   Result<std::vector<MoveFact>> PlanRebalance(TimePoint deadline);
   Result<runtime::Diagnosis> Diagnose(TimePoint deadline);
 
@@ -88,8 +95,8 @@ class AdminClient {
   std::unique_ptr<Impl> impl_;
 };
 
-/// "user@host" of this process, stored with each change; the user's number if it has no name. May
-/// wait for the host's user database. One thread at a time.
+/// Returns "user@host" of this process, or the user's number if the user has no name. Each change
+/// stores it. May wait for the host's user database. One thread at a time.
 std::string ActorName();
 
 }  // namespace baton::app

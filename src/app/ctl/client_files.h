@@ -1,6 +1,7 @@
-// The files with which batonctl says who it is: certificates, keys and tokens.
+// Reads the files that identify batonctl and the nodes to each other: certificates, keys, tokens.
 //
-// Blocking. kInvalidArgument: a file can't be used; the message names it and says why.
+// Any thread; blocks as long as the file system does. The only error is kInvalidArgument: a file
+// can't be used. The message names the file and says why.
 #pragma once
 
 #include <memory>
@@ -13,13 +14,15 @@
 
 namespace baton::app {
 
-/// Reads the files that are given, and checks that they belong together.
+/// Reads the files that `tls` names, at most 1 MiB each, and checks that they belong together
+/// (CheckPem).
 Result<PemTexts> ReadClientPems(const ClientTls& tls);
-/// Credentials that believe the servers of `tls.servers` alone, as a Router does.
+/// Returns credentials that trust only servers with one of the names in `tls.servers`, as a Router
+/// does. Also kInvalidArgument: `tls.ca` is missing, or `tls.name` is given.
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
-/// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file that all users
-/// may read or that its group may write, because others may have that token, too.
+/// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file whose mode
+/// gives more than 0640, because other users may know such a token.
 Result<std::string> ReadToken(const std::string& path);
 
 }  // namespace baton::app

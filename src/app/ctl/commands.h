@@ -1,4 +1,4 @@
-// batonctl's command line: the tree of verbs and flags, and what a parsed line runs.
+// batonctl's command line: the tree of verbs and flags, and the function that a parsed line runs.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,11 @@ namespace baton::app {
 
 struct Commands {
   CtlOptions options;
-  std::function<ExitCode()> run;  ///< runs the verb; set by parsing
+  std::function<ExitCode()> run;  ///< runs the verb; parsing sets it
 };
 
-/// Adds all verbs and global flags. Both must outlive the parsing and the run.
+/// Adds the global flags and all verbs except `recover` (recover_command.h). REQUIRES: `app` and
+/// `commands` outlive the parsing and the run.
 void AddCommands(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

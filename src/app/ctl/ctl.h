@@ -12,27 +12,29 @@ namespace baton::app {
 /// Exit codes. They are API: scripts branch on them.
 enum class ExitCode : int {
   kDone = 0,
-  kFailed = 1,  ///< or unhealthy; also if the node refuses this caller
+  kFailed = 1,  ///< failed or unhealthy; also if the node refuses this caller or is a relay
   kUsage = 2,
   kUnreachable = 3,
   kNotFound = 4,
-  kTimedOut = 5,       ///< a change may still be made; a long operation goes on
-  kPrecondition = 6,   ///< the state doesn't allow it, for example because the term has changed
-  kPartly = 7,         ///< a part is done, and the rest failed or still goes on
+  kTimedOut = 5,       ///< a change may still be made, and a long operation goes on
+  kPrecondition = 6,   ///< the group's state forbids it, for example because the term has changed
+  kPartly = 7,         ///< a part is done; the rest failed or still goes on
   kInterrupted = 130,  ///< by Ctrl-C or SIGTERM
 };
 
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
 
-/// How to reach a node that has TLS: paths of PEM files, which are read before the first call. Off
-/// if nothing is given, and at a unix socket.
+/// How to reach a node that has TLS. `ca`, `cert` and `key` are paths of PEM files, which are read
+/// before the first call. TLS is off if all fields are empty, and at a unix socket.
 struct ClientTls {
-  std::string ca = {};    ///< who signed the nodes' certificates; empty: the system's authorities
-  std::string cert = {};  ///< this user's certificate
-  std::string key = {};
-  std::string name = {};  ///< that their certificates must have, if it is not the address's
-  /// The names in the certificates of the group's servers, as GroupCredentialsOptions has them;
-  /// then addresses are not compared. Empty: any server with the address's name is believed.
+  std::string ca = {};    ///< the nodes' authorities; empty: the system's authorities
+  std::string cert = {};  ///< this user's certificate; empty: none
+  std::string key = {};   ///< the key of `cert`; needed with it
+  /// The name that the nodes' certificates must have. Empty: the host of the address.
+  std::string name = {};
+  /// The names of the group's servers, as in GroupCredentialsOptions. A server must have one of
+  /// them in its certificate, whatever its address is. Needs `ca`, and excludes `name`. Empty: see
+  /// `name`.
   std::vector<std::string> servers = {};
 
   bool on() const {
@@ -44,11 +46,12 @@ struct ClientTls {
 struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
   ClientTls tls = {};
-  std::string token_file = {};  ///< sent to the endpoint alone; empty: none
+  std::string token_file = {};  ///< its token is sent to `endpoint` alone; empty: no token
   Format format = Format::kTable;
   bool color = false;
-  /// Bounds the whole command, except `top`. Unset: kCallTimeout, kWorkTimeout for long operations,
-  /// and no bound for `events --follow`; the doctor has a bound of its own.
+  /// Bounds the whole command. `top` and `recover` ignore it; `lookup` takes it for each of its two
+  /// calls. Unset: kCallTimeout, but kWorkTimeout for long operations, 20 s for the doctor, and no
+  /// bound for `events --follow`.
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }
@@ -56,13 +59,13 @@ struct CtlOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{10};
 inline constexpr std::chrono::minutes kWorkTimeout{10};
-/// One question of a verb that asks again and again.
+/// The longest single call of a verb that asks again and again.
 inline constexpr std::chrono::seconds kOneCall{5};
 
 /// How a change is carried out.
 struct ChangeOptions {
   bool dry_run = false;
-  bool detach = false;  ///< of a long operation: return once the request is written
+  bool detach = false;  ///< for long operations: return after the request is written
 };
 
 }  // namespace baton::app

@@ -5,7 +5,9 @@
 
 namespace baton::app {
 
-/// kFailed if a finding is a problem.
+/// Prints the node's findings, the difference between this host's clock and the node's, and the
+/// failing activations of other nodes that answer. kFailed: a finding is a problem. Warnings give
+/// kDone.
 ExitCode Examine(const CtlOptions& options);
 
 }  // namespace baton::app

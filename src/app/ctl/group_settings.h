@@ -21,7 +21,8 @@ inline constexpr const char* kFailoverSetting = "failover";
 inline constexpr const char* kFailoverDelaySetting = "failover-delay";
 inline constexpr const char* kLockDelaySetting = "lock-delay";
 
-/// What one command sets. Either exactly one of the first two, or some of the others.
+/// The settings that one command changes: exactly one of the first two, or any of the others. Unset
+/// ones stay as they are.
 struct GroupSettings {
   std::optional<std::uint32_t> expected_nodes = {};  ///< 0: no longer set
   std::optional<std::uint32_t> max_moves = {};       ///< 0: no longer set
@@ -30,8 +31,10 @@ struct GroupSettings {
   std::optional<std::chrono::milliseconds> lock_delay = {};
 };
 
-/// Reads "failover=after failover-delay=30s", or one setting and its value as two words. Whether
-/// settings of failover make sense together, the node finds out. kInvalidArgument, with one line.
+/// Reads words such as "failover=after" and "failover-delay=30s", or one setting and its value as
+/// two words. Does not check whether failover settings make sense together, or durations below
+/// 1,000 hours; the node does this. No words: nothing is set. kInvalidArgument: a word is unknown
+/// or malformed, is given twice, or must stand alone; the message is one line.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
 
 }  // namespace baton::app

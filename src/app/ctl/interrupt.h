@@ -1,7 +1,9 @@
-// Interrupt: a flag that Ctrl-C and SIGTERM set, and output that nobody reads any more (SIGPIPE).
-// batonctl then stops waiting, and the operation goes on in the group.
+// Interrupt: a flag that Ctrl-C, SIGTERM and SIGPIPE set; SIGPIPE means that nobody reads the
+// output any more. It makes batonctl stop waiting; an operation goes on in the group. The flag is
+// never reset, and a further signal does nothing more.
 //
-// Process-wide. Call Install once, before threads start; the other functions from any thread.
+// One flag for the process. Call Install once, before threads start. The other functions can be
+// called from any thread.
 #pragma once
 
 #include <chrono>
@@ -12,9 +14,10 @@ class Interrupt {
  public:
   static void Install();
   static bool Happened();
-  /// Sets the flag as the signal does: calls in flight end.
+  /// Sets the flag as a signal does, so calls in flight end.
   static void Raise();
-  /// Sleeps. Returns false at once when the flag is set.
+  /// Sleeps for this time. If the flag is set or gets set, returns false at once; otherwise true.
+  /// REQUIRES: Install was called; otherwise a signal doesn't end the sleep.
   static bool Sleep(std::chrono::milliseconds duration);
 };
 

@@ -1,5 +1,5 @@
-// Strict parsing of a JSON document that a person wrote. Errors name line and column. A key that an
-// object has twice is refused (other parsers silently keep one of the two).
+// Strict parsing of a JSON document that a person wrote. Errors name line and column. An object
+// with the same key twice is refused; most parsers silently keep one of the two values.
 //
 // Pure; any thread.
 #pragma once
@@ -13,11 +13,12 @@
 
 namespace baton::app {
 
-/// Returns the document's value, or an error such as `line 3, column 7: syntax error`.
+/// Returns the document's value. kInvalidArgument: the text is not one JSON document; the message
+/// is such as `line 3, column 7: not JSON (syntax error)`.
 Result<boost::json::value> ParseJsonDocument(std::string_view text);
 
-/// Returns a value as one line of JSON, cut after 40 bytes; for objects and arrays "an object" and
-/// "an array".
+/// Returns a value as one line of JSON for a message, cut after 40 bytes. Returns "an object" for
+/// any object, and "an array" for any array.
 std::string Quote(const boost::json::value& value);
 
 }  // namespace baton::app

@@ -1,6 +1,7 @@
-// Asks the other nodes of a group for what only a shard's leader knows.
+// Asks other nodes of a group. Only a shard's leader knows whether the shard fails to activate.
 //
-// Blocking: one call to each node, all at once, on threads of their own.
+// Blocking; any thread. Errors are not reported: a node that gives no right answer counts as
+// silent. The token of --token-file is not sent.
 #pragma once
 
 #include <chrono>
@@ -17,21 +18,24 @@ namespace baton::app {
 
 /// The most nodes that one command asks.
 inline constexpr std::size_t kMaxAsked = 128;
-/// How long one command waits for them at most. They may be out of its reach.
+/// How long one command waits for other nodes, which may be out of reach.
 inline constexpr std::chrono::milliseconds kOthersPatience{700};
 
 struct OthersAnswers {
   std::vector<runtime::NodeStatus> answered;  ///< without shards, in the members' order
-  std::vector<NodeId> silent;                 ///< live nodes that could not be asked
+  /// Nodes that gave no right answer in time, and those beyond the first kMaxAsked.
+  std::vector<NodeId> silent;
 };
 
-/// Asks all live members but the one that gave `status`, until kOthersPatience or the deadline.
-/// Nodes without an address are left out: they serve no operators.
+/// Asks the live members of `status`, except the node that gave `status`, on one thread each. Waits
+/// until the deadline, at most kOthersPatience. Leaves out members without an address that can be
+/// used (IsPeerEndpoint); they serve no operators.
 OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
                         TimePoint deadline);
 
-/// Asks the shard's leader for the shard, if another node than it gave `shard`. Unset: the leader
-/// need not or could not be asked, or leads no more.
+/// Asks the leader of `shard` for the shard. `group` and `shard` are the answers of one node.
+/// Waits as AskOthers. nullopt: nobody leads the shard, that node leads it itself, or the leader
+/// gave no right answer in time or does not lead this term.
 std::optional<runtime::ShardStatus> AskLeader(const runtime::NodeStatus& group,
                                               const runtime::ShardStatus& shard,
                                               const ClientTls& tls, TimePoint deadline);

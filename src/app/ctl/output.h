@@ -1,6 +1,5 @@
-// batonctl's output: data to stdout, messages and progress to stderr.
-//
-// One thread.
+// batonctl's output: data to stdout, messages and progress to stderr. All functions show control
+// characters in data as escapes. One thread.
 #pragma once
 
 #include <string>
@@ -13,22 +12,23 @@
 
 namespace baton::app {
 
-/// Prints a JSON document as JSON or YAML, as the format says. REQUIRES: options.structured().
+/// Prints a JSON document, as YAML if options.format is kYaml, otherwise as JSON. REQUIRES: `json`
+/// is JSON.
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
-/// Prints one line of data. This and all functions below show control characters as escapes.
+/// Prints one line of data.
 void PrintLine(const std::string& line);
-/// Prints one line of data, the cells' texts joined.
+/// Prints the cells' texts on one line, without blanks between them.
 void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 
-/// Prints one message, "batonctl: …".
+/// Prints one message line, which begins "batonctl: ".
 void Say(const std::string& line);
-/// Prints the error and returns its exit code. But if Interrupt has happened, it prints only
-/// "interrupted" and returns kInterrupted, whatever the error is.
+/// Prints the error and returns its exit code. If Interrupt has happened, prints only "interrupted"
+/// and returns kInterrupted, whatever the error is.
 ExitCode Fail(const Error& error);
 
-/// Progress of a long operation. On a terminal one line is rewritten in place; else each change is
-/// a new line, at most one a second, and changes in between are not shown.
+/// Shows the progress of a long operation. If stderr is a terminal, one line is rewritten in place.
+/// Otherwise each change is a new line, at most one in a second; changes in between are not shown.
 class Progress {
  public:
   Progress();

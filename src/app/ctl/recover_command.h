@@ -1,4 +1,5 @@
-// batonctl's verb `recover`. It talks to etcd itself, because no node can run when it is needed.
+// batonctl's verb `recover`, for etcd restored from a backup. It talks to etcd itself, because no
+// node of the group may run meanwhile.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +8,14 @@
 
 namespace baton::app {
 
-/// Adds the verb. REQUIRES: AddCommands was called before. Both arguments must outlive the parsing
-/// and the run.
+/// Adds the verb. Its exit codes, besides those of Fail (output.h):
+///  - kUsage: a setting or a state directory's file can't be used.
+///  - kNotFound: etcd has no config of the group, or a state directory has no file.
+///  - kPrecondition: the group has members, a node runs in a state directory, or the group's state
+///    forbids a recovery.
+///  - kPartly: one run raises the revision by at most 1,000,000; the message says how to go on.
+///  - kInterrupted: no node can start until the same command has run to its end.
+/// REQUIRES: AddCommands was called before; both arguments outlive the parsing and the run.
 void AddRecoverCommand(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

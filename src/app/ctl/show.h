@@ -1,4 +1,5 @@
-// batonctl's verbs that only read a node's status.
+// batonctl's verbs that only read. Each asks the node at options.endpoint, prints the answer, and
+// returns kDone or the error's code (Fail, output.h). Blocking; one thread.
 #pragma once
 
 #include <string>
@@ -8,19 +9,26 @@
 
 namespace baton::app {
 
+/// In the table formats, also asks the other live nodes for failing shards (others.h). kDone also
+/// if the group is unhealthy.
 ExitCode ShowStatus(const CtlOptions& options);
-/// Who this user is in the node's eyes, and what this user may do.
+/// Shows as whom the node knows this user, and which role this user has.
 ExitCode ShowIdentity(const CtlOptions& options);
-/// kFailed if it is not healthy. `wait`: asks again until the group is healthy, or until
-/// CtlOptions::timeout, else kWorkTimeout, is over (kTimedOut).
+/// kFailed: the node or the group is unhealthy (Unhealthy, tables.h). `wait`: asks every 500 ms
+/// until both are healthy (kDone), CtlOptions::timeout is over (kTimedOut; unset: kWorkTimeout), or
+/// Ctrl-C (kInterrupted). Errors don't end such a wait.
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
 ExitCode ListShards(const CtlOptions& options);
+/// Also asks the shard's leader, which alone knows whether the shard fails to activate.
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
+/// Shows the shard of a key, and who leads it.
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
 ExitCode ListNodes(const CtlOptions& options);
 ExitCode ShowGroup(const CtlOptions& options);
+/// Shows the moves that `rebalance apply` would carry out. kDone also if there are none.
 ExitCode ShowRebalancePlan(const CtlOptions& options);
 ExitCode ShowRebalanceStatus(const CtlOptions& options);
+/// Prints batonctl's own version; asks no node.
 ExitCode PrintVersion(const CtlOptions& options);
 
 }  // namespace baton::app

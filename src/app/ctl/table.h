@@ -1,7 +1,7 @@
 // Output for people and programs: aligned tables, colours, and YAML from JSON documents.
 //
-// Pure functions. Colours are ANSI escapes and only used if asked for; a table without them has the
-// same information.
+// Pure functions; any thread. Colours are ANSI escapes. Without colours, a table has the same
+// information.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +29,20 @@ struct Table {
   std::vector<std::vector<Cell>> rows;  ///< REQUIRES: each has as many cells as `columns`
 };
 
-/// Returns `text` on one line, with what steers a terminal as escapes (\n, \u001b): see escape.h.
+/// Returns `text` on one line. Characters that control a terminal become escapes such as \n and
+/// \u001b (escape.h).
 std::string Printable(std::string_view text);
 
-/// Renders a title line and one line per row. Columns are two spaces apart, lines have no trailing
-/// blanks, and cells are made Printable; titles are not. A column is as wide as its longest text
-/// has bytes.
+/// Renders a title line and one line per row. Cells are made Printable; titles are not. Columns are
+/// two spaces apart, and lines have no trailing blanks. A column's width is the number of bytes of
+/// its longest text, so texts that are not ASCII misalign.
 std::string Render(const Table& table, bool color);
 
-/// Returns `text` in `style`, or unchanged without colour. REQUIRES: foreign text is Printable.
+/// Returns `text` in `style`, or unchanged if `color` is false. Escapes nothing. REQUIRES: the
+/// caller made text from outside this program Printable.
 std::string Paint(std::string_view text, Style style, bool color);
 
-/// Returns a JSON document as YAML. REQUIRES: `json` is JSON; else it throws.
+/// Returns a JSON document as YAML. REQUIRES: `json` is JSON; otherwise an exception is thrown.
 std::string YamlFromJson(const std::string& json);
 
 }  // namespace baton::app

@@ -1,5 +1,6 @@
-// batonctl's tables and words, made from a node's answers. Pure. Texts may hold any bytes that the
-// group's keys hold: print them with Render or output.h, which escape them.
+// batonctl's tables and words, made from a node's answers. Pure; any thread. The texts may contain
+// any bytes: print them with Render or output.h, which escape control characters. `wide` adds
+// columns.
 #pragma once
 
 #include <string>
@@ -12,37 +13,40 @@
 namespace baton::app {
 
 Table ShardsTable(const runtime::NodeStatus& status, bool wide);
-/// The members, and those who left and are not back.
+/// The members, and the nodes in `status.departed` that are not back.
 Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);
 
 Table EventsTable(const runtime::HistoryPage& page, bool wide);
-/// How long nobody led: the sum of all known phases, or "-" if none is known. After a death, "<="
-/// stands before it if the time until that was noticed is known by a bound, and "?+" if it is not;
-/// "?" alone if nothing is known.
+/// How long nobody led, as a word. It is the sum of the known phases of the gap; "-" if none is
+/// known. After a death: "<=" and the sum, if there is a bound for the time until the death was
+/// noticed; "?+" and the sum of the other phases, if there is no bound; "?" if nothing is known.
 std::string GapWord(const Transition& transition, const runtime::GapPhases& gap);
 
-/// What is wrong with the node or the group, in one line; empty if both are healthy. Suspended
-/// shards count only if the status has shards.
+/// What is wrong, in one line; empty if the node and the group are healthy. The node is unhealthy
+/// if it has halted or is not ready. Otherwise these are wrong: shards without a leader; suspended
+/// shards, if the status has shards; shards of this node that fail to activate or wait for their
+/// first try.
 std::string Unhealthy(const runtime::NodeStatus& status);
-/// One line about the shards that fail to activate on these nodes: how many, and the worst one;
-/// empty if none fails. `statuses`: one of each node.
+/// One line about the shards that fail to activate: how many, and the worst one. Empty if none
+/// fails. `statuses`: at most one of each node, because each has only its own node's shards.
 std::string FailingLine(const std::vector<runtime::NodeStatus>& statuses);
 /// How a shard fails, in words: "12 attempts in 3m5s, last error: ...".
 std::string FailingWords(const runtime::FailingActivation& failing);
 /// The number of live members.
 std::size_t LiveNodes(const runtime::NodeStatus& status);
-/// A member's state in one word: "active", "suspended", "unhealthy", "failing", "draining",
-/// "drained" or "gone".
+/// A member's state in one word. The first of these that is true: "gone" (not live), "suspended",
+/// "unhealthy", "drained" or "draining", "failing", "active".
 std::string MemberWord(const runtime::MemberStatus& member);
-/// A line for each of the last members that left and are not back: who, why, when. After 5 of them
-/// a last line says how many more there are.
+/// A line for each node in `status.departed` that is not back: who, why, when, and how many shards
+/// it led. If there are more than 5, a sixth line says how many more.
 std::vector<std::string> GoneLines(const runtime::NodeStatus& status);
-/// The balance in a word or two: "running", "paused", "applying a rebalance", "nobody balances".
+/// The balance in words. The first of these that is true: "paused", "nobody balances", "applying a
+/// rebalance", "running".
 std::string BalanceWord(const runtime::NodeStatus& status);
 /// A duration for people, rounded down: 12ms, 1.2s, 3m5s, 90m0s.
 std::string AgeWord(std::chrono::nanoseconds age);
-/// A number with its noun: "1 shard", "2 shards".
+/// A number with its noun, such as "1 shard" or "2 shards". The plural adds an "s".
 std::string CountOf(std::size_t count, const std::string& thing);
 
 }  // namespace baton::app

@@ -1,12 +1,14 @@
-// `top`: the live view. It asks a node again and again, and paints frames (top_frame.h) with
-// ncurses.
+// `top`: the live view. It asks the node for its status every 500 ms, on a thread of its own, and
+// paints frames (top_frame.h) with ncurses.
 #pragma once
 
 #include "app/ctl/ctl.h"
 
 namespace baton::app {
 
-/// Runs the view until the user quits. kUsage if stdout or stdin is not a terminal.
+/// Runs the view until the user types q (kDone), or Ctrl-C or SIGTERM (kInterrupted). Shows errors
+/// of calls, and goes on. kUsage: stdout or stdin is not a terminal, or TERM is unknown. Sets
+/// Interrupt at its end. One thread.
 ExitCode RunTop(const CtlOptions& options);
 
 }  // namespace baton::app

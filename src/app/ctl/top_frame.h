@@ -1,8 +1,8 @@
 // One frame of `top`: lines of coloured text, made from a node's status and the window's size.
 //
-// Pure: the same status and view give the same frame. ncurses (top.cc) only paints it. All glyphs
-// are one column wide. No line is wider and no frame taller than the view. Below 30 columns or 8
-// lines it only says that the window is too small.
+// Pure; any thread. ncurses (top.cc) only paints the frame. Every glyph is one column wide. No line
+// is wider than the view, and no frame is taller. If the view has less than 30 columns or 8 lines,
+// the frame has only header, notice and footer, and says that the window is too small.
 #pragma once
 
 #include <chrono>
@@ -17,32 +17,33 @@ namespace baton::app {
 enum class Ink : std::uint8_t { kPlain, kTitle, kDim, kGood, kWarning, kBad, kNode };
 
 struct Span {
-  std::string text;  ///< UTF-8, or ASCII if the view asks for it
+  std::string text;  ///< UTF-8; our own glyphs are ASCII if TopView::ascii is set
   Ink ink = Ink::kPlain;
-  int node = -1;  ///< for kNode: the node's place among the members, which selects the colour
+  /// For kNode: the node's index in NodeStatus::members, which selects the colour; -1: no member.
+  int node = -1;
 };
 using Line = std::vector<Span>;
 struct Frame {
   std::vector<Line> lines;
-  int shard_scroll = 0;  ///< the view's, limited to the rows there are; 0: no shards are shown
-  int node_scroll = 0;   ///< the same for nodes
+  int shard_scroll = 0;  ///< TopView's, limited to the rows that exist; 0 if no shards are shown
+  int node_scroll = 0;   ///< TopView's, limited to the nodes that exist; 0 if none are shown
 };
 
 struct TopView {
   int width = 80;
   int height = 24;
-  int shard_scroll = 0;  ///< rows of the shard grid
-  int node_scroll = 0;   ///< rows of the node list
+  int shard_scroll = 0;  ///< how many rows of the shard grid are skipped
+  int node_scroll = 0;   ///< how many nodes are skipped
   bool paused = false;
   bool ascii = false;                ///< the terminal can't show UTF-8
-  std::string problem;               ///< why the status is not newer; empty: it is current
-  std::chrono::milliseconds age{0};  ///< the status's age
+  std::string problem;               ///< why the last call failed; empty: it succeeded
+  std::chrono::milliseconds age{0};  ///< the time after the last answer
 };
 
 /// At most this many shards share a cell of the grid; if there are more, the grid scrolls.
 inline constexpr std::size_t kMaxShardsPerCell = 8;
 
-/// Makes a frame. `status` is null before the first answer.
+/// Makes a frame. `status`: with shards; null before the first answer.
 Frame BuildFrame(const runtime::NodeStatus* status, const TopView& view);
 
 /// Returns the frame's text without colours and trailing blanks.

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
+
 namespace baton::app {
 namespace {
 
@@ -118,6 +120,7 @@ char NodeInks::LetterOf(int place) {
 }
 
 Grid BuildGrid(const NodeStatus& status, const NodeInks& inks, const TopView& view, int rows) {
+  BATON_CHECK(rows > 0 && view.width >= 20);
   const Layout layout = LayOut(status.shards.size(), view.width, rows);
   Grid grid;
   grid.shards_per_cell = layout.per_cell;

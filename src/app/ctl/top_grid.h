@@ -1,5 +1,5 @@
-// The shard grid of `top`: one glyph per cell, one or more shards per cell, coloured by leader.
-// Pure.
+// The shard grid of `top`: one glyph per cell, one or more shards per cell, coloured by leader. A
+// cell shows its most urgent shard. Pure; any thread.
 #pragma once
 
 #include <unordered_map>
@@ -9,12 +9,12 @@
 
 namespace baton::app {
 
-/// Each node's place among the members, which gives its letter and colour.
+/// Each node's index among the members, called its place. It gives the node's letter and colour.
 class NodeInks {
  public:
   explicit NodeInks(const runtime::NodeStatus& status);
   int PlaceOf(const NodeId& node) const;  ///< -1: not a member
-  /// The letter of a place: a to z, A to Z, then '#'.
+  /// The letter of a place: a to z, then A to Z. '#' for places from 52 on and for -1.
   static char LetterOf(int place);
 
  private:
@@ -24,11 +24,11 @@ class NodeInks {
 struct Grid {
   std::vector<Line> rows;
   std::size_t shards_per_cell = 1;
-  int rows_in_all = 0;  ///< `rows` has a part of them
-  int first_row = 0;
+  int rows_in_all = 0;  ///< rows of the whole grid; `rows` has those that are shown
+  int first_row = 0;    ///< the index of the first row that is shown
 };
 
-/// REQUIRES: rows > 0, view.width >= 20.
+/// `rows`: the most rows to show. REQUIRES: rows > 0, view.width >= 20.
 Grid BuildGrid(const runtime::NodeStatus& status, const NodeInks& inks, const TopView& view,
                int rows);
 

@@ -1,8 +1,9 @@
 // Follows a long operation to its end.
 //
-// The judges are pure: each says what one answer of a node means for the operation. Follow asks the
-// node again and again and shows the progress. The operation goes on even if nobody watches.
-// Answers may be older than the request that was written; the judges allow for that.
+// The Judge functions are pure: each says what one answer of a node means for the operation. Follow
+// asks the node again and again, passes the answers to a Judge function, and shows the progress.
+// The operation goes on even if nobody follows it. An answer may be older than the request; the
+// Judge functions take this into account.
 #pragma once
 
 #include <cstdint>
@@ -19,57 +20,58 @@ namespace baton::app {
 /// What one answer says about an operation. `exit` unset: the operation goes on.
 struct Verdict {
   std::optional<ExitCode> exit;
-  std::string line;     ///< progress, or how it ended
-  bool partly = false;  ///< something was done already, so a timeout is kPartly
+  std::string line;     ///< progress, or how the operation ended
+  bool partly = false;  ///< a part is done, so Follow returns kPartly at the deadline
 };
 
-/// Judges a move of one shard that was written. It ends when a leadership with a later term begins:
-/// done if the target leads, else kPrecondition. It fails when the move is gone and the leader
-/// stays. While nobody leads, it goes on.
+/// Judges a move of one shard that was written. kDone: the target leads in a later term.
+/// kPrecondition: another node leads in a later term. kFailed: the move is deleted and the leader
+/// stays. The operation goes on while nobody leads.
 Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer);
 
-/// Judges a drain: done once the node leads nothing or has left the group. If no other node can
-/// take its shards, it ends with kPrecondition, or kPartly if some have moved. `initial`: the
-/// shards that it led at first.
+/// Judges a drain. `initial`: the number of shards that the node led at first. kDone: the node
+/// leads nothing, or has left the group. kPrecondition, or kPartly if some shards have moved: no
+/// other node can take the shards.
 Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer& answer);
 
-/// A shard that an operator asked to be tried again, as it was before.
+/// A shard for which an operator asked for a retry, as it was before.
 struct Retried {
   ShardId shard;
   Term term;
-  std::uint32_t attempts = 0;  ///< that had failed
+  std::uint32_t attempts = 0;  ///< how many had failed
 };
-/// Judges that try: done once the shard is active, failed once another attempt has failed,
-/// kPrecondition once its term has changed or nobody leads.
+/// Judges a retry. kDone: the shard is active. kFailed: another attempt has failed. kPrecondition:
+/// the term has changed, or nobody leads.
 Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer);
 
-/// What was seen of an applied rebalance so far.
+/// How far an applied rebalance has come.
 struct RebalanceProgress {
-  std::uint32_t initial = 0;  ///< the plan's moves
-  bool seen = false;          ///< an answer showed the request
+  std::uint32_t initial = 0;  ///< how many moves the plan had
+  bool seen = false;          ///< an answer has shown the request
 };
-/// Judges an applied rebalance, and notes in `progress` what it has seen. Done once the group is
-/// balanced and no move is in flight. If it ends earlier: kFailed, or kPartly if some have moved.
+/// Judges an applied rebalance, and updates `progress`. kDone: the group is balanced and no move is
+/// in flight. kFailed, or kPartly if some shards have moved: the rebalance ended earlier.
 Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
 
-/// The moves that balance still needs: shards that live members lead above their targets.
+/// How many moves balance still needs: the shards that live members lead above their targets.
 std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
 
-/// Whether another member can take shards of `node`: it is live, active, not drained, and its
-/// weight is not 0.
+/// Whether a member other than `node` can take shards: it is live, its weight is not 0, and it
+/// neither leaves nor is drained.
 bool HasOtherCandidate(const runtime::NodeStatus& status, const NodeId& node);
 
 struct FollowOptions {
-  std::string what;              ///< "the drain of n1", for the message if it ends early
-  std::optional<ShardId> shard;  ///< set: ask for this shard only, not for the group
+  std::string what;              ///< names the operation in messages, such as "the drain of n1"
+  std::optional<ShardId> shard;  ///< asks for this shard only; unset: asks for the group
   TimePoint deadline;
 };
 struct Followed {
   ExitCode exit = ExitCode::kDone;
   std::string line;
 };
-/// Asks until the judge says that it ended, or until the deadline (kTimedOut, or kPartly as the
-/// last verdict says), Interrupt (kInterrupted), or a minute without any answer (kUnreachable).
+/// Asks every 200 ms, on this thread, until `judge` says that the operation ended. Ends earlier at
+/// the deadline (kPartly if the last verdict says so, otherwise kTimedOut), after an Interrupt
+/// (kInterrupted), and after a minute without any answer (kUnreachable).
 Followed Follow(AdminClient& client, const FollowOptions& options,
                 const std::function<Verdict(const StatusAnswer&)>& judge);
 

@@ -10,8 +10,10 @@
 //   this_host: probe    # users without a rule
 //   other_hosts: read   # callers from other hosts
 //
-// One thread at a time. A look reads at most 1 MiB, and blocks as long as the file system does. If
-// the text has changed, it also asks the host's user database for names.
+// `rules`, `this_host` and `other_hosts` are optional, but the file has at least one of them.
+//
+// One thread at a time. Functions block as long as the file system does. Parsing also asks the
+// host's user database for names.
 #pragma once
 
 #include <string>
@@ -21,32 +23,34 @@
 
 namespace baton::app {
 
-/// Reads rules from YAML text. The first rule for a user or its group decides, and the first for a
-/// certificate's name (NameInCertificate), whose last byte may be *. At most 1,000 rules. No two
-/// tokens have the same name or digest; `until` may be missing. A rule for a user or group that
-/// this host does not have counts for nobody; the log says so. kInvalidArgument: the message has
-/// `path`, the line, what is wrong and what was expected.
+/// Reads rules from YAML text. The rules keep their order, because the first one that fits a user
+/// (or a group of the user) or a certificate decides.
+///  - A certificate's name has the form of NameInCertificate; its last byte may be *.
+///  - A token has no role `lead`. Its name and its digest are unique. `until` may be missing.
+///  - A rule for a user or group that this host does not have is left out; the log says so.
+/// kInvalidArgument: the text has another form, or more than 1,000 rules. The message has `path`,
+/// the line, what is wrong and what was expected.
 Result<access::Rules> ParseAccessRules(const std::string& path, const std::string& text);
 
-/// Reads the file's text. kInvalidArgument: it can't be read, is larger than 1 MiB or no regular
-/// file, belongs to another user than root and this process's, or every user may write to it.
+/// Reads the file's text. kInvalidArgument: the file can't be read, is larger than 1 MiB, is not a
+/// regular file, belongs neither to root nor to this process's user, or every user may write to it.
 Result<std::string> ReadAccessFile(const std::string& path);
 
 class AccessFile {
  public:
-  /// An empty path: there is no file, and looks do nothing. `used` is the text that was read at the
-  /// start; the caller has put its rules to use.
+  /// If `path` is empty, Look does nothing. `used`: the text that was read at the start; its rules
+  /// are already in force.
   AccessFile(std::string path, std::string used);
 
-  /// Reads the file. If two looks in a row find the same changed text, its rules go to `access`; at
-  /// the first look somebody may still be writing. If the file can't be used, the earlier rules
-  /// stay, and the log says so once.
+  /// Reads the file. Gives its rules to `access` if the text has changed and the Look before found
+  /// the same text; somebody may still be writing when a new text is first seen. If the file can't
+  /// be used, the earlier rules stay in force, and the log says so once.
   void Look(access::Access& access);
 
  private:
   const std::string path_;
-  std::string used_;  ///< the text whose rules count, or the text or trouble that was logged
-  std::string seen_;  ///< the text or trouble that the last look found
+  std::string used_;  ///< the last text or error that Look acted on
+  std::string seen_;  ///< the text or error that the last Look found
 };
 
 }  // namespace baton::app

@@ -1,10 +1,12 @@
 // AdminSocket: a unix socket at which root and this process's user call the gRPC server, without
 // TLS.
 //
-// A caller there counts as this process's user (access::Callers). A user who can write in the
-// socket's folder can put another socket in its place, and so be taken for the node.
+// A caller at this socket counts as this process's user (access::Callers). The connection of any
+// other user is closed, and the log says so at most once a minute. REQUIRES: only root and this
+// process's user can write in the socket's folder; anybody else could put another socket there and
+// answer for the node.
 //
-// One thread. End it before the server.
+// One thread at a time. REQUIRES: this object ends before the server.
 #pragma once
 
 #include <chrono>
@@ -21,17 +23,18 @@ namespace baton::app {
 
 class AdminSocket {
  public:
-  /// Prepares the server that `builder` will start, and `callers`, which are that server's. Does
-  /// not listen yet. REQUIRES: `path` is absolute and has at most kLongestSocketPath bytes.
+  /// Prepares the server that `builder` will start, and that server's `callers`. Does not listen
+  /// yet. REQUIRES: `path` is absolute and has at most kLongestSocketPath bytes.
   AdminSocket(std::string path, grpc::ServerBuilder& builder, access::Callers& callers);
-  /// Removes the file if it listens. Connections go on until the server ends.
+  /// Stops listening and removes the socket's file. Connections go on until the server ends.
   ~AdminSocket();
   AdminSocket(const AdminSocket&) = delete;
   AdminSocket& operator=(const AdminSocket&) = delete;
 
-  /// Listens, and replaces a socket file that nobody listens on. The new one has mode 600.
-  /// `bounds`: those of the server's port; a few more are served here. kUnavailable: it can't
-  /// listen; the message says why. REQUIRES: the server has started; called once.
+  /// Listens at the path; the file has mode 600. Replaces a socket file that nobody listens on.
+  /// `bounds`: those of the server's port; 16 more descriptors may be in use here, so that
+  /// operators get in when the port is full. kUnavailable: it can't listen; the message says why.
+  /// REQUIRES: the server has started; called once.
   Status Listen(ConnectionListener::Bounds bounds);
 
  private:
@@ -44,8 +47,8 @@ class AdminSocket {
   std::unique_ptr<ConnectionListener> listener_;
 };
 
-/// Hands a connected socket over to a server, which closes it. Any thread. REQUIRES: the server
-/// runs.
+/// Hands a connected socket over to a server, which owns and closes it from now on. Any thread.
+/// REQUIRES: the server runs.
 void HandOver(int connection, grpc::experimental::ExternalConnectionAcceptor& server);
 
 }  // namespace baton::app

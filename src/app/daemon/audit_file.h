@@ -1,19 +1,20 @@
 // AuditFile: the file of --audit-file, with one JSON object a line for each entry of the audit.
 //
-// Fields: at, group, node (that was asked), id (of the change, since the process began; 0: it was
-// no change), verb (the method, or the path of HTTP), target, dry_run, by (the name of the caller's
-// token or in its certificate, else its user, else where it calls from), claimed (what it says of
-// itself), peer, result ("asked", "done", "failed" or "refused"), error, not_logged. Field names
-// are stable; new ones may be added.
+// The fields of a line. Their names are stable; new ones may be added.
+//  - at: the time; group; node: the node that was asked.
+//  - id: the number of the change in this process; 0: the entry is no change.
+//  - verb: the gRPC method or the HTTP path; target; dry_run.
+//  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
+//  - claimed: the name that the caller gives itself; peer: the caller's address.
+//  - result: "asked", "done", "failed" or "refused"; error.
+//  - not_logged: how many earlier refusals of this caller got no line. Refusals get at most one
+//    line a second for each caller (access::RefusalPace).
 //
-// Refusals get at most one line a second for each caller; `not_logged` says how many refusals
-// before it got none (access::RefusalPace).
+// A thread of its own writes. Lines that it can't write, because the disk is full or slow, are lost
+// and counted. Lines are not synced to the disk, so a host that fails may lose the last ones. The
+// log has each entry, too, if its level is info or lower.
 //
-// A thread of its own writes. What it can't write, because the disk is full or slow, is lost and
-// counted. The log has each entry, too, if its level is info or lower. If a write stands still, the
-// end of the process waits for it with a bound; a change that must wait for its line does so until
-// the write ends or EndWaits is called. Lines are not synced to the disk, so a host that fails may
-// lose the last ones.
+// Write, Refused and the sinks may be called from any thread; the other functions from one thread.
 #pragma once
 
 #include <chrono>
@@ -36,37 +37,39 @@ struct AuditFileOptions {
   std::string path;
   std::string group;
   std::string node;
-  bool required = false;  ///< each change waits until its line "asked" is in the file
+  bool required = false;  ///< a change is made only after its line "asked" is in the file
 };
 
 class AuditFile {
  public:
-  /// How long EndWaits waits for the lines of changes, and then the destructor for all lines.
+  /// How long EndWaits waits, and how long the destructor waits.
   static constexpr std::chrono::seconds kWaitAtEnd{2};
 
-  /// Opens the file to append, for this user alone if it is new (mode 600). kUnavailable: it can't
-  /// be opened, or another process writes it; the message says why.
+  /// Opens the file to append. A new file gets mode 600. kUnavailable: the file can't be opened, or
+  /// another process writes it; the message says why.
   static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
-  /// Writes what waits. If a write stands still, the thread does so later, as far as the process
-  /// lives, and it is logged that it was not waited for. REQUIRES: EndWaits was called, if a `then`
-  /// still waits.
+  /// Waits until all lines are written, at most kWaitAtEnd. If this is not enough, the log says so,
+  /// and the thread goes on while the process lives. REQUIRES: no `then` is left to be called; see
+  /// EndWaits.
   ~AuditFile();
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
 
-  /// Does not wait. Any thread. If too many lines wait, the entry is lost and counted.
+  /// Queues the entry and returns at once. If 1,000 refusals wait already (or 1,000 other entries),
+  /// the entry is lost and counted.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
-  /// The same, and calls `then` with the outcome: on the file's thread, at once if too many lines
-  /// wait, or in EndWaits.
+  /// Queues the entry as Write does, and calls `then` once with the outcome. It is called on the
+  /// file's thread after the write, or in EndWaits. It is called at once, with kUnavailable, if the
+  /// queue is full or EndWaits was called.
   void Write(const runtime::AuditEntry& entry, Then then);
-  /// The process ends: gives the lines that wait some time (kWaitAtEnd), then calls each `then`
-  /// that is left with kUnavailable. (The line of one of them may be in the file all the same, if
-  /// it was being written.) From now on each `then` gets that at once.
+  /// Waits until every `then` was called, at most kWaitAtEnd, then calls those that are left with
+  /// kUnavailable. The line of one of these may still be in the file, if it was being written.
   void EndWaits();
-  /// Writes that a caller may not read, or not attach. Any thread.
+  /// Queues a refusal to read or to attach. `what`: the method or path.
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
-  /// They write here. REQUIRES: they are not called after this object's end.
+  /// Returns functions that call Write; `write_before` is set only if AuditFileOptions::required.
+  /// REQUIRES: this object outlives their calls.
   runtime::Audit::Sinks Sinks();
 
  private:

@@ -1,8 +1,8 @@
-// Command: the program that `batond run` starts, in a process group of its own, and its end.
+// Command: the program that `batond run` starts, in a process group of its own.
 //
-// Thread-safe. Start it on a thread that outlives it: the kernel kills the program when that thread
-// ends, provided that util-linux's setpriv is installed. So a killed batond leaves no program
-// behind that would never hear of its shards again.
+// Thread-safe. REQUIRES: the thread that calls Start lives as long as the program should. If
+// util-linux's setpriv is installed, the kernel kills the program when that thread ends; so a
+// killed batond leaves no program behind that hears nothing about its shards any more.
 #pragma once
 
 #include <condition_variable>
@@ -22,27 +22,26 @@ namespace baton::app {
 
 class Command {
  public:
-  /// Called with how the program ended, after the rest of its process group was killed. Must not
-  /// call Wait or destroy the Command: both wait until it has returned.
+  /// Called after the program has ended and the rest of its process group was killed. REQUIRES: it
+  /// doesn't call Wait and doesn't destroy the Command; both wait for its return.
   using OnEnd = std::function<void(const ExitStatus& status)>;
 
-  /// Starts the program with BATON_ATTACH=`sidecar` in its environment, and with the environment
-  /// and the limit on core dumps that this process had before GuardProcess. `on_end` is called
-  /// once, on a thread of its own. Errors: those of Subprocess::Start.
+  /// Starts the program. Its environment is this process's environment before GuardProcess, with
+  /// BATON_ATTACH=`sidecar`; its limit on core dumps is the one before GuardProcess. `on_end` is
+  /// called once, on a thread of its own. Errors: those of Subprocess::Start.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);
-  /// Kills what is left of the process group, and waits for the program's end and for `on_end`,
-  /// without a bound. A process that has left the group is not killed, here and in Kill.
+  /// Calls Kill, and waits without a bound for the program's end and the return of `on_end`.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Sends a signal to the program alone, not to its group. Does nothing once it has ended.
+  /// Sends a signal to the program alone, not to its group. Does nothing after the program's end.
   void Signal(int signal);
-  /// Sends SIGKILL to the process group.
+  /// Sends SIGKILL to the process group. A process that has left the group is not killed.
   void Kill();
-  /// Waits for the program's end and for `on_end`, without a bound.
+  /// Waits without a bound for the program's end and the return of `on_end`.
   ExitStatus Wait();
 
  private:
@@ -59,24 +58,26 @@ class Command {
   std::thread thread_;
 };
 
-/// The exit code as a shell shows it: the program's code, or 128 plus the signal's number.
+/// The exit code that a shell shows: the program's code, or 128 plus the number of the signal that
+/// killed it.
 int ExitCode(const ExitStatus& status);
 
-/// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
+/// Holds the program of `batond run`. Thread-safe: the thread of signals uses it too.
 class RunningCommand {
  public:
-  /// Destroys the one before, which kills and awaits it. Null: there is none any more.
+  /// Replaces the command; null: there is none any more. Destroys the earlier one, which kills its
+  /// program and waits for the end.
   void Set(std::unique_ptr<Command> command) {
     std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
     const std::lock_guard lock(mutex_);
     before = std::exchange(command_, std::move(command));
   }
-  /// Null: there is none. Valid until the next Set, or this object's end.
+  /// Returns null if there is no command. The result is valid until the next Set.
   Command* Get() {
     const std::lock_guard lock(mutex_);
     return command_.get();
   }
-  /// As Command has them; nothing if there is none.
+  /// Signal and Kill call those of the command. They do nothing if there is no command.
   void Signal(int signal) {
     const std::lock_guard lock(mutex_);
     if (command_ != nullptr) command_->Signal(signal);

@@ -1,13 +1,16 @@
 // ConnectionListener: accepts connections and hands them to a server.
 //
-// batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults. It
-// gives its port up for good at the first connection that it can't accept for want of descriptors,
-// and until then it takes the descriptors that etcd's connections need. And when ten thousand idle
-// clients leave at once, closing their connections keeps gRPC's threads busy for longer than a
-// short lease. This listener closes a new connection at once if only reserved descriptors are left
-// (see base/descriptors.h) or too many are in use. The last kLastPlaces before that are for clients
-// whom the server prefers. It serves clients again as soon as there is room, within 100 ms if the
-// system itself had no descriptor. It logs that clients are turned away, at most once a minute.
+// It closes a new connection at once in three cases: only reserved descriptors are left
+// (base/descriptors.h), more descriptors are in use than Bounds allows, or Serve refuses the
+// connection. It logs this at most once a minute. It accepts clients again as soon as there is
+// room; if the system had no descriptor at all, within 100 ms.
+//
+// batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults. If
+// no descriptor is free for a new connection, it stops listening for good; until then it uses up
+// the descriptors that etcd's connections need. And it has no limit: if ten thousand idle clients
+// leave at once, gRPC's threads are busy for longer than a short lease.
+//
+// Start and destroy it on one thread. It has a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -25,29 +28,34 @@ class ConnectionListener {
  public:
   static constexpr int kLastPlaces = 16;
 
-  /// Takes over a connected socket, or returns false: the listener closes it, as one too many.
-  /// `last_places`: kLastPlaces or fewer are free below the bounds. Called on the listener's
-  /// thread, which accepts nothing meanwhile. The socket does not block.
+  /// Takes over a connected, non-blocking socket and returns true. Or returns false, and the
+  /// listener closes the socket. `last_places`: few descriptors are left (see Bounds), so the
+  /// server should take only clients that it prefers. Called on the listener's thread, which
+  /// accepts nothing meanwhile.
   using Serve = std::function<bool(int connection, bool last_places)>;
 
+  /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how
+  /// many are in use.
   struct Bounds {
-    /// From this many descriptors in use on, only clients whom the server prefers get in, up to
-    /// `kept` more: other connections may use some of the first ones.
+    /// `last_places` is true if most_descriptors - kLastPlaces or more descriptors are in use, or
+    /// if at most kLastPlaces are left before the reserved ones. If most_descriptors + `kept` or
+    /// more are in use, every new connection is closed.
     int most_descriptors = 0;
-    int kept = 0;  ///< how many are kept for other connections, besides the reserved ones
+    int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };
 
-  /// Listens on `socket`, which is bound; the listener owns it from then on, and closes it if this
-  /// fails. `address` names it in errors. kUnavailable: it can't listen, for example because
-  /// another process took the port; the message says why.
+  /// Listens on `socket`, and owns it from now on, also if this fails. `address`: its name in
+  /// errors. kUnavailable: it can't listen, for example because another process took the port; the
+  /// message says why. REQUIRES: `socket` is bound.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
                                                            Bounds bounds, Serve serve);
-  /// Ends: no connection is handed over after this. It waits for a `Serve` that runs.
+  /// Closes the listening socket, and waits for a `Serve` that runs. No `Serve` is called later.
   ~ConnectionListener();
   ConnectionListener(const ConnectionListener&) = delete;
   ConnectionListener& operator=(const ConnectionListener&) = delete;
 
-  /// The count of clients turned away so far. It outlives this object. Any thread.
+  /// How many connections were closed at once so far. The count may outlive this object. Any
+  /// thread.
   std::shared_ptr<const std::atomic<std::uint64_t>> refused() const { return refused_; }
 
  private:
@@ -58,7 +66,7 @@ class ConnectionListener {
   bool Wait(bool connections, int milliseconds) const;
 
   const int socket_;
-  const int wake_;  ///< readable once the listener ends
+  const int wake_;  ///< readable after the destructor has begun
   const Bounds bounds_;
   const Serve serve_;
   const std::shared_ptr<std::atomic<std::uint64_t>> refused_ =

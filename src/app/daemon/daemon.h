@@ -1,19 +1,26 @@
-// Daemon: runs one node with its gRPC and HTTP servers, from the start to an orderly end.
+// Daemon: runs one node, or a relay, with its gRPC and HTTP servers, from the start to an orderly
+// end.
 //
-// The order matters. Ports are bound first, because the node tells the others its real addresses.
-// The servers serve once the node exists. At the end the node hands its shards over while they
-// still serve; then they and the node stop.
+// The order matters. The ports are bound first, because the node tells other nodes its real
+// addresses. The servers begin to serve after the node has started. At the end the node hands its
+// shards over while the servers still serve. Then the program of `batond run` gets the signal and
+// ends, the node stops, and the servers stop.
 #pragma once
 
 #include "app/daemon/daemon_options.h"
 
 namespace baton::app {
 
-/// Runs until a signal comes, the program of `batond run` ends or the node halts, and returns the
-/// process's exit code. 0: drained, maybe not everything in time. 1: failed, halted, or etcd was
-/// away at the end. 2: the settings are refused. With a program, its code counts instead, unless
-/// the node did not start or halted. REQUIRES: called once, from main, before the process has other
-/// threads.
+/// Runs until SIGTERM or SIGINT, the end of the program of `batond run`, or a halt of the node.
+/// Returns the process's exit code:
+///  - 0: the node drained, or its drain timeout ran out. A relay: always after a signal.
+///  - 1: the start failed, the node or relay halted, or the node could not drain, for example
+///    because etcd was away.
+///  - 2: the start failed because settings are refused.
+///  - With a program, if the node started and has not halted: the program's code, or 128 plus the
+///    number of the signal that killed it.
+/// A second SIGTERM or SIGINT ends the process at once with code 1; see signals.h.
+/// REQUIRES: called once, from main, before the process has other threads.
 int RunDaemon(const DaemonOptions& options);
 
 }  // namespace baton::app

@@ -1,7 +1,5 @@
-// batond's settings: reads and checks them.
-//
-// A setting comes from its flag, else from BATON_<NAME>, else from the file of --config, else it is
-// the default. The table in flag_table.cc has all names, defaults and help lines.
+// Reads and checks batond's settings. flag_table.h says where settings come from; flag_table.cc has
+// all names, defaults and help lines. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -23,7 +21,7 @@
 
 namespace baton::app {
 
-/// Paths; empty: that file is not given.
+/// Paths of files; empty: the file is not given.
 struct CredentialPaths {
   std::string password;
   std::string ca;
@@ -32,62 +30,69 @@ struct CredentialPaths {
 };
 
 struct DaemonOptions {
-  /// The process leads nothing and only serves routes. It uses only group, name and etcd of `node`.
+  /// The process leads nothing and only serves routes. It uses only group, node (its name), etcd
+  /// and history of `node`.
   bool relay = false;
-  /// Its addresses are empty: they are known once the ports are bound, see AdvertisedBy.
+  /// The addresses in it are empty, because they depend on the ports; see AdvertisedBy.
   NodeOptions node;
-  bool guard_by_default = false;  ///< nobody asked for node.guard
+  bool guard_by_default = false;  ///< --guard was not given, and nothing else needs the guard
   http::Address listen;
   http::Address http;
-  std::vector<std::string> http_hosts;     ///< names, besides those that follow from the addresses
-  std::optional<http::Address> advertise;  ///< port 0 stands for the real port
-  CredentialPaths credentials;             ///< files that are read again while the node runs
-  /// What its own ports show; null: they have no TLS.
+  std::vector<std::string> http_hosts;     ///< the names of --http-hosts; see HttpNamesOf
+  std::optional<http::Address> advertise;  ///< port 0: the port that gRPC listens on
+  CredentialPaths credentials;             ///< etcd's; these files are read again while running
+  /// The certificate of batond's own ports; null: they have no TLS.
   std::shared_ptr<ServerIdentity> tls;
-  std::chrono::milliseconds tls_max_age{0};  ///< of connections; 0: no bound
-  CredentialPaths tls_files;    ///< of `tls`; they are read again while the process runs
+  std::chrono::milliseconds tls_max_age{0};  ///< the longest life of a connection; 0: no bound
+  CredentialPaths tls_files;    ///< those of `tls`, without password; read again while running
   std::string admin_socket;     ///< an absolute path; empty: none
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none
   log::LogOptions log;
-  std::string events_file;      ///< empty: none is written
-  std::string audit_file;       ///< empty: none is written
-  bool audit_required = false;  ///< no change without its line there
-  std::size_t max_shard_series = 0;
+  std::string events_file;           ///< empty: none is written
+  std::string audit_file;            ///< empty: none is written
+  bool audit_required = false;       ///< no change is made without its line in audit_file
+  std::size_t max_shard_series = 0;  ///< the most series of /metrics/shards; 0: none
   bool allow_remote_admin = false;
   std::string access_file;     ///< empty: none
-  std::string access_text;     ///< its content
-  access::Rules access_rules;  ///< what that says
+  std::string access_text;     ///< the content of access_file
+  access::Rules access_rules;  ///< the rules in access_text
   bool grpc_reflection = false;
   bool core_dumps = false;  ///< see process_guard.h
-  /// Address at which an application in another process attaches. Unset: there is none, and the
-  /// node leads by itself.
+  /// The address at which an application in another process attaches. Unset: there is no such
+  /// application, and the node leads on its own. With `command` it is always set.
   std::optional<sidecar::Address> sidecar;
-  std::chrono::milliseconds watchdog{0};  ///< of that application; 0: none
+  std::chrono::milliseconds watchdog{0};  ///< the application's; 0: none
   std::vector<std::string> command;       ///< the program of `batond run`; empty: none
 };
 
-/// The addresses that a node tells the others if it listens on these ports.
+/// The addresses that the node tells other nodes and callers.
 struct Advertised {
   std::string grpc;
   std::string http;
-  std::string service;  ///< default: `grpc`; with a sidecar none: callers want the application
+  /// The application's address. If --service-address is not given: `grpc`; but empty with a
+  /// sidecar, because batond's port does not serve the application.
+  std::string service;
 };
+/// `grpc_port` and `http_port`: the ports that are bound.
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// The names by which browsers and scrapers may ask for HTTP: those of this host that follow from
-/// the settings, and those that operators added.
+/// The names by which browsers and scrapers may ask for HTTP: --http-hosts, the hosts of --http and
+/// --advertise, and the host name.
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
 
-/// The files whose changes count while batond runs, with what it read at the start: etcd's
-/// password, CA, certificate and key; and CA, certificate and key of its own ports (empty without
-/// TLS). The order is the one named here; a path is empty if that file is not given.
+/// The files that batond reads again while it runs, with the content that was read at the start. A
+/// path is empty if the file is not given.
+/// CredentialsOf: etcd's password, CA, certificate and key, in this order.
+/// CertificatesOf: CA, certificate and key of batond's own ports, in this order; nothing without
+/// TLS.
 std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options);
 std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options);
 
-/// Reads and checks all settings, with the files that they name. `arguments` come without the
-/// program's name. EarlyExit: --help or --version, or one line for each error that was found.
+/// Reads and checks all settings, and reads the files that they name. `arguments` come without the
+/// program's name; they may begin with `run` and end with `-- PROGRAM ...`. Returns EarlyExit after
+/// --help or --version, and if anything is wrong, with one line for each error.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
 

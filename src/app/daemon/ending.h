@@ -1,4 +1,4 @@
-// Why batond ends: a signal, its program's end, or a node that has halted.
+// Why batond ends: a signal, the end of the program of `batond run`, or a halt of the node.
 #pragma once
 
 #include <chrono>
@@ -13,33 +13,33 @@
 
 namespace baton::app {
 
-/// Records why the daemon ends, and lets it wait for that. Thread-safe.
+/// Records why the daemon ends, and lets the daemon wait for this. Thread-safe.
 class Ending {
  public:
-  /// `signal`: the one that came; 0: the application has ended. Only the first call counts.
+  /// A signal came, or (`signal` is 0) the program has ended. Only the first call counts.
   void Terminate(int signal) {
     const std::lock_guard lock(mutex_);
     if (!terminate_) signal_ = signal;
     terminate_ = true;
     changed_.notify_all();
   }
-  /// The signal of the first Terminate; 0: the application has ended, or nothing has come yet.
+  /// The signal of the first Terminate; 0: the program has ended, or Terminate was not called yet.
   int signal() {
     const std::lock_guard lock(mutex_);
     return signal_;
   }
-  /// The node or relay has halted. The last call counts.
+  /// The node or relay has halted. Only the last call counts.
   void Halt(const Error& why) {
     const std::lock_guard lock(mutex_);
     halted_ = why;
     changed_.notify_all();
   }
-  /// Waits at most `patience`. True: the daemon is to end; every later call says so at once.
+  /// Waits for Terminate or Halt, at most `patience`. True: one was called, now or earlier.
   bool WaitFor(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
   }
-  /// Unset: it has not halted.
+  /// Why the node or relay has halted; nullopt: it has not halted.
   std::optional<Error> halted() {
     const std::lock_guard lock(mutex_);
     return halted_;
@@ -53,8 +53,8 @@ class Ending {
   std::optional<Error> halted_;
 };
 
-/// Ends the daemon when its node or relay halts. An observer is enough: a listener would make the
-/// node wait for callbacks that nobody needs.
+/// Ends the daemon when its node or relay halts. It is an observer and no Listener, because a node
+/// waits for the callbacks of its Listener.
 class HaltObserver : public runtime::Observer {
  public:
   explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}

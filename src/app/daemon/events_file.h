@@ -1,12 +1,11 @@
 // EventsFile: writes a history to a file, one JSON object a line.
 //
-// A thread of its own reads the history and writes. So a full or slow disk stops nothing else. It
-// is logged once, and the events are written later, unless the history has dropped them by then;
-// the log says how many were dropped. Lines of an earlier process stay; the numbers of the next
-// process begin at 1 again. If a write stands still, the end of the process waits for it with a
-// bound. Nothing is synced to the disk.
+// A thread of its own reads the history and writes, so a full or slow disk stops nothing else. If a
+// write fails, the thread logs the error once and tries again every 5 s. Events that the history
+// drops meanwhile are lost; the log says how many. Lines of an earlier process stay in the file;
+// each process numbers its events from 1. Nothing is synced to the disk.
 //
-// One thread.
+// One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -24,18 +23,17 @@ class EventsFile {
   /// How long the destructor waits for the last events.
   static constexpr std::chrono::seconds kWaitAtEnd{2};
 
-  /// Opens the file to append. kUnavailable: it can't be opened, or another process writes it; the
-  /// message says why.
+  /// Opens the file to append; a new file gets mode 640. kUnavailable: the file can't be opened, or
+  /// another process writes it; the message says why.
   static Result<std::unique_ptr<EventsFile>> Open(std::string path);
-  /// Tries once more to write the events that have come so far, and ends. If a write stands still,
-  /// the thread does so later, as far as the process lives, and it is logged that it was not waited
-  /// for.
+  /// Waits until the thread has tried once more to write the events so far, at most kWaitAtEnd. If
+  /// this is not enough, the log says so, and the thread goes on while the process lives.
   ~EventsFile();
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;
 
-  /// Begins to write: the events that the history holds, then each new one. REQUIRES: called at
-  /// most once; not null.
+  /// Begins to write: first the events that the history has, then each new one. REQUIRES: called at
+  /// most once; `history` is not null.
   void Follow(std::shared_ptr<const runtime::History> history);
 
  private:

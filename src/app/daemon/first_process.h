@@ -1,9 +1,8 @@
-// FirstProcess: batond as the first process of a container.
+// batond as the first process of a container.
 //
-// When the first process of a pid namespace ends, the kernel kills all others there, and with them
-// a guard that has work to do. So the first process is batond without a node. It runs the node as
-// its child, passes SIGTERM and SIGINT on, reaps what others leave to it, and gives the guard a
-// moment after the node's end.
+// When the first process of a pid namespace ends, the kernel kills all other processes of the
+// namespace. A guard would die with its node, before it can end the node's session. So the first
+// process is a batond without a node, which runs the node as its child.
 #pragma once
 
 #include <optional>
@@ -12,8 +11,11 @@
 
 namespace baton::app {
 
-/// Runs this program again, with these arguments, and waits for its end. Returns the exit code that
-/// this process should have: the child's, or 128 plus its signal. nullopt: it can't be started.
+/// Runs this program again with these arguments, as a child. Passes SIGTERM and SIGINT on to the
+/// child, ignores SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, and reaps every child of this process.
+/// After the node's end, waits at most 2 s for the processes that the node left, such as the guard.
+/// Returns the exit code that this process should have: the child's code, or 128 plus the number of
+/// the signal that killed it. nullopt: the child can't be started; stderr says why.
 /// REQUIRES: this process has one thread, and no children that others wait for.
 std::optional<int> RunNodeAsChild(const std::vector<std::string>& arguments);
 

@@ -6,12 +6,13 @@
 
 namespace baton::app {
 
-/// Sets the guard of `node`, whose program is the baton-guard beside batond's own program, or else
-/// on PATH. A guard that nobody asked for is left out if there is a sidecar, since a guard does
-/// nothing then, and, with a warning, if there is no such program. Any thread.
+/// Sets guard_program of `node` (see GuardProgram). If DaemonOptions::guard_by_default is set,
+/// turns the guard off in two cases: there is a sidecar, with which no guard acts; or there is no
+/// such program, which is logged as a warning. Any thread.
 void ChooseGuard(const DaemonOptions& options, NodeOptions& node);
 
-/// Whether ChooseGuard gives the node a guard of its own. Any thread.
+/// Whether the node will have a guard of its own that can act: the guard is on, its program exists,
+/// and there is no sidecar. Any thread.
 bool HasOwnGuard(const DaemonOptions& options);
 
 }  // namespace baton::app

@@ -3,15 +3,16 @@
 
 namespace baton::app {
 
-/// Takes over both libraries' logs. From then on they neither wait for a slow reader of stderr nor
-/// write lines of another format. Call it once, before the first use of either, and only in a
-/// program of ours: each library has one receiver for the whole process.
+/// Takes over the logs of both libraries, so that their lines have the log's format and a slow
+/// reader of stderr can't hold the libraries up. REQUIRES: called once, before the first use of
+/// either library, and only by a program of ours, because each library has one receiver for the
+/// whole process.
 ///
-/// Protobuf's lines get the level debug: they are about input that it can't parse, and its caller
-/// reports that. gRPC's errors become warnings, of each place in its code once a minute at most;
-/// lines that GRPC_VERBOSITY and GRPC_TRACE ask for (batond heeds them at --log-level trace alone,
-/// since they show etcd's tokens) become info. A failed assertion, after which gRPC aborts,
-/// bypasses the log (LastWords).
+/// Protobuf's lines become debug: they are about input that it can't parse, and the caller reports
+/// this too. Its fatal lines become errors. gRPC's errors become warnings, at most one a minute for
+/// each line of its code. Lines that GRPC_VERBOSITY or GRPC_TRACE asks for become info; they show
+/// etcd's tokens, so batond allows them only at --log-level trace. A failed assertion of gRPC is
+/// written to stderr at once (LastWords), because gRPC then aborts.
 void TakeLibraryLogs();
 
 }  // namespace baton::app

@@ -21,19 +21,20 @@ namespace baton::app {
 
 class LineFile {
  public:
-  /// Opens nothing yet. `flag` names the file in messages: "--events-file". `mode`: of a file that
-  /// is made.
+  /// Opens nothing yet. `flag` names the file in messages, such as "--events-file". `mode`: the
+  /// mode of a new file.
   LineFile(std::string flag, std::string path, mode_t mode)
       : flag_(std::move(flag)), path_(std::move(path)), mode_(mode) {}
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
-  /// Opens the file unless the open one is at its path. kUnavailable: it can't be opened, or
-  /// another process writes it; the message says why. After a failure no file is open.
+  /// Opens the file. Does nothing if the path still leads to the open file. kUnavailable: the file
+  /// can't be opened, or another process writes it; the message says why, and no file is open.
   Status Open();
-  /// Calls Open, and appends `lines`, which end in a newline. kUnavailable: nothing of them is in
-  /// the file, unless somebody else has changed it meanwhile, or it is a pipe or a device.
+  /// Calls Open, and appends `lines`. kUnavailable: none of the lines are in the file. (A part of
+  /// them may be if the file is a pipe or a device, or if somebody else changed it meanwhile.)
+  /// REQUIRES: `lines` end in a newline.
   Status Append(const std::string& lines);
 
  private:

@@ -1,4 +1,4 @@
-// The Prometheus metrics of callers that the gRPC server turned away or cut off.
+// The Prometheus metrics of calls and connections that batond refused or cut off.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@
 
 namespace baton::app {
 
-/// Makes the metrics. They may outlive `listener`.
+/// Makes the metrics; they can be read on any thread, and may outlive `listener`. `group`: their
+/// label.
 std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(
     std::string group, const ConnectionListener& listener,
     std::shared_ptr<const runtime::UnreadCounts> unread,

@@ -1,5 +1,7 @@
-// ReadyFile: tells scripts that the node is ready, and at which addresses it listens. The file
-// exists from the first time the node is ready until the node begins to leave.
+// ReadyFile: a file with one line of JSON that tells scripts that the node was ready, and at which
+// addresses it listens. batond writes it the first time the node is ready, and removes it when the
+// node begins to leave. It stays while the node is not ready for a time, and after a killed
+// process. One thread at a time.
 #pragma once
 
 #include <string>
@@ -10,23 +12,23 @@ namespace baton::app {
 
 struct ReadyContent {
   std::string node;
-  std::string grpc;  ///< host:port on which it listens
+  std::string grpc;  ///< host:port on which gRPC listens
   std::string http;
   int pid = 0;
 };
 
 class ReadyFile {
  public:
-  /// Removes the file that an earlier process left at `path`. If `path` is empty, no file is ever
-  /// written.
+  /// Removes a file at `path`, which an earlier process may have left. If `path` is empty, Write
+  /// does nothing.
   explicit ReadyFile(std::string path);
-  /// Removes the file if it was written.
+  /// Calls Remove.
   ~ReadyFile();
   ReadyFile(const ReadyFile&) = delete;
   ReadyFile& operator=(const ReadyFile&) = delete;
 
-  /// Writes the file, whole or not at all, by a rename. kUnavailable: it can't be written; the
-  /// message says why.
+  /// Writes the file by a rename, so that nobody reads a part of it. kUnavailable: the file can't
+  /// be written; the message says why. REQUIRES: the texts need no escapes in JSON.
   Status Write(const ReadyContent& content);
   /// Removes the file if this object wrote it.
   void Remove();

@@ -1,13 +1,13 @@
-// gRPC's reflection: it lists services and messages to everybody who reaches the server.
+// gRPC's reflection: a service that lists the server's services and messages to every caller.
 #pragma once
 
 #include "baton/result.h"
 
 namespace baton::app {
 
-/// All gRPC servers that this process builds from now on offer it. gRPC's library for it registers
-/// itself with each server once it is loaded, so batond loads it only when it is asked for.
-/// kUnavailable: the library can't be loaded.
+/// Makes every gRPC server that this process builds later offer reflection. Loads gRPC's library,
+/// which then adds the service to each server by itself; so it can't be undone. kUnavailable: the
+/// library can't be loaded.
 Status OfferReflection();
 
 }  // namespace baton::app

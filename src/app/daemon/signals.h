@@ -1,5 +1,5 @@
-// Signals: the first SIGTERM or SIGINT asks for an orderly end, the second ends the process at
-// once. Other signals can be passed on.
+// batond's signals. The first SIGTERM or SIGINT asks for an orderly end. The second one ends the
+// process at once, without handing shards over. Other signals can be passed on.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,17 @@ namespace baton::app {
 struct SignalHandlers {
   /// Called at the first SIGTERM or SIGINT, with its number.
   std::function<void(int signal)> first;
-  /// Called at the second one, right before the process ends with exit code 1. May be empty.
+  /// Called at the second SIGTERM or SIGINT, right before the process ends with exit code 1. May be
+  /// empty.
   std::function<void()> second = {};
-  /// Called at each SIGHUP, SIGUSR1 and SIGUSR2. Empty: these have their default effects.
+  /// Called at each SIGHUP, SIGUSR1 and SIGUSR2. Empty: these signals have their default effect,
+  /// which is to kill the process.
   std::function<void(int signal)> others = {};
 };
 
-/// Installs the handlers, which are called on a thread of their own. SIGPIPE and SIGXFSZ are
-/// ignored; SIGCHLD is not, even if the process inherited that.
+/// Installs the handlers, which are called one after another on a thread of their own. Makes the
+/// process ignore SIGPIPE and SIGXFSZ. Gives SIGCHLD its default effect, in case the process
+/// inherited that it is ignored.
 /// REQUIRES: called once, before the process has other threads.
 void HandleSignals(SignalHandlers handlers);
 

@@ -1,10 +1,10 @@
-// DemoBoard: a file that a demo's node and the demo both map into memory. The node writes there,
-// millisecond by millisecond, what it leads.
+// DemoBoard: a file that a demo's node and the demo both map into memory. The node writes to it
+// which shards it leads, about every millisecond.
 //
-// The node asks Leads() for every shard in sweeps and writes the answers. The demo reads them by
-// its own clock, also while the node stands still. There are no locks, and each word has one writer
-// (Head::write_state has two, which take turns), so a killed or stopped node leaves nothing half
-// done.
+// The node asks for its leadership of every shard in sweeps, and writes the answers. The demo reads
+// them by its own clock, also while the node is stopped. There are no locks. Each word has one
+// writer (only Head::write_state has two, which take turns), so a killed or stopped node leaves no
+// word half written.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@
 
 namespace baton::app {
 
-/// One shard's word: the term, and whether the leader is activated. 0: the node doesn't lead it.
+/// One shard's word: the term, and whether the leader is activated. 0: the node doesn't lead the
+/// shard.
 using BoardWord = std::int64_t;
 constexpr BoardWord WordOf(const Leadership& leadership) {
   return leadership.leads ? leadership.term.value * 2 + (leadership.activated ? 1 : 0) : 0;
@@ -31,39 +32,40 @@ constexpr bool ActivatedIn(BoardWord word) { return word % 2 == 1; }
 
 enum class BoardState : std::uint32_t { kStarting, kServing, kHalted, kEnded };
 
-/// The state of a write that the demo asked for. kNotLeader and all states after kSent are final.
+/// The state of the last write that the demo asked for. kNotLeader and all states after kSent are
+/// final.
 enum class WriteState : std::uint32_t {
   kIdle,
   kAsked,      ///< the demo asked for it
-  kNotLeader,  ///< the node doesn't lead that shard, so nothing was decided
-  kDecided,    ///< Leads() was true; the application works on it
+  kNotLeader,  ///< the node didn't lead the shard, so it sent nothing
+  kDecided,    ///< the node led the shard; its application works before it sends the write
   kSent,
   kAccepted,
-  kRefused,  ///< the guard failed because that leadership is over
-  kUnknown,
+  kRefused,  ///< etcd refused the write, because the leadership that guards it is over
+  kUnknown,  ///< etcd gave no answer, 10 times
 };
 
 /// One sweep over all shards.
 struct SweepNote {
   std::int64_t begun = 0;  ///< CLOCK_BOOTTIME, ns
-  std::uint32_t led = 0;   ///< shards for which Leads() was true
-  std::uint32_t old = 0;   ///< those of them whose term is at most Head::old_term
+  std::uint32_t led = 0;   ///< how many shards the node led
+  std::uint32_t old = 0;   ///< how many of these in a term of at most Head::old_term
 };
 
 class DemoBoard {
  public:
-  static constexpr std::size_t kNotes = 8192;
+  static constexpr std::size_t kNotes = 8192;  ///< how many sweeps `notes` has
 
   struct Head {
     // Written by the node.
     std::atomic<std::int64_t> swept_from;    ///< when the last whole sweep began
     std::atomic<std::uint64_t> sweeps;       ///< complete sweeps; `notes` has the last kNotes
-    std::atomic<std::uint64_t> changes;      ///< changes of words
-    std::atomic<std::int64_t> sweep_period;  ///< ns from one sweep to the next, at present
+    std::atomic<std::uint64_t> changes;      ///< how often a word has changed
+    std::atomic<std::int64_t> sweep_period;  ///< ns from one sweep's start to the next, lately
     std::atomic<std::uint32_t> port;         ///< its gRPC server's port
     std::atomic<std::uint32_t> http_port;    ///< 0: it serves no HTTP
     std::atomic<BoardState> state;
-    /// Both write it: the demo sets kAsked while it is kIdle or final, the node all others.
+    /// The demo sets kAsked if the state is kIdle or final. The node sets all other states.
     std::atomic<WriteState> write_state;
     std::atomic<std::int64_t> write_term;  ///< term of the leadership that guards the write
     // Written by the demo.
@@ -77,13 +79,13 @@ class DemoBoard {
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-  /// Creates the file, all zero. kUnavailable: it exists, or can't be created or mapped; the
+  /// Creates the file, all zero. kUnavailable: the file exists, or can't be created or mapped; the
   /// message says why.
   static Result<std::unique_ptr<DemoBoard>> Create(const std::string& path, std::uint32_t shards);
-  /// Maps a file that Create made. kUnavailable: it can't be opened or mapped. REQUIRES: the same
-  /// `shards`, which give the file's size.
+  /// Maps a file that Create made. kUnavailable: the file can't be opened or mapped. REQUIRES:
+  /// `shards` is as in Create; otherwise the file's size changes.
   static Result<std::unique_ptr<DemoBoard>> Open(const std::string& path, std::uint32_t shards);
-  /// The file stays.
+  /// Ends the mapping. The file stays.
   ~DemoBoard();
   DemoBoard(const DemoBoard&) = delete;
   DemoBoard& operator=(const DemoBoard&) = delete;

@@ -1,6 +1,6 @@
-// DemoCertificates: the authority of a secure demo and all certificates that it has issued, as
-// files in a folder of their own. Etcd and the nodes read them there, again when they change. Each
-// is valid for an hour.
+// DemoCertificates: the certificate authority of a secure demo, and files with its certificates and
+// keys in a folder of their own. Etcd and the nodes read these files, and read them again when they
+// change. Each certificate is valid for an hour.
 //
 // One thread at a time.
 #pragma once
@@ -17,29 +17,29 @@
 namespace baton::app {
 
 inline constexpr const char* kDemoEtcdUser = "baton";
-/// Of this user and of root. Etcd also wants a certificate from everybody.
+/// The password of kDemoEtcdUser and of root. Etcd also demands a certificate from every client.
 inline constexpr const char* kDemoEtcdPassword = "demo";
 
-/// Who have certificates. A node shows its own to callers and to etcd.
+/// The names that have certificates. All nodes and etcd share that of kDemoNode.
 inline constexpr const char* kDemoNode = "node";
 inline constexpr const char* kDemoOperator = "operator";
 inline constexpr const char* kDemoReader = "reader";
 
-/// The files of `who` in the folder of a DemoCertificates.
+/// The paths of the files of `who`, one of the names above, in the folder of a DemoCertificates.
 ClientTls DemoFiles(const std::string& folder, const std::string& who);
 
 class DemoCertificates {
  public:
-  /// Issues the first ones. kUnavailable: no files can be written.
+  /// Makes the folder and issues the first certificates. kUnavailable: a file can't be written.
   static Result<std::unique_ptr<DemoCertificates>> Create();
   /// Removes the folder.
   ~DemoCertificates();
   DemoCertificates(const DemoCertificates&) = delete;
   DemoCertificates& operator=(const DemoCertificates&) = delete;
 
-  /// Puts new certificates and keys in the places of all old ones, file by file; the authority
-  /// stays. For a moment a key and a certificate don't belong together. kUnavailable: a file can't
-  /// be written; some may be new by then.
+  /// Replaces all certificates and keys by new ones of the same authority, file by file. So a key
+  /// and a certificate don't belong together for a moment. kUnavailable: a file can't be written;
+  /// other files may already be new.
   Status Renew();
 
   const std::string& folder() const { return folder_; }
@@ -53,7 +53,8 @@ class DemoCertificates {
   const lab::Issuer issuer_{"demo"};
 };
 
-/// Adds what a secure demo's etcd wants to the options of a node or a transport.
+/// Adds the user, password and certificates that a secure demo's etcd demands to the options of a
+/// node or a transport.
 template <typename Options>
 void UseAtDemoEtcd(const std::string& user, const PemTexts& texts, Options& etcd) {
   etcd.user = user;

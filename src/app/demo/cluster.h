@@ -1,8 +1,8 @@
-// DemoCluster: the processes of a demo: an etcd, the nodes, and the observer that watches them.
+// DemoCluster: an etcd and the node processes of a demo, and the observer that watches the nodes.
 //
-// Use it on one thread, the one that lives longest: unless DemoOptions::keep is set, the kernel
-// ends the processes with the thread that started them. A `node` is an index that StartNode
-// returned.
+// Use it on one thread, usually main: unless DemoOptions::keep is set, the kernel kills the
+// processes when the thread that started them ends. A `node` is an index that StartNode returned;
+// this is not checked.
 #pragma once
 
 #include <sys/types.h>
@@ -28,16 +28,16 @@
 
 namespace baton::app {
 
-/// The path of this program, which runs again as each node.
+/// The path of this program. Each node is a process of the same program.
 std::string ProgramPath();
 
-/// Notes when the demo's own watch on etcd saw members come and go: later than it happened, and
-/// much later if the watch had to be opened again. One thread.
+/// Notes when members came and went, by a watch on etcd of the demo's own. The times are later than
+/// the events, and much later if the watch had to be opened again. One thread at a time.
 class DemoMembers {
  public:
   /// REQUIRES: `transport` outlives this object.
   DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
-  /// When the watch last saw a node's member key created, and deleted. Unset: never.
+  /// When the watch last saw a node's member key created (joined) or deleted (gone). Unset: never.
   struct Times {
     std::optional<TimePoint> joined = {};
     std::optional<TimePoint> gone = {};
@@ -53,60 +53,65 @@ class DemoMembers {
   std::mutex mutex_;  // guards what follows, but the watch
   std::map<NodeId, Times> times_;
   std::int64_t next_ = 1;                     ///< the first revision that was not seen
-  bool ended_ = false;                        ///< the watch, so that it must be opened again
+  bool ended_ = false;                        ///< the watch has ended, and must be opened again
   std::unique_ptr<etcd::WatchStream> watch_;  // ends before the map
 };
 
 class DemoCluster {
  public:
-  /// Starts etcd, and no node yet. kNotFound: no etcd (or, if secure, no etcdctl) is on PATH.
-  /// kUnavailable: it did not start. Other errors: the folders, files or users could not be made.
+  /// Starts etcd, and no node yet. kNotFound: etcd (or etcdctl, which a secure demo needs) is not
+  /// on PATH. kUnavailable: etcd did not start. Other errors: the folders, files or users could not
+  /// be made.
   static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
-  /// Ends all processes, unless they are to be left running. Waits up to 5 s for kGuarded to leave.
+  /// Ends all processes, unless LeaveRunning was called. Asks kGuarded to leave in order, and waits
+  /// for this up to 5 s.
   ~DemoCluster();
 
-  /// Starts a node process, n1, n2 and so on; returns before it serves (DemoBoard::Head::state). Of
-  /// the nodes only kGuarded has a guard. Errors: those of DemoBoard::Create and Subprocess::Start.
+  /// Starts a node process: n1, then n2 and so on. Returns before the node serves
+  /// (DemoBoard::Head::state). Only the node kGuarded has a guard. Errors: those of
+  /// DemoBoard::Create and Subprocess::Start.
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
   static constexpr NodeIndex kGuarded = 1;
-  /// Sends SIGKILL and waits for the end.
+  /// Sends SIGKILL and waits for the end, without a bound.
   void Kill(NodeIndex node);
-  /// Sends SIGSTOP and waits until the process stands still; gives up after a minute, with a
-  /// warning in the log.
+  /// Sends SIGSTOP and waits until the process has stopped. Gives up after a minute, with a warning
+  /// in the log.
   void Stop(NodeIndex node);
+  /// Sends SIGCONT.
   void Wake(NodeIndex node);
 
   const NodeId& name(NodeIndex node) const { return nodes_[node].name; }
   DemoBoard::Head& board(NodeIndex node) { return nodes_[node].board->head(); }
   const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
-  /// "127.0.0.1:port", once the node serves; before, the port is 0.
+  /// "127.0.0.1:port" of gRPC. The port is 0 until the node serves.
   std::string endpoint(NodeIndex node) const;
-  /// The same for HTTP, which only nodes of a secure demo serve.
+  /// "127.0.0.1:port" of HTTP. The port is 0 until the node serves, and always if the demo is not
+  /// secure.
   std::string http_endpoint(NodeIndex node) const;
-  /// The certificate of `who` by which to call a node; none if the demo is not secure.
+  /// How `who` calls a node; without TLS if the demo is not secure.
   ClientTls tls(const std::string& who = kDemoOperator) const;
   /// Null: the demo is not secure.
   DemoCertificates* certificates() { return certificates_.get(); }
   std::size_t size() const { return nodes_.size(); }
-  /// Whether Kill has not ended it. It may have ended by itself: see Trouble.
+  /// False after Kill. A node that ended by itself counts as running; see Trouble.
   bool running(NodeIndex node) const { return nodes_[node].running; }
   bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
 
-  /// Names a node that ended or halted by itself, in one line. Empty: no node did.
+  /// One line about a node that ended or halted by itself. Empty: there is no such node.
   std::string Trouble();
 
   DemoObserver& observer() { return *observer_; }
   DemoMembers& members() { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
-  /// The leader and term of each shard that has a readable record, as etcd has them. Waits up to 5
-  /// s. kUnavailable: etcd can't be read.
+  /// Reads the shards' records from etcd; leaves out records that can't be decoded. Waits up to
+  /// 5 s. kUnavailable: etcd can't be read.
   Result<std::map<ShardId, RecordFact>> ReadRecords();
 
-  /// Keeps logs and state, so that the cause of a failure can be found.
+  /// Keeps the folder with logs and state at the end, so that the cause of a failure can be found.
   void KeepFolder() { etcd_->Keep(); }
-  /// Lets all processes run on after the destructor. REQUIRES: DemoOptions::keep, and kGuarded was
-  /// killed; the destructor would end it all the same.
+  /// Lets all processes run on after the destructor. REQUIRES: DemoOptions::keep is set, and
+  /// kGuarded was killed; otherwise the destructor ends it.
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
   Duration slowest_sync() const { return etcd_->SlowestSync(); }
@@ -119,7 +124,7 @@ class DemoCluster {
     std::unique_ptr<DemoBoard> board;
     std::unique_ptr<Subprocess> process;
     bool running = true;   ///< not killed
-    bool stopped = false;  ///< by SIGSTOP, at present
+    bool stopped = false;  ///< stopped by SIGSTOP now
   };
 
   struct Started {

@@ -1,4 +1,4 @@
-// batonctl's verbs `demo` and `demo-node`. They are apart from the others because they need the
+// batonctl's verbs `demo` and `demo-node`. They are not in ctl/commands.h, because they need the
 // node library and a private etcd.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace baton::app {
 
-/// Adds the two verbs. REQUIRES: AddCommands was called before. Both arguments must outlive the
-/// parsing and the run.
+/// Adds the two verbs. REQUIRES: AddCommands was called before; both arguments outlive the parsing
+/// and the run.
 void AddDemoCommands(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

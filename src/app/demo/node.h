@@ -1,5 +1,5 @@
-// `batonctl demo-node`: one node of a demo. It is a process of its own that embeds a node as an
-// application does. `batonctl demo` starts it.
+// `batonctl demo-node`: one node of a demo. `batonctl demo` starts it as a process of its own. It
+// embeds a node as an application does.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace baton::app {
 
-/// Settings that differ from the defaults, so that the demo doesn't take minutes.
+/// These settings differ from the defaults, so that the demo doesn't take minutes.
 inline constexpr std::chrono::milliseconds kDemoRebalanceDelay{1000};
 inline constexpr std::chrono::milliseconds kDemoCooldown{0};
 inline constexpr const char* kDemoGroup = "demo";
@@ -18,18 +18,21 @@ inline constexpr const char* kDemoGroup = "demo";
 struct DemoNodeOptions {
   NodeId node;
   std::string etcd;               ///< host:port
-  std::string folder;             ///< holds `<node>.board` and the node's state
-  std::string certificates = {};  ///< folder of DemoCertificates; empty: nothing is secured
+  std::string folder;             ///< has `<node>.board` and the node's state directory
+  std::string certificates = {};  ///< folder of DemoCertificates; empty: no TLS, no HTTP
   std::uint32_t shards = 0;
   std::uint32_t expect_nodes = 1;
-  bool guarded = false;  ///< it has a guard of its own
+  bool guarded = false;  ///< whether the node has a guard of its own
   std::chrono::seconds ttl{5};
 };
 
-/// Runs until SIGTERM or SIGINT, then drains. Returns the exit code.
+/// Runs until SIGTERM or SIGINT, then drains. Returns the exit code: 0, also if the drain fails
+/// (which is logged); 1 if the node can't start. The board shows a node that halts; the process
+/// goes on until a signal. REQUIRES: called from main, after Interrupt::Install; the board's file
+/// exists.
 int RunDemoNode(const DemoNodeOptions& options);
 
-/// The application's own keys in etcd, one for each shard. Its guarded writes go there.
+/// The prefix of the application's own keys in etcd, one for each shard. Guarded writes go to them.
 inline constexpr const char* kDemoDataPrefix = "/demo-data/";
 std::string DemoBoardPath(const std::string& folder, const NodeId& node);
 

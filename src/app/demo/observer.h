@@ -1,12 +1,13 @@
 // DemoObserver: sees from outside which node leads which shard, by the clock of this process alone.
 //
-// A thread of its own reads all boards again and again. Every sample checks that no node leads a
-// shard after a newer leadership of it was seen, and that terms only grow. A killed node counts as
-// leading nothing from just before the signal. A stopped node can't act, so its words don't count
-// until its first sweep after it was woken.
+// A thread of its own reads all boards again and again. Each sample checks two rules: no two nodes
+// lead a shard in the same term, and no node still leads a shard in an old term after a newer
+// leadership of the shard was seen. A killed node leads nothing from the call of Killed on. A
+// stopped node leads nothing from the call of Stopped until the first sweep that it begins after
+// the call of Woken.
 //
-// A word is as old as the node's last sweep. So if a board still shows an older leadership, this
-// counts as a second leader only if a sweep that began after the newer one was seen repeats it.
+// A word is as old as the node's last sweep. So an old leadership breaks the rule only if a sweep
+// that began after the newer leadership was seen still shows it.
 //
 // Thread-safe.
 #pragma once
@@ -28,21 +29,21 @@ namespace baton::app {
 using NodeIndex = std::size_t;
 inline constexpr NodeIndex kNobody = static_cast<NodeIndex>(-1);
 
-/// A new leadership of a shard that the observer saw.
+/// A leadership that the observer saw activated.
 struct SeenChange {
   ShardId shard;
   NodeIndex from = kNobody;
   NodeIndex to = kNobody;
   Term term;
-  /// When the observer saw the old leadership end (or its process stopped), and the new one
-  /// activated. If nobody led the shard before, `left` is the observer's start.
+  /// When the earlier leadership ended, or its process was killed or stopped. If nobody led the
+  /// shard before: the observer's start.
   TimePoint left{};
-  TimePoint led{};
+  TimePoint led{};  ///< when the new leadership was activated
   Duration gap() const { return led - left; }
 };
 
 struct SeenShard {
-  NodeIndex leader = kNobody;  ///< only an activated one
+  NodeIndex leader = kNobody;  ///< kNobody also if the leader is not activated yet
   Term term;
   friend bool operator==(const SeenShard&, const SeenShard&) = default;
 };
@@ -51,28 +52,30 @@ class DemoObserver {
  public:
   explicit DemoObserver(std::uint32_t shards);
 
-  /// `board` must outlive the observer.
+  /// Adds a node. REQUIRES: `board` outlives the observer and has its number of shards.
   NodeIndex Add(const std::string& node, DemoBoard& board);
 
-  // Call each just before the signal is sent: the node can't act from then on, or until then.
+  // Call each of these just before the signal (SIGKILL, SIGSTOP, SIGCONT) is sent.
   void Killed(NodeIndex node);
   void Stopped(NodeIndex node);
   void Woken(NodeIndex node);
 
-  /// By shard. As in Counts and Leaderless, a shard counts as led once its leader has activated it.
+  /// The leaders now, by shard. Here, in Counts and in Leaderless a shard is led only after its
+  /// leader was activated.
   std::vector<SeenShard> Shards() const;
-  /// All leaderships that the observer saw activated, in that order; the first `from` are left out.
-  /// One that ends before it is activated is not among them. REQUIRES: from <= ChangeCount().
+  /// All leaderships that the observer saw activated, in this order, without the first `from`.
+  /// REQUIRES: from <= ChangeCount().
   std::vector<SeenChange> Changes(std::size_t from = 0) const;
   std::size_t ChangeCount() const;
-  /// How many shards each node leads.
+  /// How many shards each node leads, by NodeIndex.
   std::vector<std::uint32_t> Counts() const;
+  /// How many shards nobody leads.
   std::uint32_t Leaderless() const;
   std::uint64_t Samples() const;
-  /// The broken rules that were seen, one line each; at most kMaxViolations.
+  /// One line for each time that a rule was broken; only the first kMaxViolations.
   std::vector<std::string> Violations() const;
-  /// How late a change may be seen: the pauses between the nodes' sweeps plus those between
-  /// samples.
+  /// How late a change may be seen: the longest time between two sweeps of a node, plus the pause
+  /// between two samples.
   Duration Resolution() const;
 
   static constexpr std::size_t kMaxViolations = 20;
@@ -90,11 +93,11 @@ class DemoObserver {
   struct Shard {
     NodeIndex leader = kNobody;  // the node with the newest term
     Term term;
-    bool acts = false;  // the leader's word still says so
+    bool acts = false;  // the leader's word still shows this term
     bool activated = false;
-    TimePoint seen{};  // when the newest term was first seen
-    TimePoint left{};  // since when nobody acted
-    NodeIndex before = kNobody;
+    TimePoint seen{};            // when the newest term was first seen
+    TimePoint left{};            // when the last leader's word stopped showing its term
+    NodeIndex before = kNobody;  // the leader before `leader`
   };
   /// An older leadership on a board after a newer one was seen.
   struct Doubt {
@@ -130,7 +133,7 @@ struct Percentiles {
   Duration p99{};
   Duration max{};
 };
-/// REQUIRES: not empty.
+/// REQUIRES: `durations` is not empty.
 Percentiles PercentilesOf(std::vector<Duration> durations);
 
 }  // namespace baton::app

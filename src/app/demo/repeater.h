@@ -1,4 +1,4 @@
-// Repeater: a thread that does the same step again and again, with a pause after each.
+// Repeater: a thread that calls the same function again and again, with a pause after each call.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,14 @@
 
 namespace baton::app {
 
+/// Sleeps. A signal may end the sleep early.
 void Pause(Duration duration);
 
 class Repeater {
  public:
-  /// Runs `step` on a thread of its own. It returns how long to pause.
+  /// Starts the thread. `step` returns the pause after this call. REQUIRES: `step` doesn't throw.
   explicit Repeater(std::function<Duration()> step);
-  /// Waits until the present step and the whole pause after it are over.
+  /// Waits until the present call of `step` and the whole pause after it are over.
   ~Repeater();
   Repeater(const Repeater&) = delete;
   Repeater& operator=(const Repeater&) = delete;

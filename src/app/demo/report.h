@@ -1,6 +1,7 @@
-// DemoReport: prints a demo's output to stdout, line by line, for a terminal or a log.
+// DemoReport: prints a demo's output to stdout, line by line, for a terminal or a log. It escapes
+// control characters only in tables.
 //
-// One thread.
+// One thread at a time.
 #pragma once
 
 #include <string>
@@ -10,13 +11,13 @@
 
 namespace baton::app {
 
-/// One thing that the demo shows.
+/// A statement that the demo checks.
 struct DemoClaim {
-  bool holds = false;
-  std::string claim;
-  std::string measured;
-  /// What to try if it does not hold. DemoReport prints it as it is, also if it is empty;
-  /// DemoStage::Claim replaces an empty one by advice.
+  bool holds = false;    ///< PASS or FAIL
+  std::string claim;     ///< the statement
+  std::string measured;  ///< the measurement
+  /// What to try if the statement is false. If it is empty, DemoStage::Claim puts advice here;
+  /// DemoReport does not.
   std::string next = {};
 };
 
@@ -24,16 +25,17 @@ class DemoReport {
  public:
   explicit DemoReport(bool color) : color_(color), started_(BootClock::now()) {}
 
-  /// Begins a numbered part.
+  /// Prints a title with the next number.
   void Part(const std::string& title);
   void Line(const std::string& text);
   /// Prints a remark, which neither passes nor fails.
   void Note(const std::string& text);
   void Show(const Table& table);
   void Claim(const DemoClaim& claim);
-  /// Prints the last line: the counts and how long everything took.
+  /// Prints the last line: how many statements passed and failed, and how long the demo took.
   void End();
 
+  /// How many statements failed.
   int failed() const { return failed_; }
 
  private:
@@ -44,7 +46,8 @@ class DemoReport {
   int failed_ = 0;
 };
 
-/// A duration with three digits in a fitting unit: "0.42 ms", "118 ms", "5.31 s".
+/// A duration with at most three digits, in milliseconds, or from 1 s on in seconds: "0.42 ms",
+/// "118 ms", "5.31 s".
 std::string TimeWord(Duration duration);
 /// A number with separators: "1,024".
 std::string Grouped(std::uint64_t number);

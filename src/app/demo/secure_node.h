@@ -1,7 +1,7 @@
-// SecureNode: what a node of a secure demo has besides: TLS and roles by certificates on its ports,
-// HTTP, and an etcd that wants a certificate and a user.
+// SecureNode: the additional parts of a node in a secure demo. These are TLS and roles by
+// certificates on its ports, an HTTP server, and certificates for etcd.
 //
-// One thread.
+// One thread at a time.
 #pragma once
 
 #include <memory>
@@ -23,21 +23,24 @@ namespace baton::app {
 
 class SecureNode {
  public:
-  /// Reads the node's files in the folder of DemoCertificates. kInvalidArgument: one can't be used.
+  /// Reads the node's files in the folder of a DemoCertificates. kInvalidArgument: a file can't be
+  /// used.
   static Result<std::unique_ptr<SecureNode>> Load(const std::string& folder);
 
-  /// The node's certificate now.
+  /// The authority, certificate and key that the node uses now.
   PemTexts texts() const { return identity_->Get()->texts; }
-  /// REQUIRES: as TlsServerCredentials says, so set GRPC_ARG_ALLOW_REUSEPORT to 0 if gRPC listens.
+  /// Credentials that follow the certificates. REQUIRES: the server accepts connections one after
+  /// another (see TlsServerCredentials), so set GRPC_ARG_ALLOW_REUSEPORT to 0 if gRPC listens.
   std::shared_ptr<grpc::ServerCredentials> credentials() const;
-  /// As baton/grpc.h does it, with roles.
+  /// As RegisterAdminService of baton/grpc.h, but a caller needs a certificate: the operator's may
+  /// change the group, the reader's may only read. REQUIRES: `node` outlives the service.
   std::unique_ptr<AdminService> Register(grpc::ServerBuilder& builder, Node& node) const;
   /// Serves HTTPS on a free port of 127.0.0.1. Errors: those of HttpServer::Start. REQUIRES: `node`
   /// outlives the server.
   Result<std::unique_ptr<http::HttpServer>> ServeHttp(Node& node) const;
 
-  /// Reads the files, and uses what has changed, for new connections. If it can't be used, the
-  /// earlier certificates stay, and the log says so. Call it again and again.
+  /// Reads the files, and uses changed certificates for new connections. If they can't be used, the
+  /// earlier ones stay in use, and the log says so. Call it every half second or so.
   void Look(Node& node);
 
  private:

@@ -1,7 +1,8 @@
-// DemoSecurity: the part of a secure demo that is about certificates: who gets in, who may do what,
-// and new certificates for all while streams and calls go on.
+// DemoSecurity: the part of a secure demo about certificates. It shows that callers without a
+// certificate are refused, that a reader may only read, and that all certificates can be replaced
+// while streams and calls go on.
 //
-// One thread, as DemoStage says.
+// One thread and exceptions: see DemoStage.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ class DemoSecurity : public DemoStage {
  protected:
   using DemoStage::DemoStage;
 
-  /// The whole part. REQUIRES: the demo is secure.
+  /// Runs the whole part. REQUIRES: the demo is secure, and a node runs.
   void ReplaceCertificates();
 
  private:
@@ -24,7 +25,8 @@ class DemoSecurity : public DemoStage {
   void ClaimRefused();
   void ClaimReaderReads();
   void Order(runtime::PolicyRequest::Verb verb);
-  /// The serial number of the certificate that each port shows now: of the nodes, and of etcd.
+  /// The serial number of the certificate that each port of etcd and of the nodes shows now; empty:
+  /// there was no handshake.
   std::vector<std::string> Serials() const;
   void ClaimReplaced(const std::vector<std::string>& before);
 };

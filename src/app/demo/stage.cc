@@ -10,6 +10,7 @@
 #include "app/ctl/client.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/tables.h"
+#include "base/check.h"
 
 namespace baton::app {
 namespace {
@@ -215,6 +216,7 @@ bool DemoStage::WaitBalanced(milliseconds patience) {
 std::uint32_t DemoStage::ShareOfNewcomer() const {
   std::uint32_t nodes = 0;
   for (NodeIndex node = 0; node < cluster_->size(); ++node) nodes += TakesPart(node) ? 1 : 0;
+  BATON_CHECK(nodes > 0);
   return options_.shards / nodes;
 }
 

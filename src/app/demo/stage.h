@@ -1,10 +1,10 @@
-// DemoStage: the steps that the parts of a demo are made of: start and stop nodes, wait, look,
-// claim.
+// DemoStage: the steps of which a demo consists: start and stop nodes, wait, look, and check
+// statements. The base class of Demo (demo.cc).
 //
-// One thread. Every wait is bounded, by kPatience if nothing else is said. Functions throw
-// DemoAbort if the demo can't go on: after Ctrl-C, if a node ended by itself, if etcd or a node
-// can't be asked, or if a wait is over and the function has no other way to say so. It is caught
-// once, in demo.cc.
+// One thread. Every wait has a bound; without another word it is kPatience. Functions throw
+// DemoAbort if the demo can't go on: after Ctrl-C, if a node ended by itself, or if etcd or a node
+// gives no answer. Functions that return no outcome also throw at the end of their wait. demo.cc
+// catches the exception.
 #pragma once
 
 #include <sys/types.h>
@@ -30,9 +30,10 @@ struct DemoAbort {
 
 class DemoStage {
  protected:
-  // The bound of waits that no lease bounds. It is long, because a busy machine is slow, not wrong.
+  // The bound of waits that don't depend on a lease. It is long, because a busy machine is slow.
   static constexpr std::chrono::seconds kPatience{60};
-  // Beyond the TTL: etcd's own expiry comes in steps of half a second, then claims and delivery.
+  // The time beyond the TTL in which shards must be led again: etcd ends leases in steps of half a
+  // second, then nodes claim the shards.
   static constexpr std::chrono::seconds kGrace{3};
   static constexpr std::chrono::milliseconds kPoll{2};
   static constexpr std::chrono::seconds kAskedAfterWake{1};
@@ -45,53 +46,57 @@ class DemoStage {
 
   explicit DemoStage(const DemoOptions& options) : options_(options), report_(options.color) {}
 
-  // ---- claims ----
+  // ---- statements: each function prints PASS or FAIL ----
 
-  /// If a claim does not say what to try next: a look at the logs.
+  /// Prints the statement. If `next` is empty, the advice is to look at the logs.
   void Claim(DemoClaim claim);
-  /// Claims that a node's shards, and no others, were taken over, and shows by which nodes and
-  /// when.
+  /// States that the `led` shards of the node `gone` have new leaders after `before`, that no other
+  /// shard moved, and that the group is balanced. `done`: the wait for this ended in time.
   void ClaimTakenOver(const Start& before, NodeIndex gone, std::uint32_t led, bool done);
-  /// Claims that `fewest` shards have new leaders since `before`, each one new leader, and all as
-  /// `expected`.
+  /// States that exactly `fewest` shards have a new leader after `before`, each shard only once,
+  /// and that `expected` is true for each of these changes.
   void ClaimFewest(const Start& before, std::uint32_t fewest,
                    const std::function<bool(const SeenChange&)>& expected);
-  /// ClaimGaps for the time without an activated leader.
+  /// ClaimGaps for SeenChange::gap, the time without an activated leader.
   void ClaimPlannedGaps(const Start& before);
-  /// Claims that no change since `before` has a longer gap than the bound: Bound(), if none is
-  /// given. Claims nothing if there was no change.
+  /// States that `gap` is at most `bound` (by default Bound()) for every change after `before`. If
+  /// there was no change, prints nothing; if all gaps are negative, prints a note.
   void ClaimGaps(const std::string& claim, const Start& before,
                  const std::function<Duration(const SeenChange&)>& gap) {
     ClaimGaps(claim, before, gap, Bound());
   }
   void ClaimGaps(const std::string& claim, const Start& before,
                  const std::function<Duration(const SeenChange&)>& gap, Duration bound);
-  /// Claims that it took no longer than Bound().
+  /// States that `took` is at most Bound().
   void ClaimInTime(const std::string& claim, Duration took);
 
-  /// Claims what must hold in every part: one leader at most, terms that grow, the same in etcd.
+  /// States what must be true in every part: the observer saw no new violation, and ClaimRecorded.
   void ClaimSafe();
+  /// States that etcd's records name the leaders and terms that the observer sees.
   void ClaimRecorded();
-  /// Claims that in the second after `woken` the node never said that it leads with a term up to
-  /// DemoBoard::Head::old_term.
+  /// States that the node was asked in the second after `woken`, and never said that it leads in a
+  /// term up to DemoBoard::Head::old_term. `sweeps_before`: Head::sweeps before the node was woken.
   void ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoint woken);
 
   // ---- doing ----
 
   void NoteWaiting() { report_.Note("waiting until its lease of " + Ttl() + " runs out"); }
 
-  /// Waits until the node serves.
+  /// Starts a node and waits until it serves.
   NodeIndex StartNode(std::uint32_t expect_nodes);
 
-  /// Asks the application on that node to write. It decides at once. REQUIRES: no earlier write is
-  /// under way there (WriteEnded, or kIdle).
+  /// Asks the application on this node to write. The application decides at once, and sends the
+  /// write after `work`. REQUIRES: no earlier write is under way on the node (its state is kIdle or
+  /// WriteEnded).
   void AskWrite(NodeIndex node, ShardId shard, Duration work);
+  /// Whether the state is final.
   static bool WriteEnded(WriteState state);
-  /// Waits for the write's end. If that takes too long, the state is not WriteEnded.
+  /// Asks for a write and waits for its end. Returns the last state, which is not WriteEnded if the
+  /// wait was too long.
   WriteState WriteNow(NodeIndex node, ShardId shard);
 
-  /// Stops the process between the decision on a write and its sending. Throws after five attempts
-  /// that came too late.
+  /// Stops the process between the decision on a write and its sending. Throws if five attempts
+  /// came too late.
   void StopAfterDecision(NodeIndex node, ShardId shard);
 
   // ---- seeing ----
@@ -100,16 +105,20 @@ class DemoStage {
 
   Start Begin() const { return {observer().ChangeCount(), BootClock::now()}; }
 
+  /// Sleeps.
   void Nap(std::chrono::milliseconds duration) const;
-  /// False: the condition did not hold within `patience`.
+  /// Asks every 2 ms. False: the condition was not true within `patience`.
   bool WaitUntil(std::chrono::milliseconds patience, const std::function<bool()>& condition);
+  /// Waits until every shard is led.
   bool WaitLed(std::chrono::milliseconds patience);
+  /// Waits until every shard is led and the group is Balanced.
   bool WaitBalanced(std::chrono::milliseconds patience);
 
-  /// How many shards balance gives to a new node. If the shards can't be divided evenly, nodes that
-  /// lead already keep the rest. REQUIRES: a node takes part.
+  /// How many shards a new node gets: all shards divided by the nodes that take part, rounded down.
+  /// REQUIRES: a node takes part.
   std::uint32_t ShareOfNewcomer() const;
   bool AllLed() const { return observer().Leaderless() == 0; }
+  /// How many shards the node leads.
   std::uint32_t Share(NodeIndex node) const { return observer().Counts()[node]; }
 
   /// Whether the node runs and is neither stopped nor drained.
@@ -117,19 +126,22 @@ class DemoStage {
 
   /// Whether the shares of the nodes that take part differ by at most one.
   bool Balanced() const;
+  /// The highest term of all shards that are led now.
   std::int64_t HighestTerm() const;
-  /// Throws if the node leads nothing.
+  /// A shard that the node leads. Throws if the node leads nothing.
   ShardId AnyShardOf(NodeIndex node) const;
-  /// Waits until the demo's own watch on etcd saw the member's key created; returns when that was.
-  /// Throws if that takes too long.
+  /// Waits until DemoMembers has seen the node's member key created, and returns that time.
   TimePoint Joined(NodeIndex node) { return AwaitMember(node, &DemoMembers::Times::joined); }
+  /// The latest Joined of all nodes, also of killed ones.
   TimePoint LastJoined();
-  /// The same for the key's deletion.
+  /// Waits until DemoMembers has seen the node's member key deleted, and returns that time.
   TimePoint Gone(NodeIndex node) { return AwaitMember(node, &DemoMembers::Times::gone); }
 
-  /// When the last change since `before` was seen, or `otherwise` if there was none.
+  /// When the last change after `before` was seen; `otherwise` if there was none.
   TimePoint LastChange(const Start& before, TimePoint otherwise) const;
+  /// The time from Joined(newcomer) to the last change after `before`, in words.
   std::string Took(const Start& before, NodeIndex newcomer);
+  /// Prints the table of nodes, as the newest running node has it.
   void ShowNodes();
 
   // ---- words ----
@@ -137,7 +149,8 @@ class DemoStage {
   Duration Bound() const { return options_.ttl + kGrace; }
   std::string Ttl() const { return std::to_string(options_.ttl.count()) + " s"; }
 
-  /// The shares of the running nodes in their order: "342/341/341".
+  /// The shares of the nodes that are neither killed nor stopped, such as "342/341/341", and the
+  /// number of leaderless shards if there are any.
   std::string CountsWord() const;
   static std::string WriteWord(WriteState state);
   static std::string Pids(const std::vector<pid_t>& pids);
@@ -148,13 +161,13 @@ class DemoStage {
   const DemoOptions options_;
   DemoReport report_;
   std::unique_ptr<DemoCluster> cluster_;
-  NodeIndex drained_ = kNobody;
+  NodeIndex drained_ = kNobody;  // the node that was drained
 
  private:
   TimePoint AwaitMember(NodeIndex node, std::optional<TimePoint> DemoMembers::Times::*time);
 
-  std::size_t violations_ = 0;  // already reported
-  std::uint64_t samples_ = 0;   // at the last report
+  std::size_t violations_ = 0;  // how many were printed
+  std::uint64_t samples_ = 0;   // the observer's at the last ClaimSafe
 };
 
 }  // namespace baton::app

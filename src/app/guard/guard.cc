@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "etcd/grpc/transport.h"
@@ -301,6 +302,7 @@ void GuardOne(const SharedGuard& guard, const std::string& directory) {
 }  // namespace
 
 int GuardNodes(const SharedGuard& guard) {
+  BATON_CHECK(!guard.state_dirs.empty() && guard.etcd);
   std::vector<std::thread> threads;
   for (const std::string& directory : guard.state_dirs) {
     threads.emplace_back([&guard, directory] { GuardOne(guard, directory); });

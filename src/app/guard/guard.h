@@ -1,6 +1,7 @@
-// Guard: waits for the death of nodes' processes, and ends their sessions in etcd.
+// baton-guard: waits for the death of a node's process, and ends the node's sessions in etcd. So
+// other nodes can lead the shards at once, and need not wait until the lease has run out.
 //
-// Blocking: each function runs until its work is over.
+// Both functions block, and are called from main.
 #pragma once
 
 #include <functional>
@@ -15,21 +16,30 @@
 
 namespace baton::app {
 
-/// The guard of the node that started this process, and that writes its settings to `input`
-/// (runtime/guard/guard_settings.h). `page`: the node's progress; null: it passed none. If `input`
-/// has no settings, returns the exit code. Otherwise it ends this process once the node is dead and
-/// its sessions have ended. It tries for 10 minutes at most, or for 2 s if it gets SIGTERM, SIGINT
-/// or SIGHUP; while the node lives, these signals end nothing. It also ends if somebody else still
-/// holds the lock 10 s after the node is gone.
+/// Guards the node that started this process. The node writes its settings to `input`
+/// (runtime/guard/guard_settings.h), again when they change. `page`: the node's progress; null: the
+/// node passed none, so the guard can't watch for a hang.
+///
+/// If `input` has no settings, returns the exit code. Otherwise this function ends the process:
+///  - with code 0 after the node is dead and its sessions are ended, or if the state directory
+///    proves no death;
+///  - with code 1 if a session could not be ended within 10 minutes after the death (within 2 s, if
+///    SIGTERM, SIGINT or SIGHUP has come), or if the state directory belongs to another node;
+///  - with code 0 if another process still holds the lock 10 s after the node has closed `input`.
+/// While the node lives, these signals have no effect. If the settings have a hang timeout, the
+/// guard kills a node that makes no progress in this time.
 int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page);
 
 struct SharedGuard {
   std::vector<std::string> state_dirs = {};
   runtime::LockTrust trust = runtime::LockTrust::kKnownFileSystems;
-  /// How to reach etcd now: files with credentials are read again for each death.
+  /// Returns how to reach etcd now, and reads files with credentials again. It is called for each
+  /// death, on several threads at once. REQUIRES: not empty; thread-safe.
   std::function<Result<EtcdOptions>()> etcd = {};
 };
-/// Guards the nodes whose state directories these are, whether or not they run now. Never returns.
+/// Guards the nodes of these state directories, one thread for each, whether they run now or start
+/// later. If a session can't be ended, logs the error and tries again, after 200 ms to 1 min. Never
+/// returns. REQUIRES: `state_dirs` is not empty.
 int GuardNodes(const SharedGuard& guard);
 
 }  // namespace baton::app

@@ -1,15 +1,16 @@
-// The limits that every gRPC channel of ours has, against a server that means harm.
+// The limits of our own gRPC channels, against a hostile server.
 //
-// Any thread. tests/tidy checks that a program that makes a channel calls this.
+// Any thread. tests/tidy checks that code that makes a channel calls this function. The channels of
+// a Router's calls are an exception: their messages are the application's.
 #pragma once
 
 #include <grpcpp/support/channel_arguments.h>
 
 namespace baton {
 
-/// Refuses compressed messages with UNIMPLEMENTED, before they are opened. No server of ours, and
-/// no etcd, sends any. gRPC 1.51 decompresses a message before it looks at its size, so 200 kB
-/// could become 200 MiB.
+/// Makes the channel refuse compressed messages with UNIMPLEMENTED, without decompressing them.
+/// Neither our servers nor etcd send any. gRPC 1.51 decompresses a message before it checks its
+/// size, so 200 kB could become 200 MiB.
 void LimitChannel(grpc::ChannelArguments& arguments);
 
 }  // namespace baton

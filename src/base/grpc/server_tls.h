@@ -1,12 +1,12 @@
-// TLS on a gRPC server, with certificates that can be replaced while it serves, and the names of
-// those who call.
+// TLS on a gRPC server, with certificates that can be replaced while the server runs, and the names
+// in callers' certificates.
 //
-// gRPC 1.51 has a provider that reads certificates from files. It is not used: while a certificate
-// and a key that don't belong together are in its files, it refuses every new connection.
+// gRPC 1.51 has a provider that reads certificates from files. It is not used, because it refuses
+// every new connection while its files have a certificate and a key that don't belong together.
 //
-// Any thread. When gRPC accepts a connection, it asks for the newest certificate, and frees what it
-// made of the earlier one. No lock of gRPC's keeps another accepting thread from using that
-// meanwhile. So the connections that share credentials must be accepted one after the other.
+// Any thread. REQUIRES: the connections that share credentials are accepted one after another. When
+// gRPC accepts a connection, it asks for the newest certificate and frees the state made from the
+// earlier one; no lock of gRPC protects that state from another accepting thread.
 #pragma once
 
 #include <memory>
@@ -20,28 +20,29 @@
 
 namespace baton {
 
-/// Each handshake uses what `identity` holds then. Use them for one address of one server, and only
-/// if connections are accepted one after the other: by a listener of ours, or by gRPC's without
-/// SO_REUSEPORT. Each call keeps `identity` until the process ends. The credentials take no
-/// AuthMetadataProcessor: to set one aborts, here and with AddTlsPort.
+/// Returns credentials whose every handshake uses the newest texts of `identity`. Each call of this
+/// function keeps `identity` in memory until the process ends. REQUIRES: the credentials are used
+/// for one address of one server; connections are accepted one after another, by a listener of
+/// ours, or by gRPC's listener without SO_REUSEPORT. SetAuthMetadataProcessor aborts, also on the
+/// credentials of AddTlsPort.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity);
 
-/// The same for a server of one connection, which shakes hands once: with what `identity` holds
-/// now.
+/// Returns credentials with the present texts of `identity`, which never change. For a server of
+/// one connection, which has only one handshake. Keeps nothing in memory.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerIdentity& identity);
 
-/// Lets gRPC's own listeners serve `address` (host:port, or unix:/path) like that. A host name may
-/// stand for several addresses. Each gets one socket, with credentials of its own: gRPC accepts
-/// from a socket on one thread at a time. Each socket keeps `identity` until the process ends.
-/// `port`: as grpc's AddListeningPort; 0 if no socket can listen, but one of several addresses is
-/// enough. BuildAndStart asks for the host's addresses, and may wait for that. Turns SO_REUSEPORT
-/// off for all ports of the server.
+/// Makes gRPC's own listeners serve `address` (host:port, or unix:/path) with TLS as in
+/// TlsServerCredentials. If a host name has several addresses, each gets a socket with credentials
+/// of its own, because gRPC accepts from a socket on one thread at a time. Each socket keeps
+/// `identity` in memory until the process ends. BuildAndStart resolves the host, which may take
+/// time, and then sets `*port` (null: not wanted) to the port, or to 0 if no socket can listen.
+/// Turns SO_REUSEPORT off for all ports of the server. REQUIRES: called before BuildAndStart.
 void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
                 std::shared_ptr<const ServerIdentity> identity, int* port);
 
-/// The name in the certificate of the client who calls, as NameInCertificate has it. Empty: it
-/// showed no certificate, or there is no name in it. The handshake has checked the certificate.
+/// Returns the name in the calling client's certificate (NameInCertificate). Empty: the client
+/// showed no certificate, or the certificate has no name. The handshake has verified it.
 std::string CertificateOf(const grpc::CallbackServerContext& context);
 
 }  // namespace baton

@@ -1,7 +1,8 @@
-// ChannelCache: keeps one gRPC channel per leader address, at most kMaxChannels of them, and
-// closes channels that nobody used for a while, or whose credentials were replaced.
+// ChannelCache: keeps one gRPC channel for each leader address, at most kMaxChannels. It drops
+// channels that nobody used for kChannelUnused, and all channels when the credentials change.
 //
-// Thread-safe. A caller may continue to use a channel after the cache has dropped that channel.
+// Thread-safe. A caller may continue to use a channel that the cache has dropped; it closes when
+// its last user lets it go.
 #pragma once
 
 #include <chrono>
@@ -25,20 +26,21 @@ inline constexpr Duration kChannelUnused = std::chrono::minutes(5);
 
 /// The arguments that all of a router's channels have in common.
 grpc::ChannelArguments ChannelArguments();
-/// A deadline for gRPC, `left` from now, that does not depend on the wall clock.
+/// Returns a deadline for gRPC, `left` from now, by the monotonic clock.
 gpr_timespec MonotonicDeadline(Duration left);
 
 class ChannelCache {
  public:
+  /// REQUIRES: `credentials` are not null.
   explicit ChannelCache(std::shared_ptr<grpc::ChannelCredentials> credentials)
       : credentials_(std::move(credentials)) {}
 
-  /// Returns the address's channel, or makes one. A full cache drops the least recently used
-  /// channel. REQUIRES: IsUsable(address), see leader_address.h.
+  /// Returns the address's channel, and makes it if there is none. A full cache then drops the
+  /// least recently used channel. REQUIRES: IsUsable(address), see leader_address.h; not checked.
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
   /// Drops channels that were not used for kChannelUnused.
   void Sweep(TimePoint now);
-  /// For the channels that Get makes from now on. Drops all others.
+  /// Drops all channels. Get makes new ones with these credentials. REQUIRES: not null.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
   std::size_t size() const;
 

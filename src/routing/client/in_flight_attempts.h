@@ -1,8 +1,10 @@
-// InFlightAttempts: a router's attempts in flight. If the leader of an attempt was replaced, this
-// object cancels the attempt, so that the call does not wait until its deadline.
+// InFlightAttempts: a router's attempts in flight. If an attempt's leader was replaced, this object
+// cancels the attempt, so that the call does not wait until its deadline.
 //
 // A leader that hands a shard over still answers the requests that it has accepted. So an attempt
-// is cancelled only kGrace after the router heard of the newer term. Thread-safe.
+// is cancelled only kGrace after the router heard of the newer term.
+//
+// Thread-safe. REQUIRES: this object outlives its attempts.
 #pragma once
 
 #include <chrono>
@@ -22,10 +24,12 @@ inline constexpr Duration kGrace = std::chrono::milliseconds(100);
 
 class InFlightAttempts {
  public:
-  /// One attempt in flight, for as long as this object lives. Cancelled at once after Close.
+  /// One attempt in flight, from this object's creation to its end. If Close was called before, the
+  /// attempt is cancelled at once.
   class Attempt {
    public:
-    /// `replaceable`: the attempt may be cancelled when a newer leader is known.
+    /// `replaceable`: the attempt may be cancelled when a newer leader is known. REQUIRES:
+    /// `context` outlives this object.
     Attempt(InFlightAttempts& all, ShardId shard, Term term, bool replaceable,
             grpc::ClientContext& context);
     ~Attempt();
@@ -48,12 +52,12 @@ class InFlightAttempts {
   };
 
   /// Starts kGrace for each replaceable attempt whose shard has a newer term now. `term_of` returns
-  /// a shard's newest term; it is called with the lock held.
+  /// a shard's newest term. REQUIRES: `term_of` doesn't call this object, whose lock is held.
   void Compare(const std::function<Term(ShardId)>& term_of, TimePoint now);
-  /// Cancels the attempts whose kGrace has passed. Returns when the next kGrace passes; nullopt if
-  /// none is running.
+  /// Cancels the attempts whose kGrace has passed. Returns when the next kGrace passes; nullopt: no
+  /// kGrace is running.
   std::optional<TimePoint> EndDue(TimePoint now);
-  /// Cancels all attempts, and all that begin later.
+  /// Cancels all attempts, also those that begin later.
   void Close();
 
  private:

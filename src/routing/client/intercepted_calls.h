@@ -1,9 +1,9 @@
 // InterceptedCalls: the router's part in calls that a program makes itself, on channels that use
-// the router's interceptor. It adds metadata and counts calls and misroutes, nothing else. See
-// Router::InterceptorFactory.
+// the router's interceptor. It adds metadata, and counts calls and misroutes. It never delays,
+// repeats or redirects a call. See Router::InterceptorFactory.
 //
-// Thread-safe. Channels and calls may outlive the router; they share ownership of this object. This
-// object reads the RouteStore under the store's lock instead of the published table, because a
+// Thread-safe. Channels and calls may outlive the router, so they share the ownership of this
+// object. It reads the RouteStore under the store's lock and not the published table, because a
 // table stays in memory for each thread that read it, and gRPC may call on many threads.
 #pragma once
 
@@ -33,14 +33,16 @@ class InterceptedCalls {
   InterceptedCalls(const InterceptedCalls&) = delete;
   InterceptedCalls& operator=(const InterceptedCalls&) = delete;
 
-  /// Counts a call that begins, and adds the metadata that the call lacks. Returns the call's
-  /// shard. Returns nullopt, and adds and counts nothing, if the metadata name no shard of the
-  /// group or contain a value that the server will refuse.
+  /// Counts a call that begins, adds the metadata that the call lacks, and returns the call's
+  /// shard. In these cases it returns nullopt, and adds and counts nothing: the metadata name no
+  /// shard, another group, or a shard that the group does not have (after Leave any number is
+  /// taken); or a value is not valid, so the server will refuse it.
   std::optional<ShardId> Begin(std::multimap<std::string, std::string>& metadata);
-  /// A call has ended with `status`: counts the call if it was a misroute. `shard` is the shard
-  /// that Begin returned.
+  /// A call has ended with `status`. Counts the call if it was a misroute. `shard`: the result of
+  /// Begin.
   void End(ShardId shard, const grpc::Status& status);
-  /// Detaches the store before it is destroyed. Calls are still counted, but get no term.
+  /// Detaches the store, which may be destroyed afterwards. Later calls are counted, but get no
+  /// term.
   void Leave();
 
   std::uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
@@ -56,6 +58,7 @@ class InterceptedCalls {
   const RouteStore* store_;  // null after Leave; guarded by mutex_
 };
 
+/// Makes the factory for a channel's interceptors.
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactoryOf(
     std::shared_ptr<InterceptedCalls> calls);
 

@@ -1,15 +1,15 @@
-// MergedRoutes: a router's knowledge of a group, merged from the streams that it read.
+// MergedRoutes: a router's routes of a group, merged from the streams that the router read.
 //
 // A router reads one stream after another, possibly from different servers. A new server's view may
-// be behind or ahead of the last one's, so the order of arrival alone says little. Rules for one
-// shard (the same as in proto/baton/v1/routing.proto):
+// be behind or ahead of the last server's, so the order of arrival is not enough. Rules for one
+// shard (as in proto/baton/v1/routing.proto):
 //   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
 //     that arrived later wins.
 //   - A route with a smaller revision changes only the state, and only if its term and its leader's
 //     node id are as known, and the old or the new state is activating or suspended. Only the
 //     leader knows these two states, and they change without a revision.
-//   - When a stream's first message arrives, shards known as activating or suspended become led,
-//     because this object may have missed the end of such a state.
+//   - When a stream's first message arrives, activating and suspended shards become led, because
+//     this object may have missed the end of such a state.
 //   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
 //     all routes are forgotten.
 //
@@ -39,8 +39,8 @@
 
 namespace baton::routing {
 
-/// The most leaders (pairs of node id and address) that one object stores; Apply refuses more. To
-/// go on, make a new object.
+/// The most leaders (pairs of node id and address) that one object stores. Apply refuses more; only
+/// a new object can then continue.
 inline constexpr std::size_t kMaxLeaders = 1'000'000;
 
 /// Starts empty: mapped() and complete() are false.
@@ -51,44 +51,46 @@ class MergedRoutes {
       : group_(std::move(group)), addresses_(addresses) {}
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
-  /// request to send. It asks for the changes after revision(), in the known incarnation; for all
-  /// routes if revision() is 0.
+  /// request to send. The request asks for the changes after revision() in the known incarnation,
+  /// or for all routes if revision() is 0.
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors (put the sender's name in front of the text):
   ///   - kInvalidArgument: the message is malformed; it maps keys in a way that this version does
   ///     not know; it has more than kMaxShards shards; or the known leaders plus the nodes in the
-  ///     message exceed kMaxLeaders (a known node counts again);
+  ///     message are more than kMaxLeaders (known nodes are counted twice);
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far, also if it says `anew`. Only a new object can read that stream.
   ///
-  /// After an error, the stream should be closed.
+  /// After an error, close the stream.
   Status Apply(const v1::WatchRoutesResponse& message);
 
-  /// Whether a stream's first message was merged, so that it is known how keys map to shards.
+  /// Whether a stream's first message was merged. From then on, the mapping of keys is known.
   bool mapped() const { return !entries_.empty(); }
-  /// REQUIRES, for mapping, entry and changes: mapped(), and a shard below mapping().shards.
+  /// REQUIRES, for this function, entry and changes: mapped(); the shard is below
+  /// mapping().shards. Not checked.
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
   const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
-  /// Counts the changes of the shard's entry; it only grows. Forgetting a route counts, if there
-  /// was one. A caller that waits for a change compares this count with an earlier one.
+  /// How often the shard's entry has changed, also when a route was forgotten. A caller that waits
+  /// for a change compares this count with an earlier one.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
-  /// Whether all routes have been read at least once since they were last forgotten. If true, the
-  /// routes are complete up to revision().
+  /// Whether all routes have been read. False again after all routes were forgotten.
   bool complete() const { return complete_to_ > 0; }
+  /// The routes have all changes up to this revision; 0: not complete().
   Revision revision() const { return Revision{complete_to_}; }
-  /// Begun: the current stream's first message was merged. Resumed: that stream continued from
-  /// revision(), without a new snapshot of everything.
+  /// Whether the current stream's first message was merged.
   bool begun() const { return begun_; }
+  /// Whether the current stream continued from revision(), without a new snapshot.
   bool resumed() const { return resumed_; }
 
-  /// REQUIRES: `index` is that of an entry that has a leader (not kNobodyLeads). The reference is
-  /// valid until the next Apply; the names that it points to live as long as this object.
+  /// REQUIRES: `index` is RouteEntry::leader of an entry, and not kNobodyLeads; not checked. The
+  /// reference is valid until the next Apply. The names that it points to live as long as this
+  /// object.
   const Leader& leader(std::uint32_t index) const { return leaders_[index]; }
-  /// A copy of the present routes, which any thread may read. The copy points to names inside this
-  /// object: don't use it after this object is destroyed. REQUIRES: mapped().
+  /// Returns a copy of the present routes, which any thread may read. REQUIRES: mapped(); this
+  /// object outlives the use of the copy, which points to names in this object.
   std::shared_ptr<const RouteTable> Table();
 
  private:

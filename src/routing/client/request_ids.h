@@ -1,5 +1,6 @@
-// RequestIds: makes the ids of one router's requests. They are unique across processes and
-// restarts: each begins with 64 random bits. Thread-safe.
+// RequestIds: makes the ids of one router's requests. An id consists of the client's name, 64
+// random bits of this object and a counter, so it is unique across processes and restarts.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,8 @@ namespace baton::routing {
 
 class RequestIds {
  public:
-  /// `client`: a prefix of each id; may be empty.
+  /// `client`: the first part of each id; empty: there is no such part. REQUIRES: visible ASCII,
+  /// short enough for kLongestRequestId; not checked.
   explicit RequestIds(const std::string& client);
   std::string Next();
 

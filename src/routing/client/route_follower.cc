@@ -11,6 +11,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include "base/check.h"
 #include "base/grpc/channel_limits.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "routing/client/channel_cache.h"
@@ -68,6 +69,7 @@ RouteFollower::RouteFollower(FollowerOptions options, RouteStore& store, Chores 
       chores_(std::move(chores)),
       order_(options_.endpoints.size()),
       random_(std::random_device{}()) {
+  BATON_CHECK(!options_.endpoints.empty() && options_.credentials != nullptr);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::shuffle(order_.begin(), order_.end(), random_);
   shown_.refused.resize(order_.size(), false);

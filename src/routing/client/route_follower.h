@@ -1,14 +1,14 @@
 // RouteFollower: a router's thread. It reads the routes of one endpoint and merges them into the
-// store. It switches to the next endpoint when the stream has ended, when the store has refused a
-// message, or when the endpoint has sent nothing for `silence`. If there is another endpoint, it
-// also switches when the routes have been stale for `silence`.
+// store. It switches to the next endpoint in these cases: the stream has ended, the store has
+// refused a message, or the endpoint has sent nothing for `silence`. If there are several
+// endpoints, it also switches when the routes have been stale for `silence`.
 //
 // The thread waits on a completion queue of its own. gRPC's callback threads can sleep for up to
 // 100 ms (see etcd/grpc/callback_ticker.h), and calls that wait for a route must not.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
 // thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
-// round doubles this limit, up to 5 s.
+// round of failures doubles this limit, up to 5 s.
 #pragma once
 
 #include <atomic>
@@ -32,34 +32,35 @@
 namespace baton::routing {
 
 struct FollowerOptions {
-  std::vector<std::string> endpoints;  ///< not empty
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
-  Duration silence{};
+  std::vector<std::string> endpoints;                     ///< gRPC targets; REQUIRES: not empty
+  std::shared_ptr<grpc::ChannelCredentials> credentials;  ///< REQUIRES: not null
+  Duration silence{};                                     ///< see above; REQUIRES: above 0
 };
 
 class RouteFollower {
  public:
-  /// Other work for this thread. It gets the time, and whether routes have changed since its last
-  /// run. It returns the time at which it wants to run again; it also runs when routes have
-  /// changed.
+  /// Other work for this thread. `changed`: routes may have changed after the last call. Returns
+  /// the time of the next call; the thread calls it earlier if routes change. REQUIRES: it doesn't
+  /// wait and doesn't call Stop.
   using Chores = std::function<TimePoint(TimePoint now, bool changed)>;
 
-  /// Begins to follow. REQUIRES: `store` lives longer than this object.
+  /// Begins to follow. REQUIRES: `store` outlives this object.
   RouteFollower(FollowerOptions options, RouteStore& store, Chores chores);
-  /// Calls Stop.
+  /// Calls Stop. Only the owner destroys this object, and no other thread uses it any more.
   ~RouteFollower();
   RouteFollower(const RouteFollower&) = delete;
   RouteFollower& operator=(const RouteFollower&) = delete;
 
-  /// Ends the stream and the thread. Later calls do nothing.
+  /// Ends the stream and the thread, and waits for the thread. Later calls do nothing.
   void Stop();
 
   // Any thread.
-  /// Opens the stream again with these, at its endpoint, within a second. Not null.
+  /// Within a second, the thread opens the stream again with these credentials, at the same
+  /// endpoint. REQUIRES: not null.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
   RoutesAge Age() const;
-  /// Whether the last attempt at each endpoint failed for a reason that does not pass by itself:
-  /// the endpoint serves another group, or maps keys differently. Lock-free.
+  /// Whether the last attempt at every endpoint failed because the endpoint serves another group or
+  /// maps keys differently. Waiting does not help then. Lock-free.
   bool refused_by_all() const { return refused_by_all_.load(); }
   std::uint64_t reconnects() const { return reconnects_.load(std::memory_order_relaxed); }
   std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
@@ -67,14 +68,14 @@ class RouteFollower {
 
  private:
   struct Stream;
-  /// The values that Age returns, as of the last message.
+  /// The values that Age returns, from the last message.
   struct Shown {
     std::string server;
     std::string problem;
     Duration age{};
     TimePoint arrived = TimePoint::min();
     bool stale = true;
-    std::vector<bool> refused;  ///< by endpoint, as of the last attempt
+    std::vector<bool> refused;  ///< by endpoint: the result of the last attempt
   };
 
   void Run();

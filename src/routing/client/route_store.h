@@ -33,40 +33,40 @@ class RouteStore {
   v1::WatchRoutesRequest BeginStream();
   struct Merged {
     bool begun_stream = false;  ///< the message was its stream's first
-    bool resumed = false;
-    bool changed = false;  ///< some route may have changed
+    bool resumed = false;       ///< MergedRoutes::resumed()
+    bool changed = false;       ///< a route may have changed
   };
   /// Merges one message. Errors: as MergedRoutes::Apply.
   Result<Merged> Merge(const v1::WatchRoutesResponse& message, TimePoint now);
-  /// Publishes the table if it is due.
+  /// Publishes the table if a change is unpublished and kPublishEvery has passed.
   void PublishDue(TimePoint now);
-  /// When PublishDue has something to do; nullopt: nothing is due.
+  /// When to call PublishDue next; nullopt: nothing is unpublished.
   std::optional<TimePoint> next_publish() const;
 
   // Any thread may call these.
   /// The published table; null before the first complete snapshot. Valid until this thread's next
-  /// call.
+  /// call of table(), of any RouteStore.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
   bool complete() const;
   Revision revision() const;
 
-  /// A shard's newest route. The table may lag behind it by kPublishEvery.
   struct Newest {
-    Route route;
-    std::uint64_t changes = 0;  ///< counts the changes of the shard's route
+    Route route;                ///< its texts live as long as this object
+    std::uint64_t changes = 0;  ///< how often the shard's route has changed
   };
-  /// REQUIRES: table() is not null, and the shard is in range.
+  /// Returns the shard's newest route. The table may be older, by up to kPublishEvery. REQUIRES:
+  /// table() is not null, and the shard is in range.
   Newest Find(ShardId shard) const;
-  /// The term that Find would return; it works even before there is a table. 0: nobody leads the
-  /// shard, or no routes were read. nullopt: there is no such shard. Unlike table(), FindTerm keeps
-  /// no table in memory.
+  /// Returns the shard's newest term, also before there is a table. 0: nobody leads the shard, or
+  /// no routes were read. nullopt: there is no such shard. Keeps no table in memory.
   std::optional<Term> FindTerm(ShardId shard) const;
-  /// Waits until the shard's route has changed since Find returned `changes`. False: `until`
-  /// passed, or the store was closed.
+  /// Waits until the shard's route has changed after Find returned `changes`. False: `until` has
+  /// passed, or the store was closed. REQUIRES: as Find.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
   /// Waits until all routes were read, the store is closed, `given_up` returns true, or `until` has
-  /// passed. Calls `given_up` with the lock held: at the beginning, after each such event, and
-  /// after Nudge. Returns true if all routes were read.
+  /// passed. Returns whether all routes were read. Calls `given_up` at the beginning and after each
+  /// Nudge, and maybe more often. REQUIRES: `given_up` doesn't call this object, whose lock is
+  /// held.
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);
   /// Makes AwaitComplete ask `given_up` again.
@@ -89,8 +89,8 @@ class RouteStore {
   std::unordered_set<Waiter*> waiters_;
   std::condition_variable progress_;
   bool closed_ = false;
-  bool unpublished_ = false;  // the table lacks some change
-  std::optional<TimePoint> published_;
+  bool unpublished_ = false;            // the table lacks a change
+  std::optional<TimePoint> published_;  // when the table was last published
   TablePublisher publisher_;
 };
 

@@ -21,7 +21,7 @@ struct KeyMapping {
   friend bool operator==(const KeyMapping&, const KeyMapping&) = default;
 };
 
-/// A leader's names. The strings live longer than every table.
+/// A leader's node id and address. REQUIRES: the strings outlive every table that names them.
 struct Leader {
   std::string_view node;
   std::string_view address;
@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kNobodyLeads = UINT32_MAX;
 
 struct RouteEntry {
   std::int64_t term = 0;
-  std::uint32_t leader = kNobodyLeads;  ///< index into the leaders' names
+  std::uint32_t leader = kNobodyLeads;  ///< index into the table's leaders
   ShardState state = ShardState::kLeaderless;
   friend bool operator==(const RouteEntry&, const RouteEntry&) = default;
 };
@@ -39,7 +39,8 @@ struct RouteEntry {
 /// Immutable; any thread. A route takes 16 bytes.
 class RouteTable {
  public:
-  /// The entries are in the order of their shards.
+  /// `entries`: by shard number. REQUIRES: each entry's leader is an index of `leaders`, or
+  /// kNobodyLeads; not checked.
   RouteTable(KeyMapping mapping, std::vector<RouteEntry> entries,
              std::shared_ptr<const std::vector<Leader>> leaders)
       : mapping_(mapping), entries_(std::move(entries)), leaders_(std::move(leaders)) {}
@@ -55,12 +56,11 @@ class RouteTable {
 };
 
 /// Gives readers the newest table. Each thread keeps the table that it read last, and checks with
-/// one acquire load whether there is a newer one. So readers don't slow each other down as long as
-/// no new table is published.
+/// one acquire load whether there is a newer one. So readers don't slow each other down while no
+/// new table is published.
 ///
-/// A thread's first read waits for a lock, and so does the read that gets its first table. Later,
-/// if there is a newer table, a read only tries the lock: if the lock is taken, the read returns
-/// the table that the thread has.
+/// A thread's reads wait for a lock until the thread has a table. Later reads never wait: if there
+/// is a newer table and the lock is taken, the read returns the thread's present table.
 ///
 /// A thread that stops reading from a publisher keeps that publisher's table in memory until the
 /// thread reads from that publisher again, the thread ends, or the publisher is destroyed.

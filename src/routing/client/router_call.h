@@ -1,8 +1,9 @@
 // RouterCall: one call of a router. It makes attempts at one leader after another until one of them
 // has an answer for the caller.
 //
-// It runs on the caller's thread. Between attempts it waits until the shard's route changes, at
-// most for the backoff. It polls only while a connection is being made, every kConnectTurn.
+// It runs on the caller's thread. Between attempts it waits for the backoff, or until the shard's
+// route changes. If the shard has no leader with a usable address, it waits for a change of the
+// route, until the deadline. While it connects, it looks at the route every kConnectTurn.
 #pragma once
 
 #include <atomic>
@@ -32,22 +33,24 @@ struct CallCounters {
   std::atomic<std::uint64_t> attempts{0}, misroutes{0}, redirects{0}, waits{0}, superseded{0};
 };
 
-/// The parts that all calls of a router share; they outlive each call.
+/// The parts that all calls of a router share. REQUIRES: they outlive each call.
 struct CallParts {
   const std::string& group;
   RouteStore& store;
   ChannelCache& channels;
   InFlightAttempts& in_flight_attempts;
   CallCounters& counters;
-  LeaderAddresses addresses;  ///< of hints; routes have no others
+  LeaderAddresses addresses;  ///< which addresses of hints are used
 };
 
 class RouterCall {
  public:
-  /// REQUIRES: routes were read; `shard` is in range; `options` were checked.
+  /// REQUIRES: all routes were read; `shard` is in range (this alone is checked); `options` are
+  /// valid; `parts` and `options` outlive this object.
   RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
              std::string request_id);
-  /// Call it once.
+  /// Makes attempts and returns the status for the caller, which Router::Call describes. It ends
+  /// when the deadline has passed or the store is closed. REQUIRES: called once.
   grpc::Status Run(const Router::Attempt& attempt);
 
  private:
@@ -88,8 +91,8 @@ class RouterCall {
 
   std::optional<HintedLeader> hint_;
   std::uint32_t attempts_ = 0;
-  std::uint32_t unknown_attempt_ = 0;  ///< the last that may have taken effect; 0: there is none
-  int hops_ = 0;                       ///< redirects since the last wait
+  std::uint32_t unknown_attempt_ = 0;  ///< the last one that may have taken effect; 0: none
+  int hops_ = 0;                       ///< how many redirects followed the last wait
   Duration backoff_ = kFirstBackoff;
   std::optional<std::chrono::milliseconds> told_wait_;  ///< RetryInfo of the last refusal
   grpc::Status last_;

@@ -1,11 +1,11 @@
 // RouteHub: the newest route of every shard, and the streams that follow the routes.
 //
 // Each batch of changes becomes a *delta*, which is encoded once for all streams. A stream is only
-// a cursor: the number of the last delta that the stream was sent. A new stream first gets a *pass*
-// over the table, its snapshot. If a stream falls behind the kept deltas, it gets another pass,
-// over the routes that changed since its cursor. Each stream has at most one message in flight. So
-// a slow reader costs no more than a fast one: the slow reader misses intermediate states, but
-// never the newest one.
+// a cursor: the number of the last delta that was sent to it. A new stream first gets a *pass* over
+// the table, its snapshot. If the next delta of a stream is no longer kept, the stream gets another
+// pass, over the routes that later deltas have changed. Each stream has at most one message in
+// flight. So a slow reader costs no more than a fast one: it misses intermediate states, but never
+// the newest one.
 //
 // Not thread-safe; it has no clock of its own. RouteServer calls it on its thread. The hub calls
 // sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll, EndPoll
@@ -31,29 +31,29 @@
 
 namespace baton::routing {
 
-/// Gets a stream's messages. REQUIRES: lives until End was called.
+/// Gets a stream's messages. REQUIRES: it lives until End was called.
 class RouteSink {
  public:
   virtual ~RouteSink() = default;
-  std::uint64_t stream = 0;  ///< its id; RouteServer::Watch sets it before any call
-  /// Sends a message. RouteHub::Written must follow once, later.
+  std::uint64_t stream = 0;  ///< the stream's id; RouteServer::Watch sets it before any call
+  /// Sends a message. RouteHub::Written must be called once for it, after this returns.
   virtual void Write(const RouteMessage& message) = 0;
   /// Ends the stream. The hub has already removed it.
   virtual void End(const Error& why) = 0;
 };
 
 struct RouteRequest {
-  std::string group{};  ///< empty: any
-  Revision after{};     ///< the caller has all routes up to this revision; 0: it has none
-  std::uint64_t incarnation = 0;
+  std::string group{};            ///< empty: any
+  Revision after{};               ///< the caller has all routes up to this revision; 0: none
+  std::uint64_t incarnation = 0;  ///< the incarnation of the caller's routes; 0: it has none
 };
 
 /// The answer to a lookup or a poll.
 struct RouteList {
   std::shared_ptr<const runtime::RouteGroup> group;
-  Revision revision;  ///< complete up to here
-  Duration age{0};
-  bool stale = false;
+  Revision revision;   ///< the view behind the list has all changes up to this revision
+  Duration age{0};     ///< the view's age
+  bool stale = false;  ///< the view is older than RouteBatch::stale_after
   std::vector<runtime::ViewRoute> routes;  ///< in the order of shards
 };
 
@@ -61,11 +61,11 @@ struct RouteList {
 struct RoutePoll {
   std::uint64_t id = 0;             ///< for EndPoll; 0: EndPoll is never used
   std::optional<Revision> after{};  ///< unset: all routes, at once
-  TimePoint deadline{};             ///< then the answer is an empty list
+  TimePoint deadline{};             ///< without a change until then, the answer is an empty list
   std::function<void(Result<RouteList>)> answer{};
 };
 
-/// Counts since the start.
+/// Counts of this hub.
 struct RouteHubCounts {
   std::uint64_t deltas_encoded = 0;
   std::uint64_t pages_encoded = 0;   ///< of snapshots and catch-up passes
@@ -81,49 +81,56 @@ class RouteHub {
   using StreamId = std::uint64_t;
 
   static constexpr std::uint32_t kPage = 10'000;  ///< routes in a message, at most
-  /// Routes in a block. A pass skips blocks without a relevant change as a whole. So for a caller
-  /// that knows nearly all of 100,000 routes, the hub looks at a few hundred blocks and at the
-  /// blocks with changes.
+  /// Routes in a block. A pass skips whole blocks without a relevant change, so it looks at few
+  /// routes for a caller that knows nearly all of them.
   static constexpr std::uint32_t kBlock = 128;
   static constexpr std::size_t kKeptDeltas = 64;
-  static constexpr std::size_t kKeptBytes = 4 << 20;
-  /// Pages that were encoded for one stream, until they are sent. Above this, streams get the pages
-  /// that all share, with more routes than they need: a caller keeps the newer of two.
+  static constexpr std::size_t kKeptBytes = 4 << 20;  ///< of deltas
+  /// Bytes of pages that were encoded for one stream and are not sent yet. Above this, streams get
+  /// shared pages, which have more routes than needed. Callers ignore routes that they have newer.
   static constexpr std::size_t kPrivateBytes = 16 << 20;
-  /// A stream whose caller does not read a message in this time ends. It may come back.
+  /// A stream ends if its caller does not read a message within this time. The caller may open
+  /// another one.
   static constexpr Duration kSlowReader = std::chrono::seconds(60);
+  /// How often all streams that have nothing else to send get the view's age.
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
 
   /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
-  /// batch to the streams.
+  /// batch to the streams. After End it does nothing. REQUIRES: all batches have the same number of
+  /// shards, and their routes are in range.
   void Apply(const runtime::RouteBatch& batch, TimePoint now);
-  /// Ends all streams and polls with `why`. Streams and polls that come later also end with `why`.
+  /// Ends all streams and polls with `why`; later ones are refused with `why`. Only the first call
+  /// counts.
   void End(const Error& why);
 
-  /// Adds a stream. kNotFound: the request names another group. kUnavailable: no routes were read
-  /// yet, or the hub has ended. REQUIRES: `id` was never used.
+  /// Adds a stream. After an error the sink is not called. kNotFound: the request names another
+  /// group. kUnavailable: no routes were read yet. After End: its error. REQUIRES: `id` was never
+  /// used.
   Status Add(StreamId id, RouteSink& sink, const RouteRequest& request);
-  /// The stream's last message was sent, so the stream may get another one.
+  /// The stream's last message was sent, so the stream may get another one. Ignores ids of streams
+  /// that have ended.
   void Written(StreamId id);
-  /// The caller is gone: removes the stream, and calls its sink's End.
+  /// The caller is gone: removes the stream, and calls its sink's End. Ignores ids of streams that
+  /// have ended.
   void Remove(StreamId id);
 
-  /// Answers with all routes, or with the routes after a revision as soon as there are any.
+  /// Answers once: with all routes, or with the routes that changed after a revision, at once if
+  /// there are any. Errors: as for Add, without kNotFound.
   void Poll(RoutePoll poll, TimePoint now);
-  /// The caller is gone: answers the poll with kUnavailable, if it still waits.
+  /// The caller is gone: if the poll still waits, answers it with kUnavailable.
   void EndPoll(std::uint64_t id);
   /// Returns one route, as the only element of `routes`. kNotFound: there is no such shard.
   /// kUnavailable: as for Add.
   Result<RouteList> Lookup(ShardId shard, TimePoint now) const;
   /// Null before the first batch.
   const std::shared_ptr<const runtime::RouteGroup>& group() const { return group_; }
-  /// Why no question can be answered at the moment; nullopt if questions can be answered.
+  /// Why no question can be answered now; nullopt: questions can be answered.
   std::optional<Error> Trouble() const;
-  /// The same for a question that names its group; empty: any group.
+  /// Why no question about `group` can be answered now. Empty: any group.
   std::optional<Error> Trouble(std::string_view group) const;
 
-  /// Sends the messages that are due. Returns when to call Advance again, if nothing happens
-  /// before.
+  /// Sends the messages that are due. Returns when to call Advance again. REQUIRES: it is also
+  /// called after each other call.
   TimePoint Advance(TimePoint now);
 
   const RouteHubCounts& counts() const { return counts_; }
@@ -132,7 +139,7 @@ class RouteHub {
  private:
   struct Entry {
     runtime::ViewRoute route;
-    std::uint64_t delta = 0;  ///< the delta that changed it last
+    std::uint64_t delta = 0;  ///< the last delta that changed the route
   };
   struct Delta {
     std::uint64_t number = 0;
@@ -147,17 +154,17 @@ class RouteHub {
   };
   /// A summary of kBlock routes, by which a pass decides whether to skip them.
   struct Block {
-    std::uint64_t delta = 0;            ///< the delta that changed it last
-    Revision revision{};                ///< the greatest revision of its routes
-    std::uint32_t only_known_here = 0;  ///< how many of them are activating or suspended
+    std::uint64_t delta = 0;            ///< the last delta that changed one of the routes
+    Revision revision{};                ///< the greatest revision of the routes
+    std::uint32_t only_known_here = 0;  ///< how many routes are activating or suspended
   };
   /// One walk over the table for one stream.
   struct Pass {
     std::uint32_t position = 0;     ///< the next shard
     Revision after{};               ///< only routes with a greater revision
     std::uint64_t after_delta = 0;  ///< only routes that a later delta changed
-    std::uint64_t begun_at = 0;     ///< includes all deltas up to this one
-    Revision complete_to{};         ///< the stream is complete up to here after the pass
+    std::uint64_t begun_at = 0;     ///< the pass includes all deltas up to this one
+    Revision complete_to{};         ///< after the pass, the stream is complete up to this revision
     bool snapshot = true;
   };
   struct Stream {
@@ -166,7 +173,7 @@ class RouteHub {
     TimePoint writing_since{};
     Bytes opening;  ///< null once it was sent
     std::optional<Pass> pass{};
-    std::uint64_t delta = 0;  ///< the last delta that it was sent; unused during a pass
+    std::uint64_t delta = 0;  ///< the last delta that was sent; unused during a pass
   };
 
   void Store(const runtime::RouteBatch& batch);

@@ -1,8 +1,8 @@
 // Encodes routes as serialized WatchRoutesResponse messages.
 //
-// A message is a list of parts. Protobuf merges concatenated messages, so the parts' bytes, one
-// after another, are one serialized message. A part can therefore be encoded once and shared by all
-// streams.
+// A message is a list of parts. The bytes of all parts, one after another, are one serialized
+// message, because protobuf merges concatenated messages. So a part can be encoded once and shared
+// by all streams.
 //
 // Pure functions; any thread.
 #pragma once
@@ -25,24 +25,24 @@ struct RouteMessage {
   std::vector<Bytes> parts;
 };
 
-/// The part that only a stream's first message has.
+/// The part that only a stream's first message has: group, mapping, incarnation, server and `anew`.
 Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 
-/// Routes, and the nodes that they name. A message may have at most one such part, because routes
-/// refer to nodes by their index in the message.
+/// Routes, and the nodes that lead them. A message may have at most one such part, because routes
+/// name nodes by their index in the message. REQUIRES: no pointer is null.
 Bytes EncodeRoutes(const std::vector<const runtime::ViewRoute*>& routes);
 
-/// The state of the view that goes with a message's routes.
+/// What a message says about the view behind its routes.
 struct ViewWords {
-  bool snapshot_end = false;
-  Revision complete_to{};  ///< 0: absent
+  bool snapshot_end = false;  ///< the snapshot ends with this message
+  Revision complete_to{};     ///< the stream has all changes up to this revision; 0: unknown
   Duration age{0};
   bool stale = false;
 };
 Bytes EncodeWords(const ViewWords& words);
 
 v1::KeyMapping MappingOf(const runtime::RouteGroup& group);
-/// Leaves out the leader's index, which depends on the message.
+/// Leaves the leader's index unset, because it depends on the message.
 v1::Route ToProto(const runtime::ViewRoute& route);
 google::protobuf::Duration ToProto(Duration duration);
 

@@ -1,9 +1,10 @@
 // RouteServer: runs a RouteHub on a thread of its own, for gRPC, HTTP and others.
 //
 // Thread-safe; no method blocks, except Shutdown and the destructor. The server calls answers and
-// sinks on its thread, so they must be quick. If it refuses a request at once, it calls the answer
-// on the caller's thread. Each queue to the thread is bounded: changes by the size of the routes'
-// table, streams by most_watchers with one message each, questions by kMaxQuestions.
+// sinks on its own thread. Only if it refuses a question at once, it calls the answer on the
+// caller's thread, before the method returns. REQUIRES: answers and sinks are quick. Each queue to
+// the thread is bounded: changes by the size of the routes' table, streams by most_watchers with
+// one message each, questions by kMaxQuestions.
 #pragma once
 
 #include <atomic>
@@ -27,10 +28,10 @@ struct RouteServerOptions {
 
 struct RouteServerCounts {
   RouteHubCounts hub;
-  std::uint64_t watchers = 0;          ///< at the moment
-  std::uint64_t watchers_refused = 0;  ///< because there were most_watchers already
-  std::uint64_t questions = 0;         ///< not answered yet
-  std::uint64_t questions_refused = 0;
+  std::uint64_t watchers = 0;           ///< streams now
+  std::uint64_t watchers_refused = 0;   ///< streams refused because of most_watchers
+  std::uint64_t questions = 0;          ///< lookups and polls that are not answered yet
+  std::uint64_t questions_refused = 0;  ///< lookups and polls refused because of kMaxQuestions
 };
 
 class RouteServer final : public runtime::RouteObserver,
@@ -38,7 +39,7 @@ class RouteServer final : public runtime::RouteObserver,
  public:
   static constexpr std::size_t kMaxQuestions = 1024;
 
-  /// Starts the thread, and observes `control`, which keeps the server alive.
+  /// Starts the thread and observes `control`, which shares the ownership of the server.
   static std::shared_ptr<RouteServer> Start(runtime::Control& control,
                                             RouteServerOptions options = {});
   /// Calls Shutdown.
@@ -46,35 +47,37 @@ class RouteServer final : public runtime::RouteObserver,
   RouteServer(const RouteServer&) = delete;
   RouteServer& operator=(const RouteServer&) = delete;
 
-  /// Ends every stream and answers every question, then ends the thread. Idempotent. REQUIRES: not
-  /// called from an answer or a sink.
+  /// Ends every stream, answers every question with kUnavailable, and ends the thread. Later
+  /// streams and questions are refused; later calls do nothing. REQUIRES: not called from an answer
+  /// or a sink.
   void Shutdown();
 
-  /// Begins a stream. If the request is invalid, the sink's End says why. False: there are too many
-  /// watchers, or the server was shut down; then the sink is never called. REQUIRES: the sink lives
-  /// until its End.
+  /// Begins a stream. True: the sink's End will be called once; if the request is refused, End says
+  /// why. False: there are too many watchers, or the server was shut down; the sink is never
+  /// called. REQUIRES: the sink lives until its End.
   [[nodiscard]] bool Watch(RouteSink& sink, RouteRequest request);
-  /// The stream's message was sent (`sent`), or could not be.
+  /// The stream's message was sent (`sent`), or could not be sent, which ends the stream.
   void Written(const RouteSink& sink, bool sent);
-  /// The caller is gone. The sink's End follows, unless it was already called.
+  /// The caller is gone. The sink's End follows if it was not called before.
   void Cancel(const RouteSink& sink) { Written(sink, false); }
 
-  /// Makes room for another stream. Call it once for each admitted stream, after its End, when
-  /// nothing refers to its sink any more.
+  /// Makes room for another stream. REQUIRES: called once for each stream for which Watch returned
+  /// true, after its End, when nothing uses the sink any more.
   void WatcherEnded();
 
   /// A shard's number, or a key.
   using Question = std::variant<ShardId, std::string>;
-  /// Answers with one route. kInvalidArgument: the key is invalid. kNotFound: the server has
-  /// another group, or there is no such shard. kUnavailable: no routes were read yet, too many
-  /// questions wait, or the server stops.
+  /// Answers once, with one route. `group`: empty: any. kInvalidArgument: the key is invalid.
+  /// kNotFound: the server has another group, or there is no such shard. kUnavailable: no routes
+  /// were read yet, too many questions wait, or the server stops. If the node halted: its error.
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
-  /// Answers once: with all routes, or with the routes after a revision as soon as there are any.
-  /// After `wait` without a change the list is empty. kUnavailable: as in Lookup. Returns the id
-  /// for EndPoll.
+  /// Answers once: without `after` with all routes, otherwise with the routes that changed after
+  /// that revision, at once if there are any. After `wait` without a change, the list is empty.
+  /// Errors: as in Lookup. Returns the id for EndPoll.
   std::uint64_t Poll(std::optional<Revision> after, Duration wait,
                      std::function<void(Result<RouteList>)> answer);
-  /// The caller is gone: answers the poll now, which makes room for another one.
+  /// The caller is gone: if the poll still waits, answers it with kUnavailable, which makes room
+  /// for another one.
   void EndPoll(std::uint64_t poll);
 
   RouteServerCounts counts() const;
