@@ -205,6 +205,33 @@ TEST(Guard, IsShared) {
   cluster.AwaitBalanced({"n1", "n2"});
 }
 
+// Plan: a guard is the first process of a pid namespace, as in a container of its own. There the
+// kernel drops signals that nobody waits for; it ends all the same, in order.
+TEST(Guard, EndsWhenAskedAsAContainersFirstProcess) {
+  const std::vector<std::string> unshare = {"unshare", "--fork", "--pid", "--mount-proc",
+                                            "--kill-child"};
+  std::vector<std::string> line = unshare;
+  line.emplace_back("true");
+  const auto can = RunProgram({.arguments = line}, BootClock::now() + kPatience);
+  if (!can.ok() || !can.value().success()) GTEST_SKIP() << "only root may make pid namespaces";
+  line = unshare;
+  line.insert(line.end(), {BATON_GUARD, "--state-dir", "/no/such/folder"});
+  auto container = Subprocess::Start({.arguments = line});
+  ASSERT_TRUE(container.ok());
+  std::optional<ExitStatus> ended;
+  // Once may be too soon: before it waits for signals.
+  Eventually(kPatience, [&] {
+    for (const pid_t pid : AllProcesses()) {
+      const auto found = FindProcess(pid);
+      const bool guard = found && found->name == "baton-guard";
+      if (guard && found->parent == container.value()->pid()) kill(pid, SIGTERM);
+    }
+    return (ended = container.value()->Poll()).has_value();
+  });
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->success()) << ToString(*ended);
+}
+
 // Bad settings end it with one line.
 TEST(Guard, SaysWhatIsWrongWithItsSettings) {
   const std::string log = FreshFolder() + "/guard.log";

@@ -47,8 +47,9 @@ constexpr std::chrono::milliseconds kLongestRetry{60'000};
 
 // A service manager asks all processes of a unit to end at once. While the node lives, its guard
 // stays: the node still works for seconds, and may die without a farewell.
-volatile std::sig_atomic_t asked_to_end = 0;
-void NoteSignal(int) { asked_to_end = 1; }
+std::atomic<bool> asked_to_end{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal's handler sets it
+void NoteSignal(int) { asked_to_end = true; }
 
 // How long a guard waits for the lock once its node is gone: the node's next process, or a forked
 // child, has it then. Core dumps mostly take less.
@@ -122,7 +123,7 @@ bool End(const Death& death, const EtcdOptions& options) {
     const auto done = [&] { return progress.left == 0; };
     const TimePoint grace_over = began + kGraceAfterDeath;
     while (!in_time && Clock::Real().Now() < began + kGiveUp) {
-      if (asked_to_end != 0 && Clock::Real().Now() > grace_over) break;
+      if (asked_to_end && Clock::Real().Now() > grace_over) break;
       in_time = progress.changed.wait_for(lock, kLookAtSignals, done);
     }
   }
@@ -269,8 +270,20 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
 
 namespace {
 
-/// Guards one node for ever.
-void GuardOne(const SharedGuard& guard, const std::string& directory) {
+/// Counts itself for as long as it lives.
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
+/// Guards one node for ever. `working` counts the guards that end a dead node's sessions now.
+void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomic<int>& working) {
   std::vector<SessionId> ended;
   std::string said;
   const auto say = [&said](const std::string& trouble) {
@@ -284,6 +297,7 @@ void GuardOne(const SharedGuard& guard, const std::string& directory) {
         say("nothing is ended: " + death.error().message);
       }
     } else if (death.value().sessions != ended) {
+      const Counted works(working);
       const auto etcd = guard.etcd();
       if (!etcd) say(etcd.error().message);
       if (etcd && (death.value().sessions.empty() || End(death.value(), etcd.value()))) {
@@ -301,14 +315,25 @@ void GuardOne(const SharedGuard& guard, const std::string& directory) {
 
 }  // namespace
 
+// The kernel drops SIGTERM to a container's first process unless somebody waits for it. A pod's
+// containers are asked to end one after the other: a node may have died a moment before.
 int GuardNodes(const SharedGuard& guard) {
   BATON_CHECK(!guard.state_dirs.empty() && guard.etcd);
-  std::vector<std::thread> threads;
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);  // in all threads, which begin after this
+  std::atomic<int> working{0};
   for (const std::string& directory : guard.state_dirs) {
-    threads.emplace_back([&guard, directory] { GuardOne(guard, directory); });
+    std::thread([&guard, &working, directory] { GuardOne(guard, directory, working); }).detach();
   }
-  for (std::thread& thread : threads) thread.join();
-  return EXIT_SUCCESS;
+  while (sigwaitinfo(&ends, nullptr) < 0) continue;  // a debugger, or SIGCONT
+  asked_to_end = true;
+  const TimePoint grace_over = Clock::Real().Now() + kGraceAfterDeath + kLookAtSignals;
+  do {
+    Pause(kLookAtSignals);
+  } while (working != 0 && Clock::Real().Now() < grace_over);
+  _exit(EXIT_SUCCESS);
 }
 
 }  // namespace baton::app

@@ -38,8 +38,10 @@ struct SharedGuard {
   std::function<Result<EtcdOptions>()> etcd = {};
 };
 /// Guards the nodes of these state directories, one thread for each, whether they run now or start
-/// later. If a session can't be ended, logs the error and tries again, after 200 ms to 1 min. Never
-/// returns. REQUIRES: `state_dirs` is not empty.
+/// later. If a session can't be ended, logs the error and tries again, after 200 ms to 1 min. Runs
+/// until SIGTERM or SIGINT comes. Then it ends this process with code 0: at once, or after 2 s at
+/// most if it ends the sessions of a dead node now. REQUIRES: `state_dirs` is not empty; this
+/// process has one thread.
 int GuardNodes(const SharedGuard& guard);
 
 }  // namespace baton::app
