@@ -34,7 +34,7 @@ To run a part by hand, build it and select it by its label or name:
 
   ninja -C build                                  builds everything that is configured
   ctest --test-dir build -L '^unit$'              one group: tidy, unit, sim, contract, install, model,
-                                                  dashboards, page, e2e, chaos, etcd or fuzz
+                                                  packages, dashboards, page, e2e, chaos, etcd or fuzz
   ctest --test-dir build -L '^essential$'         what tests/run.sh runs
   ninja -C build core_test && build/tests/core_test --gtest_filter='Session.*'
 
@@ -67,7 +67,7 @@ choose_mode() {
     essential) label=(essential) ;;
     all)
       npm_folders=("$here/page" "$here/../dashboards/preview")
-      packages+=("${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}")
+      packages+=("${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}" "${BATON_CONTAINER_PACKAGES[@]}")
       beside=(asan tsan)
       ;;
     asan | tsan)

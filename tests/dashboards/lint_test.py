@@ -10,6 +10,7 @@ import yaml
 
 import panels
 
+COMPOSE = panels.GRAFANA.parent.parent / "packaging" / "container" / "compose.yaml"
 # Those of Grafana's units that we use.
 UNITS = {"short", "none", "s", "percentunit", "ops", "reqps", "bytes", "locale", "string"}
 SELECTOR = re.compile(r"\b(?:baton|grpc_server|process)_\w+(\{[^}]*\})?")
@@ -151,8 +152,8 @@ class Files(unittest.TestCase):
         self.assertEqual(named - titles, set())
 
     def test_compose_example_mounts_what_is_there(self):
-        folder = panels.GRAFANA.parent / "compose"
-        compose = yaml.safe_load((folder / "docker-compose.yaml").read_text(encoding="utf-8"))
+        folder = COMPOSE.parent
+        compose = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
         mounted = [volume.split(":")[0] for service in compose["services"].values()
                    for volume in service.get("volumes", ()) if volume.startswith(".")]
         self.assertTrue(mounted)
@@ -160,7 +161,7 @@ class Files(unittest.TestCase):
             self.assertTrue((folder / path).exists(), path)
 
     def test_compose_example_runs_the_targets_of_the_scrape_configuration(self):
-        compose = yaml.safe_load((panels.GRAFANA.parent / "compose" / "docker-compose.yaml").read_text(encoding="utf-8"))
+        compose = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
         scrapes = yaml.safe_load((panels.GRAFANA.parent / "prometheus" / "prometheus.yaml").read_text(encoding="utf-8"))
         named = {target.split(":")[0] for job in scrapes["scrape_configs"] for some in job["static_configs"]
                  for target in some["targets"]}
@@ -169,7 +170,7 @@ class Files(unittest.TestCase):
     def test_provisioning_names_where_compose_puts_the_dashboards(self):
         provider = yaml.safe_load((panels.GRAFANA / "provisioning" / "dashboards" / "baton.yaml")
                                   .read_text(encoding="utf-8"))["providers"][0]
-        compose = (panels.GRAFANA.parent / "compose" / "docker-compose.yaml").read_text(encoding="utf-8")
+        compose = COMPOSE.read_text(encoding="utf-8")
         for name in ("fleet.json", "shards.json"):
             self.assertIn(f":{provider['options']['path']}/{name}:ro", compose)
 

@@ -239,7 +239,7 @@ std::string TextOf(const std::filesystem::path& path) {
 TEST(Doctor, AdvisesWhatTheDocumentationSays) {
   const std::filesystem::path root = SOURCE_ROOT;
   std::string texts =
-      TextOf(root / "README.md") + TextOf(root / "dashboards/compose/docker-compose.yaml");
+      TextOf(root / "README.md") + TextOf(root / "packaging/container/compose.yaml");
   for (const auto& entry : std::filesystem::directory_iterator(root / "docs")) {
     if (entry.path().extension() == ".md") texts += TextOf(entry.path());
   }

@@ -25,6 +25,11 @@ BATON_TEST_PACKAGES=(
   prometheus-alertmanager
 )
 BATON_BROWSER_PACKAGES=(chromium)
+# crun of Debian 12 refuses hosts with both versions of control groups, so runc; the plugins are podman's networks.
+BATON_CONTAINER_PACKAGES=(
+  podman buildah runc debootstrap podman-compose containernetworking-plugins
+  golang-github-containernetworking-plugin-dnsname iptables
+)
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
 
 # What a build without packages of ours needs at least.

@@ -20,7 +20,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 # What computes comes first, and last what needs another build.
-ORDER = ["tidy", "unit", "sim", "contract", "model", "install", "dashboards", "page", "e2e", "chaos", "etcd", "fuzz"]
+ORDER = ["tidy", "unit", "sim", "contract", "model", "install", "packages", "etcd", "dashboards", "page", "e2e", "chaos", "fuzz"]
 UNLABELLED = "other"
 ESSENTIAL = "essential"
 SUM = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")

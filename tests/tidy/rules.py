@@ -55,11 +55,11 @@ MACHINE_PATH = re.compile(r"(?<![\w./~$}*-])/(?:home|root|Users|work|workspace|m
 
 TOP_LEVEL = {
     "README.md", "CMakeLists.txt", "CMakePresets.json", "src", "include", "proto", "tests", "bench",
-    "dashboards", "examples", "LICENSE", "CHANGELOG.md", "SECURITY.md", ".ci", ".gitignore",
+    "dashboards", "examples", "packaging", "LICENSE", "CHANGELOG.md", "SECURITY.md", ".ci", ".gitignore",
     ".clang-format", ".clang-tidy", ".git", "docs", "CONTRIBUTING.md",
 }
 NAMED_PATH = re.compile(
-    r"`((?:src|include|proto|tests|bench|dashboards|examples|docs)/[\w./-]*\w)(?: [^`]*)?/?`")
+    r"`((?:src|include|proto|tests|bench|dashboards|examples|docs|packaging)/[\w./-]*\w)(?: [^`]*)?/?`")
 NAMED_TEST = re.compile(r"`([A-Z]\w+\.(?:[A-Z]\w+|\*))`")
 DEFINED_TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
