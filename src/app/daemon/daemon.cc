@@ -26,7 +26,7 @@
 #include "app/daemon/events_file.h"
 #include "app/daemon/guard_choice.h"
 #include "app/daemon/listener_metrics.h"
-#include "app/daemon/ready_file.h"
+#include "app/daemon/readiness.h"
 #include "app/daemon/reflection.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
@@ -58,6 +58,9 @@ constexpr std::chrono::milliseconds kPoll{50};
 constexpr std::chrono::milliseconds kLookAtFiles{500};
 // How long calls in flight may go on when the gRPC server stops.
 constexpr std::chrono::seconds kServerStop{1};
+// How much longer than its timeouts the end may take if etcd does not answer: the node waits for 30
+// s, the rest for little.
+constexpr std::chrono::seconds kEndWithoutEtcd{40};
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
@@ -79,7 +82,7 @@ class Daemon {
  public:
   explicit Daemon(const DaemonOptions& options)
       : options_(options),
-        ready_file_(options.ready_file),
+        readiness_(options.ready_file),
         access_(std::make_shared<access::Access>(DefaultsOf(options))),
         access_file_(options.access_file, options.access_text),
         credentials_("etcd's password or certificates", CredentialsOf(options)),
@@ -105,8 +108,12 @@ class Daemon {
     }
     ServeHttp();
     if (const Status started = StartCommand(); !started) return Fail(started.error());
+    readiness_.Serve(*grpc_->GetHealthCheckService(), {.node = options_.node.node,
+                                                       .grpc = grpc_address_,
+                                                       .http = http_->address(),
+                                                       .pid = getpid()});
     while (!ending_->WaitFor(kPoll)) {
-      FollowReadiness();
+      readiness_.Look(control(), BootClock::now());
       FollowFiles();
     }
     return Finish();
@@ -370,14 +377,6 @@ class Daemon {
     return command->Wait();
   }
 
-  void FollowReadiness() {
-    const bool ready = control().Ready();
-    if (ready == std::exchange(serving_, ready)) return;
-    grpc_->GetHealthCheckService()->SetServingStatus(ready);
-    log::Info(ready ? "ready" : "not ready");
-    if (ready && !std::exchange(was_ready_, true)) SayReady();
-  }
-
   void FollowFiles() {
     const TimePoint now = BootClock::now();
     if (now < next_look_at_files_) return;
@@ -398,18 +397,16 @@ class Daemon {
     });
   }
 
-  /// Writes the ready file. Called once, the first time the node is ready.
-  void SayReady() {
-    const Status written = ready_file_.Write({.node = options_.node.node,
-                                              .grpc = grpc_address_,
-                                              .http = http_->address(),
-                                              .pid = getpid()});
-    if (!written) log::Error(written.error().message);
+  /// How long the orderly end may take. The program of `batond run` is waited for without a bound.
+  std::chrono::milliseconds LongestEnd() const {
+    const NodeOptions& node = options_.node;
+    const auto asking =
+        options_.sidecar ? node.release_timeout + node.callback_timeout : kServerStop;
+    return node.drain_timeout + asking + kEndWithoutEtcd;
   }
 
   int Finish() {
-    ready_file_.Remove();
-    grpc_->GetHealthCheckService()->SetServingStatus(false);
+    readiness_.Leave(LongestEnd());
     std::optional<Error> failure = ending_->halted();
     if (!failure && node_ != nullptr) {
       const Status drained = node_->Drain();
@@ -461,7 +458,7 @@ class Daemon {
 
   const DaemonOptions options_;
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
-  ReadyFile ready_file_;
+  Readiness readiness_;
   const std::shared_ptr<access::Access> access_;
   const std::shared_ptr<access::Callers> callers_ =
       std::make_shared<access::Callers>([access = access_](uid_t user) { access->Expect(user); });
@@ -488,8 +485,6 @@ class Daemon {
   std::unique_ptr<ConnectionListener> listener_;
   std::optional<AdminSocket> admin_socket_;
   std::string grpc_address_;  // on which it listens
-  bool serving_ = false;      // the health service's answer
-  bool was_ready_ = false;
 };
 
 }  // namespace

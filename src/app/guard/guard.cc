@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/common/service_manager.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -324,6 +325,8 @@ int GuardNodes(const SharedGuard& guard) {
   for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
   sigprocmask(SIG_BLOCK, &ends, nullptr);  // in all threads, which begin after this
   std::atomic<int> working{0};
+  // It is ready at once: a lock that is free before it looks tells of a death as well.
+  ServiceManager::OfEnvironment().Say("READY=1");
   for (const std::string& directory : guard.state_dirs) {
     std::thread([&guard, &working, directory] { GuardOne(guard, directory, working); }).detach();
   }
