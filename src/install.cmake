@@ -14,6 +14,7 @@ set(BATON_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 function(baton_export target name)
   target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  add_library(baton::${name} ALIAS ${target})  # the same name for a project that takes this one in
   get_target_property(type ${target} TYPE)
   if(type STREQUAL SHARED_LIBRARY)
     # The same path in the build tree: CMake would pad its own with empty elements up to the length of the installed
