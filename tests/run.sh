@@ -67,7 +67,8 @@ choose_mode() {
     essential) label=(essential) ;;
     all)
       npm_folders=("$here/page" "$here/../dashboards/preview")
-      packages+=("${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}" "${BATON_CONTAINER_PACKAGES[@]}")
+      packages+=("${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}" "${BATON_PACKAGING_PACKAGES[@]}"
+        "${BATON_CONTAINER_PACKAGES[@]}")
       beside=(asan tsan)
       ;;
     asan | tsan)
@@ -165,7 +166,7 @@ build() {
 
 # The tests of these groups mostly wait, for leases, scrapes and a browser: they run together, two at a time. Which of
 # them may not run beside another, each says itself.
-waiting_groups=(install dashboards page e2e)
+waiting_groups=(install packages dashboards page e2e)
 
 # Groups that measure times run one test at a time.
 jobs_of() {

@@ -31,6 +31,7 @@ BATON_CONTAINER_PACKAGES=(
   golang-github-containernetworking-plugin-dnsname iptables
 )
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
+BATON_PACKAGING_PACKAGES=(dpkg-dev debhelper lintian chrpath debootstrap systemd-container)
 
 # What a build without packages of ours needs at least.
 BATON_TOOLS=(cmake ninja c++ protoc grpc_cpp_plugin)
