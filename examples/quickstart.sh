@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Baton at work on a fresh Debian 12: installs what is missing, builds, and shows leaders fail over
-# on a private throw-away etcd. See --help.
+# Baton at work on a fresh Debian 12, Debian 13 or Ubuntu 24.04: installs what is missing, builds, and shows leaders fail
+# over on a private throw-away etcd. See --help.
 set -euo pipefail
 
 support=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../tests/support" && pwd -P)
@@ -13,7 +13,7 @@ usage() {
   cat <<'TEXT'
 usage: examples/quickstart.sh [--yes] [--keep]
 
-Installs what is missing (Debian 12), builds batond and batonctl, and runs "batonctl demo".
+Installs what is missing (Debian 12 and 13, Ubuntu 24.04), builds batond and batonctl, and runs "batonctl demo".
 
   --yes    install without asking
   --keep   leave the demo's cluster up and print how to talk to it
@@ -45,7 +45,7 @@ done
 # Asks before packages are installed; without a terminal nobody can be asked.
 consent() {
   local missing answer
-  [[ $yes == no ]] && baton_is_debian_12 || return 0
+  [[ $yes == no && -n $(baton_system) ]] || return 0
   mapfile -t missing < <(baton_missing_packages "${packages[@]}")
   ((${#missing[@]})) || return 0
   if [[ ! -t 0 ]]; then

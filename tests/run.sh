@@ -13,8 +13,8 @@ usage() {
   cat <<'TEXT'
 usage: tests/run.sh [--all | --asan | --tsan | --coverage | --long [MINUTES]]
 
-Installs what is missing (Debian 12), builds what the tests need, runs them, prints a line for each group, and last
-"N passed, N failed, N skipped".
+Installs what is missing (Debian 12 and 13, Ubuntu 24.04), builds what the tests need, runs them, prints a line for each
+group, and last "N passed, N failed, N skipped".
 
 Without options it runs the essential tests, as you do before a commit: the rules of the house (tidy), unit tests
 and scenarios, fixed seeds of the simulator, contract tests on a real etcd, and the most important end-to-end tests.
@@ -340,7 +340,7 @@ main() {
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
   enter
   if [[ $preset == [at]san ]] && ! command -v clang++ >/dev/null; then
-    note "$preset" 77  # elsewhere than on Debian 12
+    note "$preset" 77  # elsewhere than on the systems whose packages we know
   elif ! { configure && run_preset; }; then
     note "$preset-build" 1
   fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2034  # the lists are for those who source this file
 #
-# Installs what Baton's scripts need on Debian 12, and nothing else.
+# Installs what Baton's scripts need on Debian 12, Debian 13 and Ubuntu 24.04, and nothing else.
 #
 # Sourced, it gives the functions below; they print one line and return 1 if they cannot go on.
 # It installs only what is missing, removes no package, and leaves no service started: services are
@@ -11,35 +11,49 @@
 # Run as `packages.sh install NAME...` by root it does the installing itself (this is how the
 # functions pass through sudo with everything that must be undone in one process).
 
-BATON_BUILD_PACKAGES=(
-  g++ cmake ninja-build ccache pkg-config
-  libgrpc++-dev libgrpc-dev libssl-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
-  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libxxhash-dev
-  libspdlog-dev libfmt-dev prometheus-cpp-dev libcli11-dev libyaml-cpp-dev libncurses-dev
-)
-BATON_RUN_PACKAGES=(etcd-server)
-BATON_TEST_PACKAGES=(
-  git python3 etcd-client prometheus openssl curl jq clang-format-14 spin
-  libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
-  python3-grpcio python3-protobuf python3-yaml nftables iproute2 util-linux e2fsprogs
-  prometheus-alertmanager
-)
-BATON_BROWSER_PACKAGES=(chromium)
-# crun of Debian 12 refuses hosts with both versions of control groups, so runc; the plugins are podman's networks.
-BATON_CONTAINER_PACKAGES=(
-  podman buildah runc debootstrap podman-compose containernetworking-plugins
-  golang-github-containernetworking-plugin-dnsname iptables
-)
-BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
-BATON_PACKAGING_PACKAGES=(dpkg-dev debhelper lintian chrpath debootstrap systemd-container)
+# shellcheck source-path=SCRIPTDIR source=boost.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/boost.sh"
+
+# baton_choose_packages SYSTEM: sets the lists for one of baton_system's systems. Names of Ubuntu were checked by reading only.
+baton_choose_packages() {
+  local boost clang
+  # clang-format-14 has formatted our sources, and others format differently. Debian 13 has none; Ubuntu's chromium is a snap.
+  local format=(clang-format-14) browser=(chromium)
+  # crun of Debian 12 refuses hosts with both versions of control groups, so runc; the network packages are podman's.
+  local network=(netavark aardvark-dns)
+  case $1 in
+    debian-12)
+      clang=14
+      network=(containernetworking-plugins golang-github-containernetworking-plugin-dnsname)
+      ;;
+    ubuntu-24.04) clang=18 browser=() ;;
+    *) clang=19 format=() ;;
+  esac
+  read -r -a boost <<<"$(baton_boost_packages "$(baton_boost_version "$1")")"
+  BATON_BUILD_PACKAGES=(
+    g++ cmake ninja-build ccache pkg-config
+    libgrpc++-dev libgrpc-dev libssl-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
+    "${boost[@]}" libxxhash-dev
+    libspdlog-dev libfmt-dev prometheus-cpp-dev libcli11-dev libyaml-cpp-dev libncurses-dev
+  )
+  BATON_RUN_PACKAGES=(etcd-server)
+  BATON_TEST_PACKAGES=(
+    git python3 etcd-client prometheus openssl curl jq "${format[@]}" spin
+    libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
+    python3-grpcio python3-protobuf python3-yaml nftables iproute2 util-linux e2fsprogs
+    prometheus-alertmanager
+  )
+  BATON_BROWSER_PACKAGES=("${browser[@]}")
+  BATON_SANITIZER_PACKAGES=(clang "libclang-rt-$clang-dev")
+  BATON_PACKAGING_PACKAGES=(dpkg-dev debhelper lintian chrpath debootstrap systemd-container)
+  BATON_CONTAINER_PACKAGES=(podman buildah runc debootstrap podman-compose iptables "${network[@]}")
+}
+baton_choose_packages "$(baton_system)"
 
 # What a build without packages of ours needs at least.
 BATON_TOOLS=(cmake ninja c++ protoc grpc_cpp_plugin)
-
-baton_is_debian_12() {
-  # shellcheck disable=SC1091
-  [[ -r /etc/os-release ]] && (. /etc/os-release && [[ ${ID:-} == debian && ${VERSION_ID:-} == 12 ]])
-}
+BATON_HEADERS=(grpcpp/grpcpp.h google/protobuf/message.h openssl/ssl.h boost/json.hpp boost/url.hpp xxhash.h spdlog/spdlog.h
+  fmt/format.h prometheus/registry.h CLI/CLI.hpp yaml-cpp/yaml.h curses.h)
 
 # Prints the packages among "$@" that are not installed, one a line.
 baton_missing_packages() {
@@ -50,22 +64,31 @@ baton_missing_packages() {
   done
 }
 
-baton_missing_tools() {
-  local tool
+# Of the tools and headers that a build needs, prints those that are not here, one a line.
+baton_missing_parts() {
+  local tool header prefixes prefix options=()
   for tool in "${BATON_TOOLS[@]}"; do
     command -v "$tool" >/dev/null 2>&1 || printf '%s\n' "$tool"
   done
+  command -v c++ >/dev/null 2>&1 || return 0
+  # CMake looks in these, too. (Boost has no pkg-config file that could be asked for.)
+  IFS=: read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
+  for prefix in "${prefixes[@]}"; do options+=("-I$prefix/include"); done
+  for header in "${BATON_HEADERS[@]}"; do
+    printf '#if !__has_include(<%s>)\nmissing %s\n#endif\n' "$header" "$header"
+  done | c++ -std=c++20 "${options[@]}" -E -P -x c++ - | sed -n 's/^missing //p'
 }
 
-# On other systems than Debian 12 it installs nothing: it says which tools are missing.
+# On other systems it installs nothing: it says in one line what is missing.
 baton_accept_other_system() {
   local missing
-  mapfile -t missing < <(baton_missing_tools)
+  mapfile -t missing < <(baton_missing_parts)
   if ((${#missing[@]})); then
-    echo "baton: packages are installed on Debian 12 only; please install: ${missing[*]}" >&2
+    echo "baton: packages are installed on Debian 12, Debian 13 and Ubuntu 24.04 only; please install:" \
+      "${missing[*]}" >&2
     return 1
   fi
-  echo "baton: not Debian 12, going on with the tools that are here" >&2
+  echo "baton: not Debian 12, Debian 13 or Ubuntu 24.04, going on with what is here" >&2
 }
 
 baton_explain_boost_conflict() {
@@ -76,7 +99,7 @@ baton_explain_boost_conflict() {
 # Ensures that the packages "$@" are installed. Does nothing when they are.
 baton_ensure_packages() {
   local missing as_root
-  baton_is_debian_12 || { baton_accept_other_system; return; }
+  [[ -n $(baton_system) ]] || { baton_accept_other_system; return; }
   mapfile -t missing < <(baton_missing_packages "$@")
   ((${#missing[@]})) || return 0
   if [[ " ${missing[*]} " == *" libboost1.81-dev "* &&
