@@ -1,6 +1,9 @@
 # Sourced by the scripts that build: where the build folder is, and how it is configured.
 # shellcheck shell=bash
 
+# shellcheck source-path=SCRIPTDIR source=boost.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/boost.sh"
+
 BATON_ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 # Sets BATON_BUILD_DIR (default: build/ of the repository) to an absolute, writable folder.
@@ -33,7 +36,7 @@ baton_has_part() { grep -qs "^build $2/all:" "$1/build.ninja"; }
 # others. Every option is always given, so scripts may use a folder in any order. If BATON_WERROR is ON, as .ci/run sets
 # it, warnings are errors. Prints nothing unless it fails.
 baton_configure() {
-  local preset=$1 folder=$2 log=$3 stale part tests=OFF bench=OFF
+  local preset=$1 folder=$2 log=$3 boost stale part tests=OFF bench=OFF
   shift 3
   stale=$(baton_stale_cache_option "$folder")
   for part in tests bench; do
@@ -41,8 +44,9 @@ baton_configure() {
       printf -v "$part" ON
     fi
   done
+  boost=$(baton_boost_option "$folder") || return 1
   # shellcheck disable=SC2086  # one word or none
-  (cd -- "$BATON_ROOT" && cmake --preset "$preset" -B "$folder" $stale "-DBATON_TESTS=$tests" \
+  (cd -- "$BATON_ROOT" && cmake --preset "$preset" -B "$folder" $stale ${boost:+"$boost"} "-DBATON_TESTS=$tests" \
     "-DBATON_EXAMPLES=$tests" "-DBATON_BENCH=$bench" \
     "-DCMAKE_COMPILE_WARNING_AS_ERROR=${BATON_WERROR:-OFF}") >"$log" 2>&1 || {
     cat -- "$log" >&2

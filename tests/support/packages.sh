@@ -55,10 +55,17 @@ BATON_TOOLS=(cmake ninja c++ protoc grpc_cpp_plugin)
 BATON_HEADERS=(grpcpp/grpcpp.h google/protobuf/message.h openssl/ssl.h boost/json.hpp boost/url.hpp xxhash.h spdlog/spdlog.h
   fmt/format.h prometheus/registry.h CLI/CLI.hpp yaml-cpp/yaml.h curses.h)
 
-# Prints the packages among "$@" that are not installed, one a line.
+# Prints the packages among "$@" that are to be installed, one a line: those that are not. Of a Boost that another one excludes (see
+# boost.sh) only the libraries can be: they stand beside any other, and what is installed from the build needs them.
 baton_missing_packages() {
-  local name state
+  local name state version excluded=
+  version=$(baton_boost_version "$(baton_system)")
+  [[ -z $(baton_other_boost "$version") ]] || excluded=" $(baton_boost_packages "$version") "
   for name in "$@"; do
+    if [[ $excluded == *" $name "* ]]; then
+      [[ $name == libboost-* ]] || continue
+      name=${name/%-dev/.0}
+    fi
     state=$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) || state=absent
     [[ $state == installed ]] || printf '%s\n' "$name"
   done
@@ -91,22 +98,12 @@ baton_accept_other_system() {
   echo "baton: not Debian 12, Debian 13 or Ubuntu 24.04, going on with what is here" >&2
 }
 
-baton_explain_boost_conflict() {
-  echo "baton: libboost1.74-dev is installed and excludes libboost1.81-dev, which Baton needs;" \
-    "nothing was changed (remove it yourself, or build on another machine)" >&2
-}
-
 # Ensures that the packages "$@" are installed. Does nothing when they are.
 baton_ensure_packages() {
   local missing as_root
   [[ -n $(baton_system) ]] || { baton_accept_other_system; return; }
   mapfile -t missing < <(baton_missing_packages "$@")
   ((${#missing[@]})) || return 0
-  if [[ " ${missing[*]} " == *" libboost1.81-dev "* &&
-    -z $(baton_missing_packages libboost1.74-dev) ]]; then
-    baton_explain_boost_conflict
-    return 1
-  fi
   as_root=()
   if ((EUID != 0)); then
     command -v sudo >/dev/null 2>&1 || {

@@ -69,6 +69,42 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(noble - trixie, {"clang-format-14", "libclang-rt-18-dev"})
         self.assertEqual(trixie - noble, {"chromium", "libclang-rt-19-dev"})
 
+    def other_boost(self, *installed):
+        """What keeps libboost1.81-dev away if these packages are installed, and others were once."""
+        lines = [f"{name} installed" for name in installed] + ["libboost1.67-dev config-files"]
+        self.shim("dpkg-query", "cat <<'END'\n" + "\n".join(lines) + "\nEND\n")
+        return self.run_bash("baton_other_boost 1.81")
+
+    def test_another_boost_excludes_the_needed_one(self):
+        self.assertEqual(self.other_boost("libboost1.74-dev", "libboost1.74-tools-dev"), (0, "libboost1.74-dev\n"))
+        self.assertEqual(self.other_boost(), (0, ""))
+        self.assertEqual(self.other_boost("libboost1.81-dev"), (0, ""))
+        self.assertEqual(self.other_boost("libboost1.74-tools-dev"), (0, ""), "its tools alone exclude nothing")
+
+    def test_of_an_excluded_boost_only_libraries_are_to_be_installed(self):
+        self.shim("dpkg-query", 'case "$*" in *libboost1.\\**) echo "libboost1.74-dev installed" ;; *) exit 1 ;; esac\n')
+        missing = """version=$(baton_boost_version "$(baton_system)")
+                     baton_missing_packages "${BATON_BUILD_PACKAGES[@]}" | sed -n "s/$version/X/p" """
+        self.assertEqual(self.run_bash(missing), (0, "libboost-jsonX.0\nlibboost-urlX.0\n"))
+        self.shim("dpkg-query", "exit 1\n")
+        self.assertEqual(self.run_bash(missing), (0, "libboostX-dev\nlibboost-jsonX-dev\nlibboost-urlX-dev\n"))
+
+    def unpack(self, apt_get):
+        """Has Boost unpacked by an apt-get that does this, and a dpkg-deb that copies. Also what is in the build folder then."""
+        self.shim("apt-get", apt_get)
+        self.shim("dpkg-deb", 'mkdir -p "$3" && cp "$2" "$3"\n')
+        build = self.folder / "build"
+        answer = self.run_bash('baton_unpack_boost 1.81 "$1"', build / "boost-1.81")
+        return *answer, sorted(str(path.relative_to(build)) for path in build.rglob("*"))
+
+    def test_boost_is_unpacked_below_the_build_folder(self):
+        self.assertEqual(self.unpack('case "$*" in *download*) for name; do :; done; touch "$name.deb" ;; esac\n'),
+                         (0, "", ["boost-1.81", "boost-1.81/libboost-url1.81.0.deb"]))
+
+    def test_a_boost_that_cannot_be_had_leaves_nothing(self):
+        self.assertEqual(self.unpack("echo E: no network; exit 100\n"),
+                         (1, "E: no network\nbaton: the packages of Boost 1.81 could not be unpacked\n", []))
+
     def test_elsewhere_one_line_names_what_is_missing(self):
         for tool in ("ninja", "protoc", "grpc_cpp_plugin"):
             self.shim(tool, "exit 0\n")
