@@ -30,6 +30,9 @@ Checkers::Checkers(World& world, EtcdModel& etcd, const Processes& processes,
       options_(options),
       keyspace_(etcd::kDefaultPrefix, kGroup),
       shards_(options.shards) {
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    shard_of_key_.emplace(keyspace_.ShardKey(ShardId{s}), ShardId{s});
+  }
   etcd_.Observe(this);
 }
 
@@ -59,11 +62,8 @@ bool Checkers::SawAlive(int origin, ShardId shard, const RecordFact& record) con
   const Seen& seen = found->second;
   const auto last = seen.alive.find(record.leader);
   if (last == seen.alive.end() || last->second.session != record.session) return false;
-  const std::string key = keyspace_.ShardKey(shard);
-  const pb::KeyValue* stored = etcd_.store().Get(key);
-  const auto sent =
-      stored != nullptr ? seen.records.find(key + stored->value()) : seen.records.end();
-  if (sent != seen.records.end() && sent->second < last->second.since) return false;
+  const std::optional<TimePoint> sent = FirstSent(keyspace_.ShardKey(shard), origin);
+  if (sent && *sent < last->second.since) return false;
   return seen.nothing_open >= last->second.since;
 }
 
@@ -72,7 +72,13 @@ void Checkers::NoteRecords(const pb::TxnRequest& request, Seen& seen) const {
     if (operation.has_request_txn()) NoteRecords(operation.request_txn(), seen);
     if (!operation.has_request_put()) continue;
     const pb::PutRequest& put = operation.request_put();
-    seen.records.try_emplace(put.key() + put.value(), world_.now());
+    SentRecord& sent =
+        seen.records
+            .try_emplace(put.key() + put.value(), SentRecord{.first = world_.now(), .acted = {}})
+            .first->second;
+    const auto shard = shard_of_key_.find(put.key());
+    if (shard == shard_of_key_.end() || seen.shards.empty()) continue;
+    sent.acted = seen.shards[shard->second.value].acts;
   }
 }
 
@@ -445,6 +451,11 @@ void Checkers::Reported(Process& process, const Transition& transition) {
   }
 }
 
+void Checkers::Entered(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
+  if (kind != core::CallbackKind::kAcquired) return;
+  seen_[process.number()].shards.at(shard.value).acts = term;
+}
+
 void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
   world_.Trace(7, static_cast<std::int64_t>(kind), term.value);
   const Leadership now = process.Get(shard);
@@ -454,6 +465,8 @@ void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, 
     seen.took = now.leads && now.term == term ? term : Term{};
   }
   if (kind == core::CallbackKind::kReleasing) seen.releasing = term;
+  const bool stops = kind == core::CallbackKind::kReleasing || kind == core::CallbackKind::kLost;
+  if (stops && seen.acts == term) seen.acts = Term{};
   if (kind == core::CallbackKind::kLost && now.leads && now.term == term) {
     Violation("I7", process.Name() + " was told that it lost " + Text(shard) + ", and leads it");
   }

@@ -97,6 +97,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) override;
   void Ran(Process& process) override;
   void Reported(Process& process, const Transition& transition) override;
+  void Entered(Process& process, ShardId shard, core::CallbackKind kind, Term term) override;
   void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) override;
   void Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) override;
   void Halted(Process& process, const Error& why) override;
@@ -190,6 +191,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     /// The last term in which the application took the shard up while it was led, unless that is
     /// late.
     Term took;
+    /// The term in which the application acts on the shard: from when it is in `acquired` until it
+    /// has returned from `releasing` or `lost`, or failed to take the shard up.
+    Term acts;
     Revision known;  ///< of the record, in the process's view
     /// An operator's change of the shard's record, and the time of the first confirmation with a
     /// later revision.
@@ -214,13 +218,17 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     int short_at_least = 0;
     int short_at_most = 0;
   };
+  /// A key and value that a process sent.
+  struct SentRecord {
+    TimePoint first{};
+    Term acted;  ///< the term in which the application acted on the shard when it was last sent
+  };
   struct Seen {
     std::vector<Led> shards;
     TimePoint deadline = TimePoint::min();
     Revision complete;              ///< its view's
     std::map<NodeId, Known> alive;  ///< the last session of each node that the process knew to live
-    /// key and value that it sent, and when it first did
-    std::map<std::string, TimePoint> records;
+    std::map<std::string, SentRecord> records;  ///< by key and value
     TimePoint nothing_open = TimePoint::min();  ///< when it last had no write under way
     std::map<NodeId, Came> came;
     bool idle = true;   ///< it had no write under way when it last ran
@@ -296,6 +304,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckNoSink(const NodeId& node, const std::string& key, int origin);
   void CheckFailingEnds();
   bool Knew(int origin, TimePoint decided, TimePoint since) const;
+  const SentRecord* SentBy(int origin, const std::string& key) const;
   std::optional<TimePoint> FirstSent(const std::string& key, int origin) const;
   void CheckPolicy(const PolicyFact& after, int origin);
   void CheckConfig(const ConfigFact& after, int origin);
@@ -348,6 +357,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   const CheckerOptions options_;
   const etcd::Keyspace keyspace_;
   std::vector<ShardHistory> shards_;
+  std::map<std::string, ShardId> shard_of_key_;
   std::map<ShardId, Move> moves_;
   RecordFact balancer_;
   TimePoint balancer_since_{};

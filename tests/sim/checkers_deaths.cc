@@ -70,11 +70,7 @@ void Checkers::CheckWaited(ShardId shard, const RecordFact& before, TimePoint be
   if (owner->second == origin) return;  // it outlived its session
   if (taker == session_process_.end() || taker->second != origin) return;  // a late transfer
   if (!history(shard).tampers.empty()) return;
-  const pb::KeyValue* stored = etcd_.store().Get(keyspace_.ShardKey(shard));
-  const Seen& seen = seen_[origin];
-  const auto sent =
-      stored != nullptr ? seen.records.find(stored->key() + stored->value()) : seen.records.end();
-  const TimePoint at = sent != seen.records.end() ? sent->second : world_.now();
+  const TimePoint at = FirstSent(keyspace_.ShardKey(shard), origin).value_or(world_.now());
   if (at < ended->second) return;  // a copy of a claim that was decided before the session's end
   const bool brief = at - began < Nearly(core::kShortLeadership);
   const auto age = claimer->host().clock().WallNow() - before.tally.begun;

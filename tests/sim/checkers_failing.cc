@@ -15,19 +15,24 @@ constexpr Duration kKnownWithin = milliseconds(1500);
 
 void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
   Led& seen = seen_[process.number()].shards.at(shard.value);
+  if (kind == core::CallbackKind::kReleasing) seen.acts = term;  // it did not release the shard
   if (kind != core::CallbackKind::kAcquired) return;
-  seen.took = Term{};
+  seen.took = seen.acts = Term{};
   history(shard).threw.emplace(term.value, world_.now());
 }
 
 // When the process first sent what is stored at the key now. A copy may arrive late.
 std::optional<TimePoint> Checkers::FirstSent(const std::string& key, int origin) const {
+  const SentRecord* const sent = SentBy(origin, key);
+  return sent != nullptr ? std::optional(sent->first) : std::nullopt;
+}
+
+const Checkers::SentRecord* Checkers::SentBy(int origin, const std::string& key) const {
   const pb::KeyValue* stored = etcd_.store().Get(key);
   const auto seen = seen_.find(origin);
-  if (stored == nullptr || seen == seen_.end()) return std::nullopt;
-  const auto first = seen->second.records.find(key + stored->value());
-  if (first == seen->second.records.end()) return std::nullopt;
-  return first->second;
+  if (stored == nullptr || seen == seen_.end()) return nullptr;
+  const auto sent = seen->second.records.find(key + stored->value());
+  return sent != seen->second.records.end() ? &sent->second : nullptr;
 }
 
 // Whether a process that decided at this time knew what has been so since `since`.

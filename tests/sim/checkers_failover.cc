@@ -155,24 +155,20 @@ void Checkers::CheckAfter(ShardId shard, const RecordFact& before, const RecordF
                        Millis(failover_.delay));
 }
 
-// The leader itself wrote that nobody leads, or that another node does.
+// The leader itself wrote that nobody leads, or that another node does. What counts is what its
+// application did when that was sent.
 void Checkers::CheckGaveReleased(ShardId shard, const RecordFact& before, const RecordFact& after,
                                  int origin) {
-  const Process& process = *Of(origin);
-  if (!process.alive() || !process.core().options().has_listener) return;
-  const Led& seen = seen_.at(origin).shards.at(shard.value);
-  const bool kept = seen.took == before.term() && seen.releasing != before.term();
-  if (after.leader.empty() && after.released && kept) {
+  const SentRecord* const sent = SentBy(origin, keyspace_.ShardKey(shard));
+  if (sent == nullptr || sent->acted != before.term()) return;
+  if (after.leader.empty() && after.released) {
     Violation("I12", Text(shard) +
-                         "'s record says that its application has released it, and that "
-                         "was not asked to");
+                         "'s record says that its application has released it, and that still "
+                         "acted on it");
   }
   if (after.leader.empty() || failover_.lock_delay == Duration{0}) return;
-  const auto& held = process.core().leaderships().held();
-  const auto found = held.find(shard);
-  if (found == held.end() || found->second.term != before.term() || found->second.released) return;
-  Violation("I12", Text(shard) + " was handed to " + after.leader +
-                       ", and its application has not released it");
+  Violation("I12", Text(shard) + " of " + before.leader + " was handed to " + after.leader +
+                       ", and its application still acted on it");
 }
 
 void Checkers::CheckLocked(ShardId shard, const RecordFact& before) {

@@ -33,6 +33,7 @@ Phases PhaseOf(const core::Leaderships::Held& held) {
 // ---- loop and callbacks ----
 
 void SimExecutor::Post(std::function<void()> function) {
+  if (deaf_) return;
   queue_.push_back(std::move(function));
   longest_ = std::max(longest_, queue_.size());
   if (draining_) return;
@@ -75,6 +76,7 @@ void SimDispatcher::Run(ShardId shard, std::function<void()> function) {
 
 void SimDispatcher::Begin(ShardId shard) {
   World& world = host_.world();
+  entered_(strands_.at(shard).front());
   if (failure_(Fault::kCallbackHung)) {
     ++hung_;
     return world.Hit(Fault::kCallbackHung, busy_());
@@ -175,6 +177,7 @@ class Process::SimListener final : public Listener {
 
  private:
   void Called(ShardId shard, core::CallbackKind kind, Term term) {
+    if (process_.entering_) return process_.parts_.observer.Entered(process_, shard, kind, term);
     process_.parts_.observer.Called(process_, shard, kind, term);
     const bool broken = kind == core::CallbackKind::kAcquired &&
                         process_.parts_.callbacks.broken_disks.contains(process_.node());
@@ -208,7 +211,8 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
       executor_(host_, parts_.random.Fork(), [this] { parts_.observer.Ran(*this); }),
       dispatcher_(
           host_, parts_.random.Fork(), [this](Fault fault) { return Failure(fault); },
-          [this] { return Busy(); }),
+          [this] { return Busy(); },
+          [this](const std::function<void()>& callback) { Enter(callback); }),
       transport_(
           {.world = parts_.world,
            .etcd = parts_.etcd,
@@ -281,6 +285,16 @@ void Process::Kill() {
 void Process::Pause() { host_.Pause(); }
 void Process::Suspend() { host_.Suspend(); }
 void Process::Resume() { host_.Resume(); }
+
+// Only the function knows which callback it is. So it is run once more, and nobody hears that it
+// returned.
+void Process::Enter(const std::function<void()>& callback) {
+  entering_ = true;
+  executor_.SetDeaf(true);
+  callback();
+  executor_.SetDeaf(false);
+  entering_ = false;
+}
 
 // Does what Node::Stop does once the core is finished: the process ends when its callbacks have
 // returned.

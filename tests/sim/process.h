@@ -61,6 +61,8 @@ class ProcessObserver {
   /// Something ran on the process's loop.
   virtual void Ran(Process& process) = 0;
   virtual void Reported(Process& process, const Transition& transition) = 0;
+  /// The application is in the callback now. If that returns or throws, Called comes then.
+  virtual void Entered(Process&, ShardId, core::CallbackKind, Term) {}
   virtual void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
   /// After Called: the callback throws.
   virtual void Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
@@ -94,6 +96,8 @@ class SimExecutor final : public runtime::Executor {
   void Post(std::function<void()> function) override;
   void Schedule(Duration delay, std::function<void()> function) override;
   void Clear() { queue_.clear(); }
+  /// While it is deaf, it drops what is posted.
+  void SetDeaf(bool deaf) { deaf_ = deaf; }
   /// Called after each turn with the processor time that it took.
   void Meter(std::function<void(Duration)> took) { took_ = std::move(took); }
   std::size_t longest() const { return longest_; }
@@ -108,6 +112,7 @@ class SimExecutor final : public runtime::Executor {
   std::function<void(Duration)> took_;
   std::deque<std::function<void()>> queue_;
   bool draining_ = false;
+  bool deaf_ = false;
   std::size_t longest_ = 0;
   std::uint64_t turns_ = 0;
 };
@@ -116,10 +121,16 @@ class SimExecutor final : public runtime::Executor {
 class SimDispatcher final : public runtime::Dispatcher {
  public:
   using Failure = std::function<std::optional<Duration>(Fault)>;
+  using Entered = std::function<void(const std::function<void()>&)>;
   /// `failure` says whether a callback that begins now fails like this, and for how long; `busy`
-  /// says what the process has under way.
-  SimDispatcher(Host& host, Random random, Failure failure, std::function<Phases()> busy)
-      : host_(host), random_(random), failure_(std::move(failure)), busy_(std::move(busy)) {}
+  /// says what the process has under way. `entered` is given each function that begins.
+  SimDispatcher(Host& host, Random random, Failure failure, std::function<Phases()> busy,
+                Entered entered)
+      : host_(host),
+        random_(random),
+        failure_(std::move(failure)),
+        busy_(std::move(busy)),
+        entered_(std::move(entered)) {}
   void Run(ShardId shard, std::function<void()> function) override;
   void Finish() override {}
   void Clear() { strands_.clear(); }
@@ -132,6 +143,7 @@ class SimDispatcher final : public runtime::Dispatcher {
   Random random_;
   const Failure failure_;
   const std::function<Phases()> busy_;
+  const Entered entered_;
   std::map<ShardId, std::deque<std::function<void()>>> strands_;  ///< the first one runs
   int hung_ = 0;
 };
@@ -195,6 +207,7 @@ class Process {
   /// Whether the application fails like this now, and for how long: by chance, or because the
   /// failure was armed.
   std::optional<Duration> Failure(Fault fault);
+  void Enter(const std::function<void()>& callback);
   void Leave();
   void Work();
   void LookAndWrite(ShardId shard);
@@ -210,6 +223,7 @@ class Process {
   runtime::LeadershipTable table_;
   std::unique_ptr<SimRecord> record_;
   std::shared_ptr<runtime::Engine> engine_;
+  bool entering_ = false;
   bool leaving_ = false;
   bool silent_ = false;
   bool halted_ = false;
