@@ -27,7 +27,8 @@
 //       claims it before its wait is over.
 //
 //   I11 Nobody claims while more members are gone at once than the brake allows, a member that
-//       comes and goes gets nothing for a while, and all claims together keep to their pace.
+//       comes and goes gets nothing for a while, and all claims together keep to their pace,
+//       at once and within a second. They also use it up, whoever has how many vacancies.
 //       Nothing else holds claims up, and no key without a lease keeps a node out of the group.
 //       A node leads nothing while its application gives no sign of life; an unhealthy one gives
 //       its shards away, and stays.

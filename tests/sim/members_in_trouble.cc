@@ -24,12 +24,17 @@ constexpr std::size_t kVanish = 3;  // more than the brake allows
 // All shards are claimed in this time if all keep to the limit.
 constexpr std::uint32_t kSecondsOfClaims = 4;
 constexpr Duration kClaimedWithin = seconds(60);
+constexpr int kSharesPerMille = 500;
+constexpr int kOneHasAllPerMille = 500;
+// Claims that are sent at once: hardly any news of one reaches another node meanwhile.
+constexpr Duration kAtOnce = milliseconds(20);
+constexpr Duration kLaterAtMost = seconds(1);
 
-// The most in any second.
-std::size_t MostInASecond(const std::vector<TimePoint>& times) {
+// The most within so long.
+std::size_t MostWithin(Duration length, const std::vector<TimePoint>& times) {
   std::size_t most = 0;
   for (auto first = times.begin(), last = first; last != times.end(); ++last) {
-    while (*last - *first >= seconds(1)) ++first;
+    while (*last - *first >= length) ++first;
     most = std::max(most, static_cast<std::size_t>(last - first) + 1);
   }
   return most;
@@ -218,30 +223,39 @@ void Simulation::PutWithoutLease() {
   checkers_->Violation("I11", machine.node + " does not replace its key, which has no lease");
 }
 
-// All stop, and start with so low a limit that it decides how fast they claim. Then an operator
-// deletes all records, one after another, so that vacancies come little by little.
+// All stop, and start with so low a limit that it decides how fast they claim. In some runs it is
+// enough for all shards in a second, and perhaps all but one have no weight: then the nodes' shares
+// of the limit are looked at. In the others an operator deletes all records, one after another, so
+// that vacancies come little by little.
 void Simulation::ClaimAtALowLimit() {
   for (Machine& machine : machines_) {
     if (Process* process = ProcessOf(machine)) process->Stop();
   }
   const auto alive = [](const auto& process) { return process->alive(); };
   Disturb(plan_.core.drain_timeout + seconds(10));
-  Until([&] { return std::none_of(processes_.begin(), processes_.end(), alive); },
-        plan_.core.drain_timeout + seconds(10));
+  const bool left = Until([&] { return std::none_of(processes_.begin(), processes_.end(), alive); },
+                          plan_.core.drain_timeout + seconds(10));
   for (const auto& process : processes_) process->Kill();
   const auto nodes = static_cast<std::int64_t>(machines_.size());
-  plan_.core.event_deliveries_per_second = plan_.core.shards * nodes / kSecondsOfClaims;
+  const bool shares = left && random_.Chance(kSharesPerMille);
+  plan_.core.event_deliveries_per_second =
+      plan_.core.shards * nodes / (shares ? 1 : kSecondsOfClaims);
+  if (shares && random_.Chance(kOneHasAllPerMille)) {
+    for (Machine* machine : DrawMachines(machines_.size() - 1)) machine->weight = 0;
+  }
   checkers_->CountClaims();
   for (Machine& machine : machines_) Start(machine);
   Disturb(kClaimedWithin);
   if (!Until([&] { return checkers_->AllLed(); }, kClaimedWithin)) return;
-  CheckPace(nodes);
+  if (shares) return CheckShares(checkers_->TakeClaims());
+  CheckPace(nodes, checkers_->TakeClaims());
   if (!RunUntilRest(kRestBound)) return;
   checkers_->CountClaims();
   // Faster than the limit, but no node alone reaches it.
   DeleteInTurn(Duration(seconds(kSecondsOfClaims)) * 3 / (2 * nodes * plan_.core.shards));
   Disturb(kClaimedWithin);
-  if (Until([&] { return checkers_->AllLed(); }, kClaimedWithin)) CheckPace(nodes);
+  const bool led = Until([&] { return checkers_->AllLed(); }, kClaimedWithin);
+  if (led) CheckPace(nodes, checkers_->TakeClaims());
 }
 
 // Deletes all records: of each leader's one in turn, so that each leader claims its own again
@@ -261,8 +275,8 @@ void Simulation::DeleteInTurn(Duration every) {
 }
 
 // Each node may have claimed one shard more than its part of the limit.
-void Simulation::CheckPace(std::int64_t nodes) {
-  const std::size_t most = MostInASecond(checkers_->TakeClaims());
+void Simulation::CheckPace(std::int64_t nodes, const std::vector<TimePoint>& claims) {
+  const std::size_t most = MostWithin(seconds(1), claims);
   const std::size_t limit = (plan_.core.shards + kSecondsOfClaims - 1) / kSecondsOfClaims;
   if (world_.verbose()) {
     world_.Say(std::to_string(most) + " claims in a second, the limit is " + std::to_string(limit));
@@ -270,6 +284,33 @@ void Simulation::CheckPace(std::int64_t nodes) {
   if (most <= limit + static_cast<std::size_t>(nodes)) return;
   checkers_->Violation("I11", std::to_string(most) + " shards were claimed in a second, where " +
                                   std::to_string(limit) + " is the limit of all nodes");
+}
+
+// The limit is one second for all, and all vacancies are there at once. So the nodes share it by
+// what falls to each: together they claim a tenth of it at once (each node perhaps one more, as it
+// counts in whole claims), and use the other nine tenths up, whoever has how many. Slow commits
+// halve the pace.
+void Simulation::CheckShares(const std::vector<TimePoint>& claims) {
+  if (claims.empty() || plan_.etcd.commit_most > kCommitsSoon) return;
+  const std::size_t at_once = MostWithin(kAtOnce, claims);
+  const std::size_t tenth = plan_.core.shards / 10;
+  const Duration took = claims.back() - claims.front();
+  const Duration most = Duration(seconds(1)) * 10 / 9;
+  if (world_.verbose()) {
+    world_.Say(std::to_string(at_once) + " claims at once, a tenth of the limit is " +
+               std::to_string(tenth) + "; all took " + std::to_string(took / milliseconds(1)) +
+               " ms");
+  }
+  if (at_once > tenth + machines_.size()) {
+    checkers_->Violation("I11", std::to_string(at_once) + " shards were claimed at once, where " +
+                                    std::to_string(tenth) + " is a tenth of the limit");
+  }
+  if (took > most * 3 / 2 + kLaterAtMost) {
+    checkers_->Violation("I11", "the claims of all shards took " +
+                                    std::to_string(took / milliseconds(1)) +
+                                    " ms, where the limit of all nodes allows " +
+                                    std::to_string(most / milliseconds(1)) + " ms");
+  }
 }
 
 // etcd is restored from a backup, with its revision raised. Each node that knew a later revision of

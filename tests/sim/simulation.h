@@ -243,7 +243,8 @@ class Simulation {
   void PutWithoutLease();
   void ClaimAtALowLimit();
   void DeleteInTurn(Duration every);
-  void CheckPace(std::int64_t nodes);
+  void CheckPace(std::int64_t nodes, const std::vector<TimePoint>& claims);
+  void CheckShares(const std::vector<TimePoint>& claims);
   void RestoreEtcd();
   bool KnowsLater(const Process& process, const Store& backup) const;
 
