@@ -23,6 +23,12 @@ bool Read(const Arguments& arguments, int count, char** words) {
       *flag->second = true;
       continue;
     }
+    const auto word = arguments.words.find(words[i]);
+    if (word != arguments.words.end()) {
+      if (++i == count) return false;
+      *word->second = words[i];
+      continue;
+    }
     const auto number = arguments.numbers.find(words[i]);
     if (number == arguments.numbers.end() || ++i == count) return false;
     *number->second = NumberOf(words[i]);

@@ -1,4 +1,5 @@
-// The arguments of the simulator's programs: "--flag", and "--name N" with N a number.
+// The arguments of the simulator's programs: "--flag", "--name N" with N a number, and "--name
+// WORD".
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,11 @@ namespace baton::sim {
 struct Arguments {
   std::map<std::string, bool*> flags;
   std::map<std::string, std::optional<std::uint64_t>*> numbers;
+  std::map<std::string, std::optional<std::string>*> words = {};
 };
 
 /// Sets what the words name. Returns false if a word is not one of these names, or a name is not
-/// followed by a number.
+/// followed by its number or word.
 bool Read(const Arguments& arguments, int count, char** words);
 
 }  // namespace baton::sim

@@ -8,6 +8,10 @@
 //                                    with the faults that the first violations
 //                                    need
 //
+// With "--failover never", the group has that setting until calm comes, whatever the seed draws,
+// and leaders crash again and again. The summary says how many did, and how many of their shards
+// another node took without a release.
+//
 // Exit codes: 0 no violation, 1 a violation, or too little to count, 2 usage.
 #include <unistd.h>
 
@@ -40,6 +44,7 @@ struct Chosen {
   std::optional<std::uint64_t> seeds;
   std::optional<std::uint64_t> from;
   std::optional<std::uint64_t> minutes;
+  std::optional<std::string> failover;
 };
 
 volatile std::uint64_t seed_under_way = 0;
@@ -56,7 +61,8 @@ extern "C" void SayAborted(int) {
 int Usage() {
   std::fputs(
       "usage: baton_sim --seed S [--verbose | --shrink]\n"
-      "       baton_sim --seeds N [--from S] [--minutes M] [--table] [--shrink]\n",
+      "       baton_sim --seeds N [--from S] [--minutes M] [--table] [--shrink]\n"
+      "       baton_sim --failover never, with the rest as above but --shrink\n",
       stderr);
   return 2;
 }
@@ -69,15 +75,25 @@ std::optional<Chosen> Parse(int count, char** words) {
                                         .numbers = {{"--seed", &chosen.seed},
                                                     {"--seeds", &chosen.seeds},
                                                     {"--from", &chosen.from},
-                                                    {"--minutes", &chosen.minutes}}};
+                                                    {"--minutes", &chosen.minutes}},
+                                        .words = {{"--failover", &chosen.failover}}};
   if (!Read(arguments, count, words)) return std::nullopt;
+  if (chosen.failover && (*chosen.failover != "never" || chosen.shrink)) return std::nullopt;
   if (!chosen.seed && chosen.seeds.value_or(0) == 0 && !chosen.minutes) return std::nullopt;
   return chosen;
 }
 
-int RunOne(std::uint64_t seed, bool verbose) {
-  seed_under_way = seed;
-  const RunResult result = Simulation(seed, verbose).Run();
+RunResult RunOf(std::uint64_t seed, const Chosen& chosen) {
+  baton::sim::RunOptions options{.seed = seed, .verbose = chosen.verbose};
+  if (chosen.failover) {
+    options.failover = baton::FailoverSettings{.policy = baton::FailoverPolicy::kNever};
+  }
+  return Simulation(options).Run();
+}
+
+int RunOne(const Chosen& chosen) {
+  seed_under_way = *chosen.seed;
+  const RunResult result = RunOf(*chosen.seed, chosen);
   Summary summary;
   summary.Add(result);
   std::fputs(summary.Text().c_str(), stdout);
@@ -118,7 +134,7 @@ int RunMany(const Chosen& chosen) {
   int shrunk = 0;
   for (std::uint64_t i = 0; i < seeds && Clock::now() - begun < bound; ++i) {
     seed_under_way = from + i;
-    const RunResult result = Simulation(seed_under_way).Run();
+    const RunResult result = RunOf(seed_under_way, chosen);
     summary.Add(result);
     for (const std::string& violation : result.violations) {
       std::printf("seed %llu: %s\n", static_cast<unsigned long long>(result.seed),
@@ -142,6 +158,6 @@ int main(int count, char** words) {
   std::signal(SIGABRT, SayAborted);
   baton::sim::QuietLog(chosen->verbose);
   if (chosen->shrink && chosen->seed) return RunShrinking(*chosen->seed);
-  if (chosen->seed) return RunOne(*chosen->seed, chosen->verbose);
+  if (chosen->seed) return RunOne(*chosen);
   return RunMany(*chosen);
 }

@@ -85,6 +85,9 @@ struct Observed {
   /// confirmation that told the node of a later revision.
   Duration longest_unaware{};
   Duration longest_vacancy{};  ///< while nothing was wrong
+  std::uint64_t crashes = 0;   ///< of processes that led a shard, under FailoverPolicy::kNever
+  std::uint64_t crashed_leaderships = 0;  ///< that these processes had
+  std::uint64_t takeovers = 0;            ///< of kept shards, by another node or state directory
   Duration longest_step{};  ///< of a move, at rest, while the process that has to take it is well
 };
 
@@ -149,6 +152,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// Whether all processes judged the same of deaths at each claim since the last call. If a clock
   /// is wrong they differ: then some claim what others still wait for.
   bool TakeAgreedOnDeaths() { return std::exchange(agreed_on_deaths_, true); }
+  /// The process is about to crash.
+  void NoteCrash(const Process& process);
+  /// How many shards it leads.
+  std::size_t LeadsOf(const Process& process) const;
   /// The node has a member key that lives.
   bool IsMember(const NodeId& node) const;
   /// The view that the store would give now.
@@ -296,6 +303,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   TimePoint KeptSince(const RecordFact& record, TimePoint written) const;
   void CheckFailover(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckOwner(ShardId shard, const RecordFact& before, const RecordFact& after);
+  std::string Foreign(ShardId shard, const RecordFact& before, const RecordFact& after) const;
   void CheckAfter(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckGaveReleased(ShardId shard, const RecordFact& before, const RecordFact& after,
                          int origin);

@@ -128,20 +128,42 @@ void Checkers::CheckFailover(ShardId shard, const RecordFact& before, const Reco
 }
 
 void Checkers::CheckOwner(ShardId shard, const RecordFact& before, const RecordFact& after) {
+  const std::string foreign = Foreign(shard, before, after);
+  if (foreign.empty()) return;
+  ++observed_.takeovers;
+  Violation("I12", foreign);
+}
+
+// Why nobody may claim the shard like this, although it was not released; empty: it may be.
+std::string Checkers::Foreign(ShardId shard, const RecordFact& before,
+                              const RecordFact& after) const {
   if (before.readability != Readability::kReadable) {
-    const std::optional<SessionRef>& last = history(shard).last_readable;
-    if (last && last->session == after.session) return;
-    return Violation("I12", Text(shard) + "'s damaged record was replaced by " + after.leader +
-                                ", and only its last leader may do that");
+    const std::optional<SessionRef>& last = shards_[shard.value].last_readable;
+    if (last && last->session == after.session) return {};
+    return Text(shard) + "'s damaged record was replaced by " + after.leader +
+           ", and only its last leader may do that";
   }
   const NodeId& owner = OwnerOf(before);
-  if (owner.empty()) return;
+  if (owner.empty()) return {};
   if (owner != after.leader) {
-    return Violation("I12", Text(shard) + " of " + owner + " was claimed by " + after.leader +
-                                ", and nobody else ever may");
+    return Text(shard) + " of " + owner + " was claimed by " + after.leader +
+           ", and nobody else ever may";
   }
-  if (before.directory != 0 && before.directory == after.directory) return;
-  Violation("I12", Text(shard) + " was claimed by " + owner + " with another state directory");
+  if (before.directory != 0 && before.directory == after.directory) return {};
+  return Text(shard) + " was claimed by " + owner + " with another state directory";
+}
+
+std::size_t Checkers::LeadsOf(const Process& process) const {
+  std::size_t leads = 0;
+  for (std::uint32_t s = 0; s < options_.shards; ++s) leads += process.Get(ShardId{s}).leads;
+  return leads;
+}
+
+void Checkers::NoteCrash(const Process& process) {
+  const std::size_t leads = LeadsOf(process);
+  if (leads == 0 || failover_.policy != FailoverPolicy::kNever) return;
+  ++observed_.crashes;
+  observed_.crashed_leaderships += leads;
 }
 
 void Checkers::CheckAfter(ShardId shard, const RecordFact& before, const RecordFact& after) {

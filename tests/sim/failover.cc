@@ -1,6 +1,7 @@
 // An operator changes the group's failover settings, in a part of the seeds, and releases shards by
 // force while they are kept for nodes that are gone. Calm takes the settings back, so that a group
-// at rest is one that fails over at once.
+// at rest is one that fails over at once. If the settings were given, leaders crash all the time.
+#include <algorithm>
 #include <utility>
 
 #include "etcd/guarded_txn.h"
@@ -13,6 +14,11 @@ namespace {
 constexpr Duration kAskAgain = milliseconds(250);
 constexpr Duration kClaimWithin = seconds(20);
 constexpr int kReleasePauseMost = 8'000;  // milliseconds
+constexpr int kCrashPauseMost = 4'000;    // milliseconds
+constexpr int kSoonMost = 500;            // milliseconds
+constexpr int kLeaderCrashesPerMille = 850;
+constexpr int kStartsSoonPerMille = 700;
+constexpr int kDiskIsEmptyPerMille = 30;
 
 }  // namespace
 
@@ -20,12 +26,55 @@ void Simulation::StartFailover() {
   for (const FailoverChange& change : plan_.failover) {
     world_.After(change.at, [this, settings = change.settings] {
       if (calm_) return;
-      if (failover_random_.Chance(400)) return WantFailover(settings);
+      if (plan_.leaders_crash || failover_random_.Chance(400)) return WantFailover(settings);
       failover_at_claim_ = settings;
       world_.After(kClaimWithin, [this] { SetFailoverUnderClaim(); });
     });
   }
   if (!plan_.failover.empty()) ReleaseByForce();
+  if (plan_.leaders_crash) CrashLeaders();
+}
+
+void Simulation::CrashLeaders() {
+  world_.After(milliseconds(failover_random_.Between(0, kCrashPauseMost)), [this] {
+    if (calm_ || world_.stopped()) return;
+    CrashALeader();
+    CrashLeaders();
+  });
+}
+
+// It starts again soon, or when its lease is over. In between its disk may be replaced.
+void Simulation::CrashALeader() {
+  const bool any = !failover_random_.Chance(kLeaderCrashesPerMille);
+  std::vector<Machine*> candidates;
+  for (Machine& machine : machines_) {
+    const Process* const process = ProcessOf(machine);
+    if (process == nullptr) continue;
+    const bool leads = checkers_->LeadsOf(*process) > 0;
+    if (any || leads) candidates.push_back(&machine);
+  }
+  if (candidates.empty()) return;
+  Machine& machine = *candidates[failover_random_.Below(candidates.size())];
+  const Random kept = std::exchange(random_, failover_random_.Fork());
+  Crash(*ProcessOf(machine));
+  if (random_.Chance(kDiskIsEmptyPerMille) && !machine.directory.locked) {
+    machine.directory.id = random_.Next() | 1;
+    machine.directory.session = machine.directory.previous = {};
+    machine.directory.highest = {};
+    machine.directory.written = false;
+  }
+  const int away = static_cast<int>(plan_.core.ttl / milliseconds(1)) * 2;
+  const Duration length = Length(random_.Chance(kStartsSoonPerMille) ? kSoonMost : away);
+  Disturb(length + seconds(2));
+  Later(length, [this, &machine] { Start(machine); });
+  random_ = kept;
+}
+
+// A process ends without notice.
+void Simulation::Crash(Process& process) {
+  Strike(Fault::kKill, process);
+  checkers_->NoteCrash(process);
+  process.Kill();
 }
 
 void Simulation::WantFailover(const FailoverSettings& settings) {

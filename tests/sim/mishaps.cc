@@ -171,8 +171,7 @@ void Simulation::StartTwin(Machine& machine) {
 
 // Often its supervisor starts it again at once.
 void Simulation::KillSome(Process* process) {
-  Strike(Fault::kKill, *process);
-  process->Kill();
+  Crash(*process);
   const auto machine = std::find_if(machines_.begin(), machines_.end(), [&](const auto& candidate) {
     return candidate.process == process->number();
   });

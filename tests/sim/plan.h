@@ -71,8 +71,9 @@ struct Plan {
   int guards = 0;       ///< of each machine
   bool health = false;  ///< applications are now and then not healthy, or give no sign of life
   std::vector<FailoverChange>
-      failover;          ///< empty: the group fails over at once; so it does in calm
-  int next_version = 0;  ///< of a thousand machines, this many run a later version
+      failover;                ///< empty: the group fails over at once; so it does in calm
+  bool leaders_crash = false;  ///< again and again, besides the mishaps; no seed draws it
+  int next_version = 0;        ///< of a thousand machines, this many run a later version
   /// When a rolling upgrade to the next version begins, and one back. Without them machines keep
   /// their version.
   std::optional<Duration> upgrade_at;

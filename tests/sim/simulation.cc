@@ -64,6 +64,10 @@ Simulation::Simulation(const RunOptions& options)
       callbacks_(plan_.callbacks),
       etcd_(world_, plan_.etcd),
       keyspace_(etcd::kDefaultPrefix, kGroup) {
+  if (options.failover) {
+    plan_.failover = {{.at = {}, .settings = *options.failover}};
+    plan_.leaders_crash = true;
+  }
   if (options.only) world_.injection().AllowOnly(*options.only);
   world_.injection().Force(options.forced);
   if (options.keep_records) world_.injection().KeepRecords();

@@ -26,6 +26,8 @@ struct RunOptions {
   std::optional<std::vector<FaultId>> only{};  ///< no other fault happens
   std::vector<SteeredMishap> first{};          ///< these mishaps, before those that are drawn
   ForcedFaults forced{};                       ///< until calm comes
+  /// Until calm comes, instead of what the seed draws. Leaders then crash again and again.
+  std::optional<FailoverSettings> failover{};
 };
 
 struct RunResult {
@@ -110,6 +112,9 @@ class Simulation {
   void SetFailover();
   void SetFailoverUnderClaim();
   void ReleaseByForce();
+  void CrashLeaders();
+  void CrashALeader();
+  void Crash(Process& process);
   Random failover_random_;
   FailoverSettings failover_wanted_;
   std::optional<FailoverSettings> failover_at_claim_;  ///< to be set when a claim is under way

@@ -49,6 +49,9 @@ void Summary::Add(const RunResult& result) {
   observed_.writes_accepted += result.observed.writes_accepted;
   observed_.writes_fenced_off += result.observed.writes_fenced_off;
   observed_.overlaps += result.observed.overlaps;
+  observed_.crashes += result.observed.crashes;
+  observed_.crashed_leaderships += result.observed.crashed_leaderships;
+  observed_.takeovers += result.observed.takeovers;
   observed_.longest_overlap = std::max(observed_.longest_overlap, result.observed.longest_overlap);
   observed_.longest_unaware = std::max(observed_.longest_unaware, result.observed.longest_unaware);
   observed_.longest_vacancy = std::max(observed_.longest_vacancy, result.observed.longest_vacancy);
@@ -93,7 +96,10 @@ std::string Summary::Text() const {
           Line("longest unaware, ms", Millis(observed_.longest_unaware)) +
           Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) +
           Line("longest step of a move, ms", Millis(observed_.longest_step)) +
-          Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
+          Line("crashes under never", observed_.crashes) +
+          Line("leaderships lost in them", observed_.crashed_leaderships) +
+          Line("takeovers before a release", observed_.takeovers) + Line("events", events_) +
+          Line("virtual seconds", Millis(virtual_time_) / 1000) +
           Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);
