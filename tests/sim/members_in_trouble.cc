@@ -294,22 +294,23 @@ void Simulation::CheckShares(const std::vector<TimePoint>& claims) {
   if (claims.empty() || plan_.etcd.commit_most > kCommitsSoon) return;
   const std::size_t at_once = MostWithin(kAtOnce, claims);
   const std::size_t tenth = plan_.core.shards / 10;
-  const Duration took = claims.back() - claims.front();
+  // A few may be claimed again, because a node did not come to its turn.
+  const Duration took = claims[claims.size() * 9 / 10] - claims.front();
   const Duration most = Duration(seconds(1)) * 10 / 9;
   if (world_.verbose()) {
     world_.Say(std::to_string(at_once) + " claims at once, a tenth of the limit is " +
-               std::to_string(tenth) + "; all took " + std::to_string(took / milliseconds(1)) +
-               " ms");
+               std::to_string(tenth) + "; nine tenths took " +
+               std::to_string(took / milliseconds(1)) + " ms");
   }
   if (at_once > tenth + machines_.size()) {
     checkers_->Violation("I11", std::to_string(at_once) + " shards were claimed at once, where " +
                                     std::to_string(tenth) + " is a tenth of the limit");
   }
   if (took > most * 3 / 2 + kLaterAtMost) {
-    checkers_->Violation("I11", "the claims of all shards took " +
+    checkers_->Violation("I11", "nine tenths of all claims took " +
                                     std::to_string(took / milliseconds(1)) +
-                                    " ms, where the limit of all nodes allows " +
-                                    std::to_string(most / milliseconds(1)) + " ms");
+                                    " ms, where the limit allows " +
+                                    std::to_string(most / milliseconds(1)) + " ms for all");
   }
 }
 
