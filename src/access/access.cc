@@ -95,6 +95,7 @@ Role Common(const std::vector<Role>& all) {
 const char* Word(Refused::Why why) {
   switch (why) {
     case Refused::Why::kToken: return "token";
+    case Refused::Why::kCertificate: return "certificate";
     case Refused::Why::kRole: return "role";
     case Refused::Why::kUnknown: return "not_known";
     case Refused::Why::kTooMany: return "too_often";
@@ -236,6 +237,7 @@ std::string Access::TroubleWithToken(const Caller& caller) const {
 }
 
 Role Access::RoleOf(const Caller& caller) const {
+  if (!caller.bad_certificate.empty()) return Role::kNone;
   const std::lock_guard lock(mutex_);
   const bool named = !caller.token.empty();
   const std::optional<Role> by_token = named ? RoleOfToken(caller.token) : std::nullopt;
@@ -289,6 +291,12 @@ Role Access::RoleWithout(bool local) const {
 }
 
 std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const {
+  if (!caller.bad_certificate.empty()) {
+    return Refused{.why = Refused::Why::kCertificate,
+                   .line = fmt::format("{} shows a certificate that does not count: {}; connect "
+                                       "again with another one",
+                                       NameOf(caller), caller.bad_certificate)};
+  }
   if (const std::string trouble = TroubleWithToken(caller); !trouble.empty()) {
     return Refused{
         .why = Refused::Why::kToken,
@@ -369,10 +377,13 @@ std::optional<Refused> Access::RefuseRead(const Caller& caller, const Demand& de
   return refusal;
 }
 
-Caller Gate::CallerAt(std::string peer, std::string certificate, const Shown& shown) const {
-  Caller caller{.peer = std::move(peer), .certificate = std::move(certificate)};
+Caller Gate::CallerAt(std::string peer, const ClientCertificate& certificate,
+                      const Shown& shown) const {
+  const auto now = std::chrono::system_clock::now();
+  Caller caller{.peer = std::move(peer)};
+  Certify(caller, certificate, now);
   if (callers_ != nullptr) caller.user = callers_->UserOf(caller.peer);
-  return access_->Identified(std::move(caller), shown, std::chrono::system_clock::now());
+  return access_->Identified(std::move(caller), shown, now);
 }
 
 std::optional<Refused> Gate::Refusal(const Caller& caller, std::string_view method) const {

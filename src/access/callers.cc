@@ -27,6 +27,7 @@ using boost::asio::ip::address;
 
 constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};  // the kernel answers at once
 constexpr std::uint32_t kSequence = 1;
+constexpr std::size_t kLongestCertificate = 256;  // of its name in messages
 constexpr std::uint64_t kAllUsers = 4'294'967'295;
 
 struct Endpoint {
@@ -221,12 +222,20 @@ std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
 
 }  // namespace
 
+void Certify(Caller& caller, const ClientCertificate& certificate,
+             std::chrono::system_clock::time_point now) {
+  const bool over = now >= certificate.until;
+  caller.certificate = over ? "" : certificate.name;
+  caller.bad_certificate =
+      over ? fmt::format("that of {} has expired", OneLine(certificate.name, kLongestCertificate))
+           : "";
+}
+
 bool IsProven(const Caller& caller) {
   return !caller.token.empty() || !caller.certificate.empty() || caller.user.has_value();
 }
 
 std::string NameOf(const Caller& caller) {
-  constexpr std::size_t kLongestCertificate = 256;
   if (!caller.token.empty()) return "token " + caller.token;
   if (!caller.certificate.empty()) return OneLine(caller.certificate, kLongestCertificate);
   if (caller.user) return fmt::format("uid {}", *caller.user);

@@ -1,5 +1,6 @@
 #include "access/refusal_pace.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,8 +17,19 @@ std::optional<std::uint64_t> RefusalPace::Next(const std::string& caller, TimePo
     ++entry.unsaid;
     return std::nullopt;
   }
+  if (!TakeOfAll(now)) {
+    ++left_out_;
+    return std::nullopt;
+  }
   entry.quiet_until = now + kLineEvery;
-  return std::exchange(entry.unsaid, 0);
+  return std::exchange(entry.unsaid, 0) + std::exchange(left_out_, 0);
+}
+
+bool RefusalPace::TakeOfAll(TimePoint now) {
+  const TimePoint after = std::max(all_full_at_, now) + kEvery;
+  if (after > now + kAtOnce * kEvery) return false;
+  all_full_at_ = after;
+  return true;
 }
 
 RefusalPace::Entry& RefusalPace::EntryOf(const std::string& caller, TimePoint now) {

@@ -51,11 +51,11 @@ bool Channel::ClientHasClosed() {
   return asked != 0 || info.tcpi_state != TCP_ESTABLISHED;
 }
 
-std::string Channel::CertificateName() {
+ClientCertificate Channel::Certificate() {
   if (!tls_) return {};
   const std::unique_ptr<X509, void (*)(X509*)> certificate(
       SSL_get1_peer_certificate(tls_->native_handle()), X509_free);
-  return certificate != nullptr ? NameInCertificate(*certificate) : "";
+  return certificate != nullptr ? ReadClientCertificate(*certificate) : ClientCertificate();
 }
 
 }  // namespace baton::http

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "base/pem.h"
+#include "base/client_certificate.h"
 
 namespace baton::http {
 
@@ -46,9 +46,9 @@ class Channel {
   void FinishSending(Done done);
   /// Whether the client's host has closed its sending side, even if there are bytes to be read.
   bool ClientHasClosed();
-  /// Returns the name in the client's certificate (NameInCertificate). Empty: there is no TLS, the
-  /// client showed no certificate, or the certificate has no name. REQUIRES: the handshake is done.
-  std::string CertificateName();
+  /// The client's certificate, after the handshake. Without one: an empty name that counts for
+  /// ever.
+  ClientCertificate Certificate();
 
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
@@ -57,14 +57,19 @@ class Channel {
   }
   template <typename Buffers, typename Handler>
   void async_write_some(const Buffers& buffers, Handler&& handler) {
+    wrote_at_ = std::chrono::steady_clock::now();
     tls_ ? tls_->async_write_some(buffers, std::forward<Handler>(handler))
          : plain_.async_write_some(buffers, std::forward<Handler>(handler));
   }
-  /// The socket without TLS, for reading after FinishSending.
+  /// When the last call to write began. A long text needs many: each begins once the kernel has
+  /// taken what the one before it wrote.
+  std::chrono::steady_clock::time_point wrote_at() const { return wrote_at_; }
+  /// Reads the socket's bytes as they are, after FinishSending.
   Plain& plain() { return plain_; }
 
  private:
   Plain plain_;
+  std::chrono::steady_clock::time_point wrote_at_{};
   std::optional<boost::asio::ssl::stream<Plain&>> tls_;
 };
 

@@ -6,6 +6,10 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/message_generator.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <utility>
 
 namespace baton::http {
@@ -86,6 +90,17 @@ std::vector<std::string> AuthorizationsOf(const Message& request) {
   return all;
 }
 
+// Otherwise the kernel keeps up to 4 MiB for each client that does not read. It doubles this.
+constexpr int kSendBuffer = 256 << 10;
+
+// Otherwise a host that vanished would keep its connection until TCP gives up, after a quarter of
+// an hour. If the option can't be set, it does.
+void LimitUnacknowledged(net::ip::tcp::socket& socket, std::chrono::milliseconds limit) {
+  const auto milliseconds = static_cast<unsigned>(limit.count());
+  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+             sizeof milliseconds);
+}
+
 /// 0.0.0.0 if the client has gone already.
 net::ip::address PeerOf(const net::ip::tcp::socket& socket) {
   beast::error_code error;
@@ -104,7 +119,12 @@ Connection::Connection(net::ip::tcp::socket socket, ssl_ctx_st* context, const H
       owner_(owner),
       peer_(PeerOf(stream_.socket())),
       buffer_(kMaxHeader + kMaxBody),
-      heartbeat_(stream_.get_executor()) {}
+      heartbeat_(stream_.get_executor()) {
+  beast::error_code ignored;
+  stream_.socket().set_option(net::ip::tcp::no_delay(true), ignored);
+  stream_.socket().set_option(net::socket_base::send_buffer_size(kSendBuffer), ignored);
+  LimitUnacknowledged(stream_.socket(), write_timeout_);
+}
 
 void Connection::Start() { stream_.secure() ? ShakeHands() : Read(); }
 
@@ -118,15 +138,19 @@ void Connection::ShakeHands() {
   stream_.Handshake([self = shared_from_this()](beast::error_code error) {
     if (self->closed_) return;
     if (error) return self->Close();
-    self->certificate_ = self->stream_.CertificateName();
+    self->certificate_ = self->stream_.Certificate();
     self->Read();
   });
 }
 
 const access::Caller& Connection::PeerCaller() {
   if (!caller_) caller_ = access::CallerOfConnection(stream_.socket().native_handle());
-  caller_->certificate = certificate_;
+  access::Certify(*caller_, certificate_, std::chrono::system_clock::now());
   return *caller_;
+}
+
+std::optional<std::chrono::steady_clock::time_point> Connection::UnreadSince() const {
+  return writing_ ? std::optional(stream_.wrote_at()) : std::nullopt;
 }
 
 void Connection::Close() {
@@ -135,6 +159,12 @@ void Connection::Close() {
   heartbeat_.cancel();
   stream_.Close();
   owner_.Closed(*this);
+}
+
+void Connection::Abandon() {
+  beast::error_code ignored;
+  stream_.socket().set_option(net::socket_base::linger(true, 0), ignored);
+  Close();
 }
 
 void Connection::Read() {
@@ -261,6 +291,7 @@ void Connection::Write(Response response, bool keep_alive) {
                      : Finish(http::response<SharedBody>(http::status::ok, version_, response.body),
                               response, keep_alive, allow_);
   stream_.expires_after(write_timeout_);
+  writing_ = true;
   beast::async_write(stream_, std::move(message),
                      [self = shared_from_this(), keep_alive](beast::error_code error, std::size_t) {
                        self->OnWritten(error, keep_alive);
@@ -268,6 +299,7 @@ void Connection::Write(Response response, bool keep_alive) {
 }
 
 void Connection::OnWritten(beast::error_code error, bool keep_alive) {
+  writing_ = false;
   NoteSlowReader(error);
   if (closed_) return;
   if (error) return Close();
@@ -310,6 +342,7 @@ void Connection::BeginFeed(const Response& response) {
   stream_.expires_never();
   if (feed_ != nullptr) WatchClient();
   stream_.expires_after(write_timeout_);
+  writing_ = true;
   beast::async_write(
       stream_, beast::http::message_generator(std::move(head)),
       [self = shared_from_this(), fed = !head_](beast::error_code error, std::size_t) {
@@ -332,6 +365,7 @@ void Connection::WatchClient() {
 
 // A write that took too long closes the socket; WatchClient may hear of that first.
 void Connection::OnFed(beast::error_code error) {
+  writing_ = false;
   NoteSlowReader(error);
   if (closed_) return;
   if (error) return Close();
@@ -372,6 +406,7 @@ void Connection::SendFeed(std::string text) {
   heartbeat_.cancel();
   sending_ = std::move(text);
   stream_.expires_after(write_timeout_);
+  writing_ = true;
   net::async_write(
       stream_, net::buffer(sending_),
       [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnFed(error); });

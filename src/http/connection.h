@@ -75,8 +75,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// within a second. A client that closed only its sending side looks the same and counts as gone.
   /// Without TLS, a client that has already sent its next request is not noticed when it goes.
   void WatchForEnd();
-  /// Closes the connection and calls Closed of the owner. Later calls do nothing.
+  /// Since when the kernel has taken nothing more of what the client is being sent. It takes some
+  /// 100 KiB at a time, once the client has read as much. Unset: nothing is being sent.
+  std::optional<std::chrono::steady_clock::time_point> UnreadSince() const;
+  /// Idempotent. Calls Closed of the owner once.
   void Close();
+  /// The same, and the kernel drops what it would go on sending for a while.
+  void Abandon();
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
@@ -112,8 +117,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   Owner& owner_;
   const boost::asio::ip::address peer_;
-  std::optional<access::Caller> caller_;  // unset: the kernel was not asked yet
-  std::string certificate_;               // the name in the client's certificate
+  std::optional<access::Caller> caller_;  // once the kernel was asked
+  ClientCertificate certificate_;         // the client's
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   static constexpr unsigned kHttp11 = 11;  // in Beast's numbering
@@ -122,6 +127,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool allow_ = false;  // the answer names the allowed methods
   std::size_t discarded_ = 0;
   bool closed_ = false;
+  bool writing_ = false;       // an answer, or a part of a feed
   bool slow_ = false;          // CutOff was called
   std::uint64_t answers_ = 0;  // answers begun; a WatchForEnd of an earlier one is ignored
 

@@ -25,10 +25,14 @@ std::string HostOf(std::string_view authority) {
   return std::string(host);
 }
 
+/// No server has the addresses that mean "any", and an IPv4 address has a form of its own. To all
+/// of these a page can be sent that its browser does not take for one of loopback.
 bool IsAddress(const std::string& host) {
-  in6_addr address{};
-  return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), &address) == 1;
+  in_addr four{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return four.s_addr != htonl(INADDR_ANY);
+  in6_addr six{};
+  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) &&
+         !IN6_IS_ADDR_V4MAPPED(&six) && !IN6_IS_ADDR_V4COMPAT(&six);
 }
 
 /// A name that begins with a dot stands for all names that end with it.

@@ -7,10 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -50,8 +46,8 @@ constexpr std::chrono::minutes kSayFewAgain{1};
 constexpr std::chrono::seconds kRetryPlace{5};
 constexpr std::chrono::seconds kRetryBytes{5};
 constexpr std::chrono::seconds kRetryCalls{1};
-// Otherwise the kernel keeps up to 4 MiB for each client that does not read. It doubles this.
-constexpr int kSendBuffer = 256 << 10;
+// How long a client reads nothing until its place may go to a new connection.
+constexpr std::chrono::seconds kUnread{1};
 
 // The socket thread writes them; any thread reads them.
 struct BoundCounts {
@@ -71,14 +67,6 @@ struct BoundCounts {
             bytes,       foreign, denied, slow_requests, slow_readers};
   }
 };
-
-// Otherwise a host that vanished would keep its connection until TCP gives up, after a quarter of
-// an hour. If the option can't be set, it does.
-void LimitUnacknowledged(tcp::socket& socket, std::chrono::milliseconds limit) {
-  const auto milliseconds = static_cast<unsigned>(limit.count());
-  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
-             sizeof milliseconds);
-}
 
 class BoundsMetrics : public prometheus::Collectable {
  public:
@@ -387,14 +375,11 @@ class HttpServer::Impl : public Connection::Owner {
     if (scarce) SayFew(net::error::no_descriptors);
     if (scarce || connections_.size() >= kMaxConnections) {
       ++bounds_->connections;
-      if (!idle_.empty()) idle_.front()->Close();
+      MakeRoom();
     }
-    // All connections are busy, or others hold the descriptors: the new connection is closed.
+    // All clients read their answers, or wait for them, or others hold the descriptors: the new
+    // connection is closed.
     if (scarce || connections_.size() >= kMaxConnections) return;
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
-    socket.set_option(net::socket_base::send_buffer_size(kSendBuffer), ignored);
-    LimitUnacknowledged(socket, options_.write_timeout);
     // The connection keeps OpenSSL's context; the texts may change meanwhile.
     const auto pems = options_.tls != nullptr ? options_.tls->Get() : nullptr;
     auto connection = std::make_shared<Connection>(
@@ -405,6 +390,19 @@ class HttpServer::Impl : public Connection::Owner {
     }
     connections_.emplace(connection.get(), connection);
     connection->Start();
+  }
+
+  void MakeRoom() {
+    if (!idle_.empty()) return idle_.front()->Close();
+    auto longest = std::chrono::steady_clock::now() - kUnread;
+    Connection* unread = nullptr;
+    for (const auto& [connection, owned] : connections_) {
+      const auto since = connection->UnreadSince();
+      if (!since || *since > longest) continue;
+      longest = *since;
+      unread = connection;
+    }
+    if (unread != nullptr) unread->Abandon();
   }
 
   Response Render(const std::string& target) {

@@ -1,5 +1,6 @@
 #include "sidecar/service.h"
 
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -158,7 +159,7 @@ class AttachStream final : public Stream,
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::Attach(
     grpc::CallbackServerContext* context) {
   Peer peer = peer_;
-  peer.caller.certificate = CertificateOf(*context);
+  access::Certify(peer.caller, CertificateOf(*context), std::chrono::system_clock::now());
   const auto stream = std::make_shared<AttachStream>(attachment_, access_, std::move(peer));
   stream->Begin();
   return stream.get();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <string_view>
@@ -360,6 +361,29 @@ TEST(Gate, ComparesTheCallersRoleWithTheMethods) {
   EXPECT_TRUE(gate.Refusal(caller, "DrainNode").has_value());
   EXPECT_TRUE(gate.Refusal(caller, "Attach").has_value());
   EXPECT_TRUE(gate.Refusal({.peer = "unix:", .user = geteuid()}, "NoSuchMethod").has_value());
+}
+
+// Plan: a certificate whose rule gives everything, up to the moment at which it expires. From then
+// on its holder may do nothing, not even what every caller may, or what its user may.
+TEST(Access, AnExpiredCertificateGivesNoNameAndNoRole) {
+  Access access({.this_host = Role::kAdmin, .other_hosts = Role::kAdmin});
+  access.SetRules({.certificates = {{"cn:bob", Role::kAdmin}}});
+  const std::chrono::system_clock::time_point until{std::chrono::hours(1)};
+  for (Caller caller : {Local(geteuid()), Local(std::nullopt), kRemote}) {
+    Certify(caller, {.name = "cn:bob", .until = until}, until - std::chrono::seconds(1));
+    EXPECT_EQ(caller.certificate, "cn:bob");
+    EXPECT_EQ(access.RoleOf(caller), Role::kAdmin);
+    EXPECT_FALSE(access.Refusal(caller, Role::kAdmin));
+    Certify(caller, {.name = "cn:bob", .until = until}, until);
+    EXPECT_EQ(caller.certificate, "");
+    EXPECT_EQ(access.RoleOf(caller), Role::kNone);
+    for (const Role needed : {Role::kProbe, Role::kRead, Role::kAdmin}) {
+      const auto refused = access.Refusal(caller, needed);
+      ASSERT_TRUE(refused);
+      EXPECT_EQ(refused->why, Refused::Why::kCertificate);
+      EXPECT_THAT(refused->line, HasSubstr("that of cn:bob has expired"));
+    }
+  }
 }
 
 TEST(Access, NamesAreOneLine) {

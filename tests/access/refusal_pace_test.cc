@@ -41,5 +41,38 @@ TEST(RefusalPace, BeyondTheBoundCallersShareALine) {
   EXPECT_EQ(pace.Next("one more", later), RefusalPace::kMaxCallers + 1);
 }
 
+// Plan: callers under ever new names are refused for ten minutes, a hundred each second. The lines
+// are those that all may have, and with what they count no refusal is lost.
+TEST(RefusalPace, AllCallersTogetherHaveARate) {
+  RefusalPace pace;
+  constexpr int kSeconds = 600;
+  constexpr std::uint64_t kInASecond = 100;
+  constexpr std::uint64_t kLinesLater = kSeconds * (kSecond / RefusalPace::kEvery);
+  std::uint64_t lines = 0;
+  std::uint64_t told = 0;
+  TimePoint now{};
+  for (int second = 0; second < kSeconds; ++second) {
+    for (std::uint64_t i = 0; i < kInASecond; ++i) {
+      const auto before = pace.Next(std::to_string(second) + "/" + std::to_string(i), now);
+      if (!before) continue;
+      ++lines;
+      told += *before;
+    }
+    now += kSecond;
+  }
+  EXPECT_LE(lines, RefusalPace::kAtOnce + kLinesLater);
+  EXPECT_GE(lines, kLinesLater);
+  std::uint64_t last = 0;
+  for (int i = 0; i < 2; ++i) {  // a caller of its own, and one of those who share
+    now += RefusalPace::kAtOnce * RefusalPace::kEvery;
+    for (std::size_t c = 0; c <= RefusalPace::kMaxCallers; ++c) {
+      const auto before = pace.Next("last " + std::to_string(c), now);
+      ASSERT_TRUE(before);
+      last += *before;
+    }
+  }
+  EXPECT_EQ(lines + told + last, kSeconds * kInASecond);
+}
+
 }  // namespace
 }  // namespace baton::access

@@ -1,6 +1,7 @@
 // gRPC's servers with TLS: who gets in, by which name, and certificates that are replaced.
 #include "base/grpc/server_tls.h"
 
+#include <grpc/grpc_security.h>
 #include <malloc.h>
 #include <openssl/pem.h>
 
@@ -13,6 +14,7 @@
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/auth_context.h>
 #include <gtest/gtest.h>
 
 #include "base/grpc/server_limits.h"
@@ -26,13 +28,26 @@ namespace {
 using lab::Issuer;
 using testing::HasSubstr;
 
-/// Answers with the name in the caller's certificate. Its streams are one message now, and another
-/// one at Release.
+constexpr std::chrono::seconds kPatience{60};
+
+/// Whether the caller's handshake resumed a session of an earlier connection.
+bool IsResumed(const grpc::CallbackServerContext& context) {
+  const auto said = context.auth_context()->FindPropertyValues(GRPC_SSL_SESSION_REUSED_PROPERTY);
+  return said.size() == 1 && said.front() == "true";
+}
+
+/// Answers with the name in the caller's certificate; as the leader's address, whether its session
+/// was resumed; and as its node, whether the certificate has expired. Its streams are one message
+/// now, and another one at Release.
 class Naming final : public v1::RoutingService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Lookup(grpc::CallbackServerContext* context, const v1::LookupRequest*,
                                    v1::LookupResponse* response) override {
-    response->set_group(CertificateOf(*context));
+    const ClientCertificate certificate = CertificateOf(*context);
+    const bool expired = std::chrono::system_clock::now() >= certificate.until;
+    response->set_group(certificate.name);
+    response->mutable_leader()->set_address(IsResumed(*context) ? "resumed" : "verified");
+    response->mutable_leader()->set_node(expired ? "expired" : "valid");
     auto* const reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
@@ -68,19 +83,19 @@ class ServerTlsTest : public testing::Test {
     if (server_ != nullptr) server_->Shutdown();
   }
 
-  void Serve(ClientCertificates clients) {
+  void Serve(ClientCertificates clients, std::chrono::milliseconds tickets_for = kTicketsFor) {
     identity_ = TestIdentity(issuer_, clients, "IP:127.0.0.1");
     ASSERT_NE(identity_, nullptr);
     grpc::ServerBuilder builder;
     SetServerLimits(builder);
-    builder.AddListeningPort("127.0.0.1:0", TlsServerCredentials(identity_), &port_);
+    builder.AddListeningPort("127.0.0.1:0", TlsServerCredentials(identity_, tickets_for), &port_);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
   }
   /// A stub with a connection of its own.
-  std::unique_ptr<v1::RoutingService::Stub> Connect(const PemTexts& texts) const {
-    grpc::ChannelArguments arguments;
+  std::unique_ptr<v1::RoutingService::Stub> Connect(const PemTexts& texts,
+                                                    grpc::ChannelArguments arguments = {}) const {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     return v1::RoutingService::NewStub(
         grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port_),
@@ -98,6 +113,15 @@ class ServerTlsTest : public testing::Test {
     const grpc::Status status = stub->Lookup(&context, v1::LookupRequest{}, &response);
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) return "refused";
     return status.ok() ? response.group() : status.error_message();
+  }
+  /// What the server says of a caller with this stub; "refused" if it does not get in.
+  static std::pair<std::string, std::string> Ask(v1::RoutingService::Stub& stub) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    v1::LookupResponse response;
+    const grpc::Status status = stub.Lookup(&context, v1::LookupRequest{}, &response);
+    if (!status.ok()) return {"refused", status.error_message()};
+    return {response.leader().address(), response.leader().node()};
   }
   PemTexts Nobody() const { return {.ca = issuer_.pem()}; }
 
@@ -237,6 +261,85 @@ TEST_F(ServerTlsTest, AThousandChangesEndNoStreamAndKeepNothing) {
   EXPECT_TRUE(stream->Read(&message));
   EXPECT_FALSE(stream->Read(&message));
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+/// Sessions that connections of gRPC leave for the next ones.
+class Sessions {
+ public:
+  Sessions() : cache_(grpc_ssl_session_cache_create_lru(16)) {}
+  ~Sessions() { grpc_ssl_session_cache_destroy(cache_); }
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+
+  grpc::ChannelArguments Arguments() const {
+    const grpc_arg made = grpc_ssl_session_cache_create_channel_arg(cache_);
+    grpc::ChannelArguments arguments;
+    arguments.SetPointerWithVtable(made.key, made.value.pointer.p, made.value.pointer.vtable);
+    return arguments;
+  }
+
+ private:
+  grpc_ssl_session_cache* const cache_;
+};
+
+// Plan: a client connects again and again, each time with the session, and so the ticket, of the
+// time before. It is resumed; later it is verified as if it came for the first time.
+TEST_F(ServerTlsTest, ASessionIsNotResumedForEver) {
+  Serve(ClientCertificates::kRequire, std::chrono::seconds(3));
+  const PemTexts client = issuer_.Issue("operator");
+  const Sessions sessions;
+  const auto hears = [&](const std::string& said) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (Ask(*Connect(client, sessions.Arguments())).first != said) {
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(hears("verified"));
+  EXPECT_TRUE(hears("resumed"));
+  EXPECT_TRUE(hears("verified"));
+}
+
+// Plan: 1,000 handshakes, each with new keys for tickets, so none resumes; memory does not grow.
+TEST_F(ServerTlsTest, AThousandChangesOfTicketKeysKeepNothing) {
+  Serve(ClientCertificates::kRequire, std::chrono::seconds(0));
+  const PemTexts client = issuer_.Issue("operator");
+  const Sessions sessions;
+  constexpr int kChanges = 1000;
+  std::size_t before = 0;
+  for (int i = 0; i < kChanges; ++i) {
+    if (i == kChanges / 2) before = mallinfo2().uordblks;
+    ASSERT_EQ(Ask(*Connect(client, sessions.Arguments())).first, "verified") << i;
+  }
+  constexpr std::size_t kNoise = 4 << 20;
+  EXPECT_LT(mallinfo2().uordblks, before + kNoise);
+}
+
+// Plan: a connection is open when its certificate expires, which is known at the next call. On a
+// slow machine a certificate may expire before the first one: then another one is valid for longer.
+TEST_F(ServerTlsTest, AnOpenConnectionsCertificateExpires) {
+  Serve(ClientCertificates::kRequire);
+  using Said = std::pair<std::string, std::string>;
+  std::unique_ptr<v1::RoutingService::Stub> stub;
+  Said said;
+  for (std::chrono::seconds valid{2}; said.second != "valid" && valid < kPatience; valid *= 2) {
+    stub = Connect(issuer_.Issue("operator", "", valid));
+    said = Ask(*stub);
+  }
+  ASSERT_EQ(said, Said("verified", "valid"));
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (said.second == "valid" && std::chrono::steady_clock::now() < deadline) said = Ask(*stub);
+  EXPECT_EQ(said, Said("verified", "expired"));
+}
+
+TEST(ClientCertificate, IsReadFromTextAndFromOpenSsl) {
+  const auto now = std::chrono::system_clock::now();
+  const PemTexts texts = Issuer("authority").Issue("operator", "", std::chrono::hours(1));
+  const ClientCertificate read = ReadClientCertificate(texts.cert);
+  EXPECT_EQ(read.name, "cn:operator");
+  EXPECT_EQ(read.until, ValidityOf(texts.cert)->until);
+  EXPECT_GT(read.until, now);
+  EXPECT_LE(ReadClientCertificate(std::string("none")).until, now);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A node whose ports require certificates, and those who have none that counts: what they reach,
 // what they cost, and how they lose connections that they have.
+#include <grpc/grpc_security.h>
 #include <time.h>
 
 #include <atomic>
@@ -143,8 +144,8 @@ class Strangers : public testing::Test {
     return http::SecureClient(node_->http_port(), texts).Get(target);
   }
   std::uint16_t grpc_port() const { return PortOf(node_->endpoint()); }
-  std::unique_ptr<v1::AdminService::Stub> StubOf(const PemTexts& texts) const {
-    grpc::ChannelArguments arguments;
+  std::unique_ptr<v1::AdminService::Stub> StubOf(const PemTexts& texts,
+                                                 grpc::ChannelArguments arguments = {}) const {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     return v1::AdminService::NewStub(
         grpc::CreateCustomChannel(node_->endpoint(),
@@ -278,6 +279,52 @@ TEST_F(Strangers, AnExpiredCertificateGetsNobodyAnywhere) {
   EXPECT_EQ(refused.exit, 3) << refused.out;
   EXPECT_EQ(Fetch(Operator(), "/livez"), "");
   ExpectNoLeaseLost();
+}
+
+// Plan: an operator's certificate expires while its connection is open, and while it has a session
+// to resume. The open connection may do nothing any more, nor may one that resumes the session; and
+// soon none is resumed. On a slow machine a certificate may expire before the first call: then
+// another one is valid for longer.
+TEST_F(Strangers, AnExpiredCertificateLosesItsConnectionsAndItsSessions) {
+  Begin();
+  grpc_ssl_session_cache* const sessions = grpc_ssl_session_cache_create_lru(4);
+  const auto connect = [&](const PemTexts& texts) {
+    const grpc_arg made = grpc_ssl_session_cache_create_channel_arg(sessions);
+    grpc::ChannelArguments arguments;
+    arguments.SetPointerWithVtable(made.key, made.value.pointer.p, made.value.pointer.vtable);
+    return StubOf(texts, std::move(arguments));
+  };
+  const auto resume = [](v1::AdminService::Stub& stub) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    v1::ResumeBalanceResponse response;
+    return stub.ResumeBalance(&context, {}, &response).error_code();
+  };
+  PemTexts texts;
+  std::unique_ptr<v1::AdminService::Stub> open;
+  auto said = grpc::StatusCode::UNAVAILABLE;
+  for (std::chrono::seconds valid{4}; said != grpc::StatusCode::OK && valid.count() < 100;
+       valid *= 2) {
+    texts = As(clients_.Issue("operator", "", valid));
+    open = connect(texts);
+    said = resume(*open);
+  }
+  ASSERT_EQ(said, grpc::StatusCode::OK);
+  cluster_.Await("the certificate expires", [&] {
+    said = resume(*open);
+    return said != grpc::StatusCode::OK;
+  });
+  EXPECT_EQ(said, grpc::StatusCode::UNAUTHENTICATED);
+  // Each of these gets a new ticket, for as long as it is resumed.
+  cluster_.Await("no session is resumed", [&] {
+    const auto again = resume(*connect(texts));
+    EXPECT_TRUE(again == grpc::StatusCode::UNAUTHENTICATED ||
+                again == grpc::StatusCode::UNAVAILABLE)
+        << again;
+    return again == grpc::StatusCode::UNAVAILABLE;
+  });
+  EXPECT_EQ(CtlAs(Operator(), {"status"}).exit, 0);
+  grpc_ssl_session_cache_destroy(sessions);
 }
 
 // Plan: four strangers begin handshakes with what does not count, at both ports, for three leases'

@@ -32,6 +32,15 @@ TEST(ForeignRequests, NameAnotherHost) {
   EXPECT_EQ(StatusFor("evil.example", "/v1/status", {"*"}), 200u);
 }
 
+// The kernel takes these to loopback, and a browser may not know that.
+TEST(ForeignRequests, NameAnAddressThatNoServerHas) {
+  for (const char* nobodys : {"0.0.0.0", "0.0.0.0:7401", "[::]:7401", "[0:0:0:0:0:0:0:0]",
+                              "[::ffff:127.0.0.1]:7401", "[::ffff:7f00:1]", "[::127.0.0.1]"}) {
+    EXPECT_EQ(StatusFor(nobodys), 421u) << nobodys;
+    EXPECT_EQ(StatusFor(nobodys, "/livez"), 200u) << nobodys;
+  }
+}
+
 TEST(ForeignRequests, NameAHostOfOurDomain) {
   const std::vector<std::string> names = {".batond.default.svc"};
   EXPECT_EQ(StatusFor("batond-0.batond.default.svc:7401", "/metrics", names), 200u);

@@ -45,6 +45,15 @@ runtime::NodeStatus TwoShards() {
   return status;
 }
 
+/// /v1/shards is more than the kernel takes of it.
+runtime::NodeStatus ManyShards() {
+  runtime::NodeStatus large = TwoShards();
+  large.shard_count = 60'000;
+  large.shards.resize(large.shard_count);
+  for (std::uint32_t s = 0; s < large.shard_count; ++s) large.shards[s].shard = ShardId{s};
+  return large;
+}
+
 class HttpServerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -410,11 +419,7 @@ TEST(HttpServer, KeepsEarlyConnectionsUntilItServes) {
 // client is refused, and a small answer is not. Clients of the same document share it. Once the
 // slow ones have gone, there is room again.
 TEST_F(HttpServerTest, UnreadDocumentsShareABudget) {
-  runtime::NodeStatus large = TwoShards();
-  large.shard_count = 60'000;
-  large.shards.resize(large.shard_count);
-  for (std::uint32_t s = 0; s < large.shard_count; ++s) large.shards[s].shard = ShardId{s};
-  control_.SetStatus(large);
+  control_.SetStatus(ManyShards());
   const std::string whole = Fetch("/v1/shards");
   ASSERT_GT(whole.size(), 4u << 20) << "more than the kernel takes of it";
   Start({.address = "127.0.0.1:0", .most_unread = 1 << 20});
@@ -434,6 +439,31 @@ TEST_F(HttpServerTest, UnreadDocumentsShareABudget) {
   int status = 503;
   while (status == 503) status = StatusOf(Fetch("/v1/overview"));
   EXPECT_EQ(status, 200);
+}
+
+// Plan: clients that read nothing of their answers have all places, and their time limit is far
+// off. A probe gets through all the same, again and again, though another such client takes each
+// place that it leaves.
+TEST_F(HttpServerTest, ClientsThatReadNothingKeepNoProbeOut) {
+  control_.SetStatus(ManyShards());
+  Start({.address = "127.0.0.1:0", .write_timeout = std::chrono::minutes(10)});
+  std::vector<Client> deaf;
+  const auto begin = [&] {
+    deaf.emplace_back(server_->port());
+    deaf.back().Send("GET /v1/shards HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    while (!deaf.back().Readable()) std::this_thread::yield();
+  };
+  while (deaf.size() < kMaxConnections) begin();
+  for (int probe = 0; probe < 3; ++probe) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    int status = 0;
+    while (status != 200 && std::chrono::steady_clock::now() < deadline) {
+      status = StatusOf(Fetch("/readyz"));
+    }
+    EXPECT_EQ(status, 200);
+    begin();
+  }
+  EXPECT_EQ(server_->bounds().slow_readers, 0U);
 }
 
 // Plan: reading is restricted, and the server's own user closes its sending side at once.

@@ -84,6 +84,31 @@ TEST_F(HttpTlsTest, TheCertificateDecidesWhoMayRead) {
   EXPECT_THAT(Fetch("/metrics", Nobody()), StartsWith("HTTP/1.1 200")) << "by its user";
 }
 
+// Plan: a connection is open when its certificate expires. On a slow machine a certificate may
+// expire before the first request: then another one is valid for longer.
+TEST_F(HttpTlsTest, AnOpenConnectionsCertificateExpires) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  Start(ClientCertificates::kRequire, {.idle_timeout = std::chrono::minutes(2), .access = access});
+  access->SetRules({.certificates = {{"cn:scraper", access::Role::kOperate}}});  // without limits
+  const std::string metrics = "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  std::unique_ptr<SecureClient> client;
+  const auto ask = [&] {
+    client->Send(metrics);
+    const std::string answer = client->ReceiveSome();
+    return answer.substr(0, answer.find("\r\n"));
+  };
+  std::string said;
+  constexpr std::chrono::seconds kPatience{60};
+  for (std::chrono::seconds valid{2}; said != "HTTP/1.1 200 OK" && valid < kPatience; valid *= 2) {
+    client = std::make_unique<SecureClient>(server_->port(), issuer_.Issue("scraper", "", valid));
+    said = ask();
+  }
+  ASSERT_EQ(said, "HTTP/1.1 200 OK");
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (said == "HTTP/1.1 200 OK" && std::chrono::steady_clock::now() < deadline) said = ask();
+  EXPECT_EQ(said, "HTTP/1.1 403 Forbidden");
+}
+
 // Plan: an answer that closes, with a length and without; the server says that it is complete.
 TEST_F(HttpTlsTest, AnAnswersEndIsSaid) {
   Start(ClientCertificates::kNone);

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -499,6 +500,60 @@ TEST(RoutingAccess, BothMethodsNeedTheRoleRead) {
   EXPECT_THAT(watched.error_message(), HasSubstr("role read"));
   access->SetRules({.users = {}, .this_host = access::Role::kRead, .other_hosts = {}});
   EXPECT_EQ(lookup(), grpc::StatusCode::INVALID_ARGUMENT);
+  service->Shutdown();
+  server->Shutdown();
+  server->Wait();
+}
+
+// Plan: a caller has all of its share, and all who may only read have theirs; an operator gets in
+// all the same. Each is known by a token.
+TEST(RoutingAccess, ACallerWithAllOfItsShareLeavesRoomForOthersAndOperators) {
+  runtime::FakeControl control{{"n1"}, 4};
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  access->SetRules({.tokens = {{"eve", access::DigestOf("eve"), access::Role::kRead},
+                               {"bob", access::DigestOf("bob"), access::Role::kRead},
+                               {"ops", access::DigestOf("ops"), access::Role::kOperate}}});
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  const auto routes = routing::RouteServer::Start(control);
+  std::uint64_t streams = 0;
+  const auto service = routing::RegisterRoutingService(builder, routes, {access, nullptr},
+                                                       {.of_caller = 2, .of_readers = 3});
+  const auto server = builder.BuildAndStart();
+  const auto stub = v1::RoutingService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchRoutesResponse>>> readers;
+  const auto open = [&](const std::string& token) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    contexts.back()->AddMetadata("authorization", "Bearer " + token);
+    contexts.back()->set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+    readers.push_back(stub->WatchRoutes(contexts.back().get(), {}));
+  };
+  const auto refused = [&](const std::string& token) {
+    open(token);
+    v1::WatchRoutesResponse message;
+    EXPECT_FALSE(readers.back()->Read(&message));
+    return readers.back()->Finish().error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  };
+  // There are no routes yet, so a stream that was taken has nothing to say.
+  const auto taken = [&](const std::string& token) {
+    open(token);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    ++streams;
+    while (routes->counts().watchers != streams && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    return routes->counts().watchers == streams;
+  };
+  EXPECT_TRUE(taken("eve"));
+  EXPECT_TRUE(taken("eve"));
+  EXPECT_TRUE(refused("eve"));
+  EXPECT_TRUE(taken("bob"));
+  EXPECT_TRUE(refused("bob"));
+  EXPECT_TRUE(taken("ops"));
+  for (const auto& context : contexts) context->TryCancel();
   service->Shutdown();
   server->Shutdown();
   server->Wait();

@@ -116,7 +116,7 @@ TEST(AdminAccess, AProgramThatEmbedsANodeNamesItsOperators) {
   const auto may = [](const AdminOptions& options, const std::string& peer,
                       const std::string& certificate) {
     const access::Gate gate = GateOf(options);
-    const access::Caller caller = gate.CallerAt(peer, certificate);
+    const access::Caller caller = gate.CallerAt(peer, {.name = certificate});
     EXPECT_FALSE(gate.Refusal(caller, "GetStatus")) << peer << certificate;
     EXPECT_EQ(!gate.Refusal(caller, "DrainNode"), !gate.Refusal(caller, "ReleaseShard"));
     return !gate.Refusal(caller, "DrainNode");

@@ -271,6 +271,58 @@ TEST_F(EventStreamTest, WhoIsGoneWithoutAWordMakesRoom) {
   for (const auto& follower : followers) follower->context.TryCancel();
 }
 
+/// A stream of events by the holder of a token.
+struct TokensFollower {
+  TokensFollower(v1::AdminService::Stub& stub, const std::string& token) {
+    context.AddMetadata("authorization", "Bearer " + token);
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    stream = stub.WatchEvents(&context, {});
+  }
+  bool Begins() {
+    v1::WatchEventsResponse message;
+    return stream->Read(&message);
+  }
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReader<v1::WatchEventsResponse>> stream;
+};
+
+// Plan: one who may read opens streams until none is left for it; others still get some, until
+// those who may only read have all of theirs. An operator gets in all the same.
+TEST(EventStreams, ACallerWithAllOfItsShareLeavesRoomForOthersAndOperators) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  access->SetRules({.tokens = {{"eve", access::DigestOf("eve's"), access::Role::kRead},
+                               {"bob", access::DigestOf("bob's"), access::Role::kRead},
+                               {"ann", access::DigestOf("ann's"), access::Role::kRead},
+                               {"dan", access::DigestOf("dan's"), access::Role::kRead},
+                               {"ops", access::DigestOf("ops's"), access::Role::kOperate}}});
+  FakeControl control({"n1"}, 4);
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  const auto service = RegisterAdminService(builder, control, {access, nullptr});
+  const auto server = builder.BuildAndStart();
+  const auto stub = v1::AdminService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  std::vector<std::unique_ptr<TokensFollower>> followers;
+  const auto begins = [&](const std::string& who) {
+    followers.push_back(std::make_unique<TokensFollower>(*stub, who + "'s"));
+    return followers.back()->Begins();
+  };
+  for (const char* who : {"eve", "bob", "ann"}) {
+    for (std::size_t i = 0; i < kEventPlaces.of_caller; ++i) EXPECT_TRUE(begins(who)) << who;
+    EXPECT_FALSE(begins(who)) << who;
+    EXPECT_EQ(followers.back()->stream->Finish().error_code(),
+              grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+  EXPECT_FALSE(begins("dan")) << "those who may only read have all of theirs";
+  for (std::size_t i = kEventPlaces.of_readers; i < kMaxEventStreams; ++i) {
+    EXPECT_TRUE(begins("ops"));
+  }
+  for (const auto& follower : followers) follower->context.TryCancel();
+  server->Shutdown(std::chrono::system_clock::now());
+  server->Wait();
+}
+
 /// New threads ask for a stack that fits into no address space, so they can't start.
 class NoMoreThreads {
  public:
@@ -295,7 +347,8 @@ class NoMoreThreads {
 
 /// Serves only events.
 struct EventServer final : v1::AdminService::CallbackService {
-  EventServer() {
+  explicit EventServer(Duration unread_for = std::chrono::minutes(1))
+      : streams(history, unread_for) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(this);
@@ -310,7 +363,8 @@ struct EventServer final : v1::AdminService::CallbackService {
     return streams.Watch(*context, *request);
   }
 
-  EventStreams streams{std::make_shared<History>("orders", "n1", 10)};
+  const std::shared_ptr<History> history = std::make_shared<History>("orders", "n1", 10);
+  EventStreams streams;
   std::unique_ptr<grpc::Server> server;
   int port = 0;
 };
@@ -337,6 +391,40 @@ TEST(EventStreams, ARefusalTakesNoPlace) {
     v1::WatchEventsResponse first;
     ASSERT_TRUE(readers.back()->Read(&first)) << readers.back()->Finish().error_message();
   }
+  for (const auto& context : contexts) context->TryCancel();
+}
+
+// Plan: callers that read nothing have all places, and events keep happening. Each of them is cut
+// off, so there is room again.
+TEST(EventStreams, WhoReadsNothingIsCutOff) {
+  EventServer server(std::chrono::seconds(1));
+  const auto stub = v1::AdminService::NewStub(grpc::CreateChannel(
+      "127.0.0.1:" + std::to_string(server.port), grpc::InsecureChannelCredentials()));
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchEventsResponse>>> readers;
+  const auto begins = [&] {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    contexts.back()->set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
+    readers.push_back(stub->WatchEvents(contexts.back().get(), {}));
+    v1::WatchEventsResponse message;
+    return readers.back()->Read(&message);
+  };
+  for (std::size_t i = 0; i < kMaxEventStreams; ++i) EXPECT_TRUE(begins());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  bool room = false;
+  std::int64_t term = 0;
+  while (!room && std::chrono::steady_clock::now() < deadline) {
+    for (int i = 0; i < 100; ++i) {
+      server.history->Add({.shard = ShardId{0},
+                           .reason = Reason::kDrain,
+                           .from = std::string(1000, 'n'),
+                           .to = "n1",
+                           .term = Term{++term}},
+                          Revision{term}, {});
+    }
+    room = begins();
+  }
+  EXPECT_TRUE(room);
   for (const auto& context : contexts) context->TryCancel();
 }
 

@@ -10,9 +10,8 @@
 //  - not_logged: how many earlier refusals of this caller got no line. Refusals get at most one
 //    line a second for each caller (access::RefusalPace).
 //
-// A thread of its own writes. Lines that it can't write, because the disk is full or slow, are lost
-// and counted. Lines are not synced to the disk, so a host that fails may lose the last ones. The
-// log has each entry, too, if its level is info or lower.
+// Refusals get at most one line a second for each caller, and 4 a second in all; `not_logged` says
+// how many refusals before it got none (access::RefusalPace).
 //
 // Write, Refused and the sinks may be called from any thread; the other functions from one thread.
 #pragma once

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <mutex>
 #include <string_view>
@@ -28,17 +29,22 @@ grpc_ssl_client_certificate_request_type RequestType(ClientCertificates clients)
   return GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE;
 }
 
-/// Hands gRPC the texts of an identity as they change.
+/// Hands gRPC the texts of an identity as they change. From time to time it hands the same ones
+/// again: gRPC makes a new SSL_CTX of them, which has new keys for tickets.
 class Fetcher {
  public:
-  explicit Fetcher(std::shared_ptr<const ServerIdentity> identity)
-      : identity_(std::move(identity)) {}
+  Fetcher(std::shared_ptr<const ServerIdentity> identity, std::chrono::milliseconds tickets_for)
+      : identity_(std::move(identity)), tickets_for_(tickets_for) {}
 
   grpc_ssl_certificate_config_reload_status Fetch(grpc_ssl_server_certificate_config** config) {
     const auto pems = identity_->Get();
     const std::lock_guard lock(mutex_);
-    if (pems->generation == given_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    const auto now = std::chrono::steady_clock::now();
+    if (pems->generation == given_ && now - given_at_ < tickets_for_) {
+      return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    }
     given_ = pems->generation;
+    given_at_ = now;
     const PemTexts& texts = pems->texts;
     const grpc_ssl_pem_key_cert_pair pair{texts.key.c_str(), texts.cert.c_str()};
     // gRPC wants roots in any case. Without clients' certificates it does not use them.
@@ -49,8 +55,10 @@ class Fetcher {
 
  private:
   const std::shared_ptr<const ServerIdentity> identity_;
+  const std::chrono::milliseconds tickets_for_;
   std::mutex mutex_;
-  std::uint64_t given_ = 0;  // guarded by mutex_
+  std::uint64_t given_ = 0;                           // guarded by mutex_
+  std::chrono::steady_clock::time_point given_at_{};  // guarded by mutex_
 };
 
 /// gRPC may ask until its last thread is done with the server, which nobody can wait for. So
@@ -71,9 +79,10 @@ grpc_ssl_certificate_config_reload_status Fetch(void* fetcher,
 /// gRPC's C++ has no class for credentials whose certificates are fetched; its C library has them.
 class FetchingCredentials final : public grpc::ServerCredentials {
  public:
-  explicit FetchingCredentials(std::shared_ptr<const ServerIdentity> identity) {
+  FetchingCredentials(std::shared_ptr<const ServerIdentity> identity,
+                      std::chrono::milliseconds tickets_for) {
     const auto type = RequestType(identity->clients());
-    Fetcher* const fetcher = Kept(std::make_unique<Fetcher>(std::move(identity)));
+    Fetcher* const fetcher = Kept(std::make_unique<Fetcher>(std::move(identity), tickets_for));
     credentials_ = grpc_ssl_server_credentials_create_with_options(
         grpc_ssl_server_credentials_create_options_using_config_fetcher(type, &Fetch, fetcher));
   }
@@ -148,7 +157,7 @@ class ListeningCredentials final : public grpc::ServerCredentials {
   }
 
   int Listen(const std::string& address, grpc_server* server) {
-    all_.push_back(std::make_unique<FetchingCredentials>(identity_));
+    all_.push_back(std::make_unique<FetchingCredentials>(identity_, kTicketsFor));
     return all_.back()->AddPortToServer(address, server);
   }
 
@@ -166,8 +175,8 @@ void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
 }
 
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
-    std::shared_ptr<const ServerIdentity> identity) {
-  return std::make_shared<FetchingCredentials>(std::move(identity));
+    std::shared_ptr<const ServerIdentity> identity, std::chrono::milliseconds tickets_for) {
+  return std::make_shared<FetchingCredentials>(std::move(identity), tickets_for);
 }
 
 // No fetcher: those are kept for ever.
@@ -179,20 +188,20 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerI
   return grpc::SslServerCredentials(options);
 }
 
-std::string CertificateOf(const grpc::CallbackServerContext& context) {
+ClientCertificate CertificateOf(const grpc::CallbackServerContext& context) {
   const auto peer = context.auth_context();
   if (peer == nullptr || !peer->IsPeerAuthenticated()) return {};
   const auto texts = peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
   if (texts.empty()) return {};
   // A caller calls again and again, and reading a certificate takes longer than an answer.
   thread_local std::string last;
-  thread_local std::string name;
+  thread_local ClientCertificate read;
   const std::string_view text(texts.front().data(), texts.front().size());
   if (text != last) {
     last = text;
-    name = NameInCertificate(last);
+    read = ReadClientCertificate(last);
   }
-  return name;
+  return read;
 }
 
 }  // namespace baton

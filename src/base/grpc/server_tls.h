@@ -9,6 +9,7 @@
 // earlier one; no lock of gRPC protects that state from another accepting thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -16,17 +17,25 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
 
+#include "base/client_certificate.h"
 #include "base/server_identity.h"
 
 namespace baton {
 
-/// Returns credentials whose every handshake uses the newest texts of `identity`. Each call of this
-/// function keeps `identity` in memory until the process ends. REQUIRES: the credentials are used
-/// for one address of one server; connections are accepted one after another, by a listener of
-/// ours, or by gRPC's listener without SO_REUSEPORT. SetAuthMetadataProcessor aborts, also on the
-/// credentials of AddTlsPort.
+/// How long gRPC's servers resume a client's session. OpenSSL does not verify the certificate of a
+/// client that resumes one, and gives it another ticket. So without a bound a certificate that has
+/// expired, or whose authority is no longer trusted, would get in again and again.
+inline constexpr std::chrono::seconds kTicketsFor{15};
+
+/// Each handshake uses what `identity` holds then. A handshake that begins `tickets_for` after the
+/// keys of the tickets were made uses new ones, so it resumes no session from before. Use them for
+/// one address of one server, and only if connections are accepted one after the other: by a
+/// listener of ours, or by gRPC's without SO_REUSEPORT. Each call keeps `identity` until the
+/// process ends. The credentials take no AuthMetadataProcessor: to set one aborts, here and with
+/// AddTlsPort.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
-    std::shared_ptr<const ServerIdentity> identity);
+    std::shared_ptr<const ServerIdentity> identity,
+    std::chrono::milliseconds tickets_for = kTicketsFor);
 
 /// Returns credentials with the present texts of `identity`, which never change. For a server of
 /// one connection, which has only one handshake. Keeps nothing in memory.
@@ -41,8 +50,8 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerI
 void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
                 std::shared_ptr<const ServerIdentity> identity, int* port);
 
-/// Returns the name in the calling client's certificate (NameInCertificate). Empty: the client
-/// showed no certificate, or the certificate has no name. The handshake has verified it.
-std::string CertificateOf(const grpc::CallbackServerContext& context);
+/// The certificate of the client who calls, which the handshake has checked; it may have expired
+/// since then. Without one: an empty name that counts for ever.
+ClientCertificate CertificateOf(const grpc::CallbackServerContext& context);
 
 }  // namespace baton

@@ -37,7 +37,8 @@ std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& buil
   return routing::RegisterRoutingService(
       builder,
       routing::RouteServer::Start(node.control(), {.most_watchers = options.most_watchers}),
-      runtime::GateOf({}));  // reading is open
+      runtime::GateOf({}),  // reading is open
+      {.of_caller = options.most_watchers, .of_readers = options.most_watchers});
 }
 
 grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {

@@ -36,7 +36,8 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
   Stream(std::shared_ptr<RouteServer> routes, Context& context)
       : routes_(std::move(routes)), context_(context) {}
 
-  void Begin(const grpc::ByteBuffer& bytes) {
+  void Begin(const grpc::ByteBuffer& bytes, access::StreamPlaces::Place place) {
+    place_ = std::move(place);
     grpc::ByteBuffer copy(bytes);
     v1::WatchRoutesRequest request;
     if (!grpc::SerializationTraits<v1::WatchRoutesRequest>::Deserialize(&copy, &request).ok()) {
@@ -85,6 +86,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
   Context& context_;         // lives until OnDone
   grpc::ByteBuffer buffer_;  // the message in flight
   std::atomic<bool> writing_{false};
+  access::StreamPlaces::Place place_;
   bool admitted_ = false;  // set before OnCancel and OnDone can come
 };
 
@@ -106,8 +108,9 @@ using Methods = v1::RoutingService::WithCallbackMethod_Lookup<
 
 class Service final : public Methods, public baton::RoutingService {
  public:
-  Service(std::shared_ptr<RouteServer> routes, access::Gate gate)
-      : routes_(std::move(routes)), gate_(std::move(gate)) {}
+  Service(std::shared_ptr<RouteServer> routes, access::Gate gate,
+          access::StreamPlaces::Bounds places)
+      : routes_(std::move(routes)), gate_(std::move(gate)), places_(places) {}
   ~Service() override { routes_->Shutdown(); }
 
   void Shutdown() override { routes_->Shutdown(); }
@@ -138,10 +141,15 @@ class Service final : public Methods, public baton::RoutingService {
   grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchRoutes(
       Context* context, const grpc::ByteBuffer* request) override {
     auto* const stream = new Stream(routes_, *context);
-    if (const auto refusal = runtime::RefuseRead(gate_, *context, "WatchRoutes")) {
-      stream->Finish(*refusal);
+    const access::Caller caller = runtime::CallerOf(gate_, *context);
+    if (auto refused = gate_.RefuseRead(caller, "WatchRoutes")) {
+      stream->Finish(runtime::StatusOf(*std::move(refused)));
+    } else if (auto place = places_.Take(caller, gate_.RoleOf(caller))) {
+      stream->Begin(*request, *std::move(place));
     } else {
-      stream->Begin(*request);
+      stream->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                      "you watch routes too often here, or all who may not operate do: ask another "
+                      "node or relay"});
     }
     return stream;
   }
@@ -149,14 +157,16 @@ class Service final : public Methods, public baton::RoutingService {
  private:
   const std::shared_ptr<RouteServer> routes_;
   const access::Gate gate_;
+  access::StreamPlaces places_;
 };
 
 }  // namespace
 
 std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                        std::shared_ptr<RouteServer> routes,
-                                                       access::Gate gate) {
-  auto service = std::make_unique<Service>(std::move(routes), std::move(gate));
+                                                       access::Gate gate,
+                                                       access::StreamPlaces::Bounds places) {
+  auto service = std::make_unique<Service>(std::move(routes), std::move(gate), places);
   builder.RegisterService(static_cast<grpc::Service*>(service.get()));
   return service;
 }

@@ -38,6 +38,10 @@ const grpc::Status kTooMuchUnread{grpc::StatusCode::RESOURCE_EXHAUSTED,
                                   "again in half a minute, or ask another node"};
 const grpc::Status kTooManyCalls{grpc::StatusCode::RESOURCE_EXHAUSTED,
                                  "too many status calls at once: try again in a moment"};
+const grpc::Status kTooManyStreams{
+    grpc::StatusCode::RESOURCE_EXHAUSTED,
+    "you follow this node's events too often, or all who have not the role operate do: ask another "
+    "node, or try again later"};
 const grpc::Status kTooManyDiagnoses{
     grpc::StatusCode::RESOURCE_EXHAUSTED,
     "the node is being examined for others who have not the role operate: try again in a moment"};
@@ -171,9 +175,13 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   EventStreams::Reactor* WatchEvents(Context* context,
                                      const v1::WatchEventsRequest* request) override {
-    if (const auto refusal = RefuseRead(gate_, *context, "WatchEvents"))
-      return EventStreams::Refuse(*refusal);
-    return events_.Watch(*context, *request);
+    const access::Caller caller = CallerOf(gate_, *context);
+    if (auto refused = gate_.RefuseRead(caller, "WatchEvents")) {
+      return EventStreams::Refuse(StatusOf(*std::move(refused)));
+    }
+    auto place = event_places_.Take(caller, gate_.RoleOf(caller));
+    if (!place) return EventStreams::Refuse(kTooManyStreams);
+    return events_.Watch(*context, *request, *std::move(place));
   }
 
   Reactor* TransferShard(Context* context, const v1::TransferShardRequest* request,
@@ -466,6 +474,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Audit audit_;
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<int> diagnoses_of_readers_{0};
+  access::StreamPlaces event_places_{kEventPlaces};
   EventStreams events_;
   UnreadAnswers answers_;
   Worker worker_;

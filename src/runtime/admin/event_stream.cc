@@ -29,8 +29,9 @@ class Refused final : public EventStreams::Reactor {
 /// One caller. It deletes itself in OnDone. All methods except the On... ones run on the thread.
 class EventStreams::Stream final : public Reactor {
  public:
-  Stream(EventStreams& owner, grpc::CallbackServerContext& context, StreamId id)
-      : owner_(owner), context_(context), id_(id) {}
+  Stream(EventStreams& owner, grpc::CallbackServerContext& context, StreamId id,
+         access::StreamPlaces::Place place)
+      : owner_(owner), context_(context), id_(id), place_(std::move(place)) {}
 
   void Begin(const v1::WatchEventsRequest& request) {
     const HistoryPage now = owner_.history_->Read({.limit = 0});
@@ -46,7 +47,14 @@ class EventStreams::Stream final : public Reactor {
 
   bool writing() const { return writing_; }
   std::uint64_t after() const { return after_; }
-  void Break() { context_.TryCancel(); }
+  void Break() {
+    broken_ = true;
+    context_.TryCancel();
+  }
+  /// Since when its caller has not taken what was sent; unset: it has, or the stream is broken.
+  std::optional<TimePoint> unread_since() const {
+    return writing_ && !broken_ ? std::optional(written_at_) : std::nullopt;
+  }
 
   /// Sends the events that there are. The first message is sent even if there are none.
   void Send() {
@@ -62,6 +70,7 @@ class EventStreams::Stream final : public Reactor {
     ToProto(page, &message_);
     message_.set_reset(reset);
     writing_ = true;
+    written_at_ = BootClock::now();
     StartWrite(&message_);
   }
 
@@ -98,12 +107,15 @@ class EventStreams::Stream final : public Reactor {
   EventStreams& owner_;
   grpc::CallbackServerContext& context_;  // lives until OnDone
   const StreamId id_;
+  const access::StreamPlaces::Place place_;
   std::optional<ShardId> shard_;
   std::uint64_t after_ = 0;
   std::uint64_t told_ = 0;
   bool reset_ = false;
   bool begun_ = false;
   bool writing_ = false;
+  TimePoint written_at_{};
+  bool broken_ = false;
   bool cancelled_ = false;
   v1::WatchEventsResponse message_;
 };
@@ -127,7 +139,8 @@ EventStreams::~EventStreams() {
 EventStreams::Reactor* EventStreams::Refuse(const grpc::Status& why) { return new Refused(why); }
 
 EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
-                                           const v1::WatchEventsRequest& request) {
+                                           const v1::WatchEventsRequest& request,
+                                           access::StreamPlaces::Place place) {
   if (history_ == nullptr) {
     return Refuse({grpc::StatusCode::NOT_FOUND, "this process keeps no history"});
   }
@@ -142,7 +155,7 @@ EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
                    "this node can't start a thread to serve events: try again later"});
   }
   const StreamId id = ++last_stream_;
-  auto* const stream = new Stream(*this, context, id);
+  auto* const stream = new Stream(*this, context, id, std::move(place));
   ++open_;
   tasks_.push_back([this, id, stream, request] {
     stream->Begin(request);
@@ -178,10 +191,11 @@ void EventStreams::Run() {
     {
       std::unique_lock lock(mutex_);
       const auto something = [this] { return ending_ || more_ || !tasks_.empty(); };
-      if (break_at_ == TimePoint::max()) {
+      const TimePoint next = std::min(break_at_, look_at_);
+      if (next == TimePoint::max()) {
         changed_.wait(lock, something);
       } else {
-        changed_.wait_for(lock, std::max(Duration{0}, break_at_ - BootClock::now()), something);
+        changed_.wait_for(lock, std::max(Duration{0}, next - BootClock::now()), something);
       }
       tasks = std::exchange(tasks_, {});
       more_ = false;
@@ -210,6 +224,20 @@ void EventStreams::Advance() {
     }
   }
   if (late || streams_.empty()) break_at_ = TimePoint::max();
+  CutOffReaders(now);
+}
+
+void EventStreams::CutOffReaders(TimePoint now) {
+  look_at_ = TimePoint::max();
+  for (const auto& [id, stream] : streams_) {
+    const auto since = stream->unread_since();
+    if (!since) continue;
+    if (now >= *since + unread_for_) {
+      stream->Break();
+    } else {
+      look_at_ = std::min(look_at_, *since + unread_for_);
+    }
+  }
 }
 
 void EventStreams::AwaitMore() {

@@ -15,7 +15,8 @@ namespace {
 
 grpc::StatusCode CodeOf(access::Refused::Why why) {
   switch (why) {
-    case access::Refused::Why::kToken: return grpc::StatusCode::UNAUTHENTICATED;
+    case access::Refused::Why::kToken:
+    case access::Refused::Why::kCertificate: return grpc::StatusCode::UNAUTHENTICATED;
     case access::Refused::Why::kRole:
     case access::Refused::Why::kUnknown: break;
     case access::Refused::Why::kTooMany: return grpc::StatusCode::RESOURCE_EXHAUSTED;

@@ -1,0 +1,29 @@
+// ClientCertificate: what a server keeps of a client's certificate once the handshake has checked
+// it. The handshake is over in a moment, but its connection may outlast the certificate. So the
+// time up to which it is valid stays beside the name.
+//
+// Pure, thread-safe.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+struct x509_st;  // OpenSSL's X509
+
+namespace baton {
+
+struct ClientCertificate {
+  std::string name = {};  ///< NameInCertificate; empty: no name, or no certificate
+  /// From then on it counts no longer.
+  std::chrono::system_clock::time_point until = std::chrono::system_clock::time_point::max();
+
+  bool operator==(const ClientCertificate&) const = default;
+};
+
+/// If its end can't be read, it has ended.
+ClientCertificate ReadClientCertificate(const x509_st& certificate);
+/// The same for the first certificate of a PEM text. If there is none: an empty name, and it has
+/// ended.
+ClientCertificate ReadClientCertificate(const std::string& pem);
+
+}  // namespace baton
