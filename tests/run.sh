@@ -166,12 +166,12 @@ build() {
 
 # The tests of these groups mostly wait, for leases, scrapes and a browser: they run together, two at a time. Which of
 # them may not run beside another, each says itself.
-waiting_groups=(install packages dashboards page e2e)
+waiting_groups=(install packages etcd dashboards page e2e)
 
 # Groups that measure times run one test at a time.
 jobs_of() {
   case $1 in
-    chaos | etcd | bench) echo 1 ;;
+    chaos | bench) echo 1 ;;
     *) echo 2 ;;
   esac
 }

@@ -3,7 +3,7 @@
 //
 // Each caller (LimitedAs) gets a line a second; the next one says how many refusals had none.
 // All callers together get kAtOnce lines at once, and then one each kEvery; the next line says how
-// many refusals that left out, whoever's they were. So callers under many names fill no disk.
+// many refusals of all callers that left out. So callers under many names fill no disk.
 // kMaxCallers callers are remembered; further ones at the same time share one line a second. When a
 // caller is forgotten, its refusals without a line count as those of the ones who share.
 //

@@ -28,7 +28,7 @@
 //
 //   I11 Nobody claims while more members are gone at once than the brake allows, a member that
 //       comes and goes gets nothing for a while, and all claims together keep to their pace,
-//       at once and within a second. They also use it up, whoever has how many vacancies.
+//       at once and within a second. They also use it up, however the vacancies are spread.
 //       Nothing else holds claims up, and no key without a lease keeps a node out of the group.
 //       A node leads nothing while its application gives no sign of life; an unhealthy one gives
 //       its shards away, and stays.

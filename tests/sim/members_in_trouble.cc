@@ -288,7 +288,7 @@ void Simulation::CheckPace(std::int64_t nodes, const std::vector<TimePoint>& cla
 
 // The limit is one second for all, and all vacancies are there at once. So the nodes share it by
 // what falls to each: together they claim a tenth of it at once (each node perhaps one more, as it
-// counts in whole claims), and use the other nine tenths up, whoever has how many. Slow commits
+// counts in whole claims), and use the other nine tenths up, however they are spread. Slow commits
 // halve the pace.
 void Simulation::CheckShares(const std::vector<TimePoint>& claims) {
   if (claims.empty() || plan_.etcd.commit_most > kCommitsSoon) return;
