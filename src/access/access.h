@@ -1,20 +1,19 @@
 // Access: who may do what on the ports of a node.
 //
-// Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). A
-// caller has one:
-//   1. that of the token that it sends. If the token does not count, each call is refused, but not
-//   the HTTP paths that need kNone or kProbe, nor gRPC's health checks and reflection: these look
-//   at no token;
-//   2. else that of the first rule for the name in the caller's certificate;
-//   3. else that of the first rule for the caller's user, or for a group that it is in
-//   (UserGroups);
-//   4. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
-//   5. else what the rules, or else the defaults, give to its host.
-// If a caller's certificate has expired since it connected, it has the role kNone, and each call is
-// refused, with the same exceptions as for a token.
-// A caller of this host whose user is not known may be any user, so it has only what every user of
-// this host has. While a user's groups are not known, it has only what it would have with any
-// groups.
+// Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). The
+// first of these that applies gives the caller its role:
+//   1. The token that the caller sends. If the token is not valid, every call is refused. The
+//      exceptions look at no token: HTTP paths that need kNone or kProbe, and gRPC's health checks
+//      and reflection.
+//   2. The first rule for the name in the caller's certificate.
+//   3. The first rule for the caller's user, or for a group of this user (UserGroups).
+//   4. Root and the user of this process have kAdmin; both can read this process's memory anyway.
+//   5. Rules::this_host or Rules::other_hosts; if it is unset, the Defaults.
+// If the certificate of a caller has expired since the caller connected, the caller has kNone and
+// every call is refused, with the same exceptions as for tokens.
+// If the user of a caller on this host is not known, the caller has only the role that every user
+// of this host has. If a user's groups are not known, the user has only the role that it would have
+// with any groups.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -91,11 +90,11 @@ inline constexpr std::string_view kLeaderPathSuffix = "/leader";
 /// Why a call is refused.
 struct Refused {
   enum class Why : std::uint8_t {
-    kToken,        ///< the caller sent a token that does not count
-    kCertificate,  ///< the caller's certificate has expired since it connected
+    kToken,        ///< the caller sent a token that is not valid
+    kCertificate,  ///< the caller's certificate has expired since the caller connected
     kRole,         ///< the caller lacks the role
-    kUnknown,      ///< the same, but more may be known of the caller soon
-    kTooMany,      ///< the caller may ask, but asks too often
+    kUnknown,  ///< the caller lacks the role, but its user or groups are not known yet: try again
+    kTooMany,  ///< the caller has the role, but calls too often
   };
   Why why = Why::kRole;
   std::string line;  ///< one line: why, and what to do
@@ -191,10 +190,11 @@ class Access {
   /// have read it on the way. Two tokens are not valid either.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
-  /// The caller's role. If it sent a token that does not count: kProbe at most; if its certificate
-  /// has expired: kNone.
+  /// The caller's role; at most kProbe if the caller sent a token that is not valid; kNone if its
+  /// certificate has expired.
   Role RoleOf(const Caller& caller) const;
-  /// nullopt: the caller has this role, and sent no invalid token. Otherwise the refusal.
+  /// nullopt: the caller has this role, and neither an invalid token nor a certificate that has
+  /// expired. Otherwise the refusal.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
   /// As Refusal, for a call that only reads. If the demand has a limit and the caller lacks
   /// kOperate, also counts the call, and refuses it above the limit (CallLimits). Logs refusals
@@ -244,8 +244,8 @@ class Gate {
   Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers)
       : access_(std::move(access)), callers_(std::move(callers)) {}
 
-  /// Who calls, with the user of its connection and its token, if it has them. `peer`: as
-  /// grpc::ServerContext::peer names it. `certificate`: that of the connection.
+  /// Returns the caller, with the user of its connection and with its token. `peer`: the result of
+  /// grpc::ServerContext::peer. `certificate`: that of the connection.
   Caller CallerAt(std::string peer, const ClientCertificate& certificate = {},
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }

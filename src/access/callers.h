@@ -35,17 +35,17 @@ struct Caller {
   /// The name in the caller's certificate (NameInCertificate), any bytes. The handshake has proven
   /// that the caller has its key. Empty: no certificate, or no name in it.
   std::string certificate = {};
-  /// Why the certificate that it showed does not count; empty: it showed none, or one that counts.
+  /// Why the certificate that the caller showed is not valid. Empty: it showed none, or a valid
+  /// one.
   std::string bad_certificate = {};
-  std::string token = {};  ///< the name of the token that it sent; empty: it sent none that counts
-  /// Why the token that it sent does not count; empty: it sent none, or one that counts.
+  std::string token = {};  ///< the name of the valid token that the caller sent; empty: none
+  /// Why the token that the caller sent is not valid. Empty: it sent none, or a valid one.
   std::string bad_token = {};
 };
-/// Names the caller by its certificate. One that has expired by `now` gives it no name, but
-/// bad_certificate.
+/// Sets `certificate` of the caller, or `bad_certificate` if the certificate has expired by `now`.
 void Certify(Caller& caller, const ClientCertificate& certificate,
              std::chrono::system_clock::time_point now);
-/// Whether a token, a certificate or the kernel says who calls.
+/// Whether a valid token, a certificate or the kernel identifies the caller.
 bool IsProven(const Caller& caller);
 /// Returns one line for messages. The first of these that is known: the token ("token ci"), the
 /// certificate's name, the user ("uid 1000"), the peer.

@@ -1,11 +1,12 @@
 // RefusalPace: decides which refusals get a line in a file, so that a caller that is refused all
 // the time neither fills the disk nor hides the refusals of other callers.
 //
-// Each caller (LimitedAs) gets a line a second; the next one says how many refusals had none.
-// All callers together get kAtOnce lines at once, and then one each kEvery; the next line says how
-// many refusals of all callers that left out. So callers under many names fill no disk.
-// kMaxCallers callers are remembered; further ones at the same time share one line a second. When a
-// caller is forgotten, its refusals without a line count as those of the ones who share.
+// Each caller (LimitedAs) gets at most one line a second. The caller's next line says how many of
+// its refusals had none. All callers together get kAtOnce lines at once, and then one each kEvery;
+// the next line also says how many refusals of any caller that left out. So callers under many
+// names fill no disk. At most kMaxCallers callers are remembered. Further callers at the same
+// time share one line a second. When a caller is forgotten, its refusals without a line are added
+// to the shared ones.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -28,8 +29,9 @@ class RefusalPace {
   static constexpr int kAtOnce = 256;
   static constexpr std::chrono::milliseconds kEvery{250};
 
-  /// Unset: this refusal gets no line. Else how many before it got none: of this caller, or of
-  /// those who share; and of everybody, for the sake of the rate of all.
+  /// A caller is refused. nullopt: the refusal gets no line. Otherwise it gets a line, and the
+  /// result is the number of earlier refusals without one: of this caller, or of all that share;
+  /// and of any caller, because of the rate of all.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:
@@ -44,7 +46,7 @@ class RefusalPace {
   std::unordered_map<std::string, Entry> callers_;  // at most kMaxCallers
   Entry others_;
   TimePoint all_full_at_{};     // when all kAtOnce lines may be made again
-  std::uint64_t left_out_ = 0;  // for the sake of the rate of all
+  std::uint64_t left_out_ = 0;  // because of the rate of all
 };
 
 }  // namespace baton::access

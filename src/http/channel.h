@@ -46,8 +46,8 @@ class Channel {
   void FinishSending(Done done);
   /// Whether the client's host has closed its sending side, even if there are bytes to be read.
   bool ClientHasClosed();
-  /// The client's certificate, after the handshake. Without one: an empty name that counts for
-  /// ever.
+  /// Returns the client's certificate. If there is no TLS, or the client showed none: an empty name
+  /// that never expires. REQUIRES: the handshake is done.
   ClientCertificate Certificate();
 
   template <typename Buffers, typename Handler>
@@ -64,7 +64,7 @@ class Channel {
   /// When the last call to write began. A long text needs many: each begins once the kernel has
   /// taken what the one before it wrote.
   std::chrono::steady_clock::time_point wrote_at() const { return wrote_at_; }
-  /// Reads the socket's bytes as they are, after FinishSending.
+  /// The socket without TLS, for reading after FinishSending.
   Plain& plain() { return plain_; }
 
  private:

@@ -78,9 +78,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Since when the kernel has taken nothing more of what the client is being sent. It takes some
   /// 100 KiB at a time, once the client has read as much. Unset: nothing is being sent.
   std::optional<std::chrono::steady_clock::time_point> UnreadSince() const;
-  /// Idempotent. Calls Closed of the owner once.
+  /// Closes the connection and calls Closed of the owner. Later calls do nothing.
   void Close();
-  /// The same, and the kernel drops what it would go on sending for a while.
+  /// As Close, and the kernel drops what it would go on sending for a while.
   void Abandon();
 
  private:
@@ -117,7 +117,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   Owner& owner_;
   const boost::asio::ip::address peer_;
-  std::optional<access::Caller> caller_;  // once the kernel was asked
+  std::optional<access::Caller> caller_;  // unset: the kernel was not asked yet
   ClientCertificate certificate_;         // the client's
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;

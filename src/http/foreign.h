@@ -29,11 +29,14 @@ struct Caller {
   std::string fetch_dest = {};
 };
 
-/// The refusal of a request for somebody else's page; unset for others. `names`: the host names of
-/// this server, besides localhost; "*": every name. IP addresses are always this server's: a page
-/// can't be at one that leads here, unless we served it. But 0.0.0.0, [::] and IPv4 addresses in
-/// the form of IPv6 are nobody's. Probes are answered whatever name they use, and so are requests
-/// without any Host.
+/// Returns the refusal of a request, or nullopt if the request should be answered:
+///  - 400: the request has more than one Host.
+///  - 403: a page of another origin makes it. (A link that a person follows is allowed.)
+///  - 421: Host is no IP address, not localhost and not in `names`. Any IP address is allowed,
+///    because a page at an address that leads here comes from us; but not 0.0.0.0, [::] and IPv4
+///    addresses in the form of IPv6, which are no server's. Allowed are also requests without
+///    Host, and probes (/livez, /readyz, /shards/{s}/leader) with any Host.
+/// `names`: the server's host names; ".example.org" stands for all names below it, "*" for all.
 std::optional<Response> RefuseForeign(const Caller& caller, std::string_view target,
                                       const std::vector<std::string>& names);
 

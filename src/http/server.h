@@ -3,9 +3,10 @@
 //
 // It has one thread for all sockets, and kWorkers threads that wait for the node and make answers.
 // Connections, headers, bodies, waiting requests and times have limits, so slow or hostile clients
-// cost a bounded amount. At the limit, a new connection replaces the one that has been idle for
-// longest, so probes get through. If none is idle, it replaces the one whose client has taken
-// nothing of its answer for longest, and for 1 s at least; if there is none, the new one is closed.
+// cost a bounded amount. At kMaxConnections, a new connection replaces the one that has been idle
+// for longest, so that probes get through. If none is idle, it replaces the one whose client has
+// taken nothing of its answer for longest, and for 1 s at least; if there is none, the new one is
+// closed.
 //
 // Without TLS nothing is encrypted, and callers from other hosts are known only by a token.
 // Therefore bind such a server to loopback or to a trusted network.

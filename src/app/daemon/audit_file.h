@@ -7,11 +7,13 @@
 //  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
 //  - claimed: the name that the caller gives itself; peer: the caller's address.
 //  - result: "asked", "done", "failed" or "refused"; error.
-//  - not_logged: how many earlier refusals of this caller got no line. Refusals get at most one
-//    line a second for each caller (access::RefusalPace).
+//  - not_logged: how many earlier refusals got no line: of this caller, or because of the rate of
+//    all. Refusals get at most one line a second for each caller, and 4 a second in all
+//    (access::RefusalPace).
 //
-// Refusals get at most one line a second for each caller, and 4 a second in all; `not_logged` says
-// how many refusals before it got none (access::RefusalPace).
+// A thread of its own writes. Lines that it can't write, because the disk is full or slow, are lost
+// and counted. Lines are not synced to the disk, so a host that fails may lose the last ones. The
+// log has each entry, too, if its level is info or lower.
 //
 // Write, Refused and the sinks may be called from any thread; the other functions from one thread.
 #pragma once

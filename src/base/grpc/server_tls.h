@@ -22,17 +22,17 @@
 
 namespace baton {
 
-/// How long gRPC's servers resume a client's session. OpenSSL does not verify the certificate of a
-/// client that resumes one, and gives it another ticket. So without a bound a certificate that has
-/// expired, or whose authority is no longer trusted, would get in again and again.
+/// How long gRPC's servers resume a client's TLS session. OpenSSL does not verify the certificate
+/// of a client that resumes one, and gives the client another ticket. Without this bound a
+/// certificate that has expired would get in again and again.
 inline constexpr std::chrono::seconds kTicketsFor{15};
 
-/// Each handshake uses what `identity` holds then. A handshake that begins `tickets_for` after the
-/// keys of the tickets were made uses new ones, so it resumes no session from before. Use them for
-/// one address of one server, and only if connections are accepted one after the other: by a
-/// listener of ours, or by gRPC's without SO_REUSEPORT. Each call keeps `identity` until the
-/// process ends. The credentials take no AuthMetadataProcessor: to set one aborts, here and with
-/// AddTlsPort.
+/// Returns credentials whose every handshake uses the newest texts of `identity`. `tickets_for`
+/// after the keys of the tickets were made, the next handshake makes new ones, and resumes no
+/// earlier session. Each call of this function keeps `identity` in memory until the process ends.
+/// REQUIRES: the credentials are used for one address of one server; connections are accepted one
+/// after another, by a listener of ours, or by gRPC's listener without SO_REUSEPORT.
+/// SetAuthMetadataProcessor aborts, also on the credentials of AddTlsPort.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity,
     std::chrono::milliseconds tickets_for = kTicketsFor);
@@ -50,8 +50,8 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerI
 void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
                 std::shared_ptr<const ServerIdentity> identity, int* port);
 
-/// The certificate of the client who calls, which the handshake has checked; it may have expired
-/// since then. Without one: an empty name that counts for ever.
+/// Returns the calling client's certificate. The handshake has verified it, but it may have expired
+/// since then. If the client showed none: an empty name that never expires.
 ClientCertificate CertificateOf(const grpc::CallbackServerContext& context);
 
 }  // namespace baton

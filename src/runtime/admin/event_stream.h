@@ -1,9 +1,9 @@
 // EventStreams: sends a history's events to callers that follow it by gRPC.
 //
-// Each stream is a cursor with at most one message in flight. If the history moves on past a slow
-// reader, its next message has `reset`. A stream whose caller has not taken its message after
-// `unread_for` ends. One thread, started with the first stream, owns all streams; gRPC's threads
-// and the node's loop only post to it.
+// Each stream is a cursor with at most one message in flight. If a slow reader misses events that
+// the history no longer keeps, its next message has `reset`. One thread, started with the first
+// stream, owns all streams. gRPC's threads and the node's loop only post to it. A stream whose
+// caller has not taken its message after `unread_for` is cut off.
 //
 // When the history is closed, each stream ends with UNAVAILABLE after its last events; readers that
 // have not read these within a second are cut off.
@@ -32,8 +32,9 @@
 
 namespace baton::runtime {
 
-inline constexpr std::size_t kMaxEventStreams = 64;  ///< above this: RESOURCE_EXHAUSTED
-/// Of these, so that no caller holds all, and operators find room.
+/// A caller above this number is refused with RESOURCE_EXHAUSTED.
+inline constexpr std::size_t kMaxEventStreams = 64;
+/// Shares of these streams, so that no caller holds all, and operators find room.
 inline constexpr access::StreamPlaces::Bounds kEventPlaces{.of_caller = 16, .of_readers = 48};
 
 /// The HTTP/2 pings that detect callers that vanished or hang. An idle stream sends nothing else
@@ -49,7 +50,7 @@ class EventStreams {
  public:
   using Reactor = grpc::ServerWriteReactor<v1::WatchEventsResponse>;
 
-  /// `history` null: every caller is refused.
+  /// `history` null: every caller is refused with NOT_FOUND.
   explicit EventStreams(std::shared_ptr<const History> history,
                         Duration unread_for = std::chrono::minutes(1))
       : history_(std::move(history)), unread_for_(unread_for) {}
@@ -59,8 +60,8 @@ class EventStreams {
 
   /// Makes a call that ends with this error at once. gRPC gets the reactor, which deletes itself.
   static Reactor* Refuse(const grpc::Status& why);
-  /// Serves one caller, who keeps `place` meanwhile. gRPC gets the returned reactor, which deletes
-  /// itself.
+  /// Serves one caller, who keeps `place` meanwhile. gRPC gets the reactor, which deletes itself.
+  /// If the caller can't be served, the reactor ends with an error at once.
   Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request,
                  access::StreamPlaces::Place place = nullptr);
 
@@ -81,10 +82,10 @@ class EventStreams {
 
   const std::shared_ptr<const History> history_;
   const Duration unread_for_;
-  std::map<StreamId, Stream*> streams_;    // only for the thread: those not asked to end
-  History::WaitId waiting_ = 0;            // only for the thread
-  TimePoint break_at_ = TimePoint::max();  // only for the thread: cuts off readers at the end
-  TimePoint look_at_ = TimePoint::max();   // only for the thread: at readers of unread messages
+  std::map<StreamId, Stream*> streams_;    // for the thread only: streams not asked to end
+  History::WaitId waiting_ = 0;            // for the thread only
+  TimePoint break_at_ = TimePoint::max();  // for the thread only: cuts off all readers at the end
+  TimePoint look_at_ = TimePoint::max();   // for the thread only: at readers of unread messages
 
   std::mutex mutex_;  // guards what follows; never held while the history is asked
   std::condition_variable changed_;
