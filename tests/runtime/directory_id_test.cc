@@ -83,7 +83,9 @@ TEST_F(DirectoryIdTest, SaysSoOnceIfItIsMadeBesideAnOldLock) {
       auto taken = StateLock::Take(directory_, "orders", "n1");
       ASSERT_TRUE(taken.ok()) << taken.error().message;
       ASSERT_TRUE(taken.value()->RecordSession({.session = SessionId{7}}).ok());
-      if (in_order) ASSERT_TRUE(taken.value()->RecordSession({.session = SessionId{}}).ok());
+      if (in_order) {
+        ASSERT_TRUE(taken.value()->RecordSession({.session = SessionId{}}).ok());
+      }
     }
     std::filesystem::remove(File());
     const StateLockFound found = Start();

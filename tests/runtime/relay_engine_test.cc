@@ -23,7 +23,7 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Routes : public RouteObserver {
+class Incarnations : public RouteObserver {
  public:
   void OnRoutes(const RouteBatch& batch) override { incarnation = batch.group->incarnation; }
   void OnRoutesEnded(const Error&) override {}
@@ -261,7 +261,7 @@ TEST_F(RelayEngineTest, ABadConfigHaltsItOnlyIfItLasts) {
 // them. Followers of routes start over only for the config that was put back.
 TEST_F(RelayEngineTest, AChangeOfSettingsIsAnOrderAndNoNewGroup) {
   ReadGroup(10);
-  const auto routes = std::make_shared<Routes>();
+  const auto routes = std::make_shared<Incarnations>();
   engine_->follower().AddRouteObserver(routes);
   Prove(10, seconds(3));
   const std::uint64_t first = routes->incarnation;

@@ -73,7 +73,7 @@ grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
   for (const ShardStatus& candidate : status.shards) {
     if (candidate.shard != shard) continue;
     SetView(status, response);
-    *response->mutable_shard() = ToProto(candidate);
+    *response->mutable_shard() = ToProto(candidate, status.at);
     for (const Transition& transition : status.recent) {
       if (transition.shard == shard) *response->add_recent() = ToProto(transition);
     }
