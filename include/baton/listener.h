@@ -16,15 +16,17 @@
 //
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
-// Usual order for one shard: [Prepare] Acquired [Suspended Resumed]... [Releasing] Lost. Callbacks
-// in brackets may be missing.
+// Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
+// Callbacks in brackets may be missing. Acquired may be missing because the node calls it for few
+// new shards at once until one call has succeeded (16 at first, 2 after failures; see
+// NodeOptions::callback_timeout). So make Lost harmless for a shard that was not loaded.
 //
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
 // of different shards run side by side. A callback may block, be slow or throw: renewals go on, and
 // so do other shards' callbacks, as long as fewer than 256 callbacks block at once. If a callback
-// throws, the node catches and logs the exception; a Prepare or Acquired that throws counts as
-// failed.
+// throws, the node catches and logs the exception. A Prepare or Acquired that throws counts as
+// failed, and a Releasing that throws as one that took longer than release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -46,10 +48,12 @@ class BATON_EXPORT Listener {
   virtual void Prepare(ShardId shard) { (void)shard; }
   /// This node leads `shard` with `term`. Leads() is true already, unless the session was suspended
   /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws,
-  /// it comes again, with the same term, after 50 to 100 ms at first and 5 s at most. If it takes
-  /// longer than callback_timeout, it does not come again before it has returned; if it returns in
-  /// the end, that counts. After three failures, or one timeout, the shard moves to another node to
-  /// be tried there, but not if it came here in that way itself. A shard that was never activated
+  /// it comes again, with the same term, after 50 to 100 ms at first and 5 s at most. An
+  /// Acquired that takes longer than callback_timeout is not called again while it still runs; if
+  /// it returns later without an exception, the shard is activated. After three failures, or one
+  /// timeout, the node usually moves the shard to another node, once: if that node fails too, it
+  /// keeps the shard. Nothing moves with a lock delay, with failover `never`, while moves are
+  /// paused, or if Acquired fails on many nodes of the group. A shard that was never activated
   /// is handed over without Releasing. Acquired also comes again with the same term if the node
   /// keeps the shard after all: if the handoff was given up after Releasing, or etcd refused a
   /// resignation.
@@ -62,7 +66,8 @@ class BATON_EXPORT Listener {
   /// Leads() stays true while Releasing runs, and may stay true for a moment after Releasing has
   /// returned. Begin nothing new in that moment either; only if Acquired comes again may you begin
   /// new work. After release_timeout the shard is handed over even if Releasing has not returned.
-  /// But if the group has a lock delay, the shard is then resigned, and waits for this delay.
+  /// But if the group has a lock delay and Releasing is late or throws, the shard is resigned
+  /// instead, and nobody leads it for that delay.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
   /// lead already, so write nothing more; clean up. Comes once for each leadership, also when the

@@ -128,8 +128,8 @@ class BATON_EXPORT Router {
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
   ///                        count or hash function than the routes that were read before. This
   ///                        comes at once; the router still tries the endpoints again, so a later
-  ///                        call may return ok. A router that was ready keeps its routes and stays
-  ///                        ready: see Age()
+  ///                        call may return ok. A router that was ready before does not return
+  ///                        this: it keeps its routes, and Age() says what is wrong
   ///   kUnavailable         the router was stopped while it was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
@@ -146,8 +146,8 @@ class BATON_EXPORT Router {
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
   /// Cost: nanoseconds and no lock, with these exceptions.
-  ///   - A thread's first read allocates memory. That read, and its first one after the router
-  ///     became ready, may wait for a short lock.
+  ///   - A thread's first read allocates memory. This read, and the thread's first read after the
+  ///     router became ready, may wait for a short lock.
   ///   - The first read of a thread after the routes changed tries the lock, and never waits for
   ///     it. If another thread has the lock, the read returns the earlier route. The routes that
   ///     Owner reads change at most 100 times a second.
@@ -186,8 +186,8 @@ class BATON_EXPORT Router {
   /// Unless the status is OK, `*response` is unspecified. All attempts write to the same object.
   ///
   /// Statuses that the router makes:
-  ///   INVALID_ARGUMENT   an option is invalid, or, once routes were read, the key or shard;
-  ///                      nothing was sent
+  ///   INVALID_ARGUMENT   an option is invalid, or the key or shard is (which is known only after
+  ///                      routes were read); nothing was sent
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If no routes
   ///                      were read yet, it has no details, and the call returns at once if every
@@ -199,9 +199,9 @@ class BATON_EXPORT Router {
   ///                      the address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
   /// Every other status is returned unchanged. It is the application's, or gRPC made it, perhaps
-  /// after the request took effect. That includes a NOT_LEADER or NO_LEADER for another shard or
-  /// group, or for no shard: the handler got it from a service that it called, and passed it on. So
-  /// this call may have taken effect.
+  /// after the request took effect. A NOT_LEADER or NO_LEADER that does not name this group and
+  /// shard is returned, too: the application got it from a service that it called itself. So this
+  /// call may have taken effect.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
   /// unchanged. UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any

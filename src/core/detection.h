@@ -9,10 +9,10 @@
 
 namespace baton::core {
 
-/// A bound for Transition::detect_at_most. Unset unless all of these hold: the earlier leader died;
-/// this node's watch showed the end of its session; this end left the shard without a leader; this
-/// node's own confirmations prove a bound. REQUIRES: the view has shown the transition in this
-/// step, and its `elect` is set.
+/// A bound for Transition::detect_at_most. Set only if all of these hold: the earlier leader died;
+/// this node's watch showed the end of that leader's session; this end left the shard without a
+/// leader; the confirmations of this node's own lease prove a bound (confirmation_log.h). REQUIRES:
+/// the transition was read from the view in this step, and transition.elect is set.
 std::optional<Duration> DetectAtMost(const Context& context, const Transition& transition);
 
 }  // namespace baton::core

@@ -29,7 +29,7 @@ class KnownSessions {
   }
   void NoteEnd(const NodeId& node, const LeaseEnd& end) { ends_[node] = end; }
   void ForgetEnd(const NodeId& node) { ends_.erase(node); }
-  // These remember the last 8 sessions of each node.
+  // For each node only the last 8 sessions noted are known. An older one counts as not noted.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }
   bool ProvenDead(const SessionRef& session) const { return Contains(proven_dead_, session); }
   /// Null: no end was noted, or it was forgotten again.

@@ -1,6 +1,7 @@
 // Refuses requests that a browser makes for a page of another site.
 //
-// A browser reaches addresses that the other site does not: loopback, or a trusted network. There
+// A browser can reach addresses that the other site can't reach itself: loopback, or a trusted
+// network. There
 // are two attacks. If the site's own name leads to our address (DNS rebinding), the page may read
 // our answers; but the request names the site's host in Host. Any other page can't read our
 // answers, but can occupy feeds, polls and connections; browsers mark such requests by
@@ -32,11 +33,12 @@ struct Caller {
 /// Returns the refusal of a request, or nullopt if the request should be answered:
 ///  - 400: the request has more than one Host.
 ///  - 403: a page of another origin makes it. (A link that a person follows is allowed.)
-///  - 421: Host is no IP address, not localhost and not in `names`. Any IP address is allowed,
-///    because a page at an address that leads here comes from us; but not 0.0.0.0, [::] and IPv4
-///    addresses in the form of IPv6, which are no server's. Allowed are also requests without
-///    Host, and probes (/livez, /readyz, /shards/{s}/leader) with any Host.
-/// `names`: the server's host names; ".example.org" stands for all names below it, "*" for all.
+///  - 421: Host is no IP address, not localhost and not in `names`. An IP address is allowed,
+///    because a page from that address is our own. Exceptions, because no server has them: 0.0.0.0,
+///    [::], and IPv4 addresses written as IPv6. Requests without Host, and probes (/livez, /readyz,
+///    /shards/{s}/leader) with any Host, never get 421.
+/// `names`: the server's host names; ".example.org" stands for all names below it, but not for
+/// example.org, and "*" for all. Case, port and a final dot of Host don't count.
 std::optional<Response> RefuseForeign(const Caller& caller, std::string_view target,
                                       const std::vector<std::string>& names);
 

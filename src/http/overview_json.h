@@ -36,10 +36,13 @@ struct OverviewSources {
 ///   - "grid": "nodes" (names), "leaders" (for each shard an index into "nodes"; -1: nobody leads
 ///     it), "states" and "reasons" (for each shard one letter; "state_letters" and "reason_letters"
 ///     explain them). It is much shorter than /v1/shards;
-///   - "attention": three objects. "counts" by problem. "nodes" by problem: the names of nodes that
-///     lead such shards or led them last, at most kMaxNamed. "shards", the worst first, at most
-///     kMaxListed: the fields of ShardFields and "problem", "for_ms" and "at_least" (see ShardAge);
-///   - "moving_ms": for each shard with a live move, its age in its present term and state.
+///   - "attention": "counts", the number of shards with each problem (http/attention.h); "nodes",
+///     for each problem the nodes that lead a shard with this problem or led it last, at most
+///     kMaxNamed each; "shards", the worst first, at most kMaxListed: the fields of ShardFields and
+///     "problem", "for_ms" and "at_least" (see ShardAge);
+///   - "moving_ms": for each shard with a live move, how long the shard has had its present term
+///   and
+///     state. A lower bound; 0 if not known yet.
 /// REQUIRES: the status has its shards.
 std::string OverviewJson(const OverviewSources& sources);
 

@@ -13,11 +13,12 @@
 
 namespace baton::app {
 
-/// Returns the document's value. kInvalidArgument: the text is not one JSON document; the message
-/// is such as `line 3, column 7: not JSON (syntax error)`.
+/// Returns the document's value. kInvalidArgument: the text is not one JSON document, or has
+/// more than 32 levels. A message is, for example, `line 3, column 7: not JSON (syntax error)`.
 Result<boost::json::value> ParseJsonDocument(std::string_view text);
 
-/// Returns a value as one line of JSON for a message, cut after 40 bytes. Returns "an object" for
+/// Returns a value as one line of JSON for a message. After 40 bytes it is cut, at a whole
+/// character, and "..." follows. Returns "an object" for
 /// any object, and "an array" for any array.
 std::string Quote(const boost::json::value& value);
 

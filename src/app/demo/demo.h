@@ -3,8 +3,8 @@
 // Nodes start and balance, two join, two are killed (one of them has a guard), one is stopped by
 // SIGSTOP and continued, one is drained. The demo prints PASS or FAIL for each statement that it
 // checks, with the measurement of an observer outside the nodes. FAIL means that something was
-// incorrect or took too long: longer than TTL + 3 s, and after a kill with a guard longer than half
-// of the TTL. A very busy machine can cause this, too.
+// incorrect or took too long. The bound is TTL + 3 s; after a kill of a node that has a guard, it
+// is half of the TTL. A very busy machine can cause a FAIL, too.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,17 @@ struct DemoOptions {
   std::uint32_t nodes = 3;  ///< at the start; two more join
   std::uint32_t shards = 1024;
   std::chrono::seconds ttl{5};  ///< the nodes' lease time
-  bool keep = false;            ///< leave the cluster running and print how to use it
-  bool secure = false;          ///< TLS and certificates everywhere, and a part about them
+  bool keep = false;            ///< at the end leave the cluster running (see RunDemo)
+  bool secure = false;          ///< TLS everywhere; the demo also replaces certificates
   bool color = false;
 };
 
 /// Runs the demo and returns batonctl's exit code: kDone; kFailed if a statement was false or the
-/// demo can't go on; kInterrupted after Ctrl-C or SIGTERM. Uses no etcd but its own. REQUIRES: the
+/// demo can't go on; kInterrupted after Ctrl-C or SIGTERM. Uses no etcd but its own. Ends its
+/// processes before it returns, except with `keep` if the demo came to its end: then it prints how
+/// to use the cluster, in which the killed nodes stay dead and the drained one drained. After a
+/// FAIL the folder with the logs stays. REQUIRES: Interrupt::Install was called; the calling thread
+/// lasts as long as the process, because the kernel ends the processes with that thread; the
 /// options are within these bounds, there are more shards than kMaxNodes, and not both `keep` and
 /// `secure` are set; the command line checks this.
 int RunDemo(DemoOptions options);

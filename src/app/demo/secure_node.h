@@ -30,7 +30,7 @@ class SecureNode {
   /// The authority, certificate and key that the node uses now.
   PemTexts texts() const { return identity_->Get()->texts; }
   /// Credentials that follow the certificates. REQUIRES: the server accepts connections one after
-  /// another (see TlsServerCredentials), so set GRPC_ARG_ALLOW_REUSEPORT to 0 if gRPC listens.
+  /// another (see TlsServerCredentials). If gRPC opens the port, set GRPC_ARG_ALLOW_REUSEPORT to 0.
   std::shared_ptr<grpc::ServerCredentials> credentials() const;
   /// As RegisterAdminService of baton/grpc.h, but a caller needs a certificate: the operator's may
   /// change the group, the reader's may only read. REQUIRES: `node` outlives the service.
@@ -39,8 +39,9 @@ class SecureNode {
   /// outlives the server.
   Result<std::unique_ptr<http::HttpServer>> ServeHttp(Node& node) const;
 
-  /// Reads the files, and uses changed certificates for new connections. If they can't be used, the
-  /// earlier ones stay in use, and the log says so. Call it every half second or so.
+  /// Reads the files, and uses changed certificates for new connections, also for the node's
+  /// connections to etcd. If they can't be used, the earlier ones stay in use, and the log says so;
+  /// if only the node refuses them, the servers keep the new ones. Call it every half second or so.
   void Look(Node& node);
 
  private:

@@ -1,5 +1,5 @@
-// ChannelCache: keeps one gRPC channel for each leader address, at most kMaxChannels. It drops
-// channels that nobody used for kChannelUnused, and all channels when the credentials change.
+// ChannelCache: keeps one gRPC channel for each leader address, at most kMaxChannels. Sweep drops
+// channels that Get did not return for kChannelUnused; the owner calls it now and then.
 //
 // Thread-safe. A caller may continue to use a channel that the cache has dropped; it closes when
 // its last user lets it go.
@@ -36,9 +36,10 @@ class ChannelCache {
       : credentials_(std::move(credentials)) {}
 
   /// Returns the address's channel, and makes it if there is none. A full cache then drops the
-  /// least recently used channel. REQUIRES: IsUsable(address), see leader_address.h; not checked.
+  /// least recently used channel. REQUIRES: IsUsable accepts the address (leader_address.h); not
+  /// checked.
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
-  /// Drops channels that were not used for kChannelUnused.
+  /// Drops channels that Get did not return for kChannelUnused, also if calls on them still run.
   void Sweep(TimePoint now);
   /// Drops all channels. Get makes new ones with these credentials. REQUIRES: not null.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);

@@ -1,4 +1,4 @@
-// The settings of the group that a caller of AdminService asks for: read from its message, and as
+// Reads from a caller's message which settings of the group it wants to change, and says them in
 // words for the audit.
 //
 // Pure functions; any thread. Messages come from outside, so the functions accept any values.
@@ -12,15 +12,16 @@
 
 namespace baton::runtime {
 
-/// The policy that sets the setting. Only its verb and number are filled in. kInvalidArgument: not
-/// exactly one setting is given, or the number is too large.
+/// The request that changes the setting. Only its verb and number are filled in. kInvalidArgument:
+/// not exactly one setting is given, or the number is too large. 0 clears the setting.
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
 /// The change of the settings. Only the settings are filled in; durations are rounded up to
-/// milliseconds. kInvalidArgument: no setting is given, or this version does not know the policy.
-/// The node finds out whether the settings make sense together.
+/// milliseconds. kInvalidArgument: no setting is given, or `failover` is a policy that this version
+/// does not know. The node finds out whether the settings make sense together.
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request);
 
-/// "max_moves 5".
+/// For example "max_moves 5". REQUIRES: PolicyOf accepts the request; otherwise the text means
+/// nothing.
 std::string SettingText(const v1::SetGroupSettingRequest& request);
 /// The settings that are given: "failover after, failover_delay 30s". If ChangeOf fails: "no
 /// settings".
