@@ -1,5 +1,9 @@
 #include "base/small_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -20,9 +24,14 @@ Result<std::string> ReadSmallFile(const std::string& path, const SmallFileCheck&
   const auto failed = [&](const std::string& why) {
     return Error{ErrorCode::kInvalidArgument, "can't read " + path + ": " + why};
   };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                             std::fclose);
-  if (file == nullptr) return failed(std::strerror(errno));
+  // To open a pipe waits for its writer. A check may refuse pipes, so it must come first.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | (check ? O_NONBLOCK : 0));
+  if (descriptor < 0) return failed(std::strerror(errno));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fdopen(descriptor, "r"), std::fclose);
+  if (file == nullptr) {
+    close(descriptor);
+    return failed(std::strerror(errno));
+  }
   if (check) {
     struct stat found {};
     if (fstat(fileno(file.get()), &found) != 0) return failed(std::strerror(errno));

@@ -18,7 +18,8 @@ Result<std::string> ReadSmallFile(const std::string& path);
 /// What an open file is, before it is read: OK, or why it is refused.
 using SmallFileCheck = std::function<Status(const struct stat& found)>;
 /// The same, but first asks `check` about the file that it has opened. Nobody can exchange the file
-/// between the check and the read. An error of `check` is returned unchanged.
+/// between the check and the read. An error of `check` is returned unchanged. REQUIRES: `check`
+/// refuses what is not a regular file; other files would be read without waiting for their content.
 Result<std::string> ReadSmallFile(const std::string& path, const SmallFileCheck& check);
 
 /// A file's content without the line ends after it: a password, for example.

@@ -115,14 +115,14 @@ TEST(GuardedWrite, ForceReleasesADamagedRecordAsItWasRead) {
   EXPECT_EQ(Flat(release), R"(if mod shards/3 = 8
 if lease members/n2 != 66
 then put shards/3
-then put quarantine/shards/3/8
+then put quarantine/3-8
 else get shards/3
 else get members/n2
 )");
   release.dead = {};
   EXPECT_EQ(Flat(release), R"(if mod shards/3 = 8
 then put shards/3
-then put quarantine/shards/3/8
+then put quarantine/3-8
 else get shards/3
 )");
 }

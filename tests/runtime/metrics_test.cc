@@ -122,8 +122,6 @@ baton_shards_suspended{group="orders"} 0
 baton_shards_target{group="orders"} 2
 baton_shards_leaderless{group="orders"} 2
 baton_shards_waiting_after_deaths{group="orders"} 0
-# HELP baton_shards_waiting_by_settings Shards that nobody leads and that wait by the group's failover settings alone: for one node, or for the lock delay. In this node's view; use max.
-# TYPE baton_shards_waiting_by_settings gauge
 baton_shards_waiting_by_settings{group="orders"} 3
 baton_nodes{group="orders"} 2
 baton_expected_nodes{group="orders"} 0

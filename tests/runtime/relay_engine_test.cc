@@ -290,7 +290,7 @@ TEST_F(RelayEngineTest, AChangeOfSettingsIsAnOrderAndNoNewGroup) {
     orders.push_back(event->change + ", by " + event->transition.actor);
   }
   EXPECT_THAT(orders, ElementsAre("failover never, lock-delay 0s, by ann@desk",
-                                  "failover never, lock-delay 5s, by bob @desk"));
+                                  "failover never, lock-delay 5s, by bob\\n@desk"));
 }
 
 TEST_F(RelayEngineTest, HaltsWhereTheShardCountCannotBeOne) {
