@@ -415,11 +415,12 @@ TEST(EventStreams, WhoReadsNothingIsCutOff) {
   std::int64_t term = 0;
   while (!room && std::chrono::steady_clock::now() < deadline) {
     for (int i = 0; i < 100; ++i) {
+      ++term;
       server.history->Add({.shard = ShardId{0},
                            .reason = Reason::kDrain,
                            .from = std::string(1000, 'n'),
                            .to = "n1",
-                           .term = Term{++term}},
+                           .term = Term{term}},
                           Revision{term}, {});
     }
     room = begins();
