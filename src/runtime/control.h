@@ -100,10 +100,10 @@ struct ShardStatus {
   std::string address;  ///< the leader's service address
   Term term;            ///< 0 if nobody leads
   ShardState state = ShardState::kLeaderless;
-  Reason reason = Reason::kStartup;  ///< why this leader leads, or why nobody does
-  NodeId previous;                   ///< the leader before; if nobody leads, the last leader
-  std::optional<MoveFact> move;      ///< set only while the move is live
-  bool quarantined = false;          ///< the shard's record can't be read
+  Reason reason = Reason::kStartup;      ///< why this leader leads, or why nobody does
+  NodeId previous;                       ///< the leader before; if nobody leads, the last leader
+  std::shared_ptr<const MoveFact> move;  ///< null unless the move is live; few shards have one
+  bool quarantined = false;              ///< the shard's record can't be read
   std::optional<FailingActivation> failing;  ///< set only on the leader itself
   /// How many leaderships in a row were short and ended in a death, before the present one. 0 once
   /// the present one has lasted (core::DeathBackoff).

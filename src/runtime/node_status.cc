@@ -173,7 +173,9 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
   status.previous = resigned ? record.resigned_by : record.previous;
   status.quarantined = record.present && record.readability != Readability::kReadable;
   const MoveFact* move = view.move(shard);
-  if (move != nullptr && view.LiveMove(*move)) status.move = *move;
+  if (move != nullptr && view.LiveMove(*move)) {
+    status.move = std::make_shared<const MoveFact>(*move);
+  }
   if (!view.InForce(record)) {
     AddWaits(view, &status);
     if (record.leader.empty()) return status;

@@ -205,7 +205,7 @@ TEST_F(Batonctl3, TransferTimesOutWhileTheMoveGoesOn) {
       Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--timeout", "600ms"});
   EXPECT_EQ(ran.exit, 5) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("goes on; by now: shard 0 from n1 to n3: planned"));
-  EXPECT_TRUE(server_.control.Now().shards[0].move.has_value());
+  EXPECT_TRUE(server_.control.Now().shards[0].move != nullptr);
 }
 
 TEST_F(Batonctl3, CtrlCEndsTheWatchingNotTheWork) {
@@ -217,14 +217,14 @@ TEST_F(Batonctl3, CtrlCEndsTheWatchingNotTheWork) {
   const Ran ran = RunProcess(options);
   EXPECT_EQ(ran.exit, 130) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("interrupted: the move of shard 0 from n1 to n3 goes on"));
-  EXPECT_TRUE(server_.control.Now().shards[0].move.has_value());
+  EXPECT_TRUE(server_.control.Now().shards[0].move != nullptr);
 }
 
 TEST_F(Batonctl3, DryRunsAndDetachReturnAtOnce) {
   server_.control.Freeze(true);
   const Ran dry = Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--dry-run"});
   EXPECT_EQ(dry.out, "would move shard 0 from n1 to n3\n");
-  EXPECT_FALSE(server_.control.Now().shards[0].move.has_value());
+  EXPECT_FALSE(server_.control.Now().shards[0].move != nullptr);
   EXPECT_EQ(Batonctl(server_, {"nodes", "drain", "n1", "--dry-run"}).out,
             "would drain n1: 2 shards would move\n");
   EXPECT_FALSE(server_.control.Now().members[0].drained_by_policy);
@@ -239,7 +239,7 @@ TEST_F(Batonctl3, DryRunsAndDetachReturnAtOnce) {
             R"({"result":"detached","message":"moving shard 0 from n1 to n3","shard":0,)"
             R"("from":"n1","to":"n3","ends_term":800})"
             "\n");
-  EXPECT_TRUE(server_.control.Now().shards[0].move.has_value());
+  EXPECT_TRUE(server_.control.Now().shards[0].move != nullptr);
 }
 
 TEST_F(Batonctl3, DrainWaitsUntilTheNodeLeadsNothingAndStandsUntilUndrain) {

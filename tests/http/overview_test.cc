@@ -152,7 +152,8 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
   status.members.resize(2);
   status.members[0].fact.node = "n0";
   status.members[1].fact.node = "n1";
-  status.shards[1].move = MoveFact{.shard = ShardId{1}, .from = "n1", .to = "n0"};
+  status.shards[1].move =
+      std::make_shared<const MoveFact>(MoveFact{.shard = ShardId{1}, .from = "n1", .to = "n0"});
   status.shards[2].previous = "n0";
   status.shards[2].reason = Reason::kLeaseExpired;
   Tell(status, &ages);

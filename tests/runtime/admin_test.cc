@@ -71,10 +71,11 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     status.halted = Error{ErrorCode::kFailedPrecondition, "other cluster"};
     status.shards[1].leader = "";
     status.shards[1].state = ShardState::kLeaderless;
-    status.shards[2].move = MoveFact{};
-    status.shards[2].move->shard = ShardId{2};
-    status.shards[2].move->to = "n1";
-    status.shards[2].move->phase = MovePhase::kPrepared;
+    MoveFact move;
+    move.shard = ShardId{2};
+    move.to = "n1";
+    move.phase = MovePhase::kPrepared;
+    status.shards[2].move = std::make_shared<const MoveFact>(move);
     status.counters.transitions[Reason::kDrain] = 3;
     status.counters.moves["done"] = 2;
     Transition transition;

@@ -236,7 +236,9 @@ class FakeControl : public Control {
         status_.members.begin(), status_.members.end(),
         [](const MemberStatus& member) { return member.drained_by_policy && member.led > 0; });
     if (!draining && !status_.rebalance_requested) return;
-    for (const MoveFact& move : Needed()) status_.shards[move.shard.value].move = move;
+    for (const MoveFact& move : Needed()) {
+      status_.shards[move.shard.value].move = std::make_shared<const MoveFact>(move);
+    }
     if (Needed().empty()) status_.rebalance_requested = false;
   }
 
@@ -281,7 +283,7 @@ class FakeControl : public Control {
     MoveFact move = MoveOf(shard, request.to);
     move.reason = Reason::kOperator;
     move.actor = request.actor;
-    if (!request.dry_run) shard.move = move;
+    if (!request.dry_run) shard.move = std::make_shared<const MoveFact>(move);
     return move;
   }
 

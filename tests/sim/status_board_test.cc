@@ -55,7 +55,7 @@ class StatusOfChanges : public SmallGroup {
     EXPECT_EQ(shown.deaths, anew.deaths) << anew.shard.value;
     EXPECT_EQ(shown.claims_wait, anew.claims_wait) << anew.shard.value;
     EXPECT_EQ(shown.waits_for, anew.waits_for) << anew.shard.value;
-    ASSERT_EQ(shown.move.has_value(), anew.move.has_value()) << anew.shard.value;
+    ASSERT_EQ(shown.move != nullptr, anew.move != nullptr) << anew.shard.value;
     if (!anew.move) return;
     EXPECT_EQ(shown.move->revision, anew.move->revision);
   }

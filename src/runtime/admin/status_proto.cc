@@ -278,7 +278,9 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   shard.state = Unshifted(message.state(), ShardState::kLeaderless, ShardState::kLeaderless);
   shard.reason = ReasonOf(message.reason());
   shard.previous = message.previous();
-  if (message.has_move()) shard.move = FromProto(message.move());
+  if (message.has_move()) {
+    shard.move = std::make_shared<const MoveFact>(FromProto(message.move()));
+  }
   shard.quarantined = message.quarantined();
   if (message.has_failing()) {
     shard.failing = FailingActivation{.attempts = message.failing().attempts(),

@@ -218,9 +218,8 @@ Finding Balance(const Examination& seen) {
     return {"balance", Severity::kWarning, "nobody plans moves",
             "wait a moment; then see the nodes' logs"};
   }
-  const auto moving =
-      std::count_if(status.shards.begin(), status.shards.end(),
-                    [](const ShardStatus& shard) { return shard.move.has_value(); });
+  const auto moving = std::count_if(status.shards.begin(), status.shards.end(),
+                                    [](const ShardStatus& shard) { return shard.move != nullptr; });
   return {"balance",
           Severity::kOk,
           fmt::format("{}, {} moves in flight",

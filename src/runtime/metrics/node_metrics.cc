@@ -83,9 +83,8 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   for (const auto& [result, count] : counters.moves) moves[result] = count;
   out.Counter("baton_moves_total", "Planned moves that ended, by result.");
   for (const auto& [result, count] : moves) out.Add(Count(count), {{"result", result}});
-  const auto moving =
-      std::count_if(status.shards.begin(), status.shards.end(),
-                    [](const ShardStatus& shard) { return shard.move.has_value(); });
+  const auto moving = std::count_if(status.shards.begin(), status.shards.end(),
+                                    [](const ShardStatus& shard) { return shard.move != nullptr; });
   out.Gauge("baton_moves_in_flight", "Planned moves in flight, in this node's view; use max.")
       .Add(static_cast<double>(moving));
   out.Counter("baton_callback_failures_total",
