@@ -59,7 +59,7 @@ isolation=(${BATON_ISOLATION:+"--isolation=$BATON_ISOLATION"})
 
 # A Debian 12 without what a container never reads, as an image of this machine alone.
 make_base() {
-  local folder=$1 container mounted
+  local folder=$1 container mounted list mirror
   # The same base again: then what is built upon it is taken from buildah's cache.
   [[ -e $folder/.complete ]] && buildah inspect --type image "$base" >/dev/null 2>&1 && return
   if [[ ! -e $folder/.complete ]]; then
@@ -70,9 +70,10 @@ make_base() {
       echo "packaging/container/image.sh: debootstrap failed; the log is $folder/debootstrap.log" >&2
       return 1
     }
-    # Fixes of security and of the point releases.
-    printf 'deb http://deb.debian.org/debian %s main\n' bookworm bookworm-updates >"$folder/root/etc/apt/sources.list"
-    echo 'deb http://deb.debian.org/debian-security bookworm-security main' >>"$folder/root/etc/apt/sources.list"
+    # Fixes of security and of the point releases, from where debootstrap got the rest.
+    list=$folder/root/etc/apt/sources.list
+    mirror=$(awk '$1 == "deb" { print $2; exit }' "$list")
+    printf 'deb %s %s main\n' "$mirror" bookworm "$mirror" bookworm-updates "$mirror-security" bookworm-security >"$list"
     (cd -- "$folder/root" && rm -rf -- var/cache/apt/archives/*.deb var/lib/apt/lists/* usr/share/{man,locale,info}/*)
     buildah rmi --force "$base" >/dev/null 2>&1 || true
     touch -- "$folder/.complete"
