@@ -29,7 +29,8 @@
 //
 // To renew certificates, write their files: within about 1 s new connections use them, and open
 // connections go on. Each object runs one thread, which reads the files twice a second, and logs
-// nothing. All methods are thread-safe.
+// nothing. FromFiles throws std::system_error if the system gives no such thread. All methods are
+// thread-safe.
 #pragma once
 
 #include <memory>

@@ -83,9 +83,10 @@ class BATON_EXPORT FenceGuard {
   ///                        the earlier one. This is safe: the leader with `term` has written
   ///                        nothing here yet, and its next call asks the store again
   /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
-  /// remembered. REQUIRES: `effect` is not empty (an empty one throws), and calls neither Run nor
-  /// Check: for the same shard it would wait for itself, and for others two effects could wait for
-  /// each other.
+  /// remembered. REQUIRES: `effect` is not empty (an empty one throws std::bad_function_call, and
+  /// its term stays remembered, too). `effect` calls neither Run nor Check of this guard: a call
+  /// for the same shard would wait for itself, and with calls for other shards two effects could
+  /// wait for each other.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Like Run, but without an effect: checks and remembers the term. To fence a write that follows
   /// Check, hold a lock of your own for this shard during Check and the write.

@@ -26,7 +26,7 @@
 // of different shards run side by side. A callback may block, be slow or throw: renewals go on, and
 // so do other shards' callbacks, as long as fewer than 256 callbacks block at once. If a callback
 // throws, the node catches and logs the exception. A Prepare or Acquired that throws counts as
-// failed, and a Releasing that throws as one that took longer than release_timeout.
+// failed. A Releasing that throws has the same effect as one that took longer than release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -35,8 +35,8 @@
 
 namespace baton {
 
-/// Override only the methods that you need: by default a method does nothing. The node keeps the
-/// listener alive until the node has stopped.
+/// Override only the methods that you need: by default a method does nothing. The Node object owns
+/// a share of the listener until it is destroyed. No callback comes after Node::Stop has returned.
 class BATON_EXPORT Listener {
  public:
   virtual ~Listener() = default;
@@ -51,12 +51,12 @@ class BATON_EXPORT Listener {
   /// it comes again, with the same term, after 50 to 100 ms at first and 5 s at most. An
   /// Acquired that takes longer than callback_timeout is not called again while it still runs; if
   /// it returns later without an exception, the shard is activated. After three failures, or one
-  /// timeout, the node usually moves the shard to another node, once: if that node fails too, it
-  /// keeps the shard. Nothing moves with a lock delay, with failover `never`, while moves are
-  /// paused, or if Acquired fails on many nodes of the group. A shard that was never activated
-  /// is handed over without Releasing. Acquired also comes again with the same term if the node
-  /// keeps the shard after all: if the handoff was given up after Releasing, or etcd refused a
-  /// resignation.
+  /// timeout, the node usually moves the shard to another node. That happens once: if the other
+  /// node fails too, the shard stays there. Nothing moves with a lock delay, with failover `never`,
+  /// while moves are paused, or if Acquired fails on many nodes of the group. A shard that was
+  /// never activated is handed over without Releasing. Acquired also comes again with the same term
+  /// if the node keeps the shard after all: if the handoff was given up after Releasing, or etcd
+  /// refused a resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
   /// before a planned handoff (balance, drain, an operator's transfer). If the group's failover
@@ -71,7 +71,7 @@ class BATON_EXPORT Listener {
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
   /// lead already, so write nothing more; clean up. Comes once for each leadership, also when the
-  /// node stops (kShutdown) and when the session is lost (kLeaseExpired).
+  /// node stops or halts (kShutdown) and when the session is lost (kLeaseExpired).
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }
@@ -81,8 +81,9 @@ class BATON_EXPORT Listener {
   /// shard's state, and write nothing.
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
   /// A late renewal was confirmed: Leads() is true again, with the same term, unless the shard is
-  /// just being handed over or resigned. So if Releasing has ended some work, don't begin that work
-  /// again here.
+  /// just being handed over or resigned. A handoff goes on through a suspension, so Releasing may
+  /// have come before. Don't begin work again here that Releasing has ended: wait until
+  /// Acquired comes again.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
   /// One change of one shard's leadership that this node counts (see Transition). Comes in order
@@ -90,9 +91,10 @@ class BATON_EXPORT Listener {
   virtual void Transitioned(const Transition& transition) { (void)transition; }
   /// The node has stopped for good, and `why` says what to do: for example its options don't fit
   /// the group, its name is in use, etcd is another cluster or went back in time, or the group was
-  /// written by a newer version. Leads() is false for all shards. This runs in order with shard 0's
-  /// callbacks, so the Lost callbacks of other shards may run at the same time. After it, only Stop
-  /// is of use (never call it from a callback). Comes at most once.
+  /// written by a newer version. Leads() is false for all shards, and Lost comes for each shard
+  /// that the node led. This runs in order with shard 0's callbacks, so the Lost callbacks of other
+  /// shards may run at the same time. After it, only Stop is of use (never call it from a
+  /// callback). Comes at most once.
   virtual void Halted(const Error& why) { (void)why; }
 };
 

@@ -52,6 +52,8 @@ class BATON_EXPORT Node {
   ///   kFailedPrecondition  a living process has the lock in state_dir
   ///   kNotFound            there is no such guard_program
   ///   kInternal            the system gave no descriptor or thread for the guard
+  /// Throws an exception derived from std::runtime_error if the system gives no thread for the node
+  /// itself. After an error or an exception no node runs, the lock is free, and no callback comes.
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
@@ -105,9 +107,8 @@ class BATON_EXPORT Node {
   /// are unhealthy, drained, or of weight 0), the node keeps them, and also takes over from nodes
   /// that die. Otherwise a failure of all programs would leave all shards without a leader. Once
   /// the program is healthy again, the node gets its share back. Returns at once. Call it when the
-  /// answer changes: a change within a second of the one before may wait for the rest of that
-  /// second, so that many in a row cost etcd one write a second. Does nothing after Stop and in a
-  /// forked child.
+  /// answer changes. etcd gets one such change a second at most: a change that comes sooner waits
+  /// until that second is over. Does nothing after Stop and in a forked child.
   void SetHealthy(bool healthy);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the
@@ -134,9 +135,9 @@ class BATON_EXPORT Node {
   ///                        the node may still lead shards: call Stop
   ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
-  ///   ok                   every shard was handed over, or was resigned because nobody could take
-  ///                        it or the failover setting keeps it for this node; or the node led
-  ///                        nothing when Stop came
+  ///   ok                   (a) Every shard was handed over. Or it was resigned, because nobody
+  ///                        could take it, or because the failover setting keeps it for this node.
+  ///                        (b) The node led nothing when Stop came.
   Status Drain();
 
   /// Stops leading at once, without a handoff; then revokes the lease, so that other members take

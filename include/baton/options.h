@@ -69,10 +69,10 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second one waits until the
-  /// first one's session has ended. It halts (see Listener::Halted) if another session gets the
-  /// name meanwhile. If it never had a session itself, it also halts if the name is still in use
-  /// after 3 s plus twice the greater `ttl` of the two. This time begins again if etcd was away
-  /// meanwhile.
+  /// first one's session has ended. The process that waits halts (see Listener::Halted) in two
+  /// cases. (a) Another session than that one gets the name meanwhile. (b) The process has had no
+  /// session yet, and the name is still in use after 3 s plus twice the greater `ttl` of the two
+  /// processes. If etcd was away meanwhile, this time begins again.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -143,8 +143,8 @@ struct NodeOptions {
   /// The brake uses it, too. Each node counts the members that vanished within the last `settle`
   /// and are still away. It claims nothing while they are more than 2, and more than 10 % of the
   /// group (of the live members and the vanished ones together). 0 turns the brake off. Members
-  /// that left in order, by Node::Drain, or that come and go again and again, are not counted. One
-  /// that only called Stop is.
+  /// that left in order, by Node::Drain, or that come and go again and again, are not counted. A
+  /// member that called Stop without Drain is counted.
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
   /// `settle` plus the greatest `ttl` of the members; this `ttl` counts as 10 s if it is less. (2)
@@ -167,11 +167,12 @@ struct NodeOptions {
 
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
-  // It holds up no other shard as long as fewer than 256 callbacks block. One exception: until an
-  // Acquired has succeeded on the node, it calls Acquired for at most 16 new shards at once, and
-  // prepares at most as many moves. While Acquired fails on the node, it calls it for 2 new shards
-  // at once. Then it prepares only moves that an operator ordered, unless Acquired fails on half of
-  // the group or more.
+  // It holds up no other shard as long as fewer than 256 callbacks block, with one exception. Until
+  // an Acquired has succeeded on the node, the node calls Acquired for at most 16 new shards at
+  // once, and prepares at most as many moves. While Acquired fails on the node, the node calls it
+  // for at most 2 new shards at once, and prepares only moves that an operator ordered. But it
+  // prepares all moves if Acquired fails on every node, or on several that have half of the group's
+  // weight or more.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare's; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing's; then see Listener::Releasing
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired's; then the node still leads,

@@ -100,8 +100,9 @@ class BATON_EXPORT OwnerGuard {
   /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
   /// status:
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name it and its
-  ///                        term. This term may be older than `baton-term`: the caller compares
-  ///                        them
+  ///                        term. That term may be older than `baton-term`, because this node may
+  ///                        know less than the caller. So callers follow a hint only if its term
+  ///                        is newer (see LeaderHint); a Router does that
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo. The node has not read its group yet (the
   ///                        details name the shard of `baton-shard`, or 0). Or this process is a
   ///                        forked child. Or no leader is known. Or this node leads but may not
@@ -119,6 +120,7 @@ class BATON_EXPORT OwnerGuard {
   /// `baton-term`.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
+  /// Until the node has read its group, any number gets NO_LEADER, and the details name that shard.
   grpc::Status Check(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
 
   /// How many requests were refused with NOT_LEADER. Lock-free.

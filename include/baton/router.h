@@ -112,7 +112,8 @@ class CallTarget {
 class BATON_EXPORT Router {
  public:
   /// Begins to follow the group's routes. Returns at once, before anything was read.
-  /// kInvalidArgument: an option is invalid (the message names it).
+  /// kInvalidArgument: an option is invalid (the message names it). Throws std::system_error if the
+  /// system gives no thread.
   static Result<std::unique_ptr<Router>> Start(RouterOptions options);
   /// Calls Stop. REQUIRES: no method runs any more, and none is called later.
   ~Router();
@@ -282,9 +283,11 @@ class BATON_EXPORT Router {
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
-  /// until they have returned. Later calls return UNAVAILABLE at once, but INVALID_ARGUMENT for an
-  /// invalid option and, if routes were read, for an invalid key or shard. Owner, ShardFor and Mark
-  /// still use the last routes. Idempotent. REQUIRES: not called from an attempt.
+  /// until they have returned. It ends an attempt by cancelling the attempt's context. So if an
+  /// Attempt of yours waits for something else, Stop waits, too. Later calls return UNAVAILABLE at
+  /// once, but INVALID_ARGUMENT for an invalid option and, if routes were read, for an invalid key
+  /// or shard. Owner, ShardFor and Mark still use the last routes. Idempotent. REQUIRES: not called
+  /// from an attempt.
   void Stop();
 
  private:

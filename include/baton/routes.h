@@ -26,7 +26,9 @@ struct Route {
 /// How current a router's routes are.
 struct RoutesAge {
   Revision revision{};  ///< the routes are complete up to this revision; 0: nothing was read
-  std::chrono::nanoseconds age{0};  ///< the age of the followed server's view
+  /// The age of the view that the last message came from, with the time since that message; 0:
+  /// nothing was read.
+  std::chrono::nanoseconds age{0};
   /// True if the router follows no server at the moment, or the server can't tell whether its view
   /// is current. The routes stay usable, as servers check each request.
   bool stale = true;

@@ -54,7 +54,8 @@ enum class Reason : std::uint8_t {
   kDrain,            ///< moved off a node that an operator drains
   kShutdown,         ///< moved or resigned by a node that drains or stops
   kOperator,         ///< moved by an operator, or its record was changed from outside
-  kCallbackTimeout,  ///< given away because Acquired failed or took too long
+  kCallbackTimeout,  ///< given away because Acquired failed or took too long; or resigned because
+                     ///< Releasing failed or took too long, and the group has a lock delay
   kSuspended,        ///< the leader's local deadline passed without a confirmed renewal
   kResumed,          ///< a late renewal was confirmed, with the same term; or a handoff was undone
 };
@@ -98,8 +99,9 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
-/// At most one node counts each change. Usually the node that gained the shard counts it: when it
-/// activates the shard, or when it loses the shard before that. If this node dies earlier, nobody
+/// At most one node counts each change. Usually the node that gained the shard counts it: when its
+/// first Acquired has returned, thrown, or exceeded callback_timeout, or when it loses the shard
+/// before that. Without a listener it counts the change at once. If this node dies earlier, nobody
 /// counts the change. A suspended or resumed node counts kSuspended and kResumed itself. If nobody
 /// may take a shard over (all members have weight 0, or the failover setting is `never`), the
 /// balancer counts the loss.
@@ -115,7 +117,8 @@ struct Transition {
   /// `elect`: from the time when this node first knew that the shard had no leader, until the shard
   /// had a new leader. `activate`: from then until Acquired returned. Both by this node's clock.
   /// For kResumed, `elect` is how long the node was suspended. A time that does not apply is 0:
-  /// both for kSuspended, and `activate` if the shard was lost before Acquired returned.
+  /// both for kSuspended, and `activate` if the first Acquired threw or exceeded callback_timeout,
+  /// or if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
   /// Set if the leader before died: at most this long passed from its death until this node knew.
