@@ -4,8 +4,8 @@
 // the whole assignment, so it knows its share of the vacancies, and uses the same share of the
 // group's limit (CoreOptions::event_deliveries_per_second). While confirmations are slow, it uses
 // half of that. After a pause, a node may send a tenth of a second's claims at once, and sends the
-// other nine tenths evenly over that second. Nodes for which this tenth is less than one claim
-// begin one after another, by node id.
+// other nine tenths evenly over that second. If this tenth is less than one claim, the nodes take
+// turns: they send their first claims one after another, by node id.
 //
 // If vacancies come little by little, each new assignment grants the whole limit again. So the node
 // also counts the leaderships that it sees begin, and claims nothing while they exceed the limit.

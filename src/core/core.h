@@ -82,7 +82,7 @@ class Core {
   /// The highest revision at which a write or confirmation of this node committed, also in earlier
   /// runs (CoreOptions::highest_committed); 0: unknown.
   Revision highest_committed() const { return commits_.highest(); }
-  /// Writes whose outcome is not definite yet.
+  /// How many writes have no definite outcome yet. Does not count the session's own writes.
   std::size_t pending_writes() const { return writes_.size(); }
   /// Every change up to this revision is known, from the watch or from a read of everything.
   Revision watch_proven() const { return watch_.reached(); }

@@ -2,15 +2,16 @@
 // when `acquired` runs next for each.
 //
 // If `acquired` fails, the node keeps the shard in the same term and writes nothing to etcd. It
-// calls `acquired` again after a backoff of 100 ms to 5 s, with jitter. A shard in backoff has
-// nothing to release, so a move or a drain takes it at once. The leader may also plan a move of the
-// shard; see other_tries.h.
+// calls `acquired` again after a backoff. The backoff is 100 ms at first and 5 s at most; a random
+// part of it, at most half, is left out. A shard in backoff has nothing to release, so a move or a
+// drain takes it at once. The leader may also plan a move of the shard; see other_tries.h.
 //
 // The cause may be the node: its disk, or its way to a database. The node is failing once
 // kShardsBeforeFailing shards have begun to fail on it since its last success. These failures don't
 // count:
 //  - of a callback that began before one that succeeded;
-//  - of a shard that came here because it failed on a node that is not failing;
+//  - of a shard that came here because it failed on its last leader, if that node is not failing:
+//    the cause is probably the shard's;
 //  - of a shard that has left, if it began to fail more than kFailingFor ago.
 // After kFailingBeforeSaid, the member record says so, and the node gets no more shards, unless the
 // failures are common (FailuresAreCommon).

@@ -16,8 +16,8 @@ class LeadDeadline {
   /// The session has ended: Leads() answers false from now on. Runs no callbacks and reports no
   /// transitions.
   void Withdraw(Context& context);
-  /// Passes the session's deadline on to the runtime. If the node is suspended or resumed by now,
-  /// then tells `leaderships`. So Leads() is right before a callback says so.
+  /// Passes the session's deadline on to the runtime. After that, if the node has become suspended
+  /// or has resumed, it tells `leaderships`. So Leads() is right before a callback says so.
   void Advance(Context& context, Leaderships& leaderships);
 
  private:

@@ -55,7 +55,7 @@ class Leaderships {
     std::uint64_t callbacks_failed = 0;     ///< these, and `lost`
     std::uint64_t moves_done = 0;           ///< shards that this node transferred
     std::uint64_t moves_refused = 0;        ///< transfers of a shard that were refused
-    std::uint64_t moves_timed_out = 0;      ///< transfers whose `releasing` timed out
+    std::uint64_t moves_timed_out = 0;      ///< handoffs whose `releasing` timed out
   };
 
   /// Compares the changed shards with the view: gains and loses leaderships, and begins releases.
@@ -72,11 +72,12 @@ class Leaderships {
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
-  /// Resigns shards that are not being given away already, as many as may be in flight at once.
-  /// Call it in each step until no shard is held. `ask`: it first asks the application to release
-  /// the shards; an external application is always asked. Then a shard is resigned once it is
-  /// released, or release_timeout has passed. A shard whose `acquired` runs is asked for after
-  /// that.
+  /// Resigns the shards that may lead (HeldShard::MayLead), as many as may be in flight at once. So
+  /// it also ends handoffs whose transfer was not sent yet. Call it in each step until no shard is
+  /// held. `ask`: it first asks the application to release the shards that are activated; an
+  /// external application is always asked. Such a shard is resigned once it is released, or once
+  /// release_timeout has passed. A shard whose `acquired` runs waits: it is asked for when it is
+  /// activated, and resigned at once if its `acquired` fails or exceeds its timeout.
   void ResignAll(Context& context, Reason reason, bool ask);
   /// SuspendAll: the deadline has passed. ResumeAll: a renewal was confirmed after that, and the
   /// suspension lasted `gap`. Both report a transition and run a callback for each held shard. The
@@ -107,8 +108,8 @@ class Leaderships {
   /// The held shards, also those that are being given away.
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
-  /// Tries a failing shard in the next Advance, and resets its backoff. REQUIRES:
-  /// failed().Has(shard).
+  /// An operator asks for a retry: see FailedActivations::Hasten. A shard that waits is tried in
+  /// the next Advance, if retries may run. REQUIRES: failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
   /// The outcome of a move that this node planned for a shard that fails here.
   void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {

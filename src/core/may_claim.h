@@ -47,8 +47,8 @@ Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoi
 /// the shard, too: see ClaimableNow.
 const NodeId& OwnerOf(const View& view, ShardId shard);
 /// Whether the application of the shard's last leader is known to have stopped: it had released the
-/// shard, or its process is proven dead. REQUIRES: the shard's record is readable, and not in
-/// force.
+/// shard, or its process is proven dead. False if the record is absent. REQUIRES: the shard's
+/// record is absent or readable, and not in force.
 bool LastLeaderStopped(const View& view, ShardId shard);
 /// When everybody who led by the shard's damaged record has stopped leading; max: the last known
 /// leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be read.

@@ -45,8 +45,10 @@ struct CoreOptions {
   /// deadlines. ApplicationChanged says whether that process is attached. The member record says
   /// `external` before the node sends the first deadline.
   bool external = false;
-  /// The last sessions of earlier processes of this node that the state directory proved dead. Any
-  /// of them may hold the member key, because a process may have died before it got the key.
+  /// Sessions of earlier processes of this node, which the state directory proved dead. If one of
+  /// them holds the node's member key, this node takes the key over at once. There may be several:
+  /// a process may have died after it recorded its session and before it got the key, and then the
+  /// key is still that of the session before.
   std::vector<SessionId> proven_dead;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
@@ -55,17 +57,18 @@ struct CoreOptions {
   std::string went_back_advice;
   /// The name of the group's config in etcd, for messages.
   std::string config_key = "config";
-  /// Returns random 64-bit numbers, for lease ids and for the jitter of backoffs.
+  /// REQUIRED. Returns random 64-bit numbers, for lease ids and for the jitter of backoffs.
   std::function<std::uint64_t()> random;
   /// Returns the wall clock's time. Only DeathBackoff uses it. Unset: the time is unknown.
   std::function<WallTime()> wall_clock;
   /// The limit of the whole group, the same on all nodes. Only tests change it, because small
-  /// groups never reach it. REQUIRES: > 0.
+  /// groups never reach it. REQUIRES: > 0; not checked.
   std::int64_t event_deliveries_per_second = kEventDeliveriesPerSecond;
 };
 
-/// The number of the assignment's rules, which members announce. If later rules differ, a node can
-/// see by it which members can't run them yet.
+/// The version of the assignment's rules. Each member announces it in its record. A version of
+/// Baton that changes the rules raises it, so that nodes can see which members don't know the new
+/// rules yet.
 inline constexpr std::uint32_t kAssignmentVersion = 1;
 
 /// The clock rates of node and etcd may differ by this share of the TTL (1/20 = 5 %). This is far
@@ -101,14 +104,16 @@ inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a transfer's outcome is still unknown after this time, the handoff is given up. Usually a
 /// copy of the transfer is answered earlier, unless etcd refuses all copies.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
-/// How many retries of `acquired` may run at once. Also how many first tries may hang on a node
-/// without a success. Each is a quarter of the threads that run callbacks (see
-/// Dispatcher::kMaxThreads), so that hanging callbacks don't hold up the others.
+/// How many retries of `acquired` may run at once. On a node without a success it is also the limit
+/// of first tries that hang: if as many hang, no other first try begins. Each of the two limits is
+/// a quarter of the threads that run callbacks (see Dispatcher::kMaxThreads), so that hanging
+/// callbacks don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 inline constexpr std::size_t kShardsBeforeFailing = 3;
-/// After this time of failing, the node says so in its member record. It waits that long so that
-/// shards which fail here, and have nothing to release, are the first to move.
+/// After this time of failing, the node says so in its member record. In this time a success may
+/// come and end the failing. That is usual if many shards move to a healthy node at once: shards
+/// that fail on every node come first, because their leaders have nothing to release.
 inline constexpr Duration kFailingBeforeSaid = std::chrono::seconds(1);
 /// How many shards a node tries at once for the first time until one try has succeeded. One success
 /// ends this bound, so it costs a healthy node the time of the fastest of these callbacks, once. A
@@ -118,35 +123,41 @@ inline constexpr std::size_t kFirstTriesUnproven = 16;
 /// shard that can't succeed anywhere could keep the node from the shards that would succeed.
 inline constexpr std::size_t kFirstTriesFailing = 2;
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
-/// How long a node without any success counts as failing. It is kFailingFor if the node has shards
-/// that it has not tried, or if the failures are common. Otherwise it is kFirstFailingFor at first,
-/// and doubles after each failure, up to kFailingFor: a healthy node that got a few hopeless shards
-/// looks the same as a broken one. After that time the node takes one moved shard, to see whether
-/// the cause is gone. That costs this shard a second or two. The node also claims its part of the
-/// vacancies. It tries one of these, too. If this try fails, it gives the other ones away.
+/// How long a node without any success counts as failing. After this time it starts over: it takes
+/// one moved shard, to see whether the cause is gone. That costs the shard a second or two. The
+/// node then also claims its part of the vacancies, and tries one of these first. If that try
+/// fails, the node is failing again, and gives the others away.
+///
+/// The first time is kFirstFailingFor, and each further one in a row is twice as long, up to
+/// kFailingFor. It is short at first, because a healthy node that got a few hopeless shards looks
+/// the same as a broken one. But it is always kFailingFor while the node has shards that it has not
+/// tried, or while the failures are common.
 inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A node changes what its member record says about failing at most once in this time.
 inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
-/// Another node may try a shard after this many failures of `acquired`, and kOtherTryAfter after
-/// the first failure. In that time a common cause shows on most nodes, and nothing moves.
+/// Another node may try a shard if `acquired` has failed this many times (or exceeded its timeout),
+/// and kOtherTryAfter has passed since the first failure. If the cause is common, most nodes are
+/// failing by then, and nothing moves.
 inline constexpr std::uint32_t kFailuresBeforeOtherTry = 3;
 inline constexpr Duration kOtherTryAfter = std::chrono::seconds(2);
 /// When a common cause ends, some nodes succeed earlier than others. The others call `acquired`
-/// again within 5 s, the longest backoff. For this time no node plans other tries, and neither does
-/// a node that starts over after a long failing.
+/// again within 5 s, the longest backoff. So no node plans other tries for this time after the end
+/// of a common cause. A node that starts over (see kFirstFailingFor) plans none for this time,
+/// either.
 inline constexpr Duration kOtherTryAfterCommonCause = std::chrono::seconds(6);
 /// How often a node looks for shards that another node should try.
 inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
-/// A member is unsteady if each of its last kFlapsAfter sessions was short: it ended within a TTL
-/// plus kShortSession, or within a TTL plus the member's delay at that time if the delay was
-/// longer. When the member comes again, it gets nothing for kUnsteadyDelay. Each further short
-/// session doubles this delay, up to kMaxUnsteadyDelay. Rolling restarts, which take a node away
-/// once or twice, make no member unsteady. With longer sessions than these, the membership is quiet
-/// for long enough in between.
+/// A member is unsteady if each of its last kFlapsAfter sessions was short. When it comes again, it
+/// gets nothing for a delay: kUnsteadyDelay at first, and twice as long after each further short
+/// session, up to kMaxUnsteadyDelay. A session is short if it ended within a TTL plus
+/// kShortSession, or within a TTL plus the member's delay, whichever is longer. Members with longer
+/// sessions need no such rule, because the membership is quiet for long enough in between. Rolling
+/// restarts, which take a node away once or twice, make no member unsteady. Short sessions are
+/// counted up to kMaxShortSessions.
 inline constexpr int kFlapsAfter = 3;
 inline constexpr Duration kShortSession = std::chrono::seconds(10);
 inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
@@ -164,9 +175,9 @@ inline constexpr Duration kFirstClaimWait = std::chrono::seconds(1);
 inline constexpr Duration kMaxClaimWait = std::chrono::minutes(5);
 inline constexpr std::uint32_t kMaxDeathsCounted = 1000;
 /// If a watch is behind the confirmed revision and delivers nothing new for this long, it is opened
-/// on another endpoint. The first kEndpointsAtOnce endpoints in a row get this time each, as many
-/// as most clusters have members. Then the time doubles, up to kMaxWatchStandsStill, so that even a
-/// large message has the time to arrive.
+/// on another endpoint. The first kEndpointsAtOnce endpoints in a row get this time each (most
+/// clusters have no more members). For each further one the time doubles, up to
+/// kMaxWatchStandsStill, so that even a large message has the time to arrive.
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
 inline constexpr Duration kMaxWatchStandsStill = std::chrono::seconds(32);
 inline constexpr int kEndpointsAtOnce = 3;

@@ -44,8 +44,9 @@ class PendingWrites {
   /// Appends the write's first copy to `actions`. REQUIRES: `operation` was never used before.
   void Submit(OperationId operation, WriteOwner owner, Write&& write, std::vector<Action>& actions);
   /// Records an answer. Returns the write if this answer makes its outcome definite. Returns
-  /// nullopt if the outcome is still unknown, or if the write is not pending here. A server that
-  /// refuses a later copy without looking at it leaves the outcome unknown.
+  /// nullopt if the outcome is still unknown, or if the write is not pending here. If a server
+  /// refuses a later copy without looking at the keys (for example because of the credentials), the
+  /// outcome stays unknown: an earlier copy may still be applied.
   std::optional<Settled> Settle(const WriteAnswered& event, TimePoint now);
   /// Sends the copies that are due. Lowers `wake_at` to the time of the next one.
   void Advance(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
@@ -54,7 +55,8 @@ class PendingWrites {
   /// False for writes that are not pending.
   bool Unknown(OperationId operation) const;
   /// Whether all copies so far were answered, and none of them reached etcd. If such a write is
-  /// dropped, it is never applied. False for writes that are not pending.
+  /// dropped, it is never applied. False for writes that are not pending, and while a copy is in
+  /// flight.
   bool NeverSent(OperationId operation) const;
   bool Has(OperationId operation) const { return pending_.contains(operation); }
   /// Does not send the write again, and ignores its answers.

@@ -1,5 +1,6 @@
-// SnapshotKeys: which keys a snapshot has. Each other key is absent at the snapshot's revision. A
-// plain value, for View.
+// SnapshotKeys: which keys a snapshot has. Each other key is absent at the snapshot's revision. The
+// key `died` is left out, because a proof of death stays true when the key is gone. A plain value,
+// for View.
 #pragma once
 
 #include <cstdint>

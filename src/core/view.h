@@ -35,9 +35,9 @@ namespace baton::core {
 
 /// ViewChanges: what changed in the View since the last TakeChanges.
 struct ViewChanges {
-  /// The shards whose record, move or leader's session changed. If any session changed, also every
-  /// shard with an unreadable record. At the first snapshot: all shards of the group. Sorted,
-  /// distinct.
+  /// The shards whose record or move changed; whose leader's session began, ended or was proven
+  /// dead; or for which UnledSince became known. If any session changed, also every shard with an
+  /// unreadable record. At the first snapshot: all shards of the group. Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
   bool policy = false;    ///< a policy or a `ripe` mark
@@ -105,21 +105,25 @@ class View {
 
   // Each merges facts that arrived at `now`. Changes come from the watch. A snapshot is a read of
   // everything; a list of facts is what a write or a confirmation read back. Ignored: facts of
-  // shards not below shard_count(), and facts no newer than the known fact of their key. (But a
-  // repeated record may make an uncertain death certain, see deaths().) Invalidates pointers and
-  // references into the view.
+  // shards not below shard_count(), and facts no newer than the known fact of their key. There are
+  // three exceptions. A repeated record may make an uncertain death certain (see deaths()), or
+  // UnledSince known. A DeathFact always counts, because a proof stays true. A late RipeFact may
+  // bring back a mark whose absence a snapshot has shown; what it says is still true. Invalidates
+  // pointers and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Everything that had happened by `at` is merged. Earlier times than the last one do nothing.
+  /// Call it when everything that had happened by `at` is merged. A session of which this view
+  /// hears later has begun after `at`: see Absences::NoteBegan. Does nothing if `at` is before an
+  /// earlier call's.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
-  /// A sign that a backup was restored and etcd's revision then raised: a key was known at revision
-  /// `known`, but a snapshot read at `known` or later has it at the older revision `found`. Within
-  /// one history of etcd the revision of a key never goes down. Only shard records, members and the
-  /// config are compared.
+  /// A key whose revision went down: this view knew it at revision `known`, and a snapshot that was
+  /// read at `known` or later has it at the older revision `found`. That never happens within one
+  /// history of etcd, so somebody restored a backup and then raised etcd's revision. Only shard
+  /// records, members and the config are compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -131,9 +135,10 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// A time before the read of the last snapshot: when the snapshot before it was merged, or
-  /// TimePoint{} if there was none. The last snapshot's data is no older than this. The data may be
-  /// older than read_at(), because the process may pause between etcd's answer and the merge.
+  /// The read of the last snapshot began after this time, so its data is no older than this. It is
+  /// the time when the snapshot before the last one was merged; TimePoint{}: there was none. (The
+  /// data may be older than read_at(), because the process may pause between etcd's answer and the
+  /// merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -147,8 +152,9 @@ class View {
   /// the config changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
   /// How the group fails over, by the fitting config. Writes that depend on these settings compare
-  /// the revision of that config. So they wait while a bad config is put back, because an operator
-  /// may have written other settings just before.
+  /// the revision of that config, so etcd refuses them while a bad config is there. Otherwise they
+  /// might break settings that an operator wrote just before the bad config, and that this view has
+  /// missed.
   const FailoverSettings& failover() const { return fitting_config_.failover; }
   // All questions about a shard REQUIRE: shard < shard_count().
 
@@ -199,14 +205,15 @@ class View {
   /// Whether the member is draining, by its own state or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
-  /// When this node learnt that no leadership of the shard is in force (see InForce); nullopt while
-  /// a leadership is, and before this node knows the shard's record or its absence. An unreadable
+  /// When this node learnt that no leadership of the shard is in force (see InForce). Nullopt while
+  /// one is in force, and before this node knows the shard's record or its absence. An unreadable
   /// record counts as no leadership, although a node of a newer version may be able to read it and
   /// lead.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
   /// When this node learnt that the shard's present record (or its absence) is not in force. Each
   /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
-  /// record is in force, or may be, because the known members are older than the record.
+  /// record is in force, or this view can't tell. It can't tell if the answer to a write showed the
+  /// record before the watch showed the session of its leader.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
