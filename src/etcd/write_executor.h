@@ -88,8 +88,9 @@ class WriteExecutor {
   ///
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
   /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
-  /// of adjacent unknown items is sent by itself. A run of several is sent nested at once, because
-  /// a flat transaction might be refused first, and use up the time of each resend.
+  /// of adjacent unknown items is sent by itself. A run of several items is sent as nested
+  /// transactions from the start: if a flat one were refused first, too little time might be left
+  /// for the nested one, in each resend again.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
   /// operations) is a definite answer: the other portions are still sent. Without `earlier` the
@@ -110,14 +111,15 @@ class WriteExecutor {
 
   /// Checks in one transaction that our member key still has the session's lease and create
   /// revision. The transaction goes through raft, but makes no new revision and no watch event. It
-  /// works even if the database is full. REQUIRES: the session and its create revision are above 0.
+  /// works even if the database is full. If etcd does not answer within `deadline`, the outcome is
+  /// kUnknown. REQUIRES: the session and its create revision are above 0.
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
   /// The most operations that a transaction may have: kMaxTxnOperations at first. If a server
-  /// refuses a transaction of several items for too many operations, the limit falls to half of
-  /// that transaction's operations or stays below, but is at least 1. Ten minutes after the last
-  /// such refusal it is kMaxTxnOperations again.
+  /// refuses a transaction of several items for too many operations, the limit becomes half of that
+  /// transaction's operations, unless it is lower already. It is never below 1. Ten minutes after
+  /// the last such refusal it is kMaxTxnOperations again.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< the part that outlives the executor while calls are in flight

@@ -32,7 +32,8 @@ class ThreadPoolDispatcher final : public Dispatcher {
  public:
   static constexpr std::size_t kMaxThreads = 256;
 
-  /// REQUIRES: 1 <= threads <= kMaxThreads. Throws std::system_error if the host lacks threads.
+  /// REQUIRES: 1 <= threads <= kMaxThreads. Throws std::system_error or boost::system::system_error
+  /// if the host lacks threads. If it lacks one later, for the pool to grow, the process ends.
   explicit ThreadPoolDispatcher(std::size_t threads);
   /// Calls Finish.
   ~ThreadPoolDispatcher() override;

@@ -40,8 +40,8 @@ struct GapPhases {
 
 /// The phases that a transition shows.
 GapPhases GapOf(const Transition& transition);
-/// Whether the earlier leader died and it is not known for how long this went unnoticed. If so, the
-/// gap may be longer than its measured phases, by any time.
+/// Whether the earlier leader died, and this node has no bound for how long the death went
+/// unnoticed. Then the real gap may be much longer than its measured phases.
 bool DetectionUnknown(const Transition& transition, const GapPhases& gap);
 /// An upper bound of the whole gap as far as this node saw it; unset: no bound is known.
 std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
@@ -50,7 +50,8 @@ std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
 struct HistoryEvent {
   std::uint64_t seq = 0;                     ///< from 1, without gaps
   std::chrono::system_clock::time_point at;  ///< when this node saw it, by its wall clock
-  /// If `change` is set, only the transition's actor is meaningful. Its durations are in `gap`.
+  /// The transition. If `change` is set, only its actor is meaningful. To show how long the shard
+  /// had no leader, use `gap`, not the durations here.
   Transition transition;
   std::string change = {};  ///< the order of an operator, "drain n3"; empty: this is a transition
   /// The etcd revision of the new leadership, or of the change. If no leadership began, the view's
@@ -71,7 +72,8 @@ struct HistoryPage {
   std::vector<std::shared_ptr<const HistoryEvent>> events{};  ///< oldest first
   std::uint64_t upto = 0;  ///< the last event that was examined: the next question's `after`
   /// Whether events are missing between the question's `after` and this page: `after` came from an
-  /// earlier process, or the first events after it are not kept any more.
+  /// earlier process, or the first events after it are not kept any more. Always false if `after`
+  /// is 0, which asks for the events that are kept.
   bool reset = false;
 };
 
@@ -104,14 +106,17 @@ class History {
   /// Says that no event follows, and wakes all waiting readers. Reading goes on. Idempotent.
   void Close();
 
-  /// Returns the oldest events that match the question, without a gap. If events are dropped while
-  /// they are read, the page begins after them. Does not wait for events.
+  /// Returns the oldest events that match the question. Between the first and the last of them no
+  /// event that matches is missing: if events are dropped during the read, the page begins after
+  /// those. Does not wait for events.
   HistoryPage Read(const HistoryQuestion& question) const;
   /// The newest `most` transitions, oldest first.
   std::vector<Transition> Recent(std::size_t most) const;
   bool closed() const;
 
-  /// Calls `ready` once, as soon as there is an event after `after`, or after Close. The call may
+  /// Calls `ready` once, as soon as there is an event after `after`, or after Close. Pass
+  /// HistoryPage::upto of this object: with a number from an earlier process, which may be greater
+  /// than all numbers here, the wait lasts until the numbers have passed it. The call may
   /// come at once on this thread, or later on another one. The lock is held during the call, so
   /// `ready` must be quick and must not call this object. A wait takes memory until the call, so
   /// Cancel it if nobody waits any more.

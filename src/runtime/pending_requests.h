@@ -1,5 +1,10 @@
 // PendingRequests: the requests of operators that the core has not answered, with their handlers.
 //
+// The core answers each request once, also when its time (`within`) is over: see OperatorRequests.
+// This class has no timers. Each handler is called once, from inside Answer or Close. If this
+// object is destroyed without Close, the handlers that wait are never called. After Close nobody
+// answers, so the Engine adds no request then.
+//
 // Single-threaded: owned by an Engine, on the loop.
 #pragma once
 
@@ -22,7 +27,7 @@ class PendingRequests {
   using RetryHandler = std::function<void(Result<std::uint32_t>)>;
 
   /// Keeps the handler, and returns the event for the core. `within` of the request counts from
-  /// `now`; unset: no limit.
+  /// `now`; unset: no limit. A retry has no limit, because the core answers it at once.
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
   core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
   core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);
@@ -34,8 +39,8 @@ class PendingRequests {
   void Answer(const core::AnswerPolicy& action);
   void Answer(const core::AnswerRetry& action);
 
-  /// The node stops: answers all changes with kTimedOut, as they may still be made, and retries
-  /// with kUnavailable.
+  /// The node stops: calls all handlers that wait. Changes get kTimedOut, because they may still be
+  /// made. Requests for a retry get kUnavailable.
   void Close();
 
  private:

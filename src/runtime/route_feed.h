@@ -16,16 +16,19 @@
 //     An observer may miss states in between, but never the newest one.
 //   - The routes that changed; an observer's first batch has all routes. An examined route that did
 //     not change is sent again if the shard's record, its move or its leader's member key has a
-//     newer revision. A router may know another route from another server, and so learns that this
-//     one is newer.
+//     newer revision than the route that was sent last. Another server may have sent a router a
+//     different route meanwhile. The greater revision tells the router which of the two is newer.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
 // The feed carries nothing but routes: neither Leads() nor the application's callbacks wait for it.
 //
-// Cost: after the first batch, the feed examines a shard only if Note(shard) named it, or if
-// Note(changes) reported a change of its record, its move, or its leader's or move target's
-// liveness or address.
+// Cost: after the first batch, the feed examines a shard only in these cases:
+//   - Note(shard) named it.
+//   - Note(changes) listed it: see ViewChanges::shards.
+//   - Note(changes) listed its leader, and the leader's address changed.
+//   - Note(changes) listed the target of its move, and the target's address, lease or liveness
+//     changed.
 //
 // Threads: call the feed only on the executor; it calls its observers there, too. An observer must
 // not call the feed from inside OnRoutes, but may do so from inside OnRoutesEnded: the feed is
@@ -48,10 +51,11 @@
 
 namespace baton::runtime {
 
-/// The number of an incarnation of the store. Revisions can be compared only within one. It is
-/// etcd's cluster id mixed with ConfigFact::Incarnation of the group's config (0: no config): a
-/// restored backup may keep the cluster id, but its group is recovered or created again, so its
-/// config has another one. The number is 0 only if `cluster` is 0.
+/// The number of an incarnation of the store. Revisions can be compared only within one. It is made
+/// of etcd's cluster id and of `config`, which is ConfigFact::Incarnation of the group's config (0:
+/// no config). The cluster id alone is not enough, because a restored backup may keep it. But after
+/// a restore the group is recovered or created again, and then its config has another incarnation.
+/// The number is 0 only if `cluster` is 0.
 std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config);
 
 /// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use

@@ -2,12 +2,15 @@
 // the error, and returns the exit code. kDone: the change is made, or a dry run found it possible.
 //
 // The long verbs (transfer, retry, drain, apply) follow the operation to its end. With
-// ChangeOptions::detach they return kDone after the request is written. They stop waiting after
-// CtlOptions::timeout (unset: kWorkTimeout) with kTimedOut, or kPartly if a part is done, and after
-// Ctrl-C with kInterrupted. The operation goes on in the group in all these cases.
+// ChangeOptions::detach they return kDone after the request is written. The operation goes on in
+// the group if a verb stops waiting, which it does in these cases:
+//   kTimedOut     CtlOptions::timeout (unset: kWorkTimeout) has passed; kPartly if a part is done
+//   kInterrupted  somebody pressed Ctrl-C
+//   kUnreachable  the node has not answered for a minute
 //
-// The other verbs wait at most for CtlOptions::timeout and for kCallTimeout. If any verb returns
-// kTimedOut or kInterrupted, the change may still be made.
+// The other verbs wait for CtlOptions::timeout or for kCallTimeout, whichever is shorter. So do the
+// long verbs until their request is written. If any verb returns kTimedOut or kInterrupted, the
+// change may still be made.
 //
 // Blocking; one thread.
 #pragma once
@@ -26,6 +29,10 @@ struct TransferOptions {
   NodeId to;
   std::optional<Term> if_term;
 };
+/// kPrecondition: nobody leads the shard, `to` leads it already, it is moving to another node, `to`
+/// drains or is not live, the term is not `if_term`, or another change came first. Later also:
+/// another node than `to` leads the shard in a newer term. kFailed: the move was deleted, and the
+/// leader keeps the shard.
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change);
 /// Calls `acquired` of a failing shard again. kPrecondition: the node at options.endpoint does not
@@ -38,13 +45,15 @@ struct ReleaseOptions {
   std::string confirm;  ///< "GROUP/SHARD"
 };
 /// Releases a shard that the failover settings keep for a dead leader. Without `force` and the
-/// right `confirm`, the verb changes nothing: it says what to type and what this would do, and
-/// returns kUsage; if the release is impossible, it reports why. A dry run needs neither of them.
+/// right `confirm`, the verb changes nothing and returns kUsage: it says what to type, and what
+/// that would do. But if the release is impossible, it says why, and returns the code for that. A
+/// dry run needs neither `force` nor `confirm`.
 ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
 /// kPrecondition (or kPartly if some shards have moved): no other node can take the shards. The
 /// node goes on leading them, and the drain goes on when a node joins.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
+/// kDone also if the node was not drained, or if the group has no such node.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// If there is nothing to move, sends no request and returns kDone.
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);

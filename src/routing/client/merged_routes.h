@@ -5,9 +5,9 @@
 // shard (as in proto/baton/v1/routing.proto):
 //   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
 //     that arrived later wins.
-//   - A route with a smaller revision changes only the state, and only if its term and its leader's
-//     node id are as known, and the old or the new state is activating or suspended. Only the
-//     leader knows these two states, and they change without a revision.
+//   - A route with a smaller revision can change the state, and nothing else. It does so if it has
+//     the known term and the known leader's node id, and if the old or the new state is activating
+//     or suspended. Only the leader knows these two states, and they change without a revision.
 //   - When a stream's first message arrives, activating and suspended shards become led, because
 //     this object may have missed the end of such a state.
 //   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
@@ -57,8 +57,9 @@ class MergedRoutes {
 
   /// Merges one message. Errors (put the sender's name in front of the text):
   ///   - kInvalidArgument: the message is malformed; it maps keys in a way that this version does
-  ///     not know; it has more than kMaxShards shards; or the known leaders plus the nodes in the
-  ///     message are more than kMaxLeaders (known nodes are counted twice);
+  ///     not know; it has more than kMaxShards shards; or there are too many leaders. There are too
+  ///     many if the number of stored leaders plus the number of nodes in the message is above
+  ///     kMaxLeaders, even if some of these nodes are stored already;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far, also if it says `anew`. Only a new object can read that stream.

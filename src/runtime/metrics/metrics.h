@@ -3,7 +3,8 @@
 //
 // Thread-safe. Any thread except the node's loop may call Collect. It asks the node for its status.
 // If the node does not answer within kStatusPatience (1 s), Collect uses the last status. Before
-// the node's first answer, Collect returns nothing.
+// the node's first answer, Collect returns nothing. After the node has stopped, the counters keep
+// their last values, and the gauges show a node without a session (see Control::GetStatus).
 //
 // Histograms and the shards' counts lack the events from before this object was made. So make it
 // right after the node.

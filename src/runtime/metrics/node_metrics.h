@@ -1,4 +1,6 @@
-// NodeMetrics: the series of /metrics. See metrics.h for threads.
+// NodeMetrics: the series of Metrics::node(). metrics.h says which threads may call Collect, how
+// long it blocks, and what it returns if the node does not answer. REQUIRES: `control` outlives
+// this object.
 #pragma once
 
 #include <memory>
