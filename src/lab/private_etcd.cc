@@ -17,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -84,14 +85,21 @@ bool Connect(int descriptor, std::uint16_t port, TimePoint deadline) {
   return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
+// A connection to loopback on which a request was sent; an invalid descriptor on failure.
+OwnedDescriptor Requested(std::uint16_t port, const std::string& path, TimePoint deadline) {
+  OwnedDescriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const std::string request = "GET " + path + " HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n";
+  const auto size = static_cast<ssize_t>(request.size());
+  const bool sent = connection.get() >= 0 && Connect(connection.get(), port, deadline) &&
+                    send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) == size;
+  return sent ? std::move(connection) : OwnedDescriptor(-1);
+}
+
 // A complete HTTP/1.0 answer from loopback, with its head; empty on failure.
 std::string HttpGet(std::uint16_t port, const std::string& path) {
   const TimePoint deadline = BootClock::now() + kProbeBound;
-  const OwnedDescriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (connection.get() < 0 || !Connect(connection.get(), port, deadline)) return "";
-  const std::string request = "GET " + path + " HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n";
-  const ssize_t sent = send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL);
-  if (sent != static_cast<ssize_t>(request.size())) return "";
+  const OwnedDescriptor connection = Requested(port, path, deadline);
+  if (connection.get() < 0) return "";
   std::string answer;
   char buffer[16384];
   while (answer.size() < kLargestAnswer && WaitFor(connection.get(), POLLIN, deadline)) {
@@ -101,6 +109,18 @@ std::string HttpGet(std::uint16_t port, const std::string& path) {
     if (got < 0 && errno != EAGAIN && errno != EINTR) return "";
   }
   return "";
+}
+
+bool SaysHealthy(std::uint16_t metrics_port) {
+  return HttpGet(metrics_port, "/health?exclude=NOSPACE").find("\"health\":\"true\"") !=
+         std::string::npos;
+}
+
+// Whether somebody reads what comes in: answers, or ends the connection, as a port with TLS does.
+bool Serves(std::uint16_t client_port) {
+  const TimePoint deadline = BootClock::now() + kProbeBound;
+  const OwnedDescriptor connection = Requested(client_port, "/version", deadline);
+  return connection.get() >= 0 && WaitFor(connection.get(), POLLIN, deadline);
 }
 
 std::string FileContent(const std::string& path) {
@@ -158,7 +178,7 @@ struct PrivateEtcd::State {
   std::vector<std::string> CommandLine(const Member& member) const;
   Status Launch(Member& member);
   Status LaunchAll();
-  Status AwaitHealthy(const std::vector<Member*>& awaited, TimePoint deadline);
+  Status AwaitHealthy(std::span<Member> awaited, TimePoint deadline);
   bool LostItsPort(const Member& member) const;
   Status StartOnFreePorts();
   Error Failed(const std::string& what);
@@ -257,15 +277,16 @@ Error PrivateEtcd::State::Failed(const std::string& what) {
   return Error{ErrorCode::kUnavailable, what + "; its logs are in " + folder};
 }
 
-Status PrivateEtcd::State::AwaitHealthy(const std::vector<Member*>& awaited, TimePoint deadline) {
-  for (Member* member : awaited) {
-    while (HttpGet(member->metrics_port, "/health?exclude=NOSPACE").find("\"health\":\"true\"") ==
-           std::string::npos) {
-      if (const auto ended = member->process->Poll()) {
-        return Failed(fmt::format("etcd member {} ended with {}", member->name, ToString(*ended)));
+// etcd says that it is healthy on one port before it serves another one, on which it listens
+// already: a client that connects in between may give up waiting for the first frame.
+Status PrivateEtcd::State::AwaitHealthy(std::span<Member> awaited, TimePoint deadline) {
+  for (const Member& member : awaited) {
+    while (!SaysHealthy(member.metrics_port) || !Serves(member.client_port)) {
+      if (const auto ended = member.process->Poll()) {
+        return Failed(fmt::format("etcd member {} ended with {}", member.name, ToString(*ended)));
       }
       if (BootClock::now() >= deadline) {
-        return Failed("etcd member " + member->name + " was not healthy in time");
+        return Failed("etcd member " + member.name + " was not healthy in time");
       }
       poll(nullptr, 0, kProbePauseMilliseconds);
     }
@@ -277,9 +298,7 @@ Status PrivateEtcd::State::StartOnFreePorts() {
   for (int attempt = 1;; ++attempt) {
     if (!AssignPorts()) return Failed("no free ports on loopback");
     if (const Status launched = LaunchAll(); !launched) return launched;
-    std::vector<Member*> all;
-    for (Member& member : members) all.push_back(&member);
-    Status healthy = AwaitHealthy(all, BootClock::now() + options.start_timeout);
+    Status healthy = AwaitHealthy(members, BootClock::now() + options.start_timeout);
     const bool lost_port = std::any_of(members.begin(), members.end(),
                                        [this](const Member& each) { return LostItsPort(each); });
     if (healthy.ok() || !lost_port || attempt == kStartAttempts) return healthy;
@@ -375,7 +394,7 @@ Status PrivateEtcd::Restart(std::size_t member) {
     restarted.process.reset();
     if (const Status launched = state_->Launch(restarted); !launched) return launched;
     const bool kept_before = state_->keep;
-    Status healthy = state_->AwaitHealthy({&restarted}, deadline);
+    Status healthy = state_->AwaitHealthy({&restarted, 1}, deadline);
     const bool ended = restarted.process->Poll().has_value();
     if (healthy.ok() || !ended || BootClock::now() >= deadline || !state_->LostItsPort(restarted)) {
       return healthy;
@@ -432,17 +451,12 @@ Status PrivateEtcd::Restore(const std::string& path, RestoredAs as) {
     }
     if (const Status restored = state_->RunTool(std::move(words)); !restored) return restored;
   }
-  const TimePoint deadline = BootClock::now() + state_->options.start_timeout;
   if (const Status launched = state_->LaunchAll(); !launched) return launched;
-  std::vector<Member*> all;
-  for (Member& member : state_->members) all.push_back(&member);
-  return state_->AwaitHealthy(all, deadline);
+  return state_->AwaitHealthy(state_->members, BootClock::now() + state_->options.start_timeout);
 }
 
 bool PrivateEtcd::Healthy(std::size_t member) const {
-  const std::string answer =
-      HttpGet(state_->members.at(member).metrics_port, "/health?exclude=NOSPACE");
-  return answer.find("\"health\":\"true\"") != std::string::npos;
+  return SaysHealthy(state_->members.at(member).metrics_port);
 }
 
 double GreatestExceeded(const std::string& metrics, const std::string& histogram) {

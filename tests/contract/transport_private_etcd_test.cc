@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "base/subprocess.h"
 #include "gtest/gtest.h"
 #include "lab/private_etcd.h"
@@ -126,6 +128,33 @@ TEST(PrivateEtcd, RunsFreezesKillsAndRestartsMembers) {
     etcd.Pause(2);
   }
   EXPECT_FALSE(fs::exists(folder));
+}
+
+// Plan: a program that says on one port that it is healthy, and listens on the other without
+// reading. Clients that connected then would give up waiting for the first frame, as etcd 3.6 on a
+// busy machine showed.
+TEST(PrivateEtcd, WaitsUntilTheClientsPortIsServed) {
+  const fs::path program = fs::temp_directory_path() / fmt::format("healthy-{}", getpid());
+  std::ofstream(program) << R"(#!/usr/bin/python3
+import http.server, socket, sys
+ports = {flag: int(url.rpartition(":")[2]) for flag, _, url in (word.partition("=") for word in sys.argv) if "-urls" in flag}
+class Health(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"health":"true"}')
+if ports:
+    clients = socket.create_server(("127.0.0.1", ports["--listen-client-urls"]))
+    http.server.HTTPServer(("127.0.0.1", ports["--listen-metrics-urls"]), Health).serve_forever()
+)";
+  fs::permissions(program, fs::perms::owner_all);
+  const auto started = lab::PrivateEtcd::Start(
+      {.program = program, .start_timeout = std::chrono::milliseconds(2000)});
+  fs::remove(program);
+  ASSERT_FALSE(started.ok());
+  const std::string& message = started.error().message;
+  EXPECT_NE(message.find("m0 was not healthy in time"), std::string::npos) << message;
+  fs::remove_all(message.substr(message.rfind(' ') + 1));
 }
 
 // Plan: give an argument that etcd refuses: the error names the logs, which stay.
