@@ -108,6 +108,18 @@ TEST_F(ReadinessTest, TellsHowLongTheEndMayTake) {
   EXPECT_EQ(health.said, "serving not ");
 }
 
+// Plan: a folder that is not empty has the temporary file's name, so the second write fails. The
+// first one's file is still this object's to remove.
+TEST_F(ReadinessTest, AReadyFileThatCouldNotBeWrittenAgainIsRemoved) {
+  app::ReadyFile file(ReadyFile());
+  ASSERT_TRUE(file.Write(kServed));
+  std::filesystem::create_directories(ReadyFile() + ".42/in the way");
+  EXPECT_FALSE(file.Write(kServed));
+  EXPECT_TRUE(std::filesystem::exists(ReadyFile()));
+  file.Remove();
+  EXPECT_FALSE(std::filesystem::exists(ReadyFile()));
+}
+
 // The loop decides, not the thread that says so: if it stands still, nothing is said.
 TEST_F(ReadinessTest, GivesASignOfLifeOnlyWhileTheLoopTurns) {
   FakeHealth health;

@@ -50,8 +50,10 @@ Status ReadyFile::Write(const ReadyContent& content) {
   const std::string temporary = fmt::format("{}.{}", path_, content.pid);
   Status status = WriteWhole(temporary, Json(content));
   if (status.ok() && std::rename(temporary.c_str(), path_.c_str()) != 0) status = SystemError();
-  written_ = status.ok();
-  if (written_) return Ok();
+  if (status.ok()) {
+    written_ = true;  // and stays so if a later write fails: the earlier one is still there
+    return Ok();
+  }
   std::remove(temporary.c_str());
   return Error{ErrorCode::kUnavailable,
                fmt::format("can't write the ready file {}: {}", path_, status.error().message)};

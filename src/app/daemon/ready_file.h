@@ -28,7 +28,8 @@ class ReadyFile {
   ReadyFile& operator=(const ReadyFile&) = delete;
 
   /// Writes the file by a rename, so that nobody reads a part of it. kUnavailable: the file can't
-  /// be written; the message says why. REQUIRES: the texts need no escapes in JSON.
+  /// be written; the message says why. An earlier one stays then. REQUIRES: the texts need no
+  /// escapes in JSON.
   Status Write(const ReadyContent& content);
   /// Removes the file if this object wrote it. Ignores failures.
   void Remove();
