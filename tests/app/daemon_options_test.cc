@@ -451,6 +451,12 @@ TEST(DaemonOptions, RefusesFilesThatAreOff) {
       {"ttl:\n", ":1: \"ttl\" has no simple value"},
       {"etcd:\n  a: b\n", ":1: \"etcd\" has no simple value"},
       {"- ttl\n", ":1: expected a mapping of flag names to values, such as ttl: 10s"},
+      {"ttl: 10s\n---\nttl: 11s\n",
+       ":3: a second YAML document begins here (after \"---\" or \"...\"); keep one"},
+      {"---\n---\nttl: 10s\n",
+       ":3: a second YAML document begins here (after \"---\" or \"...\"); keep one"},
+      {"ttl: 10s\n...\nnode: n2\n",
+       ":3: a second YAML document begins here (after \"---\" or \"...\"); keep one"},
   };
   for (const auto& [content, line] : table) {
     const TemporaryFile file(content);
@@ -460,8 +466,13 @@ TEST(DaemonOptions, RefusesFilesThatAreOff) {
   EXPECT_THAT(Refusal(Minimal({"--config", broken.path()})), HasSubstr("this is not YAML"));
   EXPECT_EQ(Refusal(Minimal({"--config", "/nowhere"})),
             "batond: can't read /nowhere: No such file or directory\n");
-  const TemporaryFile empty("");
-  EXPECT_EQ(Parsed(Minimal({"--config", empty.path()})).node.group, "orders");
+  const TemporaryFile behind("ttl: 10s\n---\nttl: [10s\n");
+  EXPECT_THAT(Refusal(Minimal({"--config", behind.path()})), HasSubstr("this is not YAML"));
+  for (const char* const one :
+       {"", "# nothing\n", "---\n# nothing\n", "---\nttl: 10s\n...\n# end\n"}) {
+    const TemporaryFile file(one);
+    EXPECT_EQ(Parsed(Minimal({"--config", file.path()})).node.group, "orders") << one;
+  }
 }
 
 TEST(DaemonOptions, StateDirFollowsTheUsersStateFolder) {

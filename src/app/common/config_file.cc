@@ -1,12 +1,12 @@
 #include "app/common/config_file.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <optional>
 #include <utility>
 
 #include "app/common/did_you_mean.h"
+#include "app/common/yaml_document.h"
 #include "base/small_file.h"
 
 namespace baton::app {
@@ -65,11 +65,8 @@ Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& pat
                                                           const std::set<std::string>& known) {
   Result<std::string> content = ReadSmallFile(path);
   if (!content) return content.error();
-  try {
-    return Values(path, YAML::Load(content.value()), known);
-  } catch (const YAML::Exception& malformed) {
-    return At(path, malformed.mark.line + 1, "this is not YAML: " + malformed.msg);
-  }
+  const Result<YAML::Node> root = ParseYamlDocument(path, content.value());
+  return root ? Values(path, root.value(), known) : root.error();
 }
 
 }  // namespace baton::app

@@ -16,10 +16,10 @@ struct ConfigValue {
 };
 
 /// Reads the file, which may be empty. Returns kInvalidArgument in these cases: the file can't be
-/// read, is larger than 1 MiB, or is not YAML with one mapping; a key is not in `known` or appears
-/// twice; a value is neither a scalar nor a non-empty list of scalars (a null is neither). The
-/// message names the file, and if the file could be read, the line. Blocks as long as the file
-/// system does; any thread.
+/// read, is larger than 1 MiB, or is not one YAML document with one mapping; a key is not in
+/// `known` or appears twice; a value is neither a scalar nor a non-empty list of scalars (a null is
+/// neither). The message names the file, and if the file could be read, the line. Blocks as long as
+/// the file system does; any thread.
 Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
                                                           const std::set<std::string>& known);
 

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
+#include "app/common/yaml_document.h"
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/small_file.h"
@@ -249,13 +249,8 @@ Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
 }  // namespace
 
 Result<Rules> ParseAccessRules(const std::string& path, const std::string& text) {
-  try {
-    return RulesOf(path, YAML::Load(text));
-  } catch (const YAML::Exception& malformed) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}:{}: this is not YAML: {}", path, malformed.mark.line + 1,
-                             OneLine(malformed.msg, kLongestWord))};
-  }
+  const Result<YAML::Node> root = ParseYamlDocument(path, text);
+  return root ? RulesOf(path, root.value()) : root.error();
 }
 
 Result<std::string> ReadAccessFile(const std::string& path) {
