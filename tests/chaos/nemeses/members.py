@@ -22,9 +22,8 @@ class Probes:
         self.liar, self.victim = (self._grant(there, number) for number in (1, 2))
         self.lied = self.victim_ended = False
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._keep, args=words, daemon=True)
-                         for words in ((self.liar, [self.frozen], self._liar_answered),
-                                       (self.victim, self.others, self._victim_answered))]
+        self._threads = [threading.Thread(target=self._keep, args=(ask,), daemon=True)
+                         for ask in (self._ask_liar, self._ask_victim)]
 
     def start(self):
         for thread in self._threads:
@@ -41,30 +40,35 @@ class Probes:
             "lease/grant", {"TTL": self.TTL, "ID": lease}), 10)
         return lease
 
-    def _keep(self, lease, members, answered):
+    def _keep(self, ask):
         while not self._over.wait(0.3):
-            for member in members:
-                try:
-                    answered(member.keep_alive(lease))
-                    break
-                except etcd.Refused:
-                    continue
+            ask()
 
-    def _liar_answered(self, left):
-        self.lied = self.lied or (left > 0 and self.gone(self.liar))
+    def _ask_liar(self):
+        """A lie is a TTL of a lease that was gone before anybody asked. If it was gone only when the answer was read, the
+        answer may have been true: on a busy machine seconds may pass in between."""
+        was_gone = self.gone(self.liar)
+        try:
+            left = self.frozen.keep_alive(self.liar)
+        except etcd.Refused:
+            return
+        self.lied = self.lied or (was_gone and left > 0)
 
-    def _victim_answered(self, left):
-        self.victim_ended = self.victim_ended or left == 0
-
-    def gone(self, lease):
-        """The majority has ended it."""
+    def _ask_victim(self):
         for member in self.others:
             try:
-                listed = member.ask("lease/leases", {}, 1.0)
-                return str(lease) not in {each["ID"] for each in listed.get("leases", [])}
+                self.victim_ended = member.keep_alive(self.victim) == 0 or self.victim_ended
+                return
             except etcd.Refused:
                 continue
-        return False
+
+    def gone(self, lease):
+        """Both others have ended it. One of them granted it, so it isn't only that news of it are late."""
+        try:
+            return all(str(lease) not in {each["ID"] for each in member.ask("lease/leases", {}, 1.0).get("leases", [])}
+                       for member in self.others)
+        except etcd.Refused:
+            return False
 
 
 @nemesis("disk", early=True)
