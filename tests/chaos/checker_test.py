@@ -4,6 +4,7 @@
 by_hand.py says what the whole one has.
 """
 import unittest
+from unittest import mock
 
 import checker
 import etcd_behaviour
@@ -294,6 +295,30 @@ class Broken(unittest.TestCase):
     def test_a_node_whose_shards_are_not_led_again_within_its_bound(self):
         taken_at(self.made, 18.5)
         self.assertBroken("I5", "kill_node of h1: shard 0 had no leader for 7.0 s, at most 6.5 s are allowed")
+
+    def test_a_shard_whose_leaders_died_in_a_row_may_wait(self):
+        def waits(*records_of_it):
+            replay = mock.Mock(changes={("kv", 0): []}, terms={("kv", 0): {}})
+            for revision, (seconds, leader, previous, reason) in enumerate(records_of_it):
+                replay.changes[("kv", 0)].append((revision, at(seconds)))
+                replay.terms[("kv", 0)][revision] = {"leader": leader, "previous": previous, "reason": reason}
+            return invariants.claim_wait(replay, 0, at(300), 5)
+        first, died = (0, "n1", "", "startup"), (20, "n2", "n1", "lease_expired")
+        self.assertEqual(waits(first, died), 0)
+        self.assertEqual(waits(first, died, (40, "n3", "n2", "process_died")), 1)
+        self.assertEqual(waits(first, died, (30, "n4", "n2", "rebalance"), (60, "n1", "n4", "lease_expired")), 1)
+        self.assertEqual(waits(first, died, (40, "n1", "n2", "process_died"), (99, "n2", "n1", "lease_expired")), 2)
+        self.assertEqual(waits(first, died, (90, "n3", "n2", "lease_expired")), 0, "it was led for more than a minute")
+        self.assertEqual(waits(first, died, (40, "n2", "n2", "lease_expired")), 0, "it lost its session and lived")
+        self.assertEqual(waits(first, died, (40, "n3", "n2", "process_died"), (301, "n1", "n3", "process_died")), 1)
+
+    def test_a_gap_that_is_longer_than_the_wait_for_deaths_in_a_row(self):
+        taken_at(self.made, 18.5)
+        with mock.patch.object(invariants, "claim_wait", return_value=1):
+            self.assertEqual(found(self.made), ([], ""))
+        taken_at(self.made, 19.5)
+        with mock.patch.object(invariants, "claim_wait", return_value=1):
+            self.assertBroken("I5", "shard 0 had no leader for 8.0 s, at most 7.5 s are allowed")
 
     def test_a_gap_that_the_next_fault_began_or_prolonged(self):
         taken_at(self.made, 18.5)
