@@ -84,7 +84,7 @@ void Checkers::NoteRecords(const pb::TxnRequest& request, Seen& seen) const {
 
 bool Checkers::DeadProcessOf(SessionId session) const {
   const auto found = session_process_.find(session);
-  return found != session_process_.end() && !Of(found->second)->alive();
+  return found != session_process_.end() && Of(found->second)->gone();
 }
 
 // Only the fence covers these cases: etcd or an operator broke what Baton builds on.
@@ -154,6 +154,9 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   const TimePoint began = seen.led_since;
   written_before_ = std::exchange(seen.written_at, world_.now());
   if (!core::DeathBackoff::GoesOn(before.tally, after.tally)) seen.led_since = world_.now();
+  const bool named = before.present && before.readability == Readability::kReadable &&
+                     !before.leader.empty() && Alive(before.leader, before.session);
+  NoteGivenUp(shard, after, origin, named);
   if (origin == kByOperator) {
     seen.tampers.emplace(after.revision.value, world_.now());
     NoteDamage(shard, before, after);
@@ -162,8 +165,6 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   }
   if (!after.present) return Violation("I6", Text(shard) + "'s record was deleted");
   seen.by_term[after.term().value] = after;
-  const bool named = before.present && before.readability == Readability::kReadable &&
-                     !before.leader.empty() && Alive(before.leader, before.session);
   if (named) {
     CheckOwnChange(shard, before, after, origin);
     CheckProven(shard, before, began, origin);
@@ -240,8 +241,11 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
       Violation("I7", Text(shard) + " was resigned for " + ToString(before.reason) +
                           " and claimed for " + ToString(after.reason));
     }
+  } else if (after.reason == Reason::kProcessDied && !DeadProcessOf(before.session)) {
+    ++observed_.false_takeovers;
+    Violation("I7",
+              Text(shard) + " was claimed from a session whose process, or a child of it, lives");
   } else if (!SaysVacant(after.reason) ||
-             (after.reason == Reason::kProcessDied && !DeadProcessOf(before.session)) ||
              (after.reason == Reason::kStartup && SawAlive(origin, shard, before))) {
     Violation("I7", Text(shard) + " was claimed from a dead session for " + ToString(after.reason));
   }
@@ -259,8 +263,9 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
   if (origin == kByOperator) {
     if (held && !holds) excused_.insert(before.lease);
   } else if (origin == kByGuard) {
+    ++observed_.proven_deaths;
     if (!DeadProcessOf(before.lease)) {
-      Violation("I1", "a guard ended the session of " + after.node + "'s living process");
+      FalselyEnded("a guard ended the session of " + after.node + "'s living process");
     }
   } else if (after.present) {
     CheckMemberPut(before, after, origin);
@@ -281,8 +286,9 @@ void Checkers::CheckMemberPut(const MemberFact& before, const MemberFact& after,
   joined_at_.try_emplace(origin, world_.now());
   joined_.insert(after.node);
   const bool taken = before.present && before.lease != after.lease && before.lease.value != 0;
+  observed_.proven_deaths += taken;
   if (taken && !DeadProcessOf(before.lease)) {
-    Violation("I1", after.node + "'s member key was taken over from a process that lives");
+    FalselyEnded(after.node + "'s member key was taken over from a process that lives");
   }
 }
 
@@ -302,7 +308,7 @@ void Checkers::LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) {
     return;
   }
   if (!DeadProcessOf(session)) {
-    Violation("I1", "process " + std::to_string(origin) + " revoked another's living session");
+    FalselyEnded("process " + std::to_string(origin) + " revoked another's living session");
   }
 }
 
@@ -402,6 +408,7 @@ void Checkers::CheckBegins(Process& process, ShardId shard, Term term) {
     Violation("I3", Text(shard) + " went back to " + Text(term) + " from " +
                         std::to_string(seen.newest_led));
   }
+  if (!seen.led_by.contains(term.value)) NoteBegun(process, shard, known->second);
   seen.newest_led = std::max(seen.newest_led, term.value);
   seen.led_by[term.value] = process.number();
   if (!seen.last_leader.empty() && seen.last_leader != process.node()) ++observed_.leader_changes;

@@ -44,6 +44,8 @@
 // For one thread.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -73,6 +75,25 @@ struct CheckerOptions {
   Duration step_bound{};
 };
 
+/// What one storm does to a machine (storms.cc).
+enum class Storm : std::uint8_t {
+  kKill,
+  kKnown,  ///< its death is known before it starts again
+  kStopAndKill,
+  kStop,  ///< stands still, and goes on
+  kFork,  ///< a child of the killed process keeps its lock
+  kGuardKilled,
+  kGuardStopped,  ///< perhaps under its lock
+  kTwice,         ///< the next process dies early, too
+  kTogether,      ///< several machines at once
+  kLeave,
+  kDiskLost,
+};
+inline constexpr std::size_t kStorms = static_cast<std::size_t>(Storm::kDiskLost) + 1;
+/// "kill", ...
+const char* ToString(Storm storm);
+using StormCounts = std::array<std::uint64_t, kStorms>;
+
 struct Observed {
   std::uint64_t leader_changes = 0;  ///< of shards, their first leader not counted
   std::uint64_t revisions = 0;
@@ -88,6 +109,15 @@ struct Observed {
   std::uint64_t crashes = 0;   ///< of processes that led a shard, under FailoverPolicy::kNever
   std::uint64_t crashed_leaderships = 0;  ///< that these processes had
   std::uint64_t takeovers = 0;            ///< of kept shards, by another node or state directory
+  StormCounts storms{};
+  std::uint64_t leaderships = 0;              ///< that began
+  std::uint64_t leaderships_under_never = 0;  ///< whose claim was committed under kNever
+  /// Of these: another node led, or another state directory, and nobody had released the shard.
+  std::uint64_t foreign_leaderships = 0;
+  /// Sessions that were ended because their process was proven dead.
+  std::uint64_t proven_deaths = 0;
+  /// A session was ended, or a death claimed as proven, and the process or a child of it lived.
+  std::uint64_t false_takeovers = 0;
   Duration longest_step{};  ///< of a move, at rest, while the process that has to take it is well
 };
 
@@ -154,6 +184,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool TakeAgreedOnDeaths() { return std::exchange(agreed_on_deaths_, true); }
   /// The process is about to crash.
   void NoteCrash(const Process& process);
+  void NoteStorm(Storm storm) { ++observed_.storms[static_cast<std::size_t>(storm)]; }
   /// How many shards it leads.
   std::size_t LeadsOf(const Process& process) const;
   /// The node has a member key that lives.
@@ -185,6 +216,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     std::map<std::int64_t, int> led_by;  ///< process by term
     std::int64_t newest_led = 0;         ///< the greatest term that any process led with
     NodeId last_leader;
+    std::uint64_t last_directory = 0;  ///< with which that one led
+    /// Somebody might follow that one, by a release, a handover, or because the policy was not
+    /// kNever.
+    bool given_up = false;
+    bool claimed_under_never = false;  ///< the record's present leader
     std::optional<TimePoint> vacant_since;
     std::int64_t fence = 0;                   ///< the newest term the resource has seen
     std::set<std::int64_t> reported;          ///< terms
@@ -303,6 +339,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   TimePoint KeptSince(const RecordFact& record, TimePoint written) const;
   void CheckFailover(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckOwner(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void NoteGivenUp(ShardId shard, const RecordFact& after, int origin, bool by_leader);
+  void NoteBegun(const Process& process, ShardId shard, const RecordFact& record);
+  void FalselyEnded(const std::string& what);
   std::string Foreign(ShardId shard, const RecordFact& before, const RecordFact& after) const;
   void CheckAfter(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckGaveReleased(ShardId shard, const RecordFact& before, const RecordFact& after,
@@ -355,6 +394,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// The process knew the record's session while that lived, before it first sent what replaces it.
   bool SawAlive(int origin, ShardId shard, const RecordFact& record) const;
   void NoteRecords(const pb::TxnRequest& request, Seen& seen) const;
+  /// Nor does a child of it live.
   bool DeadProcessOf(SessionId session) const;
   void CheckViews();
   void CheckReports();

@@ -26,7 +26,7 @@ void Simulation::StartFailover() {
   for (const FailoverChange& change : plan_.failover) {
     world_.After(change.at, [this, settings = change.settings] {
       if (calm_) return;
-      if (plan_.leaders_crash || failover_random_.Chance(400)) return WantFailover(settings);
+      if (plan_.failover_given || failover_random_.Chance(400)) return WantFailover(settings);
       failover_at_claim_ = settings;
       world_.After(kClaimWithin, [this] { SetFailoverUnderClaim(); });
     });
@@ -57,12 +57,7 @@ void Simulation::CrashALeader() {
   Machine& machine = *candidates[failover_random_.Below(candidates.size())];
   const Random kept = std::exchange(random_, failover_random_.Fork());
   Crash(*ProcessOf(machine));
-  if (random_.Chance(kDiskIsEmptyPerMille) && !machine.directory.locked) {
-    machine.directory.id = random_.Next() | 1;
-    machine.directory.session = machine.directory.previous = {};
-    machine.directory.highest = {};
-    machine.directory.written = false;
-  }
+  if (random_.Chance(kDiskIsEmptyPerMille) && !machine.directory.locked) EmptyDisk(machine);
   const int away = static_cast<int>(plan_.core.ttl / milliseconds(1)) * 2;
   const Duration length = Length(random_.Chance(kStartsSoonPerMille) ? kSoonMost : away);
   Disturb(length + seconds(2));

@@ -68,6 +68,14 @@ void Guard::End(SessionId session) {
   });
 }
 
+void Guard::Pause() {
+  if (!dead()) host_.Pause();
+}
+
+void Guard::Resume() {
+  if (!dead() && host_.paused()) host_.Resume();
+}
+
 void Guard::Die() {
   if (dead()) return;
   host_.Die();

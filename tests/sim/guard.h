@@ -36,6 +36,9 @@ class Guard {
   /// unless another process is faster.
   void LockFreed();
   void Die();
+  void Pause();
+  /// Goes on, if it is paused.
+  void Resume();
   bool dead() const { return host_.dead(); }
 
  private:

@@ -7,6 +7,7 @@ constexpr int kMaxPpm = 24'000;  // both clocks of a pair stay within the margin
 constexpr std::uint64_t kGuardsDraw = 0x67756172;
 constexpr std::uint64_t kHealthDraw = 0x6865616C;
 constexpr std::uint64_t kFailoverDraw = 0x6661696C;
+constexpr std::uint64_t kStormDraw = 0x73746F72;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
 // etcd sends 1,000; runs are shorter than its life.
@@ -185,6 +186,34 @@ Plan DrawPlan(std::uint64_t seed) {
   if (plan.state_directories && apart.Chance(400)) plan.guards = apart.Chance(300) ? 2 : 1;
   plan.health = Random(Mixed(seed, kHealthDraw)).Chance(250);
   plan.failover = DrawFailoverChanges(Random(Mixed(seed, kFailoverDraw)), plan);
+  return plan;
+}
+
+Plan DrawStormPlan(std::uint64_t seed) {
+  Random random(Mixed(seed, kStormDraw));
+  Plan plan;
+  plan.seed = seed;
+  plan.nodes = random.Between(2, 4);
+  plan.core = DrawCore(random);
+  plan.core.shards = static_cast<std::uint32_t>(random.Between(1, 6));
+  plan.core.ttl = seconds(random.Between(2, 3));
+  plan.core.settle = milliseconds(random.Between(50, 400));
+  plan.core.rebalance_delay = milliseconds(random.Between(100, 1000));
+  plan.core.cooldown = milliseconds(random.Between(200, 1000));
+  plan.core.expect_nodes = static_cast<std::uint32_t>(plan.nodes);
+  plan.guards = random.Chance(150) ? 0 : random.Chance(200) ? 2 : 1;
+  plan.etcd.personality = random.Chance(500) ? Personality::k3423 : Personality::kDocumented;
+  plan.etcd.watch_batch = kWatchBatch;
+  if (random.Chance(400)) plan.network = DrawNetwork(random);
+  if (random.Chance(300)) plan.callbacks = DrawCallbacks(random);
+  if (random.Chance(300)) plan.app_pause_most = seconds(random.Between(1, 20));
+  if (random.Chance(700)) plan.most_ppm = random.Between(0, kMaxPpm);
+  plan.troubles = seconds(60);
+  plan.storms = random.Between(3, 6);
+  if (random.Chance(600)) {
+    const Duration at = random.Between(Duration{0}, Duration(seconds(3)));
+    plan.failover.push_back({.at = at, .settings = DrawFailover(random, plan.core.ttl)});
+  }
   return plan;
 }
 

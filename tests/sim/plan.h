@@ -71,9 +71,12 @@ struct Plan {
   int guards = 0;       ///< of each machine
   bool health = false;  ///< applications are now and then not healthy, or give no sign of life
   std::vector<FailoverChange>
-      failover;                ///< empty: the group fails over at once; so it does in calm
-  bool leaders_crash = false;  ///< again and again, besides the mishaps; no seed draws it
-  int next_version = 0;        ///< of a thousand machines, this many run a later version
+      failover;                 ///< empty: the group fails over at once; so it does in calm
+  bool failover_given = false;  ///< it was not drawn, and is set at once
+  bool leaders_crash = false;   ///< again and again, besides the mishaps; no seed draws it
+  /// Each machine is hit by so many storms (storms.cc), and there are no mishaps. 0: no storms.
+  int storms = 0;
+  int next_version = 0;  ///< of a thousand machines, this many run a later version
   /// When a rolling upgrade to the next version begins, and one back. Without them machines keep
   /// their version.
   std::optional<Duration> upgrade_at;
@@ -92,5 +95,7 @@ struct Plan {
 };
 
 Plan DrawPlan(std::uint64_t seed);
+/// Of a run with storms: a small group with short leases, whose etcd is well.
+Plan DrawStormPlan(std::uint64_t seed);
 
 }  // namespace baton::sim

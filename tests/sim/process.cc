@@ -279,7 +279,13 @@ void Process::Kill() {
   dispatcher_.Clear();
   engine_->Close();
   engine_.reset();
-  if (record_ != nullptr) record_->LetGo();
+  if (record_ != nullptr && children_ == 0) record_->LetGo();
+}
+
+void Process::EndChild() {
+  BATON_CHECK(forked());
+  --children_;
+  if (gone() && record_ != nullptr) record_->LetGo();
 }
 
 void Process::Pause() { host_.Pause(); }

@@ -156,8 +156,16 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void Start();
-  /// Ends at once. What it had sent still arrives.
+  /// Ends at once. What it had sent still arrives. Its lock is free, unless a child still shares
+  /// it.
   void Kill();
+  /// A child is forked, which shares the lock of the state directory until it ends.
+  void Fork() { ++children_; }
+  bool forked() const { return children_ > 0; }
+  /// REQUIRES: forked().
+  void EndChild();
+  /// Neither the process nor a child of it can act any more.
+  bool gone() const { return !alive() && children_ == 0; }
   void Pause();
   void Suspend();
   void Resume();
@@ -223,6 +231,7 @@ class Process {
   runtime::LeadershipTable table_;
   std::unique_ptr<SimRecord> record_;
   std::shared_ptr<runtime::Engine> engine_;
+  int children_ = 0;
   bool entering_ = false;
   bool leaving_ = false;
   bool silent_ = false;

@@ -55,7 +55,7 @@ std::uint64_t HitsOf(const FaultCounts& faults, Fault fault) {
 Simulation::Simulation(const RunOptions& options)
     : health_random_(Mixed(options.seed, kHealth)),
       failover_random_(Mixed(options.seed, kFailover)),
-      plan_(DrawPlan(options.seed)),
+      plan_(options.storms ? DrawStormPlan(options.seed) : DrawPlan(options.seed)),
       world_(options.seed, options.verbose),
       schedule_(Mixed(options.seed, kSchedule)),
       random_(world_.random().Fork()),
@@ -66,7 +66,8 @@ Simulation::Simulation(const RunOptions& options)
       keyspace_(etcd::kDefaultPrefix, kGroup) {
   if (options.failover) {
     plan_.failover = {{.at = {}, .settings = *options.failover}};
-    plan_.leaders_crash = true;
+    plan_.failover_given = true;
+    plan_.leaders_crash = !options.storms;
   }
   if (options.only) world_.injection().AllowOnly(*options.only);
   world_.injection().Force(options.forced);
@@ -115,14 +116,7 @@ void Simulation::StartGuards() {
     const auto index = static_cast<std::uint64_t>(&machine - machines_.data());
     Random random(Mixed(plan_.seed, kGuards + index));
     for (int i = 0; i < plan_.guards; ++i) {
-      machine.guards.push_back(std::make_unique<Guard>(GuardParts{.world = world_,
-                                                                  .etcd = etcd_,
-                                                                  .clock = *machine.clock,
-                                                                  .network = network_,
-                                                                  .dice = *machine.dice,
-                                                                  .node = machine.node,
-                                                                  .directory = machine.directory},
-                                                       random.Fork()));
+      AddGuard(machine, random.Fork());
       if (!random.Chance(100)) continue;
       const Duration lives = random.Between(Duration{0}, plan_.troubles);
       world_.After(lives, [guard = machine.guards.back().get()] { guard->Die(); });
@@ -131,6 +125,17 @@ void Simulation::StartGuards() {
       for (const auto& guard : machine.guards) guard->LockFreed();
     };
   }
+}
+
+void Simulation::AddGuard(Machine& machine, Random random) {
+  machine.guards.push_back(std::make_unique<Guard>(GuardParts{.world = world_,
+                                                              .etcd = etcd_,
+                                                              .clock = *machine.clock,
+                                                              .network = network_,
+                                                              .dice = *machine.dice,
+                                                              .node = machine.node,
+                                                              .directory = machine.directory},
+                                                   random));
 }
 
 Process* Simulation::ProcessOf(Machine& machine) {
@@ -144,11 +149,23 @@ bool Simulation::Start(Machine& machine) {
   if (ProcessOf(machine) != nullptr) return false;
   const bool without = random_.Chance(200);
   const bool free = plan_.state_directories && !machine.directory.locked;
+  StartWith(machine, free && !without ? &machine.directory : nullptr);
+  return true;
+}
+
+void Simulation::StartWith(Machine& machine, StateDirectory* directory) {
   const bool again = machine.process >= 0;
-  Launch(machine, *machine.dice, free && !without ? &machine.directory : nullptr);
+  Launch(machine, *machine.dice, directory);
   const bool proven = processes_.back()->proven();
   if (again) world_.Hit(Fault::kRestart, proven ? Phase::kTakingOver : Phase::kJoining);
-  return true;
+}
+
+// The disk is replaced. REQUIRES: nobody has its lock.
+void Simulation::EmptyDisk(Machine& machine) {
+  machine.directory.id = random_.Next() | 1;
+  machine.directory.session = machine.directory.previous = {};
+  machine.directory.highest = {};
+  machine.directory.written = false;
 }
 
 // A machine keeps its version, unless the group is upgraded and perhaps taken back: then a process
@@ -270,12 +287,14 @@ void Simulation::Tick() {
 }
 
 Duration Simulation::StepBound() const { return CheckerOptionsOf(plan_).step_bound; }
+Duration Simulation::FailoverBound() const { return CheckerOptionsOf(plan_).failover_bound; }
 
 void Simulation::Disturb(Duration length) {
   disturbed_until_ = std::max(disturbed_until_, world_.now() + length);
 }
 
 RunResult Simulation::Run() {
+  if (plan_.storms > 0) return RunStorms();
   Tick();
   for (Machine& machine : machines_) {
     if (random_.Chance(250)) continue;
@@ -324,6 +343,9 @@ void Simulation::Calm() {
     for (int member = 0; member < EtcdModel::kMembers; ++member) process->transport().Heal(member);
     if (process->paused()) process->Resume();
     if (plan_.health) BeWell(*process);
+  }
+  for (Machine& machine : machines_) {
+    for (const auto& guard : machine.guards) guard->Resume();
   }
   if (!plan_.failover.empty()) WantFailover({});
   Disturb(2 * Duration(plan_.core.ttl) + seconds(25));
@@ -504,8 +526,11 @@ RunResult Simulation::Result() const {
   result.virtual_time = world_.now().time_since_epoch();
   result.nodes = plan_.nodes;
   result.shards = plan_.core.shards;
+  result.storms = plan_.storms > 0;
   if (world_.fault_total() < kFewestFaults) {
     result.invalid = "only " + std::to_string(world_.fault_total()) + " faults hit";
+  } else if (plan_.storms > 0) {
+    if (result.observed.leaderships <= plan_.core.shards) result.invalid = "nobody led again";
   } else if (result.observed.leader_changes < kFewestLeaderChanges) {
     result.invalid =
         "only " + std::to_string(result.observed.leader_changes) + " changes of leaders";

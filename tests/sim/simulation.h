@@ -28,6 +28,7 @@ struct RunOptions {
   ForcedFaults forced{};                       ///< until calm comes
   /// Until calm comes, instead of what the seed draws. Leaders then crash again and again.
   std::optional<FailoverSettings> failover{};
+  bool storms = false;  ///< of crashes on a small group, instead of mishaps
 };
 
 struct RunResult {
@@ -43,6 +44,7 @@ struct RunResult {
   Duration virtual_time{};
   int nodes = 0;
   std::uint32_t shards = 0;
+  bool storms = false;
 };
 
 class Simulation {
@@ -68,6 +70,7 @@ class Simulation {
     std::uint32_t weight = 1;
     int process = -1;  ///< the last one's number
     int launches = 0;
+    int storms = 0;  ///< that have hit it
     bool next_version = false;
   };
 
@@ -75,8 +78,11 @@ class Simulation {
   Process* ProcessOf(Machine& machine);
   bool Start(Machine& machine);
   void StartGuards();
+  void AddGuard(Machine& machine, Random random);
   bool StartsNextVersion(const Machine& machine) const;
   void RollFrom(Duration begin);
+  void StartWith(Machine& machine, StateDirectory* directory);
+  void EmptyDisk(Machine& machine);
   void Launch(Machine& machine, Dice& dice, StateDirectory* directory);
   /// The phases of all live processes.
   Phases EverybodyBusy() const;
@@ -97,6 +103,7 @@ class Simulation {
   bool RunUntilRest(Duration most);
   static constexpr Duration kRestBound = seconds(240);
   Duration StepBound() const;
+  Duration FailoverBound() const;
   RunResult Result() const;
 
   // Applications that are not well (health.cc).
@@ -119,6 +126,21 @@ class Simulation {
   FailoverSettings failover_wanted_;
   std::optional<FailoverSettings> failover_at_claim_;  ///< to be set when a claim is under way
   bool setting_failover_ = false;
+
+  // Storms (storms.cc).
+  RunResult RunStorms();
+  bool StormsAreOver() const;
+  void LeadAgain();
+  void NextStorm(Machine& machine);
+  void AwaitLeader(Machine& machine, int looks);
+  void StrikeMachine(Machine& machine);
+  void Happen(Storm storm, Machine& machine, Process& process);
+  void StartAgain(Machine& machine, int most_millis);
+  void StartOnceEnded(Machine& machine, SessionId session, int looks);
+  void ForkSome(Process& process);
+  void StopGuards(Machine& machine);
+  void KillGuards(Machine& machine);
+  void DieTwice(Machine& machine, int times);
 
   // Mishaps (mishaps.cc).
   void NextMishap();

@@ -30,6 +30,11 @@ TEST(Simulation, ASeedGivesTheSameTraceTwice) {
     EXPECT_EQ(first.trace_hash, second.trace_hash) << "seed " << seed;
     EXPECT_EQ(first.events, second.events) << "seed " << seed;
   }
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const RunOptions storms{.seed = seed, .storms = true};
+    EXPECT_EQ(Simulation(storms).Run().trace_hash, Simulation(storms).Run().trace_hash)
+        << "seed " << seed << " with storms";
+  }
 }
 
 TEST(Simulation, EveryInstantIsSafeAndCalmBringsRest) {

@@ -52,6 +52,13 @@ void Summary::Add(const RunResult& result) {
   observed_.crashes += result.observed.crashes;
   observed_.crashed_leaderships += result.observed.crashed_leaderships;
   observed_.takeovers += result.observed.takeovers;
+  for (std::size_t i = 0; i < kStorms; ++i) observed_.storms[i] += result.observed.storms[i];
+  observed_.leaderships += result.observed.leaderships;
+  observed_.leaderships_under_never += result.observed.leaderships_under_never;
+  observed_.foreign_leaderships += result.observed.foreign_leaderships;
+  observed_.proven_deaths += result.observed.proven_deaths;
+  observed_.false_takeovers += result.observed.false_takeovers;
+  storms_ = storms_ || result.storms;
   observed_.longest_overlap = std::max(observed_.longest_overlap, result.observed.longest_overlap);
   observed_.longest_unaware = std::max(observed_.longest_unaware, result.observed.longest_unaware);
   observed_.longest_vacancy = std::max(observed_.longest_vacancy, result.observed.longest_vacancy);
@@ -69,6 +76,13 @@ void Summary::Add(const RunResult& result) {
 std::vector<std::string> Summary::Shortfalls() const {
   std::vector<std::string> lacks = HitThoughImpossible(fault_table_);
   if (runs_ < kRunsForMedians) return lacks;
+  if (storms_) {
+    for (std::size_t i = 0; i < kStorms; ++i) {
+      if (observed_.storms[i] == 0) lacks.push_back(std::string("no storm: ") + ToString(Storm(i)));
+    }
+    if (observed_.proven_deaths == 0) lacks.push_back("no death was proven");
+    return lacks;
+  }
   const auto wants = [&](const char* what, std::uint64_t median, std::uint64_t least) {
     if (median >= least) return;
     lacks.push_back("the median run has " + std::to_string(median) + " " + what + ", fewer than " +
@@ -79,6 +93,20 @@ std::vector<std::string> Summary::Shortfalls() const {
   wants("leader changes", Median(changes_), kMedianChanges);
   wants("virtual seconds", Median(lengths_), kMedianSeconds);
   return lacks;
+}
+
+std::string Summary::StormText() const {
+  const auto storms =
+      std::accumulate(observed_.storms.begin(), observed_.storms.end(), std::uint64_t{0});
+  std::string text = Line("storms", storms);
+  for (std::size_t i = 0; storms > 0 && i < kStorms; ++i) {
+    text += Line((std::string("  ") + ToString(Storm(i))).c_str(), observed_.storms[i]);
+  }
+  return text + Line("deaths proven", observed_.proven_deaths) +
+         Line("false takeovers", observed_.false_takeovers) +
+         Line("leaderships begun", observed_.leaderships) +
+         Line("claimed under never", observed_.leaderships_under_never) +
+         Line("by others, not released", observed_.foreign_leaderships);
 }
 
 std::string Summary::Text() const {
@@ -98,8 +126,8 @@ std::string Summary::Text() const {
           Line("longest step of a move, ms", Millis(observed_.longest_step)) +
           Line("crashes under never", observed_.crashes) +
           Line("leaderships lost in them", observed_.crashed_leaderships) +
-          Line("takeovers before a release", observed_.takeovers) + Line("events", events_) +
-          Line("virtual seconds", Millis(virtual_time_) / 1000) +
+          Line("takeovers before a release", observed_.takeovers) + StormText() +
+          Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
           Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);

@@ -21,6 +21,8 @@ class Summary {
   const FaultTable& fault_table() const { return fault_table_; }
   /// What the runs lack to count as evidence, one line each.
   std::vector<std::string> Shortfalls() const;
+  /// What storms broke or might have broken.
+  std::string StormText() const;
   std::chrono::nanoseconds took{};  ///< of real time; 0: not measured
 
  private:
@@ -30,6 +32,7 @@ class Summary {
   FaultCounts faults_{};
   FaultTable fault_table_;
   Observed observed_;
+  bool storms_ = false;  ///< the runs have storms instead of mishaps
   Duration virtual_time_{};
   std::uint64_t events_ = 0;
   std::uint64_t hash_ = 0;  ///< of all traces
