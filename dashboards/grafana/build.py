@@ -245,7 +245,9 @@ def fleet():
                            ("baton_shards_failing{S}", "{{instance}}, failing"),
                            ("baton_shards_untried{S}", "{{instance}}, not tried yet"),
                            ("max(baton_shards_waiting_after_deaths{S})", "wait after deaths"),
-                           ("max(baton_shards_waiting_by_settings{S})", "wait by the settings")])),
+                           ("max(baton_shards_waiting_by_settings{S})", "wait by the settings"),
+                           ("max(baton_shards_nobody_may_lead{S})", "no live node may lead"),
+                           ("max(baton_shards_led_against_rules{S})", "led against a rule")])),
                 (6, attention()),
             ]),
             (8, [

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -117,7 +118,12 @@ struct NodeOptions {
   std::string http_address = {};     ///< host:port of the program's HTTP server
   std::string service_address = {};  ///< for callers' requests; empty: `address`. Routers use only
                                      ///< host:port, except with RouterOptions::unix_leaders
-  std::string zone = {};             ///< failure domain; only shown. Form as `group`, or empty
+  std::string zone = {};  ///< failure domain: the label `zone`. Form as `group`, or empty
+  /// Labels of the node by name, for placement rules: at most 32. A name has 1 to 63 lower-case
+  /// letters, digits, '-', '_', '.' and '/', and begins with a letter or digit. It is neither
+  /// `node` nor `zone`: these two labels are the node's id and `zone`. A value has the form of
+  /// `group`.
+  std::map<std::string, std::string> labels = {};
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
   /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
   /// about the group.

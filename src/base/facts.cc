@@ -1,5 +1,7 @@
 #include "base/facts.h"
 
+#include <algorithm>
+
 namespace baton {
 
 const char* ToString(FailoverPolicy policy) {
@@ -18,6 +20,23 @@ const char* ToString(MovePhase phase) {
     case MovePhase::kVoid: return "void";
   }
   return "unknown";
+}
+
+const std::string& MemberFact::Label(std::string_view name) const {
+  static const std::string kNoLabel;
+  if (name == kNodeLabel) return node;
+  if (name == kZoneLabel) return zone;
+  const auto found = std::find_if(labels.begin(), labels.end(),
+                                  [&](const auto& label) { return label.first == name; });
+  return found != labels.end() ? found->second : kNoLabel;
+}
+
+bool MemberFact::Fits(const LabelTerms& terms) const {
+  return std::all_of(terms.begin(), terms.end(), [&](const LabelTerm& term) {
+    const std::string& value = Label(term.label);
+    return !value.empty() &&
+           std::find(term.values.begin(), term.values.end(), value) != term.values.end();
+  });
 }
 
 std::string ChangeWords(const PolicyFact& policy) {

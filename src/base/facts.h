@@ -11,22 +11,30 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/placement.h"
 #include "baton/types.h"
 
 namespace baton {
 
 /// The schema of records that this version writes, and the newest that it reads.
 inline constexpr std::uint32_t kSchema = 1;
-/// The newest schema of `config` that this version reads. This version writes kConfigSchema from
-/// the first change of FailoverSettings on, which older versions would ignore; before, kSchema.
-inline constexpr std::uint32_t kConfigSchema = 2;
-/// The version of the protocol between nodes that this version speaks. From 2 on, a node obeys
-/// FailoverSettings.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+/// The schemas of `config`. A group's first config has kSchema. The first change of
+/// FailoverSettings raises it to kFailoverSchema, and the first Placement to kPlacementSchema,
+/// because older versions would ignore them. It never goes back.
+inline constexpr std::uint32_t kFailoverSchema = 2;
+inline constexpr std::uint32_t kPlacementSchema = 3;
+/// The newest schema of `config` that this version reads.
+inline constexpr std::uint32_t kConfigSchema = kPlacementSchema;
+/// The version of the protocol between nodes that this version speaks. A node obeys
+/// FailoverSettings from kFailoverProtocol on, and a Placement from kPlacementProtocol on.
+inline constexpr std::uint32_t kFailoverProtocol = 2;
+inline constexpr std::uint32_t kPlacementProtocol = 3;
+inline constexpr std::uint32_t kProtocolVersion = kPlacementProtocol;
 
 /// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
@@ -68,7 +76,8 @@ struct ConfigFact {
   std::uint32_t schema = 0;
   std::uint64_t cluster_id = 0;
   FailoverSettings failover{};
-  std::string actor{};  ///< who set `failover` last; empty: nobody
+  Placement placement{};
+  std::string actor{};  ///< who set `failover` or `placement` last; empty: nobody
   /// If an operator has changed the settings: the incarnation of the config before. 0: none has.
   Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
@@ -94,6 +103,7 @@ struct MemberFact {
   std::string http_address{};
   std::string service_address{};  ///< the address in routes
   std::string zone{};
+  Labels labels{};  ///< without `node` and `zone`; a session's labels never change
   std::uint32_t weight = 1;
   std::string software_version{};
   std::uint32_t protocol_version = 0;
@@ -106,10 +116,15 @@ struct MemberFact {
   bool unhealthy = false;
   /// The random id of the node's state directory; 0: it has none.
   std::uint64_t directory = 0;
-  /// An address, the zone or the version in the value is not valid; that field is empty here.
+  /// An address, the zone, a label or the version in the value is not valid; that field is empty
+  /// here, or the label is missing.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
+  /// The value of a label, also of `node` and `zone`; empty: the node has no such label.
+  const std::string& Label(std::string_view name) const;
+  /// Whether the node's labels fit all terms.
+  bool Fits(const LabelTerms& terms) const;
   /// Whether the node has said that it leaves the group.
   bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
   /// Whether the key has the lease `which`. A claim's guard checks the same.

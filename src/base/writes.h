@@ -99,9 +99,10 @@ struct Transfer {
   Revision move_read{};         ///< the move's mod revision as read
   SessionRef to{};              ///< the target's session that prepared
   std::uint64_t directory = 0;  ///< the target's state directory's id; goes into the record
-  /// Set if the application has not released the shard: the mod revision of `config`, as in
-  /// ClaimBatch. A lock delay that was set meanwhile forbids such a transfer.
-  std::optional<Revision> config{};
+  /// The mod revision of the `config` whose rules and settings allow the transfer, as in
+  /// ClaimBatch. A rule that was set meanwhile may forbid the target, and a lock delay the transfer
+  /// of a shard that the application has not released.
+  Revision config{};
   Reason reason = Reason::kRebalance;
   std::string actor{};
   DeathTally tally{};  ///< goes into the record
@@ -242,10 +243,10 @@ constexpr std::size_t MaxClaims(std::size_t dead_sessions) {
   return dead_sessions + 3 >= kMaxTxnOperations ? 1 : kMaxTxnOperations - 3 - dead_sessions;
 }
 /// How many transfers fit into a transaction with `targets` distinct targets; at least 1. Each
-/// transfer needs two compares and two operations, and each target one compare. So 62 transfers fit
-/// with four targets. (If many shards were not released, the writer splits the batch.)
+/// transfer needs two compares and two operations, and each target one compare. One more compare is
+/// shared: the config's mod revision. So 61 transfers fit with four targets.
 constexpr std::size_t MaxTransfers(std::size_t targets) {
-  return targets + 2 >= kMaxTxnOperations ? 1 : (kMaxTxnOperations - targets) / 2;
+  return targets + 3 >= kMaxTxnOperations ? 1 : (kMaxTxnOperations - targets - 1) / 2;
 }
 inline constexpr std::size_t kMaxResigns = kMaxTxnOperations;
 inline constexpr std::size_t kMaxAbandons = kMaxTxnOperations;

@@ -8,6 +8,10 @@
 // Candidates are the members with a positive weight that don't drain. If there are none, they are
 // the draining members with a positive weight; these get vacancies, and nothing moves.
 //
+// Shards that only some members should lead form pools (pools.h). The shards of each pool are
+// spread evenly over the members that the pool wants, by themselves. Then the shards without a pool
+// fill up: their part of the assignment counts what the pools give to each member.
+//
 // The assignment is self-consistent: after any subset of its claims has been carried out, a new
 // computation yields the remaining claims unchanged. A claim never makes a move necessary that was
 // not necessary before it.
@@ -29,6 +33,21 @@ struct AssignmentMember {
   NodeId id;
   std::uint32_t weight = 1;
   bool draining = false;  ///< by its own state or by an operator's policy
+  // Assign and PlanMoves set these for AssignEvenly (even_assignment.h). They are not read
+  // otherwise.
+  std::uint32_t elsewhere = 0;  ///< how many shards it holds besides the input's shards
+  bool forbidden = false;       ///< the shards must leave it at once
+};
+
+/// What the members are to some shards, by the placement rules and the members that live.
+struct AssignmentPool {
+  enum class Place : std::uint8_t {
+    kForbidden,  ///< the rules don't let the member begin to lead these shards
+    kAllowed,    ///< it may lead them, but others are preferred
+    kWanted,
+  };
+  std::vector<Place> members;  ///< by member index
+  friend bool operator==(const AssignmentPool&, const AssignmentPool&) = default;
 };
 
 /// One shard as the view shows it.
@@ -48,13 +67,17 @@ struct AssignmentShard {
   /// Nobody leads the shard, and nobody may claim it yet. Such a shard is no vacancy. The targets
   /// count it, so that a seat stays free for it.
   bool waits = false;
+  /// 0: any member may lead the shard. Otherwise its pool is AssignmentInput::pools[pool - 1].
+  std::uint32_t pool = 0;
   bool vacant() const { return leader == kNobody && !waits; }
 };
 
-/// REQUIRES: members have distinct ids; each index lies within `members` or is kNobody.
+/// REQUIRES: members have distinct ids; each index lies within `members` or is kNobody; each pool
+/// has a place for each member; each shard's pool exists.
 struct AssignmentInput {
   std::vector<AssignmentMember> members;
   std::vector<AssignmentShard> shards;  ///< by shard number
+  std::vector<AssignmentPool> pools = {};
 };
 
 struct PlannedClaim {
@@ -67,7 +90,8 @@ struct Assignment {
   std::vector<std::uint32_t> target;  ///< by member index: how many shards the member should hold
   /// By member index: the shards that it leads, minus those moving away, plus those moving here.
   std::vector<std::uint32_t> held;
-  /// Each vacancy once, by shard number. Empty if there are no candidates.
+  /// Each vacancy once, by shard number, but none of a pool without candidates. Empty if there are
+  /// no candidates at all.
   std::vector<PlannedClaim> claims;
 };
 
@@ -80,14 +104,16 @@ struct PlannedMove {
   MemberIndex from = kNobody;
   MemberIndex to = kNobody;
   Reason reason = Reason::kRebalance;  ///< kDrain if `from` is draining
+  bool urgent = false;                 ///< `from` is draining, or must not lead the shard
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
-/// Plans the fewest moves that bring every member to its target: one for each shard that a member
-/// holds above its target. Shards with a live move stay as they are. A shard with `movable[s] ==
-/// false` is not moved this time. If `movable` is empty, all shards may be moved. Returns at most
-/// `limit` moves, drains first, taken from the donors in turn; no moves if all candidates drain.
-/// REQUIRES: `movable` is empty or as long as input.shards.
+/// Plans the fewest moves that bring every member to its target, in each pool: one for each shard
+/// that a member holds above its target. A pool without candidates keeps its shards where they are.
+/// Shards with a live move stay as they are. A shard with `movable[s] == false` is not moved this
+/// time. If `movable` is empty, all shards may be moved. Returns at most `limit` moves, urgent ones
+/// first, taken from the donors in turn; no moves if all candidates drain. REQUIRES: `movable` is
+/// empty or as long as input.shards.
 std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/may_claim.h"
+#include "core/pools.h"
 
 namespace baton::core {
 namespace {
@@ -55,6 +57,22 @@ Reason VacancyReason(const View& view, const RecordFact& record) {
   return view.SeenAlive(named) ? Reason::kLeaseExpired : Reason::kStartup;
 }
 
+std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
+                              const std::function<Term(ShardId)>& term_of) {
+  std::vector<MoveFact> result;
+  for (const PlannedMove& planned :
+       PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
+    MoveFact move;
+    move.shard = assignment.shard_of[planned.shard.value];
+    move.ends = term_of(move.shard);
+    move.from = assignment.input.members[planned.from].id;
+    move.to = assignment.input.members[planned.to].id;
+    move.reason = planned.reason;
+    result.push_back(std::move(move));
+  }
+  return result;
+}
+
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
   AssignmentOfView result;
   std::map<NodeId, MemberIndex> index;
@@ -64,11 +82,15 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
   for (const auto& [node, until] : resting) {
     result.changes_at = std::min(result.changes_at, until);
   }
+  std::vector<const MemberFact*> facts;
   for (const auto& [node, member] : view.members()) {
     if (!member.Live() || resting.contains(node)) continue;
     index[node] = static_cast<MemberIndex>(result.input.members.size());
-    result.input.members.push_back({node, member.weight, view.Draining(member)});
+    result.input.members.push_back(
+        {.id = node, .weight = member.weight, .draining = view.Draining(member)});
+    facts.push_back(&member);
   }
+  Pools pools = PoolsFor(view.rules().placement(), result.input.members, facts);
   const auto index_of = [&](const NodeId& node) {
     const auto found = index.find(node);
     return found != index.end() ? found->second : kNobody;
@@ -81,7 +103,9 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     const ShardId shard{s};
     const RecordFact& record = view.record(shard);
     const Claimable claimable = ClaimableNow(view, shard, settle, now);
+    const std::size_t rule = view.rules().NumberOf(shard);
     AssignmentShard entry;
+    if (rule < view.rules().size()) entry.pool = pools.of_rule[rule];
     if (claimable == Claimable::kLed) {
       entry.leader = index_of_leader[view.leaders().Of(shard)];
     } else if (claimable == Claimable::kByLastLeader) {
@@ -106,9 +130,11 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     }
     // the leader's member value can't be read, but its session lives
     if (claimable != Claimable::kByAnyNode && !entry.waits && entry.leader == kNobody) continue;
+    if (entry.pool != 0 && entry.vacant() && !pools.Feasible(rule)) continue;
     result.input.shards.push_back(entry);
     result.shard_of.push_back(shard);
   }
+  result.input.pools = std::move(pools.pools);
   AddMoves(view, index, result);
   return result;
 }

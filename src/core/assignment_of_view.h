@@ -3,6 +3,7 @@
 // A pure function of the view and the time. Succession, the balancer and the status ask it.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/assignment.h"
@@ -17,6 +18,7 @@ namespace baton::core {
 ///    now (NodesThatGetNothing).
 ///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now: the node is not
 ///    here, or has another state directory.
+///  - Nobody leads it, and the placement rules let none of the members lead it.
 ///
 /// If a shard is kept for a node that may claim it now, the shard counts as led by that node.
 struct AssignmentOfView {
@@ -31,6 +33,12 @@ struct AssignmentOfView {
 };
 /// `settle` and `now` decide when a damaged record may be replaced (see ClaimableNow).
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
+
+/// The moves that would balance the group now, without any delay, cooldown or limit. `term_of`
+/// returns the present term of a shard; it is asked only for shards that count as led in
+/// `assignment`.
+std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
+                              const std::function<Term(ShardId)>& term_of);
 
 /// Why the shard has no leader. REQUIRES: `record` is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);

@@ -28,20 +28,30 @@ bool StopsAndKeeps(const View& view, ShardId shard) {
   return leader != nullptr && leader->Leaves() && KeepsShardsFor(view, leader->node);
 }
 
-bool LeaderDrains(const View& view, ShardId shard) {
+// The placement rules don't let its leader lead it, so it is moved like a shard of a draining node.
+bool Misplaced(const View& view, ShardId shard) {
   const MemberFact* leader = view.member(view.record(shard).leader);
-  return leader != nullptr && view.Draining(*leader);
+  return leader != nullptr && !view.rules().Allow(shard, *leader);
 }
 
-// The node, of those that may begin to lead, with the fewest shards for its weight; kNobody: all
-// of them are avoided.
-MemberIndex LeastLoaded(const AssignmentInput& input, const std::vector<std::uint64_t>& held,
-                        const std::set<NodeId>& avoided) {
+// Its leader drains, or the rules forbid it there: it must go, and soon.
+bool MustGo(const View& view, ShardId shard) {
+  const MemberFact* leader = view.member(view.record(shard).leader);
+  return leader != nullptr && (view.Draining(*leader) || Misplaced(view, shard));
+}
+
+// The node, of those that may begin to lead a shard of this pool, with the fewest shards for its
+// weight; kNobody: all of them are avoided.
+MemberIndex LeastLoaded(const AssignmentInput& input, std::uint32_t pool,
+                        const std::vector<std::uint64_t>& held, const std::set<NodeId>& avoided) {
   MemberIndex best = kNobody;
   for (MemberIndex i = 0; i < input.members.size(); ++i) {
     const AssignmentMember& member = input.members[i];
     if (EligibilityOf(member.weight, member.draining) != Eligibility::kYes) continue;
     if (avoided.contains(member.id)) continue;
+    const bool forbidden =
+        pool != 0 && input.pools[pool - 1].members[i] == AssignmentPool::Place::kForbidden;
+    if (forbidden) continue;
     const bool less = best == kNobody ||
                       (held[i] + 1) * input.members[best].weight < (held[best] + 1) * member.weight;
     if (less) best = i;
@@ -50,22 +60,6 @@ MemberIndex LeastLoaded(const AssignmentInput& input, const std::vector<std::uin
 }
 
 }  // namespace
-
-std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
-                              const std::function<Term(ShardId)>& term_of) {
-  std::vector<MoveFact> result;
-  for (const PlannedMove& planned :
-       PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
-    MoveFact move;
-    move.shard = assignment.shard_of[planned.shard.value];
-    move.ends = term_of(move.shard);
-    move.from = assignment.input.members[planned.from].id;
-    move.to = assignment.input.members[planned.to].id;
-    move.reason = planned.reason;
-    result.push_back(std::move(move));
-  }
-  return result;
-}
 
 bool Balancer::Leads(const Context& context) const {
   const RecordFact& record = context.view.balancer();
@@ -166,7 +160,8 @@ void Balancer::CountOrphans(Context& context) {
     return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
   });
   const bool kept = view.failover().policy == FailoverPolicy::kNever;
-  if (view.vacancies() == 0 || (!kept && SomebodyMayLead(view))) return;
+  const bool ruled = !view.rules().empty();
+  if (view.vacancies() == 0 || (!kept && !ruled && SomebodyMayLead(view))) return;
   if (!view.InForce(view.balancer())) return;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s});
   context.WakeAt(count_orphans_at_);
@@ -178,7 +173,7 @@ void Balancer::CountOrphan(Context& context, ShardId shard) {
   const RecordFact& record = context.view.record(shard);
   const bool readable = record.present && record.readability == Readability::kReadable;
   if (!since || term.value == 0 || !readable || orphaned_.contains(shard)) return;
-  if (OwnerOf(context.view, shard).empty() && SomebodyMayLead(context.view)) return;
+  if (OwnerOf(context.view, shard).empty() && SomebodyMayLead(context.view, shard)) return;
   if (context.now < *since + context.options.settle) {
     count_orphans_at_ = std::min(count_orphans_at_, *since + context.options.settle);
     return;
@@ -275,7 +270,7 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
 
 void Balancer::NoteFailedTarget(const View& view, const MoveFact& move) {
   if (move.phase == MovePhase::kPrepared) return;  // its leader does not let go
-  if (!LeaderDrains(view, move.shard)) return;
+  if (!MustGo(view, move.shard)) return;
   FailedTargets& failed = failed_targets_[move.shard];
   if (failed.ends != move.ends) {
     failed = FailedTargets{};
@@ -327,6 +322,7 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
     if (requested) continue;
     const MemberIndex leader = assignment.input.shards[i].leader;
     if (leader != kNobody && assignment.input.members[leader].draining) continue;
+    if (Misplaced(context.view, shard_of[i])) continue;
     const RecordFact& record = context.view.record(shard_of[i]);
     const TimePoint harmless_at = context.view.deaths().LongFrom(shard_of[i]);
     if (record.tally.deaths >= kDeathsBeforeWaiting && context.now < harmless_at) {
@@ -377,11 +373,11 @@ void Balancer::Plan(Context& context) {
   const auto movable = Movable(context, assignment, requested);
   auto moves = PlanMoves(assignment.input, movable,
                          std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
-  const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
-  const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
+  const auto urgent = [](const PlannedMove& move) { return move.urgent; };
+  const bool imbalanced = !std::all_of(moves.begin(), moves.end(), urgent);
   const bool rebalances =
       MayRebalance(context, requested, imbalanced) && !vacancy && !assignment.owners_awaited;
-  if (!rebalances) std::erase_if(moves, [&](const PlannedMove& move) { return !is_drain(move); });
+  if (!rebalances) std::erase_if(moves, [&](const PlannedMove& move) { return !move.urgent; });
   AvoidFailedTargets(context, assignment.input, assignment.shard_of, moves);
   if (moves.empty()) {
     if (requested && !imbalanced && in_flight == 0) FinishRequest(context);
@@ -427,7 +423,7 @@ void Balancer::AvoidFailedTargets(Context& context, const AssignmentInput& input
                                   std::vector<PlannedMove>& moves) {
   std::erase_if(failed_targets_, [&](const auto& entry) {
     const bool over = context.view.record(entry.first).term() != entry.second.ends;
-    return over || !LeaderDrains(context.view, entry.first);
+    return over || !MustGo(context.view, entry.first);
   });
   if (failed_targets_.empty()) return;
   std::vector<std::uint64_t> held(input.members.size());
@@ -437,9 +433,12 @@ void Balancer::AvoidFailedTargets(Context& context, const AssignmentInput& input
   }
   std::erase_if(moves, [&](PlannedMove& move) {
     const auto found = failed_targets_.find(shard_of[move.shard.value]);
-    const bool avoids = move.reason == Reason::kDrain && found != failed_targets_.end() &&
+    const bool avoids = move.urgent && found != failed_targets_.end() &&
                         found->second.nodes.contains(input.members[move.to].id);
-    if (avoids) move.to = LeastLoaded(input, held, found->second.nodes);
+    if (avoids) {
+      const std::uint32_t pool = input.shards[move.shard.value].pool;
+      move.to = LeastLoaded(input, pool, held, found->second.nodes);
+    }
     if (move.to != kNobody) {
       ++held[move.to];
       return false;

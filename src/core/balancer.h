@@ -13,9 +13,10 @@
 // A rebalance does not move a shard during the shard's cooldown, after a failed callback brought
 // the shard to its leader, and while several of its leaders have died soon. `rebalance apply` needs
 // only the first condition, and moves such shards, too. Drains need none of the conditions, and
-// move such shards, too. But if no target has prepared a draining node's shard, the shard waits for
-// 1 s, and each time twice as long, up to 1 min. If the failover policy keeps the shards of a
-// stopping node, none of them moves.
+// move such shards, too; so do moves of shards that a placement rule forbids where they are. But if
+// no target has prepared a draining node's shard, the shard waits for 1 s, and each time twice as
+// long, up to 1 min. If the failover policy keeps the shards of a stopping node, none of them
+// moves.
 //
 // The moves in flight are limited (max_moves, or the policy `limits`). The balancer deletes moves
 // that can't be carried out, and moves without progress. Failover never waits for the balancer.
@@ -26,7 +27,6 @@
 // Pure and single-threaded: owned by the core.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,12 +37,6 @@
 #include "core/context.h"
 
 namespace baton::core {
-
-/// The moves that would balance the group now, without any delay, cooldown or limit. `term_of`
-/// returns the present term of a shard; it is asked only for shards that count as led in
-/// `assignment`.
-std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
-                              const std::function<Term(ShardId)>& term_of);
 
 class Balancer {
  public:

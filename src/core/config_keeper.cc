@@ -158,6 +158,7 @@ void ConfigKeeper::Create(Context& context) {
   if (known_) {
     config.schema = LastFitting(context).schema;
     config.failover = LastFitting(context).failover;
+    config.placement = LastFitting(context).placement;
     config.actor = LastFitting(context).actor;
   }
   context.Submit(WriteOwner::kConfig, ConfigCreate{config});

@@ -364,6 +364,15 @@ void Core::AdvanceEnd(Context& context) {
       Finished{closing.in_time && !closing.halted, session_.lease_left() || !view_.complete()});
 }
 
+// Whether no other node may lead any of what is left here.
+bool Core::NobodyTakesOver() const {
+  if (!AnotherMayLead(view_, options_.self.node)) return true;
+  const auto& held = leaderships_.held();
+  return !view_.rules().empty() && std::none_of(held.begin(), held.end(), [&](const auto& entry) {
+    return AnotherMayLead(view_, options_.self.node, entry.first);
+  });
+}
+
 // Hands over the shards that have a target, and resigns the rest. Returns true once nothing is
 // left, or etcd must be away.
 bool Core::GivenAway(Context& context, Draining& draining) {
@@ -372,8 +381,7 @@ bool Core::GivenAway(Context& context, Draining& draining) {
   const bool immediate = failover.policy == FailoverPolicy::kImmediate;
   const bool keeps = KeepsShardsFor(view_, context.self());
   // If the application was asked to release shards, that goes on even if another node appears.
-  const bool resigns =
-      late || keeps || !AnotherMayLead(view_, context.self()) || leaderships_.AskedToResign();
+  const bool resigns = late || keeps || NobodyTakesOver() || leaderships_.AskedToResign();
   const bool ask = !late && (keeps || failover.lock_delay.count() > 0);
   if (!leaderships_.held().empty() && resigns) {
     if (late) draining.in_time = false;

@@ -127,6 +127,7 @@ class Core {
   /// expire, because another process may still act on the shards.
   bool GiveUpAll(Context& context);
   void AdvanceEnd(Context& context);
+  bool NobodyTakesOver() const;
   bool GivenAway(Context& context, Draining& draining);
   void Close(Context& context);
 

@@ -115,6 +115,7 @@ struct GroupChangeRequested {
   std::optional<FailoverPolicy> failover = {};
   std::optional<std::chrono::milliseconds> delay = {};
   std::optional<std::chrono::milliseconds> lock_delay = {};
+  std::optional<Placement> placement = {};  ///< replaces all rules
   bool dry_run = false;
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests

@@ -15,11 +15,11 @@ constexpr std::size_t kMaxNamed = 5;
 Error Invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 // Also those whose records can't be read: a newer version may have written them, but nobody knows.
-Status EveryMemberKeepsThem(const View& view) {
+Status EveryMemberKeepsThem(const View& view, std::uint32_t protocol) {
   std::string names;
   std::size_t old = 0;
   for (const auto& [node, member] : view.members()) {
-    if (!member.present || member.protocol_version >= kProtocolVersion) continue;
+    if (!member.present || member.protocol_version >= protocol) continue;
     if (++old <= kMaxNamed) names += (old == 1 ? "'" : ", '") + node + "'";
   }
   if (old == 0) return Ok();
@@ -50,6 +50,12 @@ std::string SettingWords(const FailoverSettings& settings) {
     words += ", failover-delay " + FormatDuration(settings.delay);
   }
   return words + ", lock-delay " + FormatDuration(settings.lock_delay);
+}
+
+std::string PlacementWords(const Placement& placement) {
+  if (placement.empty()) return "placement no rules";
+  const std::string count = std::to_string(placement.size());
+  return "placement " + count + (placement.size() == 1 ? " rule" : " rules");
 }
 
 Result<FailoverSettings> SettingsAfter(const FailoverSettings& now,
@@ -91,15 +97,21 @@ Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOpti
   if (Status may = MayChange(config, options); !may) return may.error();
   const Result<FailoverSettings> after = SettingsAfter(config.failover, asked);
   if (!after) return after.error();
-  if (after.value() == config.failover) return std::optional<NextConfig>();
-  if (Status keeps = EveryMemberKeepsThem(view); !keeps) return keeps.error();
-  NextConfig next{.config = config, .last = config.schema >= kConfigSchema};
+  const Placement& placement = asked.placement ? *asked.placement : config.placement;
+  const bool places = placement != config.placement;
+  if (!places && after.value() == config.failover) return std::optional<NextConfig>();
+  if (Status sound = CheckPlacement(placement); !sound) return sound.error();
+  const std::uint32_t protocol = places ? kPlacementProtocol : kFailoverProtocol;
+  if (Status keeps = EveryMemberKeepsThem(view, protocol); !keeps) return keeps.error();
+  const std::uint32_t schema = places ? kPlacementSchema : kFailoverSchema;
+  NextConfig next{.config = config, .last = config.schema >= schema};
   next.config.before_settings = config.Incarnation();
   if (next.last) {
     next.config.failover = after.value();
+    next.config.placement = placement;
     next.config.actor = asked.actor;
   } else {
-    next.config.schema = kConfigSchema;
+    next.config.schema = schema;
   }
   return std::optional(std::move(next));
 }

@@ -35,5 +35,7 @@ Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOpti
 
 /// For messages: "failover after, failover-delay 30s, lock-delay 500ms".
 std::string SettingWords(const FailoverSettings& settings);
+/// The rules in words, for the history and audits: "placement 3 rules", "placement no rules".
+std::string PlacementWords(const Placement& placement);
 
 }  // namespace baton::core

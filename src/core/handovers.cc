@@ -35,6 +35,9 @@ std::vector<ShardId> Handovers::Send(Context& context, HeldShards& held) {
     context.WakeAt(gather_until_);
     return {};
   }
+  // A bad config is being put back: transfers would be refused.
+  const View& view = context.view;
+  if (view.config().revision != view.fitting_config().revision) return {};
   while (in_flight_.size() < kTransferBatchesInFlight && !offered_.empty() && context.live()) {
     TransferBatch batch{.from = context.self(), .transfers = {}};
     std::vector<ShardId> not_given = Gather(context, held, batch);
@@ -71,18 +74,16 @@ std::vector<ShardId> Handovers::Gather(const Context& context, const HeldShards&
     const std::size_t distinct = targets.size() + (targets.contains(target) ? 0 : 1);
     if (batch.transfers.size() >= std::min(MaxTransfers(distinct), kTransfersAtOnce)) break;
     targets.insert(target);
-    batch.transfers.push_back(
-        {.shard = shard,
-         .term = held.at(shard).term,
-         .move_read = move.revision,
-         .to = target,
-         .directory = context.view.member(move.to)->directory,
-         .config = held.at(shard).released ? std::nullopt
-                                           : std::optional(context.view.fitting_config().revision),
-         .reason = move.reason,
-         .actor = move.actor,
-         .tally = context.Tally(shard),
-         .unknown_fields = context.view.record(shard).unknown_fields});
+    batch.transfers.push_back({.shard = shard,
+                               .term = held.at(shard).term,
+                               .move_read = move.revision,
+                               .to = target,
+                               .directory = context.view.member(move.to)->directory,
+                               .config = context.view.fitting_config().revision,
+                               .reason = move.reason,
+                               .actor = move.actor,
+                               .tally = context.Tally(shard),
+                               .unknown_fields = context.view.record(shard).unknown_fields});
   }
   return not_given;
 }

@@ -141,9 +141,23 @@ bool SomebodyMayLead(const View& view) {
   });
 }
 
+bool SomebodyMayLead(const View& view, ShardId shard) {
+  return std::any_of(view.members().begin(), view.members().end(), [&](const auto& entry) {
+    return EligibilityOf(view, entry.second) != Eligibility::kNever &&
+           view.rules().Allow(shard, entry.second);
+  });
+}
+
 bool AnotherMayLead(const View& view, const NodeId& node) {
   return std::any_of(view.members().begin(), view.members().end(), [&](const auto& entry) {
     return entry.first != node && EligibilityOf(view, entry.second) == Eligibility::kYes;
+  });
+}
+
+bool AnotherMayLead(const View& view, const NodeId& node, ShardId shard) {
+  return std::any_of(view.members().begin(), view.members().end(), [&](const auto& entry) {
+    return entry.first != node && EligibilityOf(view, entry.second) == Eligibility::kYes &&
+           view.rules().Allow(shard, entry.second);
   });
 }
 
@@ -211,13 +225,28 @@ std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now)
   return nothing;
 }
 
+namespace {
+
+// Whether a node that does not drain gets this shard.
+bool SomebodyStays(const View& view, ShardId shard, TimePoint now) {
+  const std::map<NodeId, TimePoint> nothing = NodesThatGetNothing(view, now);
+  return std::any_of(view.members().begin(), view.members().end(), [&](const auto& entry) {
+    return EligibilityOf(view, entry.second) == Eligibility::kYes &&
+           view.rules().Allow(shard, entry.second) && !nothing.contains(entry.first);
+  });
+}
+
+}  // namespace
+
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now) {
   const MemberFact* member = view.member(node);
+  const bool allowed = member != nullptr && view.rules().Allow(shard, *member);
   switch (ClaimableNow(view, shard, settle, now)) {
+    // It led the shard and goes on, so no rule keeps it from that.
     case Claimable::kByLastLeader: return view.LastKnownLeader(shard)->node == node;
     // It takes back all of it, whatever its seats, and also if it drains: nobody else can.
     case Claimable::kByOwner:
-      return OwnerOf(view, shard) == node && member != nullptr && member->Live() &&
+      return allowed && OwnerOf(view, shard) == node && member->Live() &&
              SameDirectory(view, shard, *member);
     case Claimable::kLater:
     case Claimable::kAfterWait:
@@ -225,9 +254,9 @@ bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration sett
     case Claimable::kLed: return false;
     case Claimable::kByAnyNode: break;
   }
-  if (member == nullptr) return false;
+  if (!allowed) return false;
   const Eligibility eligibility = EligibilityOf(view, *member);
-  if (eligibility == Eligibility::kLastResort) return !AnotherMayLead(view, node);
+  if (eligibility == Eligibility::kLastResort) return !SomebodyStays(view, shard, now);
   if (eligibility != Eligibility::kYes) return false;
   const bool doubtful = member->failing || now < view.steadiness().UnsteadyUntil(node);
   return !doubtful || !NodesThatGetNothing(view, now).contains(node);

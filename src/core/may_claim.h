@@ -1,9 +1,10 @@
 // MayClaim: who may begin to lead a shard that nobody leads. Only this file decides that.
 //
-// The answer has two parts: whether the shard may be claimed now (ClaimableNow), and whether the
-// node may begin to lead (EligibilityOf). The assignment asks the first part once for each shard,
-// and the second once for each member. All other code asks MayClaim. Nodes with different views may
-// get different answers. That does no harm: a claim's guards decide.
+// The answer has three parts: whether the shard may be claimed now (ClaimableNow), whether the node
+// may begin to lead (EligibilityOf), and whether the placement rules let it lead this shard
+// (View::rules). The assignment asks the first part once for each shard, the second once for each
+// member, and the third once for each rule (pools.h). All other code asks MayClaim. Nodes with
+// different views may get different answers. That does no harm: a claim's guards decide.
 //
 // Pure functions of the view and the time. REQUIRES for all: shard < view.shard_count().
 #pragma once
@@ -82,8 +83,12 @@ Eligibility EligibilityOf(const View& view, const MemberFact& member);
 Eligibility EligibilityNeeded(const View& view);
 /// Whether some node may begin to lead, so that vacancies can be filled.
 bool SomebodyMayLead(const View& view);
+/// The same for one shard: the placement rules may exclude some nodes.
+bool SomebodyMayLead(const View& view, ShardId shard);
 /// Whether a node other than `node` may begin to lead, and is not draining.
 bool AnotherMayLead(const View& view, const NodeId& node);
+/// The same for one shard: the placement rules may exclude some nodes.
+bool AnotherMayLead(const View& view, const NodeId& node, ShardId shard);
 
 /// The nodes that get nothing for now because they came and went too often (steadiness.h), each
 /// with the end of this time. They keep what they lead. Empty if they would be more than half of

@@ -91,6 +91,11 @@ Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event)
   if (record.leader == event.to) {
     return Error{ErrorCode::kFailedPrecondition, shard + " is already led by '" + event.to + "'"};
   }
+  if (!view.rules().Allow(event.shard, *target)) {
+    return Error{ErrorCode::kFailedPrecondition, "a placement rule keeps node '" + event.to +
+                                                     "' from leading " + shard + ": see " +
+                                                     "batonctl placement get"};
+  }
   const MoveFact* known = view.move(event.shard);
   if (known != nullptr && view.LiveMove(*known) && known->to != event.to) {
     return Error{ErrorCode::kFailedPrecondition,
@@ -336,12 +341,15 @@ void OperatorRequests::GoOn(Context& context, GroupChange change) {
 void OperatorRequests::Finish(Context& context, GroupChange change,
                               const PendingWrites::Settled& settled, const WriteResult& result) {
   const bool done = result.outcome == Outcome::kDone;
-  const bool raised = !change.last && context.view.config().schema >= kConfigSchema;
+  const std::uint32_t wanted = std::get<ConfigChange>(*settled.write).config.schema;
+  const bool raised = !change.last && context.view.config().schema >= wanted;
   if (done && change.last) {
     const auto& made = std::get<ConfigChange>(*settled.write).config;
-    context.Say(Notice::Level::kInfo,
-                "the group's settings are now: " + SettingWords(made.failover) + ", because " +
-                    change.asked.actor + " asked for it");
+    const std::string words = change.asked.placement
+                                  ? "the group's placement rules were replaced (there are " +
+                                        std::to_string(made.placement.size()) + " now)"
+                                  : "the group's settings are now: " + SettingWords(made.failover);
+    context.Say(Notice::Level::kInfo, words + ", because " + change.asked.actor + " asked for it");
     return AnswerTo(context, change.caller.request, Ok());
   }
   // Either the settings follow, or something else came first. An earlier copy may be that, too:
@@ -351,7 +359,8 @@ void OperatorRequests::Finish(Context& context, GroupChange change,
   const auto& written = std::get<ConfigChange>(*settled.write).config;
   const ConfigFact& found = context.view.config();
   const bool ours = change.last && found.present && found.failover == written.failover &&
-                    found.actor == written.actor && found.revision > change.read;
+                    found.placement == written.placement && found.actor == written.actor &&
+                    found.revision > change.read;
   if (ours) return AnswerTo(context, change.caller.request, Ok());
   const bool looked_at = result.revision.value != 0 && !result.permanent;
   const bool may_go_on = done || raised || (looked_at && settled.sent_once);

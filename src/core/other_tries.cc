@@ -171,11 +171,15 @@ std::optional<NodeId> OtherTries::Choose(const Context& context, ShardId shard,
                                          const Targets& targets) const {
   const RecordFact& record = context.view.record(shard);
   const bool failed_there = record.reason == Reason::kCallbackTimeout;
-  if (!failed_there && targets.nodes.contains(record.previous)) return record.previous;
+  const auto allowed = [&](const NodeId& node) {
+    return context.view.rules().Allow(shard, *context.view.member(node));
+  };
+  const bool knows = targets.nodes.contains(record.previous) && allowed(record.previous);
+  if (!failed_there && knows) return record.previous;
   std::optional<NodeId> best;
   Targets::Node least;
   for (const auto& [node, load] : targets.nodes) {
-    if (failed_there && node == record.previous) continue;
+    if ((failed_there && node == record.previous) || !allowed(node)) continue;
     if (best && (load.held + 1) * least.weight >= (least.held + 1) * load.weight) continue;
     best = node;
     least = load;

@@ -49,10 +49,10 @@ void RecordNews::NoteUnusableText(Context& context, const ViewChanges& changes) 
     }
     if (std::exchange(text_said_[node], member->revision) == member->revision) continue;
     ++damaged_;
-    context.Say(Notice::Level::kWarning,
-                "the record of member " + node + " at revision " +
-                    std::to_string(member->revision.value) +
-                    " has an address, zone or version that can't be used; it counts as empty");
+    context.Say(
+        Notice::Level::kWarning,
+        "the record of member " + node + " at revision " + std::to_string(member->revision.value) +
+            " has an address, zone, label or version that can't be used; it counts as empty");
   }
 }
 

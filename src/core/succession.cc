@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/may_claim.h"
+#include "core/pools.h"
 
 namespace baton::core {
 namespace {
@@ -14,6 +15,19 @@ std::uint64_t Hash(const NodeId& a, const NodeId& b) {
     hash = (hash ^ 0xff) * 1099511628211ull;
   }
   return hash;
+}
+
+// Whether several members might get a shard of this pool.
+bool SomeChoice(const AssignmentInput& input, std::uint32_t pool) {
+  std::size_t candidates = 0;
+  for (std::size_t m = 0; m < input.members.size(); ++m) {
+    const AssignmentMember& member = input.members[m];
+    const bool wanted =
+        pool == 0 || input.pools[pool - 1].members[m] == AssignmentPool::Place::kWanted;
+    const bool yes = EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
+    if (wanted && yes) ++candidates;
+  }
+  return candidates > 1;
 }
 
 }  // namespace
@@ -173,11 +187,6 @@ ClaimPace::Share Succession::AssignVacancies(const Context& context,
   CountClaimsInFlight(context.self(), of_view);
   const Assignment assignment = core::Assign(of_view.input);
   const auto& members = of_view.input.members;
-  const auto candidates =
-      std::count_if(members.begin(), members.end(), [](const AssignmentMember& member) {
-        return EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
-      });
-  const bool alone = candidates <= 1;
   for (const AssignmentMember& member : members) others.emplace_back().node = member.id;
   for (const PlannedClaim& claim : assignment.claims) {
     const ShardId shard = of_view.shard_of[claim.shard.value];
@@ -192,7 +201,8 @@ ClaimPace::Share Succession::AssignVacancies(const Context& context,
     // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
     // no progress of ours, and the next in line takes it over.
     const bool avoids = of_view.input.shards[claim.shard.value].avoids == claim.to;
-    if (taken_over || !avoids || alone) mine_.push_back(shard);
+    const std::uint32_t pool = of_view.input.shards[claim.shard.value].pool;
+    if (taken_over || !avoids || !SomeChoice(of_view.input, pool)) mine_.push_back(shard);
   }
   for (const Assigned& other : others) {
     if (other.node < context.self()) share.before += std::ssize(other.shards);
@@ -299,21 +309,49 @@ void Succession::PassOver(Context& context) {
     if (place == 0) continue;
     if (!line) line = LineOf(context);
     pass_over_at_ = std::min(pass_over_at_, line->changes_at);
-    if (NextInLine(*line, assigned.node, place) == context.self()) TakeOver(assigned);
+    TakeOver(context, *line, place, assigned);
   }
   context.WakeAt(pass_over_at_);
 }
 
-void Succession::TakeOver(Assigned& assigned) {
+// Takes the shards for which this node is next in line: all of them, unless placement rules have a
+// line of their own for some.
+void Succession::TakeOver(const Context& context, const Line& line, std::size_t place,
+                          Assigned& assigned) {
+  const ShardRules& rules = context.view.rules();
+  std::map<std::size_t, bool> next;  // by rule
+  std::size_t taken = 0;
   for (const ShardId shard : assigned.shards) {
     std::uint32_t& holder = assigned_to_[shard.value];
     if (holder == kToNobody) continue;
+    const std::size_t rule = rules.NumberOf(shard);
+    const auto [mine, unknown] = next.try_emplace(rule, false);
+    if (unknown) {
+      const Line by_rule = rule < rules.size() ? LineFor(context, line, rule, assigned.node) : line;
+      mine->second = NextInLine(by_rule, assigned.node, place) == context.self();
+    }
+    if (!mine->second) continue;
     holder = kToNobody;
+    ++taken;
     taken_over_.insert(shard);
     if (!claiming_.contains(shard)) mine_.push_back(shard);
   }
-  pace_.TakeOver(assigned.left);
-  assigned.left = 0;
+  pace_.TakeOver(taken);
+  assigned.left -= taken;
+}
+
+// Those of the line that the rule wants first, without the stalled node.
+Succession::Line Succession::LineFor(const Context& context, const Line& line, std::size_t rule,
+                                     const NodeId& stalled) {
+  std::vector<const MemberFact*> nodes;
+  for (const NodeId& node : line.nodes) {
+    if (node != stalled) nodes.push_back(context.view.member(node));
+  }
+  Line result;
+  for (const MemberFact* node : FirstChoice(context.view.rules().placement()[rule], nodes)) {
+    result.nodes.push_back(node->node);
+  }
+  return result;
 }
 
 NodeId Succession::NextInLine(const Line& line, const NodeId& stalled, std::size_t place) {

@@ -84,8 +84,10 @@ class Succession {
   std::int64_t TakeBack(const std::vector<ShardId>& shards);
   void Assign(Context& context, const Leaderships& leaderships);
   void PassOver(Context& context);
-  void TakeOver(Assigned& assigned);
+  void TakeOver(const Context& context, const Line& line, std::size_t place, Assigned& assigned);
   static Line LineOf(const Context& context);
+  static Line LineFor(const Context& context, const Line& line, std::size_t rule,
+                      const NodeId& stalled);
   static NodeId NextInLine(const Line& line, const NodeId& stalled, std::size_t place);
   void SendClaims(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;

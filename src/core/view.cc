@@ -196,8 +196,10 @@ void View::MergeOne(const ConfigFact& fact, Source, TimePoint) {
   const ConfigFact& last = fitting_config_;
   const bool readable = fact.present && fact.readability == Readability::kReadable;
   const bool same = fact.hash == last.hash && fact.cluster_id == last.cluster_id;
-  if (!readable || fact.schema > kConfigSchema || fact.shards != shard_count()) return;
-  if (same || !last.present) fitting_config_ = fact;
+  if (!readable || (!same && last.present)) return;
+  if (fact.schema > kConfigSchema || fact.shards != shard_count()) return;
+  if (fact.placement != last.placement) rules_.Set(fact.placement, shard_count());
+  fitting_config_ = fact;
 }
 
 void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
@@ -467,22 +469,17 @@ bool View::InForce(const RecordFact& record) const {
 
 bool View::LiveMove(const MoveFact& move) const {
   if (!move.present || move.readability != Readability::kReadable) return false;
-  if (move.phase == MovePhase::kVoid) return false;
+  if (move.phase == MovePhase::kVoid || move.to == move.from) return false;
   const RecordFact& record = records_.at(move.shard.value);
   if (record.term() != move.ends || record.leader != move.from || !InForce(record)) return false;
   const MemberFact* target = member(move.to);
-  if (target == nullptr || !target->Live() || move.to == move.from) return false;
+  if (target == nullptr || !target->Live() || !rules_.Allow(move.shard, *target)) return false;
   return move.phase != MovePhase::kPrepared || target->HoldsSession(move.prepared_session);
 }
 
 bool View::Draining(const MemberFact& member) const {
   return member.state == MemberState::kDraining ||
          policy({PolicyKind::kDrain, member.node}) != nullptr;
-}
-
-std::optional<TimePoint> View::VacantSince(ShardId shard) const {
-  const TimePoint since = vacant_since_.at(shard.value);
-  return since == TimePoint::max() ? std::nullopt : std::optional(since);
 }
 
 std::optional<SessionRef> View::LastKnownLeader(ShardId shard) const {

@@ -29,6 +29,7 @@
 #include "core/departures.h"
 #include "core/known_sessions.h"
 #include "core/leader_index.h"
+#include "core/shard_rules.h"
 #include "core/steadiness.h"
 
 namespace baton::core {
@@ -68,11 +69,12 @@ struct ViewChanges {
 /// first these are all shards, and again if there are more than 4,096.
 class ChangedShards {
  public:
-  /// Adds `changes.shards`. Adds all shards if a member or policy changed, because that may concern
-  /// any move. REQUIRES: `changes.shards` is sorted, as TakeChanges returns it.
+  /// Adds `changes.shards`. Adds all shards if a member, a policy or the config changed, because
+  /// that may concern any move. REQUIRES: `changes.shards` is sorted, as TakeChanges returns it.
   void Note(const ViewChanges& changes) {
     const std::size_t gathered = shards_.size() + changes.shards.size();
-    if (changes.members || changes.policy || gathered > kMaxGathered) SetAll();
+    const bool any = changes.members || changes.policy || changes.config;
+    if (any || gathered > kMaxGathered) SetAll();
     if (all_ || changes.shards.empty()) return;
     const auto middle = shards_.insert(shards_.end(), changes.shards.begin(), changes.shards.end());
     std::inplace_merge(shards_.begin(), middle, shards_.end());
@@ -156,6 +158,9 @@ class View {
   /// might break settings that an operator wrote just before the bad config, and that this view has
   /// missed.
   const FailoverSettings& failover() const { return fitting_config_.failover; }
+  /// Which nodes may begin to lead which shards, by the fitting config. Writes that depend on these
+  /// rules compare the config's revision, too.
+  const ShardRules& rules() const { return rules_; }
   // All questions about a shard REQUIRE: shard < shard_count().
 
   /// The shard's record; `present` is false if it is absent.
@@ -198,7 +203,8 @@ class View {
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
   /// ends is in force, and its target is another live member. If the move is prepared, the target
-  /// must still have the session that prepared it. A draining target is live.
+  /// must still have the session that prepared it. A draining target is live. A target that the
+  /// rules forbid does not count.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const { return live_members_; }
@@ -209,7 +215,10 @@ class View {
   /// one is in force, and before this node knows the shard's record or its absence. An unreadable
   /// record counts as no leadership, although a node of a newer version may be able to read it and
   /// lead.
-  std::optional<TimePoint> VacantSince(ShardId shard) const;
+  std::optional<TimePoint> VacantSince(ShardId shard) const {
+    const TimePoint since = vacant_since_.at(shard.value);
+    return since == TimePoint::max() ? std::nullopt : std::optional(since);
+  }
   /// When this node learnt that the shard's present record (or its absence) is not in force. Each
   /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
   /// record is in force, or this view can't tell. It can't tell if the answer to a write showed the
@@ -330,6 +339,7 @@ class View {
   Revision snapshot_revision_;  ///< every key without an entry here was absent at this revision
   ConfigFact config_;
   ConfigFact fitting_config_;
+  ShardRules rules_;
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;

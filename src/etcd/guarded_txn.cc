@@ -78,12 +78,12 @@ Keys FlatReadBack(const Portion& portion) {
 }
 
 // Finds guards that several items of a flat transaction have in common, so that each is compared
-// once. Only guards on members can be common; all others are on keys of a single item.
+// once.
 class CommonGuards {
  public:
   // Returns whether the guard is new, and remembers it.
   bool Add(const Guard& guard) {
-    if (guard.kind != Guard::Kind::kLeaseIs && guard.kind != Guard::Kind::kLeaseIsNot) return true;
+    if (!guard.common) return true;
     const auto equal = [&](const Guard* other) { return *other == guard; };
     if (std::any_of(stated_.begin(), stated_.end(), equal)) return false;
     stated_.push_back(&guard);
@@ -91,7 +91,7 @@ class CommonGuards {
   }
 
  private:
-  std::vector<const Guard*> stated_;  // few: one for each member concerned
+  std::vector<const Guard*> stated_;  // few: the config, and one for each member concerned
 };
 
 void AddFlat(const Portion& portion, TxnRequest& txn) {

@@ -19,11 +19,11 @@ Guard CreateIs(std::string key, Revision revision) {
 }
 
 Guard LeaseIs(std::string key, SessionId session) {
-  return {std::move(key), Kind::kLeaseIs, session.value};
+  return {std::move(key), Kind::kLeaseIs, session.value, true};
 }
 
 Guard LeaseIsNot(std::string key, SessionId session) {
-  return {std::move(key), Kind::kLeaseIsNot, session.value};
+  return {std::move(key), Kind::kLeaseIsNot, session.value, true};
 }
 
 // Turns each kind of write into guards and effects.
@@ -87,8 +87,9 @@ struct Builder {
     for (const Transfer& transfer : write.transfers) {
       result.items.push_back(MakeTransfer(write.from, transfer));
       // Not shared: a refused item's record and move are read back, and they decide.
-      if (!transfer.config) continue;
-      result.items.back().guards.push_back(ModIs(keys.ConfigKey(), *transfer.config));
+      Guard config = ModIs(keys.ConfigKey(), transfer.config);
+      config.common = true;
+      result.items.back().guards.push_back(std::move(config));
     }
     return result;
   }

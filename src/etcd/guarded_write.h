@@ -39,6 +39,7 @@ struct Guard {
   std::string key;
   Kind kind = Kind::kModIs;
   std::int64_t number = 0;
+  bool common = false;  ///< several items may have this guard
   friend auto operator<=>(const Guard&, const Guard&) = default;
 };
 

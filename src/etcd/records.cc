@@ -75,7 +75,9 @@ Readability Parse(std::string_view value, Message& message, Predicate sound) {
 
 // Whether the record says how the group fails over. What a schema 1 has in these fields, versions
 // that do not know them have kept: nobody keeps to it.
-bool SaysFailover(const pb::ConfigRecord& config) { return config.schema() >= kConfigSchema; }
+bool SaysFailover(const pb::ConfigRecord& config) { return config.schema() >= kFailoverSchema; }
+// The same for the rules of placement.
+bool SaysPlacement(const pb::ConfigRecord& config) { return config.schema() >= kPlacementSchema; }
 
 bool IsSetting(std::int64_t milliseconds) {
   return milliseconds >= 0 && milliseconds <= kLongestDurationOption.count();
@@ -87,9 +89,54 @@ bool SoundFailover(const pb::ConfigRecord& config) {
          config.before_settings() >= 0;
 }
 
+LabelTerms TermsOf(const pb::RecordLabelTerms& stored) {
+  LabelTerms terms;
+  for (const pb::RecordLabelTerm& term : stored.terms()) {
+    terms.push_back({term.label(), {term.values().begin(), term.values().end()}});
+  }
+  return terms;
+}
+
+Placement PlacementOf(const pb::ConfigRecord& config) {
+  Placement placement;
+  if (!SaysPlacement(config)) return placement;
+  for (const pb::RecordPlacementRule& stored : config.placement()) {
+    PlacementRule rule;
+    for (const pb::RecordShardRange& range : stored.shards()) {
+      rule.shards.push_back({range.first(), range.last()});
+    }
+    rule.require = TermsOf(stored.require());
+    for (const pb::RecordLabelTerms& terms : stored.prefer()) rule.prefer.push_back(TermsOf(terms));
+    placement.push_back(std::move(rule));
+  }
+  return placement;
+}
+
+void StoreTerms(const LabelTerms& terms, pb::RecordLabelTerms* stored) {
+  for (const LabelTerm& term : terms) {
+    pb::RecordLabelTerm* added = stored->add_terms();
+    added->set_label(term.label);
+    added->mutable_values()->Assign(term.values.begin(), term.values.end());
+  }
+}
+
+void StorePlacement(const Placement& placement, pb::ConfigRecord* config) {
+  for (const PlacementRule& rule : placement) {
+    pb::RecordPlacementRule* stored = config->add_placement();
+    for (const ShardRange& range : rule.shards) {
+      pb::RecordShardRange* added = stored->add_shards();
+      added->set_first(range.first);
+      added->set_last(range.last);
+    }
+    if (!rule.require.empty()) StoreTerms(rule.require, stored->mutable_require());
+    for (const LabelTerms& terms : rule.prefer) StoreTerms(terms, stored->add_prefer());
+  }
+}
+
 bool Sound(const pb::ConfigRecord& config) {
   return config.shards() > 0 && Known(config.hash_function(), kHashFunctionCount) &&
-         (!SaysFailover(config) || SoundFailover(config));
+         (!SaysFailover(config) || SoundFailover(config)) &&
+         (!SaysPlacement(config) || CheckPlacement(PlacementOf(config)).ok());
 }
 
 FailoverSettings FailoverOf(const pb::ConfigRecord& config) {
@@ -108,6 +155,24 @@ bool Sound(const pb::MemberRecord& member, const NodeId& node) {
          member.ttl_ms() <= kLongestTtlMs && Known(member.state(), kMemberStateCount);
 }
 
+// One label, from any text; empty: it can't be used, or not beside the others.
+Labels LabelOf(const std::string& text, const Labels& others) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return {};
+  Labels label{{text.substr(0, equals), text.substr(equals + 1)}};
+  const bool fits = others.size() < kMaxLabels && !others.contains(label.begin()->first);
+  return fits && CheckLabels(label) ? label : Labels{};
+}
+
+void TakeLabels(const pb::MemberRecord& record, MemberFact* fact) {
+  if (record.labels_session() != record.session()) return;
+  for (const std::string& text : record.labels()) {
+    Labels label = LabelOf(text, fact->labels);
+    fact->unusable_text = fact->unusable_text || label.empty();
+    fact->labels.merge(label);
+  }
+}
+
 // Takes a member's texts as far as everybody who reads them can bear them: routers, batonctl, the
 // page. Nodes write no others, but everybody who may write to etcd can.
 void TakeTexts(const pb::MemberRecord& record, MemberFact* fact) {
@@ -120,6 +185,7 @@ void TakeTexts(const pb::MemberRecord& record, MemberFact* fact) {
   fact->http_address = address(record.http_address());
   fact->service_address = address(record.service_address());
   fact->zone = take(record.zone(), record.zone().empty() || IsName(record.zone()));
+  TakeLabels(record, fact);
   const std::string& version = record.software_version();
   fact->software_version = take(version, version.size() <= kLongestName && IsVisibleAscii(version));
 }
@@ -172,6 +238,7 @@ std::string EncodeConfig(const ConfigFact& config) {
     record.set_actor(config.actor);
     record.set_before_settings(config.before_settings.value);
   }
+  if (SaysPlacement(record)) StorePlacement(config.placement, &record);
   return Serialize(record, config.unknown_fields);
 }
 
@@ -200,6 +267,8 @@ std::string EncodeMember(const MemberFact& member) {
     record.set_directory(member.directory);
     record.set_directory_session(member.session.value);
   }
+  for (const auto& [name, value] : member.labels) record.add_labels(name + "=" + value);
+  if (!member.labels.empty()) record.set_labels_session(member.session.value);
   return Serialize(record, member.unknown_fields);
 }
 
@@ -277,6 +346,7 @@ ConfigFact DecodeConfig(std::string_view value) {
   fact.hash = Load(record.hash_function(), kHashFunctionCount, HashFunction::kMurmur2);
   fact.cluster_id = record.cluster_id();
   fact.failover = FailoverOf(record);
+  fact.placement = PlacementOf(record);
   if (SaysFailover(record)) {
     fact.actor = record.actor();
     fact.before_settings = Revision{record.before_settings()};

@@ -19,6 +19,11 @@ json::value NullIfEmpty(const std::string& text) {
   return json::value(text);
 }
 
+json::value NullIfZero(std::uint32_t number) {
+  if (number == 0) return nullptr;
+  return number;
+}
+
 std::int64_t Milliseconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
@@ -69,6 +74,9 @@ void AddWaits(const ShardStatus& shard, TimePoint at, json::object* object) {
   const auto others = runtime::OthersWait(shard, at);
   (*object)["others_wait_ms"] = others ? json::value(Milliseconds(*others)) : json::value(nullptr);
   (*object)["lock_wait_ms"] = Milliseconds(runtime::LockWait(shard, at));
+  (*object)["rule"] = NullIfZero(shard.rule);
+  (*object)["nobody_may_lead"] = shard.nobody_may_lead;
+  (*object)["led_against_rule"] = shard.led_against_rule;
 }
 
 json::object TransitionObject(const Transition& transition) {
@@ -88,6 +96,12 @@ json::object TransitionObject(const Transition& transition) {
   return object;
 }
 
+json::object LabelsObject(const Labels& labels) {
+  json::object object;
+  for (const auto& [name, value] : labels) object[name] = value;
+  return object;
+}
+
 json::object MemberObject(const MemberStatus& member) {
   const MemberFact& fact = member.fact;
   return {{"node", fact.node},
@@ -99,6 +113,7 @@ json::object MemberObject(const MemberStatus& member) {
           {"target", member.target},
           {"weight", fact.weight},
           {"zone", NullIfEmpty(fact.zone)},
+          {"labels", LabelsObject(fact.labels)},
           {"address", NullIfEmpty(fact.address)},
           {"http_address", NullIfEmpty(fact.http_address)},
           {"service_address", NullIfEmpty(fact.service_address)},
@@ -129,11 +144,6 @@ json::array DepartedArray(const NodeStatus& status) {
     array.push_back(std::move(object));
   }
   return array;
-}
-
-json::value NullIfZero(std::uint32_t number) {
-  if (number == 0) return nullptr;
-  return number;
 }
 
 json::object CounterObject(const runtime::NodeCounters& counters) {
@@ -184,6 +194,7 @@ void AddFailover(const NodeStatus& status, json::object* object) {
   (*object)["failover"] = ToString(failover.policy);
   (*object)["failover_delay_ms"] = after ? json::value(failover.delay.count()) : nullptr;
   (*object)["lock_delay_ms"] = failover.lock_delay.count();
+  (*object)["placement_rules"] = status.placement.size();
   (*object)["config_schema"] = status.config_schema;
 }
 
@@ -200,6 +211,8 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   AddFailover(status, object);
   out["waiting_after_deaths"] = status.waiting;
   out["waiting_by_settings"] = status.waiting_by_settings;
+  out["nobody_may_lead"] = status.nobody_may_lead;
+  out["led_against_rules"] = status.led_against_rules;
   out["balancer"] = NullIfEmpty(status.balancer);
   out["paused"] = status.paused;
   out["rebalance_requested"] = status.rebalance_requested;

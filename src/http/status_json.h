@@ -25,8 +25,8 @@ namespace baton::http {
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: the same fields and reason, previous, move, quarantined, failing, deaths,
-/// claims_wait_ms, waits_for, others_wait_ms, lock_wait_ms, recent. Unset: no such shard, or the
-/// status has no shards.
+/// claims_wait_ms, waits_for, others_wait_ms, lock_wait_ms, rule, nobody_may_lead,
+/// led_against_rule, recent. Unset: no such shard, or the status has no shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent. `at`:
@@ -59,8 +59,9 @@ std::string StatusJson(const runtime::NodeStatus& status, const std::vector<Move
 std::string NodesJson(const runtime::NodeStatus& status);
 
 /// The group's settings: {"group":…,"revision":…,"stale":…,"expected_nodes":…,"max_moves":…,
-/// "failover":…,"failover_delay_ms":…,"lock_delay_ms":…,"config_schema":…}; a number that is not
-/// set is null, and so is failover_delay_ms unless failover is "after".
+/// "failover":…,"failover_delay_ms":…,"lock_delay_ms":…,"placement_rules":…,"config_schema":…}; a
+/// number that is not set is null, and so is failover_delay_ms unless failover is "after".
+/// `placement_rules` is how many rules there are.
 std::string GroupJson(const runtime::NodeStatus& status);
 
 /// {"moves":[…]}: the moves of a plan.

@@ -117,6 +117,9 @@ struct ShardStatus {
   std::optional<TimePoint> others_from;
   /// Of a shard that nobody leads: until when the lock delay keeps everybody from claiming it.
   std::optional<TimePoint> locked_until;
+  std::uint32_t rule = 0;         ///< the placement rule that counts for it, from 1; 0: none does
+  bool nobody_may_lead = false;   ///< nobody leads it, and the rule lets no live node lead it
+  bool led_against_rule = false;  ///< the rule would not let its leader begin to lead it
 };
 
 /// How long the lock delay still keeps everybody from claiming the shard; 0: it does not.
@@ -195,6 +198,7 @@ struct NodeStatus {
   std::uint32_t expected_nodes = 0;  ///< how many nodes an operator expects; 0: not set
   std::uint32_t max_moves = 0;       ///< the most moves in flight, by an operator; 0: not set
   FailoverSettings failover;         ///< the group's; the defaults before its config is known
+  Placement placement;               ///< the group's rules; none before its config is known
   std::uint32_t config_schema = 0;   ///< of the group's config; 0: not known
   /// What the members' targets were computed from; null: the view is not complete yet.
   std::shared_ptr<const core::AssignmentOfView> assignment;
@@ -210,7 +214,11 @@ struct NodeStatus {
   std::uint32_t leaderless = 0;  ///< shards that nobody leads
   std::uint32_t waiting = 0;     ///< of these, how many nobody may claim yet, because leaders died
   std::uint32_t waiting_by_settings = 0;  ///< of the others, how many WaitsBySettings
-  std::vector<Transition> recent;         ///< the newest of the history, oldest first, at most 256
+  /// Of the leaderless ones, how many have a placement rule that lets no live node lead them. These
+  /// may also wait for another reason.
+  std::uint32_t nobody_may_lead = 0;
+  std::uint32_t led_against_rules = 0;  ///< how many shards are led_against_rule
+  std::vector<Transition> recent;       ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
 };
 
@@ -248,11 +256,12 @@ struct RetryRequest {
   std::string actor;
 };
 
-/// Changes how the group fails over. An unset setting stays as it is.
+/// Changes how the group fails over, or its placement rules. An unset setting stays as it is.
 struct GroupChangeRequest {
   std::optional<FailoverPolicy> failover = {};
   std::optional<std::chrono::milliseconds> delay = {};  ///< only with FailoverPolicy::kAfter
   std::optional<std::chrono::milliseconds> lock_delay = {};
+  std::optional<Placement> placement = {};  ///< replaces all rules
   bool dry_run = false;
   std::string actor = {};
   std::optional<Duration> within = {};  ///< see Control::Request
@@ -384,9 +393,9 @@ class BATON_EXPORT Control {
   /// Writes or deletes a policy. Idempotent. kNotFound: the node to drain is not in the group. A
   /// dry run checks only this.
   virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
-  /// Changes the group's failover settings. A dry run finds out whether the change is possible.
-  /// kInvalidArgument: the settings make no sense. kFailedPrecondition: some member's version would
-  /// not keep to them. Idempotent.
+  /// Changes the group's failover settings or placement rules. A dry run finds out whether the
+  /// change is possible. kInvalidArgument: the settings or rules make no sense.
+  /// kFailedPrecondition: some member's version would not keep to them. Idempotent.
   virtual void Request(GroupChangeRequest request, std::function<void(Status)> handler) = 0;
   /// Releases by force a shard whose last leader's session has ended. A dry run finds out whether
   /// that is possible. kFailedPrecondition: the shard is led, any node may claim it already, or its

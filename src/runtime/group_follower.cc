@@ -184,11 +184,19 @@ void GroupFollower::NoteSettings(const ConfigFact& config) {
   const auto& seen = settings_seen_;
   if (seen && (config.hash != seen->hash || config.cluster_id != seen->cluster_id)) return;
   const bool later = seen && config.revision > seen->revision;
-  const bool ordered = later && config.failover != seen->failover;
+  std::vector<std::string> ordered;
+  if (later && config.failover != seen->failover) {
+    ordered.push_back(core::SettingWords(config.failover));
+  }
+  if (later && config.placement != seen->placement) {
+    ordered.push_back(core::PlacementWords(config.placement));
+  }
   settings_seen_ = config;
-  if (!ordered || config.actor.empty() || parts_.history == nullptr) return;
-  parts_.history->AddChange(OneLine(core::SettingWords(config.failover), kLongestOrder),
-                            OneLine(config.actor, kLongestOrder), config.revision);
+  if (config.actor.empty() || parts_.history == nullptr) return;
+  for (const std::string& words : ordered) {
+    parts_.history->AddChange(OneLine(words, kLongestOrder), OneLine(config.actor, kLongestOrder),
+                              config.revision);
+  }
 }
 
 std::shared_ptr<const NodeStatus> GroupFollower::Status() {

@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/facts.h"
 #include "base/limits.h"
+#include "base/placement.h"
 #include "base/text_rules.h"
 #include "baton/version.h"
 #include "etcd/keyspace.h"
@@ -39,8 +40,9 @@ Status CheckRecorded(const NodeOptions& options) {
         fmt::format("{} '{}' is not a valid address; give at most {} visible ASCII characters",
                     name, OneLine(address, kLongestName), kLongestAddress));
   }
-  if (options.zone.empty() || IsName(options.zone)) return Ok();
-  return NoName("zone", options.zone);
+  if (!options.zone.empty() && !IsName(options.zone)) return NoName("zone", options.zone);
+  const Status labels = CheckLabels(options.labels);
+  return labels ? labels : Status(Bad("labels: " + labels.error().message));
 }
 
 Status CheckTimes(const NodeOptions& options) {
@@ -192,6 +194,7 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   core.self.service_address =
       options.service_address.empty() ? options.address : options.service_address;
   core.self.zone = options.zone;
+  core.self.labels = options.labels;
   core.self.weight = options.weight;
   core.self.software_version = kVersion;
   core.self.protocol_version = kProtocolVersion;

@@ -68,6 +68,16 @@ void AddWaits(const core::View& view, ShardStatus* status) {
   if (until != TimePoint::min() && until != TimePoint::max()) status->locked_until = until;
 }
 
+/// What the placement rules say of the shard, as far as it depends on the shard and its leader
+/// alone.
+void AddRule(const core::View& view, ShardStatus* status) {
+  const core::ShardRules& rules = view.rules();
+  const std::size_t number = rules.NumberOf(status->shard);
+  if (number < rules.size()) status->rule = static_cast<std::uint32_t>(number + 1);
+  const MemberFact* leader = status->leader.empty() ? nullptr : view.member(status->leader);
+  status->led_against_rule = leader != nullptr && !rules.Allow(status->shard, *leader);
+}
+
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
                                     StatusBoard& board) {
   const std::map<NodeId, std::uint32_t>& targets = board.Targets(view, looks.settle, looks.now);
@@ -177,6 +187,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
     status.move = std::make_shared<const MoveFact>(*move);
   }
   if (!view.InForce(record)) {
+    AddRule(view, &status);
     AddWaits(view, &status);
     if (record.leader.empty()) return status;
     status.previous = record.leader;  // its session is gone
@@ -188,6 +199,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
   status.address = view.member(record.leader)->service_address;
   status.state = ShardState::kLed;
   if (status.move) status.state = ShardState::kMoving;
+  AddRule(view, &status);
   return status;
 }
 
@@ -210,10 +222,13 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   const PolicyFact* limits = view.policy({PolicyKind::kLimits});
   if (limits != nullptr) status->max_moves = limits->max_moves;
   status->failover = view.failover();
+  status->placement = view.rules().placement();
   status->config_schema = view.config().schema;
   status->departed = DepartedOf(view, looks.now);
   status->shards = board.Shards(view, looks.now, looks.shard);
   status->waiting = board.waiting();
+  status->nobody_may_lead = board.nobody_may_lead();
+  status->led_against_rules = board.led_against_rules();
   if (view.complete()) {
     status->members = MembersOf(view, looks, board);
     status->assignment = board.assignment();

@@ -73,6 +73,7 @@ core::GroupChangeRequested PendingRequests::Add(GroupChangeRequest request, Poli
           .failover = request.failover,
           .delay = request.delay,
           .lock_delay = request.lock_delay,
+          .placement = std::move(request.placement),
           .dry_run = request.dry_run,
           .actor = request.actor,
           .answer_by = AnswerBy(request.within, now)};

@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/balancer.h"
+#include "core/assignment_of_view.h"
 
 namespace baton::runtime {
 

@@ -1,12 +1,33 @@
 #include "runtime/status_board.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/assignment.h"
 #include "core/assignment_of_view.h"
+#include "core/may_claim.h"
 
 namespace baton::runtime {
+namespace {
+
+/// Asks for each placement rule once whether some node may lead by it.
+class RulesAsked {
+ public:
+  explicit RulesAsked(const core::View& view) : view_(view), known_(view.rules().size()) {}
+  bool NobodyMayLead(const ShardStatus& shard) {
+    if (shard.rule == 0 || !shard.leader.empty()) return false;
+    std::optional<bool>& known = known_[shard.rule - 1];
+    if (!known) known = !core::SomebodyMayLead(view_, shard.shard);
+    return *known;
+  }
+
+ private:
+  const core::View& view_;
+  std::vector<std::optional<bool>> known_;  ///< by rule
+};
+
+}  // namespace
 
 void StatusBoard::Mark(ShardId shard) {
   if (shards_.empty() || changed_flag_[shard.value]) return;
@@ -21,11 +42,13 @@ void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes)
   if (changes.any()) targets_until_ = TimePoint::min();
   if (shards_.empty()) return;
   for (const ShardId shard : changes.shards) Mark(shard);
-  const bool counts = changes.members && view.failover().policy == FailoverPolicy::kAfter;
+  const bool after = view.failover().policy == FailoverPolicy::kAfter;
+  const bool counts = changes.members && (after || !view.rules().empty());
   if (changes.config || changes.policy || counts) {
-    // Who may claim a shard, and from when on, depends on the group's settings, and on who is away.
+    // Who may claim a shard, and from when on, depends on the group's settings, and on who is here.
+    // The config also says which rule counts for a shard that is led.
     for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-      if (!view.InForce(ShardId{s})) Mark(ShardId{s});
+      if (changes.config || !view.InForce(ShardId{s})) Mark(ShardId{s});
     }
   }
   for (const NodeId& node : changes.changed_members) {
@@ -49,12 +72,15 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
     deaths_until_.erase(deaths_until_.begin());
   }
   std::sort(changed_.begin(), changed_.end());
+  RulesAsked rules(view);
   std::size_t renewed = shards_.size();  // the block that was renewed last
   for (const ShardId shard : changed_) {
     const std::size_t block = shard.value / SharedBlocks<ShardStatus>::kBlock;
     if (block != renewed) shards_.Renew(shard.value);
     renewed = block;
-    Render(view, shards_[shard.value], look(shard));
+    ShardStatus rendered = look(shard);
+    rendered.nobody_may_lead = rules.NobodyMayLead(rendered);
+    Render(view, shards_[shard.value], std::move(rendered));
     changed_flag_[shard.value] = false;
   }
   changed_.clear();
@@ -63,6 +89,8 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
 
 void StatusBoard::Render(const core::View& view, ShardStatus& status, ShardStatus rendered) {
   if (status.state == ShardState::kSuspended) --suspended_[status.leader];
+  nobody_may_lead_ += rendered.nobody_may_lead - status.nobody_may_lead;
+  led_against_rules_ += rendered.led_against_rule - status.led_against_rule;
   status = std::move(rendered);
   if (status.state == ShardState::kSuspended) ++suspended_[status.leader];
   if (status.claims_wait.count() > 0) {

@@ -28,11 +28,15 @@ class StatusBoard {
   /// The shard changed for a reason that the view does not show.
   void Note(ShardId shard);
 
-  /// Returns all shards. `look` renders those that changed, as of `now`.
+  /// Returns all shards. `look` renders those that changed, as of `now`, all but
+  /// ShardStatus::nobody_may_lead.
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
   /// How many shards waited after deaths at the last Shards.
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
+  /// How many shards had ShardStatus::nobody_may_lead, and led_against_rule, at the last Shards.
+  std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
+  std::uint32_t led_against_rules() const { return led_against_rules_; }
   /// How many shards of the node were suspended at the last Shards. 0 for other nodes.
   std::uint32_t SuspendedBy(const NodeId& node) const;
   /// By member: how many shards it should lead by the assignment. `settle`: see AssignmentFrom.
@@ -52,6 +56,8 @@ class StatusBoard {
   /// these show deaths that don't count any more from this time on
   std::set<std::pair<TimePoint, ShardId>> deaths_until_;
   std::map<NodeId, std::uint32_t> suspended_;
+  std::uint32_t nobody_may_lead_ = 0;
+  std::uint32_t led_against_rules_ = 0;
   std::shared_ptr<const core::AssignmentOfView> assignment_;
   std::map<NodeId, std::uint32_t> targets_;
   TimePoint targets_until_ = TimePoint::min();  ///< targets_ are right until this time

@@ -52,14 +52,14 @@ TEST_F(BatonctlFailover, SettingsAreSetTogetherAndShown) {
             "\n");
   EXPECT_EQ(Batonctl(server_, {"group", "get"}).out,
             "expected-nodes not set\nmax-moves not set: each node's --max-moves\n"
-            "failover after\nfailover-delay 1m\nlock-delay 1500ms\n");
+            "failover after\nfailover-delay 1m\nlock-delay 1500ms\nplacement no rules\n");
   EXPECT_THAT(Batonctl(server_, {"group", "get", "-o", "json"}).out,
               EndsWith(R"("failover":"after","failover_delay_ms":60000,"lock_delay_ms":1500,)"
-                       R"("config_schema":2})"
+                       R"("placement_rules":0,"config_schema":2})"
                        "\n"));
   EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
               HasSubstr(R"("failover":"after","failover_delay_ms":60000,"lock_delay_ms":1500,)"
-                        R"("config_schema":2,)"));
+                        R"("placement_rules":0,"config_schema":2,)"));
 }
 
 // Plan: words that can't be right are refused without a call, in one line that says what is right.

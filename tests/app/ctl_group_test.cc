@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "app/batonctl.h"
+#include "http/status_json.h"
 #include "runtime/admin_server.h"
 
 namespace baton::app {
@@ -32,7 +33,7 @@ TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
   server_.control.Freeze(true);
   EXPECT_EQ(Batonctl(server_, {"group", "get"}).out,
             "expected-nodes not set\nmax-moves not set: each node's --max-moves\n"
-            "failover immediate\nlock-delay 0s\n");
+            "failover immediate\nlock-delay 0s\nplacement no rules\n");
   const Ran dry = Batonctl(server_, {"group", "set", "expected-nodes", "5", "--dry-run"});
   EXPECT_EQ(dry.out, "expected-nodes would be set to 5\n");
   EXPECT_EQ(server_.control.Now().expected_nodes, 0u);
@@ -42,7 +43,7 @@ TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
   EXPECT_EQ(Batonctl(server_, {"group", "get", "-o", "json"}).out,
             R"({"group":"orders","revision":900,"stale":false,"expected_nodes":5,"max_moves":9,)"
             R"("failover":"immediate","failover_delay_ms":null,"lock_delay_ms":0,)"
-            R"("config_schema":0})"
+            R"("placement_rules":0,"config_schema":0})"
             "\n");
   EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("3 live nodes of 5 expected"));
   EXPECT_EQ(Batonctl(server_, {"group", "set", "expected-nodes=0"}).out,
@@ -81,6 +82,38 @@ TEST_F(BatonctlOfAGroup, WhoLeftIsListedWithTheReason) {
   EXPECT_THAT(Batonctl(server_, {"nodes", "list", "-o", "json"}).out,
               HasSubstr(R"("departed":[{"node":"n4","session":74,"ago_ms":180000,)"
                         R"("why":"lease_expired","led":2,"back":false},)"));
+}
+
+// Plan: a node without labels, one with as many as fit and one more, one whose first label alone is
+// too long, and one that left. The wide table and JSON have all of them.
+TEST_F(BatonctlOfAGroup, LabelsAreListedIfANodeHasAny) {
+  server_.control.Freeze(true);
+  const std::string rack(26, 'r'), gpu(41, 'v');
+  server_.control.Change([&](NodeStatus& status) {
+    status.members[1].fact.zone = "a";
+    status.members[1].fact.labels = {{"disk", "ssd"}, {"rack", rack}, {"x", "y"}};
+    status.members[2].fact.labels = {{"gpu", gpu}, {"x", "y"}};
+    status.departed = {
+        {.node = "n4", .session = {}, .age = std::chrono::minutes(3), .why = Reason::kShutdown}};
+  });
+  EXPECT_EQ(Batonctl(server_, {"nodes", "list"}).out,
+            "NODE  STATE   LED  TARGET  WEIGHT  ZONE  ADDRESS         LABELS                       "
+            "                             LEFT\n"
+            "n1    active    2       2       1  -     127.0.0.1:7401  -                            "
+            "                             -\n"
+            "n2    active    2       2       1  a     127.0.0.1:7402  "
+            "disk=ssd,rack=rrrrrrrrrrrrrrrrrrrrrrrrrr and 1 more       -\n"
+            "n3    active    2       2       1  -     127.0.0.1:7403  "
+            "gpu=vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv and 1 more  -\n"
+            "n4    gone      0       0       -  -     -               -                            "
+            "                             shutdown 3m0s ago\n");
+  const std::string wide = Batonctl(server_, {"nodes", "list", "-o", "wide"}).out;
+  EXPECT_THAT(wide, HasSubstr("  disk=ssd,rack=" + rack + ",x=y       -\n"));
+  EXPECT_THAT(wide, HasSubstr("  gpu=" + gpu + ",x=y  -\n"));
+  const std::string json = Batonctl(server_, {"nodes", "list", "-o", "json"}).out;
+  EXPECT_EQ(json, http::NodesJson(server_.control.Now()) + "\n");
+  EXPECT_THAT(json, HasSubstr(R"("zone":null,"labels":{},)"));
+  EXPECT_THAT(json, HasSubstr(R"("zone":"a","labels":{"disk":"ssd","rack":")" + rack));
 }
 
 // Plan: etcd does not answer n1, so its view is old: it has stopped on its own shards, and what it

@@ -18,6 +18,7 @@
 #include "app/common/duration.h"
 #include "app/common/flag_table.h"
 #include "base/duration_text.h"
+#include "base/placement.h"
 #include "base/text_rules.h"
 #include "lab/certificates.h"
 
@@ -145,6 +146,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--ttl=1m",
                                         "--weight=0",
                                         "--zone=z",
+                                        "--label=disk=ssd",
                                         "--expect-nodes=3",
                                         "--settle=1ms",
                                         "--rebalance-delay=2ms",
@@ -185,6 +187,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   EXPECT_EQ(options.node.hash, HashFunction::kXxh3Jump);
   EXPECT_EQ(options.node.weight, 0U);
   EXPECT_EQ(options.node.zone, "z");
+  EXPECT_EQ(options.node.labels, (Labels{{"disk", "ssd"}}));
   EXPECT_EQ(options.node.expect_nodes, 3U);
   EXPECT_EQ(options.node.settle, milliseconds(1));
   EXPECT_EQ(options.node.rebalance_delay, milliseconds(2));
@@ -387,7 +390,8 @@ TEST(DaemonOptions, ARelayNeedsNoShapeAndNoMembership) {
 }
 
 TEST(DaemonOptions, ARelayRefusesWhatOnlyNodesHave) {
-  for (const char* flag : {"--shards", "--ttl", "--weight", "--state-dir", "--drain-timeout"}) {
+  for (const char* flag :
+       {"--shards", "--ttl", "--weight", "--label", "--state-dir", "--drain-timeout"}) {
     EXPECT_THAT(Refusal({"--relay", "--group", "orders", flag, "10"}),
                 HasSubstr(std::string(flag) + ": a relay leads nothing"));
   }

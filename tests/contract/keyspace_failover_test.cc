@@ -178,6 +178,32 @@ TEST_F(FailoverWrites, FitTheGreatestBatchesOfClaimsUnderTheConfig) {
   EXPECT_EQ(claimed.items, expected) << claimed.detail;
 }
 
+// Plan: transfers decided by the config as read; then an operator changes its rules while they are
+// on their way, in a batch and alone. All are refused, and the leader stays the leader.
+TEST_F(FailoverWrites, TransferOnlyUnderTheConfigThatAllowsIt) {
+  const Revision created = CreateConfig();
+  const SessionGuard us = Join("n1");
+  const SessionGuard target = Join("n2");
+  Lead(us, 2);
+  TransferBatch batch{us.node, {Prepare(0, us, target), Prepare(1, us, target)}};
+  for (Transfer& transfer : batch.transfers) transfer.config = created;
+  ConfigChange change = ChangeOf(created, Now());
+  change.config.placement = {{.shards = {}, .require = {{"zone", {"a"}}}, .prefer = {}}};
+  const WriteResult changed = Execute(change);
+  ASSERT_EQ(changed.outcome, Outcome::kDone) << changed.detail;
+  EXPECT_EQ(Config().placement, change.config.placement);
+  TransferBatch alone{us.node, {batch.transfers.front()}};
+  for (const TransferBatch& late : {batch, alone}) {
+    const WriteResult result = Execute(late);
+    EXPECT_EQ(result.items, std::vector(late.transfers.size(), Outcome::kRefused));
+    EXPECT_EQ(AllIn<ConfigFact>(result.read_back).at(0).revision, changed.revision);
+    EXPECT_EQ(Record(0).leader, "n1");
+  }
+  for (Transfer& transfer : batch.transfers) transfer.config = changed.revision;
+  EXPECT_EQ(Execute(batch).outcome, Outcome::kDone);
+  EXPECT_EQ(Record(1).leader, "n2");
+}
+
 // Plan: the target's directory goes into the record, and the resignation says that the shard was
 // released; the directory was the leader's.
 TEST_F(FailoverWrites, NameTheLeadersDirectoryAndWhatWasReleased) {

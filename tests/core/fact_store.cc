@@ -238,8 +238,7 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
   } else if (const auto* transfers = std::get_if<TransferBatch>(&write)) {
     for (const Transfer& transfer : transfers->transfers) {
       plan.items.push_back(PlanTransfer(transfers->from, transfer));
-      if (!transfer.config) continue;
-      plan.items.back().holds = plan.items.back().holds && ModOf("config") == *transfer.config;
+      plan.items.back().holds = plan.items.back().holds && ModOf("config") == transfer.config;
       plan.items.back().read_back.push_back("config");
     }
   } else if (const auto* abandons = std::get_if<AbandonBatch>(&write)) {

@@ -45,11 +45,11 @@ TEST(GroupConfig, ANewerSchemaNeedsAnUpdate) {
   ConfigFact config = Config();
   config.schema = kConfigSchema + 1;
   EXPECT_EQ(ToNode(config),
-            "group config: written by a newer version (schema 3, this one knows 2); "
+            "group config: written by a newer version (schema 4, this one knows 3); "
             "update this node");
   config.readability = Readability::kNewerSchema;
   EXPECT_EQ(ToRelay(config),
-            "group config: written by a newer version (schema 3, this one knows 2); "
+            "group config: written by a newer version (schema 4, this one knows 3); "
             "update this relay");
 }
 

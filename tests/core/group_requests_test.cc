@@ -41,13 +41,16 @@ class GroupRequests : public RequestsTest {
   static GroupChangeRequested LockDelay(std::chrono::milliseconds delay) {
     return {.lock_delay = delay, .actor = "alice"};
   }
+  static GroupChangeRequested Rules(const Placement& placement) {
+    return {.placement = placement, .actor = "alice"};
+  }
   static ClusterOptions Options() {
     ClusterOptions options;
     options.nodes = 4;
     options.shards = 4;
     options.tune = [](core::CoreOptions& tuned) {
       const bool old = tuned.self.node == "n3";
-      tuned.self.protocol_version = old ? kProtocolVersion - 1 : kProtocolVersion;
+      tuned.self.protocol_version = old ? kFailoverProtocol - 1 : kProtocolVersion;
     };
     return options;
   }
@@ -59,6 +62,8 @@ class GroupRequests : public RequestsTest {
     return written;
   }
 };
+
+const Placement kInZoneA{{.shards = {}, .require = {{"zone", {"a"}}}, .prefer = {}}};
 
 // Plan: the first change takes two writes: one that shuts older versions out, and changes nothing
 // else; then the settings. Later ones take one. Without settings the schema stays.
@@ -92,6 +97,34 @@ TEST_F(GroupRequests, ADryRunFindsOutAndWritesNothing) {
   EXPECT_EQ(Answer(dry), "ok");
   dry.delay = milliseconds(999);
   EXPECT_EQ(Answer(dry), "invalid argument: failover-delay is 999ms; give 1s to 24h");
+  EXPECT_EQ(Written().size(), 0u);
+}
+
+// Plan: rules take a schema of their own, which shuts out versions that know only the settings.
+TEST_F(GroupRequests, TheFirstRulesShutOutVersionsThatDoNotKnowThem) {
+  ASSERT_EQ(Answer(To(FailoverPolicy::kNever)), "ok");
+  ASSERT_EQ(Answer(Rules(kInZoneA)), "ok");
+  EXPECT_EQ(StoredConfig().schema, kPlacementSchema);
+  EXPECT_EQ(StoredConfig().placement, kInZoneA);
+  EXPECT_EQ(StoredConfig().failover.policy, FailoverPolicy::kNever);
+  EXPECT_EQ(Written(), (std::vector<std::string>{"schema 2, immediate 0 0", "schema 2, never 0 0",
+                                                 "schema 3, never 0 0", "schema 3, never 0 0"}));
+  const std::size_t written = Written().size();
+  EXPECT_EQ(Answer(Rules(kInZoneA)), "ok");  // they are there already
+  EXPECT_EQ(Written().size(), written);
+  EXPECT_EQ(Answer(To(FailoverPolicy::kImmediate)), "ok");
+  EXPECT_EQ(StoredConfig().placement, kInZoneA);
+  EXPECT_EQ(Answer(Rules({})), "ok");
+  EXPECT_EQ(StoredConfig().placement, Placement{});
+  EXPECT_EQ(StoredConfig().schema, kPlacementSchema);
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+TEST_F(GroupRequests, RulesThatAreNotSoundAreRefused) {
+  EXPECT_EQ(
+      Answer(Rules({{.shards = {{3, 2}}, .require = {}, .prefer = {}}})),
+      "invalid argument: rule 1: shards: shards 3-2 are no range; give the lower number first, "
+      "and none above 999999");
   EXPECT_EQ(Written().size(), 0u);
 }
 

@@ -35,6 +35,7 @@ struct MadeNode {
   std::uint32_t weight = 1;
   bool failing = false;  ///< says that activations fail on it
   bool flaps = false;    ///< came and went several times before
+  bool in_zone_a = false;
 };
 
 enum class Made {
@@ -59,7 +60,27 @@ struct MadeShard {
 struct MadeGroup {
   std::array<MadeNode, kNodes> nodes;
   std::array<MadeShard, kShards> shards;
+  bool ruled = false;  ///< the group has the rules of kRules
 };
+
+// Of the shards 1 to 5 each has a rule of its own; shard 0 has none.
+const Placement kRules{
+    {.shards = {{1, 1}}, .require = {{"zone", {"a"}}}, .prefer = {}},
+    {.shards = {{2, 2}}, .require = {{"zone", {"b", "c"}}}, .prefer = {}},
+    {.shards = {{3, 3}}, .require = {{"node", {"n01"}}}, .prefer = {}},
+    {.shards = {{4, 4}}, .require = {}, .prefer = {{{"zone", {"a"}}}, {{"node", {"n00", "n03"}}}}},
+    {.shards = {{5, 5}}, .require = {{"disk", {"ssd"}}}, .prefer = {}}};
+
+bool Allowed(const MadeGroup& group, std::uint32_t s, std::uint32_t n) {
+  if (!group.ruled) return true;
+  switch (s) {
+    case 1: return group.nodes[n].in_zone_a;
+    case 2: return !group.nodes[n].in_zone_a;
+    case 3: return n == 1;
+    case 5: return false;
+    default: return true;
+  }
+}
 
 SessionId Present(std::uint32_t node) { return SessionId{100 + node}; }
 SessionId Past(std::uint32_t node) { return SessionId{200 + node}; }
@@ -76,7 +97,9 @@ MadeGroup Roll(Dice& dice) {
     node.weight = dice.OneIn(4) ? 0 : 1 + dice.Roll(3);
     node.failing = dice.OneIn(3);
     node.flaps = dice.OneIn(4);
+    node.in_zone_a = dice.OneIn(2);
   }
+  group.ruled = dice.OneIn(2);
   for (MadeShard& shard : group.shards) {
     shard = {static_cast<Made>(dice.Roll(7)), dice.Roll(kNodes), dice.OneIn(2)};
     shard.deaths = dice.OneIn(2) ? 0 : dice.Roll(8);
@@ -116,6 +139,7 @@ Fact MemberOf(std::uint32_t number, const MadeNode& node) {
                                       : MemberState::kActive;
   member.weight = node.weight;
   member.failing = node.failing;
+  member.zone = node.in_zone_a ? "a" : "b";
   member.ttl = kTtl;
   return member;
 }
@@ -157,6 +181,10 @@ View ViewOf(const MadeGroup& group) {
     drain.revision = Revision{15};
     snapshot.facts.push_back(drain);
   }
+  ConfigFact config{.revision = Revision{10}, .present = true, .shards = kShards};
+  config.schema = kConfigSchema;
+  if (group.ruled) config.placement = kRules;
+  snapshot.facts.push_back(config);
   for (std::uint32_t s = 0; s < kShards; ++s) {
     const MadeShard& shard = group.shards[s];
     const SessionId before = shard.of_present_session ? Present(shard.node) : Past(shard.node);
@@ -225,14 +253,22 @@ bool SomeRest(const MadeGroup& group) {
   return flapping <= steady && steady_and_well > 0;
 }
 
-bool OracleOfNode(const MadeGroup& group, std::uint32_t n) {
-  const auto could = [](const MadeNode& node) { return TakesPart(node) && node.weight > 0; };
+// Whether the node gets shards and does not drain.
+bool Gets(const MadeGroup& group, const MadeNode& node) {
+  if (!TakesPart(node) || node.weight == 0 || Drains(node)) return false;
+  if (node.flaps && SomeRest(group)) return false;
+  return !node.failing || FailureIsCommon(group);
+}
+
+bool OracleOfNode(const MadeGroup& group, std::uint32_t s, std::uint32_t n) {
+  const MadeNode& node = group.nodes[n];
+  if (!Allowed(group, s, n)) return false;
+  if (!Drains(node)) return Gets(group, node);
   bool somebody_stays = false;
-  for (const MadeNode& node : group.nodes) somebody_stays |= could(node) && !Drains(node);
-  if (!could(group.nodes[n])) return false;
-  if (Drains(group.nodes[n])) return !somebody_stays;
-  if (group.nodes[n].flaps && SomeRest(group)) return false;
-  return !group.nodes[n].failing || FailureIsCommon(group);
+  for (std::uint32_t m = 0; m < kNodes; ++m) {
+    somebody_stays |= Allowed(group, s, m) && Gets(group, group.nodes[m]);
+  }
+  return TakesPart(node) && node.weight > 0 && !somebody_stays;
 }
 
 // The view finds the record's session ended. It can't know since when, so the leadership counts as
@@ -266,7 +302,7 @@ bool Oracle(const MadeGroup& group, std::uint32_t s, std::uint32_t n, TimePoint 
     }
     default: break;
   }
-  return OracleOfNode(group, n);
+  return OracleOfNode(group, s, n);
 }
 
 // Plan: 20,000 random groups; each shard, each node, before and after the time by which every
@@ -293,12 +329,20 @@ TEST(MayClaim, AgreesWithTheOracle) {
   EXPECT_GT(yes, 100'000);
 }
 
-// Plan: in random groups, the assignment gives a vacancy only to a node that may claim it; and if
-// some node may claim a shard, and its last leader is gone, somebody gets it.
+// How much the rule of shard 4 prefers the node; 0 is best. All are the same for other shards.
+int RankOf(const MadeGroup& group, std::uint32_t s, std::uint32_t n) {
+  if (!group.ruled || s != 4 || group.nodes[n].in_zone_a) return 0;
+  return n == 0 || n == 3 ? 1 : 2;
+}
+
+// Plan: in random groups, the assignment gives a vacancy only to a node that may claim it, and to
+// one that the rules prefer; and if some node may claim a shard, and its last leader is gone,
+// somebody gets it.
 TEST(MayClaim, TheAssignmentGivesVacanciesOnlyToThoseWhoMay) {
   Dice dice(2);
   for (int round = 0; round < 20'000; ++round) {
-    const View view = ViewOf(Roll(dice));
+    const MadeGroup group = Roll(dice);
+    const View view = ViewOf(group);
     const TimePoint now = kStart + seconds(dice.OneIn(2) ? 5 : 20);
     const AssignmentOfView assigned = AssignmentFrom(view, kSettle, now);
     std::vector<bool> given(kShards, false);
@@ -306,11 +350,22 @@ TEST(MayClaim, TheAssignmentGivesVacanciesOnlyToThoseWhoMay) {
       const ShardId shard = assigned.shard_of[claim.shard.value];
       const NodeId& node = assigned.input.members[claim.to].id;
       ASSERT_TRUE(MayClaim(view, shard, node, kSettle, now)) << "round " << round << ", " << node;
+      std::uint32_t given_to = 0;
+      while (NodeName(given_to) != node) ++given_to;
+      for (std::uint32_t n = 0; n < kNodes; ++n) {
+        if (!MayClaim(view, shard, NodeName(n), kSettle, now)) continue;
+        ASSERT_LE(RankOf(group, shard.value, given_to), RankOf(group, shard.value, n))
+            << "round " << round << ", " << node;
+      }
       given[shard.value] = true;
     }
     for (std::uint32_t s = 0; s < kShards; ++s) {
       const bool open = ClaimableNow(view, ShardId{s}, kSettle, now) == Claimable::kByAnyNode;
-      ASSERT_EQ(given[s], open && SomebodyMayLead(view)) << "round " << round << ", shard " << s;
+      bool somebody = false;
+      for (std::uint32_t n = 0; n < kNodes; ++n) {
+        somebody |= MayClaim(view, ShardId{s}, NodeName(n), kSettle, now);
+      }
+      ASSERT_EQ(given[s], open && somebody) << "round " << round << ", shard " << s;
     }
   }
 }

@@ -207,6 +207,21 @@ class AlertsLive(unittest.TestCase):
         self.fleet.node(self.etcd, self.group, "n1", http="127.0.0.1:0")
         self.await_quiet("GroupDown")
 
+    def test_ruled_out(self):
+        """A rule wants a node that is gone. It ends when the rule does."""
+        nodes = self.start("n1", "n2")
+        with tempfile.TemporaryDirectory() as folder:
+            rules = pathlib.Path(folder) / "rules.yaml"
+            rules.write_text("rules: [{shards: 3, node: n2}]", encoding="utf-8")
+            self.fleet.ctl(nodes[0], "placement", "set", str(rules))
+            fleet.until("n2 leads shard 3", lambda: any(
+                shard["shard"] == 3 and shard["leader"] == "n2" for shard in nodes[0].shards()))
+            self.fleet.forget(nodes[1])
+            self.await_firing("ShardsNobodyMayLead")
+            rules.write_text("rules: []", encoding="utf-8")
+            self.fleet.ctl(nodes[0], "placement", "set", str(rules))
+            self.await_quiet("ShardsNobodyMayLead")
+
     def test_newer_balancer(self):
         """The balancer's record is of a newer schema, as after a rollback: no node replaces it."""
         self.start("n1", "n2")

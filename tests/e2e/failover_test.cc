@@ -93,7 +93,7 @@ TEST_F(Failover, SettingsAreTheGroups) {
   cluster_.Await("n2 shows the settings", [&] {
     return cluster_.Ctl("n2", {"group", "get"}).out ==
            "expected-nodes not set\nmax-moves not set: each node's --max-moves\nfailover after\n"
-           "failover-delay 30s\nlock-delay 2s\n";
+           "failover-delay 30s\nlock-delay 2s\nplacement no rules\n";
   });
   EXPECT_EQ(Config().schema(), 2u);
   EXPECT_EQ(Config().failover(), baton::v1::RECORD_FAILOVER_AFTER);
@@ -104,7 +104,7 @@ TEST_F(Failover, SettingsAreTheGroups) {
   Set({"failover=immediate", "lock-delay=0"});
   EXPECT_THAT(cluster_.Ctl("n1", {"group", "get", "-o", "json"}).out,
               EndsWith(R"("failover":"immediate","failover_delay_ms":null,"lock_delay_ms":0,)"
-                       R"("config_schema":2})"
+                       R"("placement_rules":0,"config_schema":2})"
                        "\n"));
 }
 

@@ -129,6 +129,7 @@ TEST(Settings, OfARealDaemonFollowFlagEnvironmentFileDefault) {
   Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = seconds(3)});
   const std::string path = cluster.folder() + "/batond.yaml";
   std::ofstream(path) << "zone: from-file\n"
+                         "label: [disk=ssd, rack=r7]\n"
                          "ttl: 60s\n"
                          "service-address: file:1\n"
                          "weight: 7\n";
@@ -141,6 +142,7 @@ TEST(Settings, OfARealDaemonFollowFlagEnvironmentFileDefault) {
   const std::string nodes = cluster.Ctl("n1", {"nodes", "list", "-o", "json"}).out;
   EXPECT_THAT(nodes, HasSubstr("\"ttl_ms\":3000")) << "flag before environment and file";
   EXPECT_THAT(nodes, HasSubstr("\"zone\":\"from-environment\"")) << "environment before file";
+  EXPECT_THAT(nodes, HasSubstr(R"("labels":{"disk":"ssd","rack":"r7"})")) << "a list in the file";
   EXPECT_THAT(nodes, HasSubstr("\"weight\":7")) << "file before default";
   EXPECT_THAT(nodes, HasSubstr("\"service_address\":\"file:1\""));
   EXPECT_TRUE(etcd.Get(cluster.Key("config")).has_value()) << "the default --etcd-prefix";

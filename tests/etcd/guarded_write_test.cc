@@ -31,6 +31,7 @@ Transfer TransferOf(std::uint32_t shard, SessionRef to) {
   transfer.term = Term{100 + shard};
   transfer.move_read = Revision{200 + shard};
   transfer.to = std::move(to);
+  transfer.config = Revision{50};
   return transfer;
 }
 
@@ -288,21 +289,25 @@ TEST(GuardedWrite, TransfersToTheVerySessionThatPrepared) {
             R"(if mod shards/3 = 103
 if mod moves/3 = 203
 if lease members/n2 = 66
+if mod config = 50
 then put shards/3
 then delete moves/3
 else get shards/3
 else get moves/3
 else get members/n2
+else get config
 )");
   EXPECT_EQ(Nested(TransferBatch{"n1", {TransferOf(3, {"n2", SessionId{66}})}}), R"(then txn
   if mod shards/3 = 103
   if mod moves/3 = 203
   if lease members/n2 = 66
+  if mod config = 50
   then put shards/3
   then delete moves/3
   else get shards/3
   else get moves/3
   else get members/n2
+  else get config
 )");
 }
 
@@ -452,8 +457,9 @@ TEST(GuardedWrite, FitsTheGreatestBatchesIntoTheLimitFlatAndNested) {
   EXPECT_EQ(Operations(Claims(124, 1), Shape::kFlat), kMaxTxnOperations);
   EXPECT_EQ(Operations(Claims(MaxClaims(2), 2), Shape::kFlat), kMaxTxnOperations);
   EXPECT_EQ(Operations(Claims(124, 1), Shape::kNested), 126u);
-  EXPECT_EQ(Operations(Transfers(62, 4), Shape::kFlat), kMaxTxnOperations);
-  EXPECT_EQ(Operations(Transfers(62, 4), Shape::kNested), 65u);
+  EXPECT_EQ(Operations(Transfers(61, 4), Shape::kFlat), kMaxTxnOperations - 1);
+  EXPECT_EQ(Operations(Transfers(61, 4), Shape::kNested), 65u);
+  EXPECT_EQ(MaxTransfers(4), 61u);
   ResignBatch resigns{.from = {"n1", SessionId{77}}, .resigns = {}};
   for (std::uint32_t i = 0; i < kMaxResigns; ++i) {
     Resign resign;

@@ -18,7 +18,8 @@ std::vector<Seed> ConfigSeeds() {
   return {{"minimal", "group: orders\nshards: 12\n"},
           {"list", "group: orders\nshards: 12\netcd: [127.0.0.1:2379, 127.0.0.1:2380]\n"},
           {"full",
-           "group: orders\nshards: 12\nnode: n1\nttl: 10s\nweight: 2\nzone: a\nhash: xxh3-jump\n"
+           "group: orders\nshards: 12\nnode: n1\nttl: 10s\nweight: 2\nzone: a\nlabel: [disk=ssd, "
+           "rack=r7]\nhash: xxh3-jump\n"
            "listen: 127.0.0.1:0\nhttp: '[::1]:0'\nlog-level: warn\nlog-format: json\n"
            "allow-remote-admin: yes\nhistory: 100\nevents-file: /tmp/e\n"},
           {"relay", "group: orders\nrelay: true\n"},

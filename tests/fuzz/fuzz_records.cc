@@ -6,6 +6,7 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include "base/limits.h"
+#include "base/placement.h"
 #include "base/text_rules.h"
 #include "baton/v1/records.pb.h"
 #include "etcd/keyspace.h"
@@ -116,10 +117,12 @@ void RunMember(std::string_view value) {
   for (const std::string& address : {read.address, read.http_address, read.service_address}) {
     Must(IsAddressText(address), "a member's address can be used", address);
   }
+  Must(CheckLabels(read.labels).ok(), "a member's labels can be used");
   const std::string again = etcd::EncodeMember(read);
   const auto reread = DecodeAs<MemberFact>(key, again);
   Must(etcd::EncodeMember(reread) == again, "a member reads as it was written");
   Must(reread.Live() == read.Live(), "a member lives after a rewrite as before");
+  Must(reread.labels == read.labels, "a member has the same labels after a rewrite");
   MustKeepUnknown<pb::MemberRecord>(value, again);
 }
 
@@ -147,17 +150,21 @@ void RunConfigKey(std::string_view value) {
   }
   Must(read.shards > 0, "a readable config has shards");
   const FailoverSettings& failover = read.failover;
-  Must(read.schema >= kConfigSchema || (failover == FailoverSettings{} && read.actor.empty() &&
-                                        read.Incarnation() == kRevision),
+  Must(read.schema >= kFailoverSchema || (failover == FailoverSettings{} && read.actor.empty() &&
+                                          read.Incarnation() == kRevision),
        "only a newer config says how the group fails over, and who set it");
   Must(read.before_settings.value >= 0, "a config's incarnation is a revision");
   for (const std::chrono::milliseconds time : {failover.delay, failover.lock_delay}) {
     Must(time.count() >= 0 && time <= kLongestDurationOption,
          "a config's times are ones that can be waited for", std::to_string(time.count()));
   }
+  Must(read.schema >= kPlacementSchema || read.placement.empty(),
+       "only a newer config has rules of placement");
+  Must(CheckPlacement(read.placement).ok(), "a readable config's rules are ones to keep to");
   const std::string again = etcd::EncodeConfig(read);
   const auto reread = DecodeAs<ConfigFact>(Keys().ConfigKey(), again);
   Must(etcd::EncodeConfig(reread) == again, "a config reads as it was written");
+  Must(reread.placement == read.placement, "a config has the same rules after a rewrite");
 }
 
 // The key names the policy, so any value will do.
@@ -212,6 +219,7 @@ MemberFact Member() {
   member.ttl = std::chrono::seconds(10);
   member.address = "127.0.0.1:7400";
   member.zone = "a";
+  member.labels = {{"disk", "ssd"}, {"example.org/rack", "r7"}};
   member.software_version = "0.1.0";
   member.directory = 99;
   return member;
@@ -261,12 +269,21 @@ std::vector<Seed> RecordsSeeds() {
   config.shards = 12;
   config.cluster_id = 99;
   ConfigFact slow = config;
-  slow.schema = kConfigSchema;
+  slow.schema = kFailoverSchema;
   slow.failover = {.policy = FailoverPolicy::kAfter,
                    .delay = std::chrono::minutes(10),
                    .lock_delay = std::chrono::seconds(5)};
   slow.actor = "me";
   slow.before_settings = Revision{40};
+  ConfigFact ruled = slow;
+  ruled.schema = kPlacementSchema;
+  ruled.placement = {{.shards = {{.first = 0, .last = 5}, {.first = 9, .last = 9}},
+                      .require = {{"zone", {"a", "b"}}, {"disk", {"ssd"}}},
+                      .prefer = {{{"zone", {"a"}}}, {{"node", {"n1"}}}}},
+                     {.shards = {}, .require = {}, .prefer = {{{"zone", {"b"}}}}}};
+  pb::MemberRecord labelled;
+  labelled.ParseFromString(etcd::EncodeMember(Member()));
+  for (const char* text : {"zone=b", "disk=hdd", "gpu", "Gpu=yes"}) labelled.add_labels(text);
   const std::string newer = "\xFA\x07\x05later";  // field 127, bytes
   return {{"shard", of(0, etcd::EncodeRecord(Led(), kShard))},
           {"shard-resigned", of(0, etcd::EncodeRecord(resigned, kShard))},
@@ -277,10 +294,12 @@ std::vector<Seed> RecordsSeeds() {
           {"balancer", of(1, etcd::EncodeRecord(Led(), std::nullopt))},
           {"member", of(2, etcd::EncodeMember(Member()))},
           {"member-unusable-text", of(2, etcd::EncodeMember(unusable))},
+          {"member-unusable-labels", of(2, labelled.SerializeAsString())},
           {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
           {"move", of(3, etcd::EncodeMove(Move()))},
           {"config", of(4, etcd::EncodeConfig(config))},
           {"config-failover", of(4, etcd::EncodeConfig(slow))},
+          {"config-placement", of(4, etcd::EncodeConfig(ruled))},
           {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))},
           {"died", of(6, etcd::EncodeDeath({.node = "n1", .session = SessionId{77}}))},
           {"ripe", of(7, etcd::EncodeRipe({.node = "n1", .up_to = Revision{700}}))}};

@@ -177,6 +177,7 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"("shards":[{"shard":2,"leader":null,"address":null,"term":0,"state":"leaderless",)"
       R"("reason":"lease_expired","previous":"n0","move":null,"quarantined":false,"failing":null,)"
       R"("deaths":0,"claims_wait_ms":0,"waits_for":null,"others_wait_ms":null,"lock_wait_ms":0,)"
+      R"("rule":null,"nobody_may_lead":false,"led_against_rule":false,)"
       R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
 }
 

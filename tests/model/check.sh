@@ -74,7 +74,8 @@ GUARD_RULES=(
   "revocation|live|-DP=2" "deletion|live|-DP=2"
   "deletion_older|back|-DP=2" "unnamed_start|back|-DP=2"
 )
-# The same for the models of failover policies: lock_delay.pml, failover.pml, upgrade.pml.
+# The same for the models of failover policies and placement rules: lock_delay.pml, failover.pml, upgrade.pml,
+# placement.pml.
 POLICY_SAFE=(
   "lock_delay_safety_4|safe|-DS=4"
   "lock_delay_safety_3_changes|reached|-DS=3 -DCHANGES"
@@ -84,6 +85,7 @@ POLICY_SAFE=(
   "failover_live_never|live|-DNO_DELAY"
   "failover_live_after|live|-DONLY_AFTER -DIDLE"
   "upgrade_safety|reached|-DOLD=2"
+  "placement_safety|reached|"
 )
 POLICY_FULL=(
   "lock_delay_safety_4_changes|safe|-DS=4 -DCHANGES"
@@ -110,6 +112,8 @@ POLICY_RULES=(
   "upgrade_without_config_compare|safe|-DOLD=1" "upgrade_without_members_compare|safe|-DOLD=1"
   "upgrade_without_second_members_compare|safe|-DOLD=1" "upgrade_without_first_commit|safe|-DOLD=1"
   "upgrade_without_pause|safe|-DOLD=1"
+  "placement_without_config_compare|safe|" "placement_without_session_compare|safe|"
+  "placement_without_own_look|safe|" "placement_without_fixed_labels|safe|"
 )
 
 passed=0
@@ -134,6 +138,7 @@ model_of() {
     lock_delay_*) echo "$here/lock_delay.pml" ;;
     failover_*) echo "$here/failover.pml" ;;
     upgrade_*) echo "$here/upgrade.pml" ;;
+    placement_*) echo "$here/placement.pml" ;;
     *) echo "$here/baton.pml" ;;
   esac
 }
@@ -180,7 +185,7 @@ search_all() {
   local compiler="-DSAFETY" run="" optimise=-O0 deepest=6000000
   case $name in  # pan reserves memory for it
     guard_*) deepest=100000 ;;
-    lock_delay_* | failover_* | upgrade_*) deepest=500000 ;;
+    lock_delay_* | failover_* | upgrade_* | placement_*) deepest=500000 ;;
   esac
   # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
   [[ $name != *unfolded && $name != *2x2* && $name != guard_live* && $name != failover_safety ]] || optimise=-O1

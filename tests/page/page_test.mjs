@@ -38,7 +38,7 @@ describe('three nodes and 24 shards', () => {
   let open;
   before(async () => {
     cluster = await Cluster.start({shards: 24, flags: ['--settle', '500ms', '--rebalance-delay', '500ms', '--cooldown', '1s']});
-    for (const id of ['n1', 'n2', 'n3']) await cluster.add(id, ['--zone', `zone-${id}`]);
+    for (const id of ['n1', 'n2', 'n3']) await cluster.add(id, ['--zone', `zone-${id}`, ...(id === 'n2' ? ['--label', 'disk=ssd,rack=r7'] : [])]);
     await cluster.balanced('n1', ['n1', 'n2', 'n3']);
   });
   after(() => cluster?.end({failed}));
@@ -62,7 +62,7 @@ describe('three nodes and 24 shards', () => {
     const nodes = await rows(page, 'nodes');
     assert.deepEqual(nodes.map(([name, state, load]) => [name.split(' ')[0], state, load]),
                      ['n1', 'n2', 'n3'].map((id) => [id, 'active', '8 / 8']));
-    assert.deepEqual(nodes.map((row) => row[5]), ['zone-n1', 'zone-n2', 'zone-n3']);
+    assert.deepEqual(nodes.map((row) => row[5]), ['zone-n1', 'zone-n2\ndisk=ssd, rack=r7', 'zone-n3']);
     assert.match(nodes[0][3], / left$/);
     assert.match(await text(page, '#moves tbody'), /No moves/);
   });

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/placement_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin_server.h"
@@ -69,6 +70,7 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
   server.control.Freeze(true);
   server.control.Change([](NodeStatus& status) {
     status.halted = Error{ErrorCode::kFailedPrecondition, "other cluster"};
+    status.members[0].fact.labels = {{"disk", "ssd"}, {"example.org/rack", "r7"}};
     status.shards[1].leader = "";
     status.shards[1].state = ShardState::kLeaderless;
     MoveFact move;
@@ -92,7 +94,17 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     status.failover = {.policy = FailoverPolicy::kAfter,
                        .delay = std::chrono::milliseconds(30'500),
                        .lock_delay = std::chrono::seconds(10)};
-    status.config_schema = 2;
+    status.config_schema = 3;
+    status.placement = {{.shards = {{0, 1}, {3, 3}},
+                         .require = {{"zone", {"a", "b"}}, {"disk", {"ssd"}}},
+                         .prefer = {{{"node", {"n1"}}}, {{"zone", {"b"}}}}},
+                        {}};
+    status.nobody_may_lead = 1;
+    status.led_against_rules = 2;
+    status.shards[1].rule = 1;
+    status.shards[1].nobody_may_lead = true;
+    status.shards[2].rule = 2;
+    status.shards[2].led_against_rule = true;
   });
   server.control.FailActivation(ShardId{3}, 12, "no such table");
   v1::GetStatusRequest request;
@@ -197,6 +209,47 @@ TEST(AdminService, PassesAChangeOfTheGroupOn) {
   EXPECT_EQ(changes[1].delay, std::nullopt);
   EXPECT_EQ(changes[1].lock_delay, std::chrono::milliseconds(1));
   EXPECT_TRUE(changes[1].dry_run);
+}
+
+// Plan: rules are set, and taken away. Both replace all that there were.
+TEST(AdminService, PassesPlacementRulesOn) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  const Placement rules = {
+      {.shards = {{0, 1}}, .require = {{"zone", {"a", "b"}}}, .prefer = {{{"node", {"n1"}}}}}};
+  v1::ChangeGroupRequest request;
+  ToProto(rules, request.mutable_placement());
+  v1::ChangeGroupResponse response;
+  ASSERT_TRUE(client.Call(&Stub::ChangeGroup, request, &response).ok());
+  EXPECT_EQ(server.control.Now().placement, rules);
+  request.mutable_placement()->Clear();
+  ASSERT_TRUE(client.Call(&Stub::ChangeGroup, request, &response).ok());
+  const auto changes = server.control.GroupChanges();
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[1].placement, Placement{}) << "no rules is not the same as no change";
+}
+
+// Plan: rules out of bounds, and rules with other settings.
+TEST(AdminService, RefusesUnsoundPlacementRules) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::ChangeGroupRequest request;
+  v1::ChangeGroupResponse response;
+  request.mutable_placement()->add_rules();
+  request.set_failover(v1::FailoverSettings::POLICY_NEVER);
+  const grpc::Status both = client.Call(&Stub::ChangeGroup, request, &response);
+  EXPECT_EQ(both.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(both.error_message(), "give placement without other settings");
+  request.Clear();
+  auto* const range = request.mutable_placement()->add_rules()->add_shards();
+  range->set_first(9);
+  range->set_last(3);
+  const grpc::Status unsound = client.Call(&Stub::ChangeGroup, request, &response);
+  EXPECT_EQ(unsound.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(unsound.error_message(),
+            "placement: rule 1: shards: shards 9-3 are no range; give the lower number first, and "
+            "none above 999999");
+  EXPECT_THAT(server.control.GroupChanges(), SizeIs(0));
 }
 
 TEST(AdminService, RefusesAChangeOfTheGroupWithoutSettingsOrWithUnknownOnes) {

@@ -127,11 +127,12 @@ constexpr Severity kProblem = Severity::kProblem;
 TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   std::vector<std::string> checks;
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
-  EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "secrets", "etcd_endpoints",
-                                  "etcd_cluster", "etcd_version", "etcd_latency", "etcd_alarms",
-                                  "etcd_space", "etcd_compaction", "etcd_revision", "etcd_access",
-                                  "records", "members", "expected_nodes", "candidates", "shards",
-                                  "deaths", "activation", "balance", "series", "exposure"));
+  EXPECT_THAT(checks,
+              ElementsAre("session", "ttl", "clock", "secrets", "etcd_endpoints", "etcd_cluster",
+                          "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
+                          "etcd_compaction", "etcd_revision", "etcd_access", "records", "members",
+                          "expected_nodes", "candidates", "shards", "placement", "deaths",
+                          "activation", "balance", "series", "exposure"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -314,6 +315,30 @@ TEST(Doctor, OfTheGroup) {
   Expect(AfterNode("shards",
                    [](NodeStatus& status) { status.leaderless = status.waiting_by_settings = 1; }),
          kProblem, "1 of 2 wait for a leader, by the group's failover settings", "release");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) { status.leaderless = status.nobody_may_lead = 1; }),
+         kProblem, "1 of 2 have no leader, by a placement rule", "placement");
+  Expect(AfterNode(
+             "placement",
+             [](NodeStatus& status) {
+               status.placement = {{}, {.shards = {}, .require = {{"node", {"n9"}}}, .prefer = {}}};
+               status.leaderless = status.nobody_may_lead = 1;
+               status.shards[1].rule = 2;
+               status.shards[1].nobody_may_lead = true;
+             }),
+         kProblem, "nobody leads 1 of 2 shards, because no live node may, by rule 2 (node=n9)",
+         "start nodes with these labels");
+  Expect(AfterNode(
+             "placement",
+             [](NodeStatus& status) {
+               status.placement = {{.shards = {}, .require = {{"zone", {"a", "b"}}}, .prefer = {}}};
+               status.led_against_rules = 1;
+               status.shards[0].rule = 1;
+               status.shards[0].led_against_rule = true;
+             }),
+         kWarning,
+         "the leaders of 1 of 2 shards could not begin to lead them, by rule 1 (zone=a|b)",
+         "once nodes that may lead them are there");
   Expect(AfterNode("deaths", [](NodeStatus& status) { status.shards[1].deaths = 3; }), kWarning,
          "shard 1 3 times", "application");
   Expect(AfterNode("deaths",

@@ -343,7 +343,9 @@ class FakeControl : public Control {
     settings.policy = request.failover.value_or(settings.policy);
     settings.delay = request.delay.value_or(settings.delay);
     settings.lock_delay = request.lock_delay.value_or(settings.lock_delay);
-    status_.config_schema = kConfigSchema;
+    if (request.placement) status_.placement = *request.placement;
+    const std::uint32_t schema = request.placement ? kPlacementSchema : kFailoverSchema;
+    status_.config_schema = std::max(status_.config_schema, schema);
     return Ok();
   }
 

@@ -66,6 +66,8 @@ NodeStatus Picture() {
   status.failing = 1;
   status.untried = 7;
   status.waiting_by_settings = 3;
+  status.nobody_may_lead = 2;
+  status.led_against_rules = 1;
   return status;
 }
 
@@ -123,6 +125,8 @@ baton_shards_target{group="orders"} 2
 baton_shards_leaderless{group="orders"} 2
 baton_shards_waiting_after_deaths{group="orders"} 0
 baton_shards_waiting_by_settings{group="orders"} 3
+baton_shards_nobody_may_lead{group="orders"} 2
+baton_shards_led_against_rules{group="orders"} 1
 baton_nodes{group="orders"} 2
 baton_expected_nodes{group="orders"} 0
 baton_node_ready{group="orders"} 1

@@ -113,6 +113,37 @@ TEST(CoreOptionsOf, CopiesEachFieldThatBothHave) {
   EXPECT_EQ(changed.self.protocol_version, kProtocolVersion);
 }
 
+// Plan: labels at their bounds arrive; then each rule of them is broken, with the whole message.
+TEST(NodeOptionsCheck, LabelsAreThoseOfTheMembersRecord) {
+  NodeOptions options = Options();
+  EXPECT_EQ(CoreOptionsOf(options).self.labels, Labels{});
+  options.zone = "a";
+  for (std::size_t i = 0; i < 32; ++i) options.labels["l" + std::to_string(i)] = "v";
+  EXPECT_TRUE(Check(options));
+  EXPECT_EQ(CoreOptionsOf(options).self.labels, options.labels);
+  EXPECT_EQ(CoreOptionsOf(options).self.zone, "a");
+  const auto refused = [&](const std::map<std::string, std::string>& labels) {
+    options.labels = labels;
+    const Status checked = Check(options);
+    if (checked) return std::string("accepted");
+    EXPECT_EQ(checked.error().code, ErrorCode::kInvalidArgument);
+    return checked.error().message;
+  };
+  std::map<std::string, std::string> many = options.labels;
+  many["one-more"] = "v";
+  EXPECT_EQ(refused(many), "labels: 33 labels; give at most 32");
+  EXPECT_EQ(refused({{"zone", "a"}}),
+            "labels: label 'zone' is the node's zone already; leave it out");
+  EXPECT_EQ(refused({{"node", "n1"}}),
+            "labels: label 'node' is the node's id already; leave it out");
+  EXPECT_EQ(refused({{"Disk", "ssd"}}),
+            "labels: a label's name is not valid; give 1 to 63 lower-case letters, digits, '-', "
+            "'_', '.' and '/', beginning with a letter or digit");
+  EXPECT_EQ(refused({{"disk", "a b"}}),
+            "labels: the value of label 'disk' is not valid; give 1 to 128 letters, digits, '-', "
+            "'_' and '.', and neither \".\" nor \"..\"");
+}
+
 /// An option that is a number, with the range that NodeOptions promises.
 struct Numeric {
   const char* name;

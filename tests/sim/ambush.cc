@@ -60,6 +60,10 @@ void Simulation::Began(int process, Phase phase) {
   if (process < 0) return;  // a guard's
   const bool claims = failover_at_claim_ && phase == Phase::kClaiming;
   if (claims) world_.After(Duration{0}, [this] { SetFailoverUnderClaim(); });
+  const bool gives = phase == Phase::kClaiming || phase == Phase::kTransferring;
+  if (placement_at_write_ && gives) {
+    world_.After(Duration{0}, [this] { SetPlacementUnderWrite(); });
+  }
   const auto found = std::find_if(ambushes_.begin(), ambushes_.end(),
                                   [&](const Ambush& ambush) { return ambush.moment == phase; });
   if (found == ambushes_.end()) return;

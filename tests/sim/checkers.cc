@@ -130,7 +130,7 @@ void Checkers::Committed(std::int64_t revision, int origin) {
       CheckPolicy(*policy, origin);
     } else if (const auto* config = std::get_if<ConfigFact>(&fact)) {
       CheckConfig(*config, origin);
-      NoteFailover(*config);
+      NoteSettings(*config);
     }
   }
 }
@@ -165,6 +165,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   }
   if (!after.present) return Violation("I6", Text(shard) + "'s record was deleted");
   seen.by_term[after.term().value] = after;
+  CheckPlacement(shard, before, after);
   if (named) {
     CheckOwnChange(shard, before, after, origin);
     CheckProven(shard, before, began, origin);
@@ -256,6 +257,7 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
   MemberFact& kept = members_[after.node];
   const MemberFact before = std::exchange(kept, after);
   NoteMember(before, after);
+  if (after.present && after.readability == Readability::kReadable) said_[after.session] = after;
   NoteAway(before, after);
   const bool held = before.present && before.lease.value != 0;
   const bool holds = held && after.present && after.lease == before.lease &&
@@ -408,9 +410,11 @@ void Checkers::CheckBegins(Process& process, ShardId shard, Term term) {
     Violation("I3", Text(shard) + " went back to " + Text(term) + " from " +
                         std::to_string(seen.newest_led));
   }
-  if (!seen.led_by.contains(term.value)) NoteBegun(process, shard, known->second);
+  const bool late = term.value < seen.newest_led;  // it hears of its leadership after a later one
+  if (!late && !seen.led_by.contains(term.value)) NoteBegun(process, shard, known->second);
   seen.newest_led = std::max(seen.newest_led, term.value);
   seen.led_by[term.value] = process.number();
+  if (late) return;
   if (!seen.last_leader.empty() && seen.last_leader != process.node()) ++observed_.leader_changes;
   seen.last_leader = process.node();
 }
@@ -528,8 +532,9 @@ void Checkers::Tick() {
   const bool anybody = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
     return process->running() && !process->leaving() && !process->halted();
   });
-  // Shards may wait for their owners, or for locks.
-  if (!anybody || !etcd_.Serving() || failover_ != FailoverSettings{}) Disturbed();
+  // Shards may wait for their owners, for locks, or for nodes that may lead them.
+  const bool waits = failover_ != FailoverSettings{} || !placement_.empty();
+  if (!anybody || !etcd_.Serving() || waits) Disturbed();
   CheckMovesGoOn();
   CheckOverlaps();
   for (std::uint32_t s = 0; s < options_.shards; ++s) {

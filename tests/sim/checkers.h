@@ -38,6 +38,9 @@
 //       the delay; under a lock delay nobody claims before it is over, unless the last leader is
 //       proven to have stopped. (What exactly: checkers_failover.cc.)
 //
+//   I13 No leadership begins at a node that the placement rules forbid, by the config at the moment
+//       of the commit. (What exactly: checkers_placement.cc.)
+//
 // If etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for a
 // while. Those overlaps are counted and measured; they are no violations.
 //
@@ -108,6 +111,7 @@ struct Observed {
   Duration longest_vacancy{};  ///< while nothing was wrong
   std::uint64_t crashes = 0;   ///< of processes that led a shard, under FailoverPolicy::kNever
   std::uint64_t crashed_leaderships = 0;  ///< that these processes had
+  std::uint64_t placed = 0;               ///< leaderships that began by a placement rule
   std::uint64_t takeovers = 0;            ///< of kept shards, by another node or state directory
   StormCounts storms{};
   std::uint64_t leaderships = 0;              ///< that began
@@ -193,7 +197,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   core::View Truth() const;
 
   const std::vector<std::string>& violations() const { return violations_; }
-  /// One of I1 to I12 is violated: the run need not go on.
+  /// One of I1 to I13 is violated: the run need not go on.
   bool decided() const { return violations_.size() > (core_wrong_ ? 1 : 0); }
   const Observed& observed() const { return observed_; }
   /// As the store has them now.
@@ -325,13 +329,15 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckUnsteady(const NodeId& node, const std::string& key, int origin);
   bool Prevail(const Seen& seen, int origin, TimePoint sent) const;
   void CheckMayGet(const NodeId& node, const std::string& key, int origin);
+  void CheckPlacement(ShardId shard, const RecordFact& before, const RecordFact& after);
   // Failover settings (checkers_failover.cc).
   struct Away {
     TimePoint began{};
     TimePoint counts_from{};        ///< when it began, or the one before that did not end
     std::optional<TimePoint> back;  ///< nullopt: it goes on
   };
-  void NoteFailover(const ConfigFact& after);
+  void NoteSettings(const ConfigFact& after);
+  void NoteFailover(const FailoverSettings& after);
   void NoteAway(const MemberFact& before, const MemberFact& after);
   void NoteRipe(const RipeFact& mark);
   const NodeId& OwnerOf(const RecordFact& record) const;
@@ -441,8 +447,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool agreed_on_deaths_ = true;               ///< since the last TakeAgreedOnDeaths
   std::optional<std::vector<TimePoint>> claims_;
   bool restoring_ = false;
-  FailoverSettings failover_;  ///< as the last readable config has them
-  Duration longest_delay_{};   ///< of FailoverPolicy::kAfter, of all configs so far
+  Placement placement_;                   ///< as the last readable config has it
+  std::map<SessionId, MemberFact> said_;  ///< a session's last readable member record: its labels
+  FailoverSettings failover_;             ///< as the last readable config has them
+  Duration longest_delay_{};              ///< of FailoverPolicy::kAfter, of all configs so far
   Duration shortest_delay_ = Duration::max();
   bool failed_over_otherwise_ = false;  ///< some config so far had another policy than kImmediate
   bool locked_once_ = false;            ///< some config so far had a lock delay

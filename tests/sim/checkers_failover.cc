@@ -38,10 +38,8 @@ std::string Millis(Duration length) { return std::to_string(length / millisecond
 
 }  // namespace
 
-void Checkers::NoteFailover(const ConfigFact& after) {
-  const bool readable = after.present && after.readability == Readability::kReadable;
-  if (!readable || after.shards != options_.shards) return;
-  failover_ = after.failover;
+void Checkers::NoteFailover(const FailoverSettings& after) {
+  failover_ = after;
   locked_once_ = locked_once_ || failover_.lock_delay > Duration{0};
   if (failover_.policy != FailoverPolicy::kImmediate) failed_over_otherwise_ = true;
   if (failover_.policy != FailoverPolicy::kAfter) return;

@@ -75,7 +75,7 @@ void Simulation::Crash(Process& process) {
 void Simulation::WantFailover(const FailoverSettings& settings) {
   if (world_.verbose()) world_.Say(std::string("failover: ") + ToString(settings.policy));
   failover_wanted_ = settings;
-  if (!std::exchange(setting_failover_, true)) SetFailover();
+  if (!std::exchange(setting_, true)) SetSettings();
 }
 
 // The claim was decided by the settings before.
@@ -86,18 +86,19 @@ void Simulation::SetFailoverUnderClaim() {
 
 // Tries until the config has the settings: it may be missing or damaged, and etcd may have no
 // quorum.
-void Simulation::SetFailover() {
+void Simulation::SetSettings() {
   const std::string key = keyspace_.ConfigKey();
   const pb::KeyValue* stored = config_spoilt_ ? nullptr : etcd_.store().Get(key);
   if (stored != nullptr) {
     ConfigFact config = etcd::DecodeConfig(stored->value());
-    setting_failover_ = config.failover != failover_wanted_;
-    if (!setting_failover_) return;
-    config.schema = kConfigSchema;
+    setting_ = config.failover != failover_wanted_ || config.placement != placement_wanted_;
+    if (!setting_) return;
+    config.schema = plan_.placement.empty() ? kFailoverSchema : kPlacementSchema;
     config.failover = failover_wanted_;
+    config.placement = placement_wanted_;
     OperatorPut(key, etcd::EncodeConfig(config), 0);
   }
-  world_.After(kAskAgain, [this] { SetFailover(); });
+  world_.After(kAskAgain, [this] { SetSettings(); });
 }
 
 // One shard whose leader's session is gone, as batonctl does it.

@@ -7,6 +7,7 @@ constexpr int kMaxPpm = 24'000;  // both clocks of a pair stay within the margin
 constexpr std::uint64_t kGuardsDraw = 0x67756172;
 constexpr std::uint64_t kHealthDraw = 0x6865616C;
 constexpr std::uint64_t kFailoverDraw = 0x6661696C;
+constexpr std::uint64_t kPlacementDraw = 0x706C6163;
 constexpr std::uint64_t kStormDraw = 0x73746F72;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
@@ -86,6 +87,47 @@ std::vector<FailoverChange> DrawFailoverChanges(Random random, const Plan& plan)
   const bool back = random.Chance(300);
   changes.push_back(
       {.at = second, .settings = back ? FailoverSettings{} : DrawFailover(random, plan.core.ttl)});
+  return changes;
+}
+
+LabelTerms DrawTerms(Random& random, int nodes) {
+  const auto node = [&] { return "n" + std::to_string(random.Between(1, nodes)); };
+  const int which = random.Between(0, 9);
+  if (which < 4) return {{std::string(kZoneLabel), {ZoneOf(random.Between(1, 3))}}};
+  if (which < 6) return {{std::string(kZoneLabel), {ZoneOf(1), ZoneOf(random.Between(2, 3))}}};
+  if (which < 9) return {{std::string(kNodeLabel), {node()}}};
+  return {{"disk", {"none"}}};  // no node fits it
+}
+
+Placement DrawPlacement(Random& random, const Plan& plan) {
+  Placement placement;
+  for (int rules = random.Between(1, 3); rules > 0; --rules) {
+    PlacementRule rule;
+    if (random.Chance(700)) {
+      const auto last = static_cast<int>(plan.core.shards) - 1;
+      const int first = random.Between(0, last);
+      rule.shards.push_back({static_cast<std::uint32_t>(first),
+                             static_cast<std::uint32_t>(random.Between(first, last))});
+    }
+    if (random.Chance(600)) rule.require = DrawTerms(random, plan.nodes);
+    for (int preferences = random.Between(0, 2); preferences > 0; --preferences) {
+      rule.prefer.push_back(DrawTerms(random, plan.nodes));
+    }
+    placement.push_back(std::move(rule));
+  }
+  return placement;
+}
+
+// Some are changed every second for a while.
+std::vector<PlacementChange> DrawPlacementChanges(Random random, const Plan& plan) {
+  std::vector<PlacementChange> changes;
+  if (!random.Chance(plan.failover.empty() ? 150 : 400)) return changes;
+  const bool often = random.Chance(300);
+  Duration at = random.Between(Duration{0}, Duration(seconds(10)));
+  for (int left = random.Between(1, often ? 30 : 4); left > 0; --left) {
+    changes.push_back({.at = at, .placement = DrawPlacement(random, plan)});
+    at += random.Between(Duration{0}, often ? Duration(seconds(1)) : plan.troubles / 3);
+  }
   return changes;
 }
 
@@ -186,8 +228,11 @@ Plan DrawPlan(std::uint64_t seed) {
   if (plan.state_directories && apart.Chance(400)) plan.guards = apart.Chance(300) ? 2 : 1;
   plan.health = Random(Mixed(seed, kHealthDraw)).Chance(250);
   plan.failover = DrawFailoverChanges(Random(Mixed(seed, kFailoverDraw)), plan);
+  plan.placement = DrawPlacementChanges(Random(Mixed(seed, kPlacementDraw)), plan);
   return plan;
 }
+
+std::string ZoneOf(int machine) { return std::string(1, static_cast<char>('a' + machine % 3)); }
 
 Plan DrawStormPlan(std::uint64_t seed) {
   Random random(Mixed(seed, kStormDraw));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/options.h"
@@ -63,6 +64,12 @@ struct FailoverChange {
   FailoverSettings settings;
 };
 
+/// When an operator changes the group's placement rules, and to what.
+struct PlacementChange {
+  Duration at{};
+  Placement placement;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   int nodes = 0;
@@ -73,7 +80,9 @@ struct Plan {
   std::vector<FailoverChange>
       failover;                 ///< empty: the group fails over at once; so it does in calm
   bool failover_given = false;  ///< it was not drawn, and is set at once
-  bool leaders_crash = false;   ///< again and again, besides the mishaps; no seed draws it
+  /// Empty: there are no rules; so it is in calm. Otherwise machines have zones.
+  std::vector<PlacementChange> placement;
+  bool leaders_crash = false;  ///< again and again, besides the mishaps; no seed draws it
   /// Each machine is hit by so many storms (storms.cc), and there are no mishaps. 0: no storms.
   int storms = 0;
   int next_version = 0;  ///< of a thousand machines, this many run a later version
@@ -97,5 +106,8 @@ struct Plan {
 Plan DrawPlan(std::uint64_t seed);
 /// Of a run with storms: a small group with short leases, whose etcd is well.
 Plan DrawStormPlan(std::uint64_t seed);
+
+/// The zone of the n-th machine, counted from 1, if there are rules.
+std::string ZoneOf(int machine);
 
 }  // namespace baton::sim

@@ -25,6 +25,7 @@ constexpr int kStopsWithin = 3000;  // milliseconds
 constexpr std::uint64_t kSchedule = 0x5C4ED;
 constexpr std::uint64_t kGuards = 0x6775617264ull << 8;
 constexpr std::uint64_t kFailover = 0x6661696C6F76ull << 8;
+constexpr std::uint64_t kPlacement = 0x706C61636500ull << 8;
 constexpr std::uint64_t kDirectories = 0x646972656374ull << 8;
 constexpr std::uint64_t kHealth = 0x6865616C7468ull << 8;
 
@@ -55,6 +56,7 @@ std::uint64_t HitsOf(const FaultCounts& faults, Fault fault) {
 Simulation::Simulation(const RunOptions& options)
     : health_random_(Mixed(options.seed, kHealth)),
       failover_random_(Mixed(options.seed, kFailover)),
+      placement_random_(Mixed(options.seed, kPlacement)),
       plan_(options.storms ? DrawStormPlan(options.seed) : DrawPlan(options.seed)),
       world_(options.seed, options.verbose),
       schedule_(Mixed(options.seed, kSchedule)),
@@ -68,6 +70,7 @@ Simulation::Simulation(const RunOptions& options)
     plan_.failover = {{.at = {}, .settings = *options.failover}};
     plan_.failover_given = true;
     plan_.leaders_crash = !options.storms;
+    plan_.placement.clear();
   }
   if (options.only) world_.injection().AllowOnly(*options.only);
   world_.injection().Force(options.forced);
@@ -200,6 +203,8 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
   core::CoreOptions options = plan_.core;
   options.self.node = machine.node;
   options.self.weight = machine.weight;
+  const auto number = static_cast<int>(&machine - machines_.data()) + 1;
+  if (!plan_.placement.empty()) options.self.zone = ZoneOf(number);
   options.self.directory = directory != nullptr ? directory->id : 0;
   if (next_version) {
     options.self.software_version = "sim-next";
@@ -305,6 +310,7 @@ RunResult Simulation::Run() {
   Disturb(seconds(5));
   StartHealthTroubles();
   StartFailover();
+  StartPlacement();
   TroublesFor(plan_.troubles);
   Calm();
   Rest();
@@ -348,6 +354,7 @@ void Simulation::Calm() {
     for (const auto& guard : machine.guards) guard->Resume();
   }
   if (!plan_.failover.empty()) WantFailover({});
+  if (!plan_.placement.empty()) WantPlacement({});
   Disturb(2 * Duration(plan_.core.ttl) + seconds(25));
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(25));
   if (!world_.stopped()) StartEverybody();

@@ -116,7 +116,6 @@ class Simulation {
   // The group's failover settings (failover.cc).
   void StartFailover();
   void WantFailover(const FailoverSettings& settings);
-  void SetFailover();
   void SetFailoverUnderClaim();
   void ReleaseByForce();
   void CrashLeaders();
@@ -125,7 +124,19 @@ class Simulation {
   Random failover_random_;
   FailoverSettings failover_wanted_;
   std::optional<FailoverSettings> failover_at_claim_;  ///< to be set when a claim is under way
-  bool setting_failover_ = false;
+
+  // The group's placement rules (placement.cc).
+  void StartPlacement();
+  void WantPlacement(const Placement& placement);
+  void SetPlacementUnderWrite();
+  Random placement_random_;
+  Placement placement_wanted_;
+  std::optional<Placement>
+      placement_at_write_;  ///< to be set when a claim or transfer is under way
+
+  /// Both are in the config.
+  void SetSettings();
+  bool setting_ = false;
 
   // Storms (storms.cc).
   RunResult RunStorms();

@@ -52,6 +52,7 @@ void Summary::Add(const RunResult& result) {
   observed_.crashes += result.observed.crashes;
   observed_.crashed_leaderships += result.observed.crashed_leaderships;
   observed_.takeovers += result.observed.takeovers;
+  observed_.placed += result.observed.placed;
   for (std::size_t i = 0; i < kStorms; ++i) observed_.storms[i] += result.observed.storms[i];
   observed_.leaderships += result.observed.leaderships;
   observed_.leaderships_under_never += result.observed.leaderships_under_never;
@@ -126,8 +127,9 @@ std::string Summary::Text() const {
           Line("longest step of a move, ms", Millis(observed_.longest_step)) +
           Line("crashes under never", observed_.crashes) +
           Line("leaderships lost in them", observed_.crashed_leaderships) +
-          Line("takeovers before a release", observed_.takeovers) + StormText() +
-          Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
+          Line("takeovers before a release", observed_.takeovers) +
+          Line("leaderships by a rule", observed_.placed) + StormText() + Line("events", events_) +
+          Line("virtual seconds", Millis(virtual_time_) / 1000) +
           Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);

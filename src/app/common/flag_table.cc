@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "app/common/config_file.h"
@@ -75,8 +76,7 @@ constexpr auto kOthers = std::to_array<Flag>({
      "require certificates"},
     {"http-hosts", "NAME,...", nullptr,
      "names by which browsers and scrapers may ask for HTTP, besides addresses, localhost, the "
-     "host "
-     "name and the hosts of --http and --advertise; * allows every name"},
+     "host name and the hosts of --http and --advertise; * allows every name"},
     {"advertise", "HOST[:PORT]", nullptr,
      "address that other nodes get; required if --listen or --http is a wildcard"},
     {"service-address", "ADDRESS", nullptr,
@@ -88,7 +88,8 @@ constexpr auto kOthers = std::to_array<Flag>({
     {"ready-file", "FILE", nullptr, "file that is written once the node is ready"},
     {"ttl", "DURATION", "10s", "lease time, whole seconds; etcd may grant a longer one"},
     {"weight", "N", "1", "share of the shards; with 0 the node leads none"},
-    {"zone", "NAME", nullptr, "failure domain; only shown"},
+    {"zone", "NAME", nullptr, "failure domain: the label zone of placement rules"},
+    {"label", "NAME=VALUE,...", nullptr, "labels of this node, for placement rules"},
     {"expect-nodes", "N", "1", "cold start: claims begin once this many members are there"},
     {"settle", "DURATION", "2s",
      "cold start: or once the membership has not changed for this long"},
@@ -129,6 +130,10 @@ constexpr std::array<Flag, A + B> Joined(const std::array<Flag, A>& first,
 }
 constexpr auto kFlags = Joined(kGroupAndEtcd, kOthers);
 
+bool IsList(const Flag& flag) {
+  return flag.value != nullptr && std::string_view(flag.value).ends_with(",...");
+}
+
 std::string HelpOf(const Flag& flag) {
   std::string help = flag.help;
   if (flag.fallback != nullptr) help += "; default: " + std::string(flag.fallback);
@@ -158,7 +163,8 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
       "its\n"
       "environment, hands its shards over before it passes SIGTERM on, and exits with its code.\n"
       "A setting comes from its flag, else from its environment variable, else from the file of\n"
-      "--config; else it is the default. Durations are written 500ms, 10s, 1m, 2h.");
+      "--config; else it is the default. Durations are written 500ms, 10s, 1m, 2h. A flag with a\n"
+      "list can be given several times.");
   std::map<std::string, std::string> texts;
   std::map<std::string, const CLI::Option*> options;
   for (const Flag& flag : kFlags) {
@@ -167,6 +173,7 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
                                     ? app.add_flag(name, texts[flag.name], HelpOf(flag))
                                     : app.add_option(name, texts[flag.name], HelpOf(flag));
     if (flag.value != nullptr) option->type_name(flag.value);
+    if (IsList(flag)) option->join();  // so that it can be given several times
     options[flag.name] = option;
   }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
@@ -185,7 +192,10 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
   }
   Settings settings;
   for (const auto& [name, option] : options) {
-    if (option->count() > 0) settings[name] = {texts[name], "--" + name};
+    if (option->count() == 0) continue;
+    const std::vector<std::string>& given = option->results();
+    const std::string text = given.size() > 1 ? fmt::to_string(fmt::join(given, ",")) : texts[name];
+    settings[name] = {text, "--" + name};
   }
   return settings;
 }

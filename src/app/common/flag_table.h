@@ -15,8 +15,10 @@
 namespace baton::app {
 
 struct Flag {
-  const char* name;      ///< without dashes
-  const char* value;     ///< what the help calls the value; null: a switch
+  const char* name;  ///< without dashes
+  /// What the help calls the value; null: a switch. It ends with ",..." if the value is a list:
+  /// then the flag can be given several times, and counts as one with all values, joined by commas.
+  const char* value;
   const char* fallback;  ///< the default, as a user writes it; null: no default
   const char* help;
 };

@@ -1,6 +1,8 @@
 #include "app/common/setting_reader.h"
 
 #include <charconv>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -13,6 +15,25 @@
 namespace baton::app {
 
 using std::chrono::milliseconds;
+
+namespace {
+
+/// What is wrong with one more label beside the others; empty: nothing.
+std::string WrongLabel(const std::string& item, const Labels& others) {
+  const std::size_t equals = item.find('=');
+  if (equals == std::string::npos) return "is no label; expected NAME=VALUE, such as disk=ssd";
+  const std::string name = item.substr(0, equals);
+  for (const std::string_view flag : {kNodeLabel, kZoneLabel}) {
+    if (name != flag) continue;
+    return fmt::format("is the node's {} already; use --{}", flag == kZoneLabel ? "zone" : "id",
+                       flag);
+  }
+  if (others.contains(name)) return "is the second value of this label; give one";
+  const Status valid = CheckLabels({{name, item.substr(equals + 1)}});
+  return valid ? "" : "can't be used: " + valid.error().message;
+}
+
+}  // namespace
 
 const Setting* SettingReader::Find(const std::string& name) const {
   const auto found = settings_.find(name);
@@ -34,6 +55,23 @@ std::string SettingReader::Name(const std::string& name) {
           fmt::format("\"{}\" is not a name; expected {}", setting->text, kNameRule));
   }
   return setting->text;
+}
+
+Labels SettingReader::NodeLabels(const std::string& name) {
+  Labels labels;
+  const Setting* const setting = Find(name);
+  if (setting == nullptr) return labels;
+  std::istringstream items(Text(name));
+  for (std::string item; std::getline(items, item, ',');) {
+    if (const std::string wrong = WrongLabel(item, labels); !wrong.empty()) {
+      Wrong(setting->origin, fmt::format("\"{}\" {}", item, wrong));
+      return labels;
+    }
+    const std::size_t equals = item.find('=');
+    labels[item.substr(0, equals)] = item.substr(equals + 1);
+  }
+  if (const Status fits = CheckLabels(labels); !fits) Wrong(setting->origin, fits.error().message);
+  return labels;
 }
 
 std::uint32_t SettingReader::Number(const std::string& name, Range range) {

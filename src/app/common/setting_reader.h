@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/common/flag_table.h"
+#include "base/placement.h"
 #include "http/address.h"
 
 namespace baton::app {
@@ -43,6 +44,9 @@ class SettingReader {
   std::string Text(const std::string& name);
   /// A name that fits kNameRule (base/text_rules.h).
   std::string Name(const std::string& name);
+  /// A node's labels, "NAME=VALUE,...". CheckLabels (base/placement.h) says what is allowed. An
+  /// empty text is an error.
+  Labels NodeLabels(const std::string& name);
   /// A whole number. Both ends of the range are allowed, here and in Duration.
   std::uint32_t Number(const std::string& name, Range range);
   std::chrono::milliseconds Duration(const std::string& name, std::chrono::milliseconds least,

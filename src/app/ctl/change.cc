@@ -9,6 +9,8 @@
 #include "app/ctl/client.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
+#include "app/ctl/placement_file.h"
+#include "app/ctl/placement_forecast.h"
 #include "app/ctl/tables.h"
 #include "app/ctl/watch.h"
 #include "base/duration_text.h"
@@ -292,6 +294,34 @@ ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settin
   }
   const std::string words = fmt::format("{}", fmt::join(set, " "));
   return Quick(options, request, {"set " + words, "would set " + words, "group get"});
+}
+
+ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
+                      const ChangeOptions& change) {
+  const Result<Placement> placement = ReadPlacementFile(path);
+  if (!placement) return Fail(placement.error());
+  const TimePoint deadline = WorkDeadline(options);
+  AdminClient client(options);
+  const auto before = client.GetStatus(true, CallDeadline(deadline));
+  if (!before) return Fail(before.error());
+  const PlacementForecast forecast = Foresee(before->status, *placement);
+  const std::vector<std::string> infeasible = InfeasibleLines(forecast, *placement);
+  for (const std::string& line : infeasible) Say(line);
+  if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
+  const runtime::GroupChangeRequest request{
+      .placement = *placement, .dry_run = change.dry_run, .actor = ActorName()};
+  const Status result = client.Request(request, CallDeadline(deadline));
+  if (!result) return FailChange(result.error(), "placement get");
+  const std::string words =
+      placement->empty() ? "no placement rules" : CountOf(placement->size(), "placement rule");
+  const json::object document{{"rules", placement->size()},
+                              {"moves", forecast.moves.size()},
+                              {"nobody_may_lead", forecast.nobody_count}};
+  if (change.dry_run) {
+    return Report(options, "dry_run", fmt::format("would set {}; {}", words, MoveWords(forecast)),
+                  document);
+  }
+  return Report(options, "done", "set " + words, document);
 }
 
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {

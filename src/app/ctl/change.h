@@ -61,6 +61,11 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change);
+/// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If they
+/// let no live node lead some shards, says so first; the rules are set all the same. kUsage: the
+/// file is not valid. kPrecondition: some member's version would not keep to rules.
+ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
+                      const ChangeOptions& change);
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change);
 

@@ -17,6 +17,7 @@
 #include "baton/v1/admin.grpc.pb.h"
 #include "http/address.h"
 #include "runtime/admin/history_proto.h"
+#include "runtime/admin/placement_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 
@@ -429,6 +430,7 @@ Status AdminClient::Request(const runtime::GroupChangeRequest& request, TimePoin
   if (request.failover) message.set_failover(runtime::PolicyOf(*request.failover));
   if (request.delay) *message.mutable_failover_delay() = runtime::DurationOf(*request.delay);
   if (request.lock_delay) *message.mutable_lock_delay() = runtime::DurationOf(*request.lock_delay);
+  if (request.placement) runtime::ToProto(*request.placement, message.mutable_placement());
   return impl_->Change<v1::ChangeGroupResponse, v1::ChangeGroupRequest>(&Async::ChangeGroup,
                                                                         message, request, deadline);
 }

@@ -12,6 +12,7 @@
 #include "app/ctl/completion.h"
 #include "app/ctl/doctor.h"
 #include "app/ctl/events.h"
+#include "app/ctl/placement.h"
 #include "app/ctl/plan.h"
 #include "app/ctl/show.h"
 #include "app/ctl/top.h"
@@ -252,6 +253,30 @@ void AddGroup(CLI::App& app, Commands& commands) {
   });
 }
 
+void AddPlacement(CLI::App& app, Commands& commands) {
+  CLI::App* placement = AddVerb(app, "placement", "Rules that say what nodes may lead which shards")
+                            ->require_subcommand(1);
+  AddRead(*placement, commands, "get", "The rules, as `set` takes them", ShowPlacement);
+  const auto add_file = [](CLI::App* verb) {
+    auto path = std::make_shared<std::string>();
+    verb->add_option("file", *path, "RULES.yaml, '-' for stdin")->required()->type_name("FILE");
+    return path;
+  };
+  CLI::App* check = AddVerb(*placement, "check", "What rules would do; changes nothing");
+  auto checked = add_file(check);
+  check->callback([&commands, checked] {
+    commands.run = [&commands, checked] { return CheckPlacementFile(commands.options, *checked); };
+  });
+  CLI::App* set = AddVerb(*placement, "set", "Replace all rules; `rules: []` for none");
+  auto path = add_file(set);
+  auto change = AddChangeFlags(set, false);
+  set->callback([&commands, path, change] {
+    commands.run = [&commands, path, change] {
+      return SetPlacement(commands.options, *path, *change);
+    };
+  });
+}
+
 void AddRebalance(CLI::App& app, Commands& commands) {
   CLI::App* verb =
       AddVerb(app, "rebalance", "Balance how many shards each node leads")->require_subcommand(1);
@@ -326,6 +351,7 @@ void AddCommands(CLI::App& app, Commands& commands) {
   AddShards(app, commands);
   AddNodes(app, commands);
   AddGroup(app, commands);
+  AddPlacement(app, commands);
   AddLookup(app, commands);
   AddRebalance(app, commands);
   AddChange(app, commands, "pause", "Stop balance; failover goes on", PauseBalance, false);

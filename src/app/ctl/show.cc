@@ -293,6 +293,9 @@ ExitCode ShowGroup(const CtlOptions& options) {
     line(kFailoverDelaySetting, FormatDuration(failover.delay));
   }
   line(kLockDelaySetting, FormatDuration(failover.lock_delay));
+  line("placement", status.placement.empty() ? "no rules"
+                                             : CountOf(status.placement.size(), "rule") +
+                                                   ": see `batonctl placement get`");
   SayAsOf(status);
   return ExitCode::kDone;
 }

@@ -17,6 +17,7 @@ using runtime::NodeStatus;
 using runtime::ShardStatus;
 
 constexpr std::size_t kMaxGoneLines = 5;
+constexpr std::size_t kMaxLabelsWidth = 40;  ///< but one label is always shown
 
 Style StyleOf(ShardState state) {
   switch (state) {
@@ -57,6 +58,21 @@ std::string WaitWord(const ShardStatus& shard, TimePoint at) {
   return fmt::format("waits {} after {} deaths", AgeWord(shard.claims_wait), shard.deaths);
 }
 
+/// What a placement rule has to do with the shard's leader, or with its having none.
+std::string RuleWord(const ShardStatus& shard) {
+  if (shard.nobody_may_lead) return fmt::format("rule {} lets nobody here lead it", shard.rule);
+  if (shard.led_against_rule) return fmt::format("rule {} forbids its leader", shard.rule);
+  return "";
+}
+
+/// All that is under way with the shard.
+std::string StateOfMove(const ShardStatus& shard, TimePoint at) {
+  if (shard.quarantined) return "record quarantined";
+  const std::string move = MoveWord(shard) + WaitWord(shard, at);
+  const std::string rule = RuleWord(shard);
+  return move + (move.empty() || rule.empty() ? "" : "; ") + rule;
+}
+
 std::vector<Cell> ShardRow(const ShardStatus& shard, TimePoint at, bool wide) {
   std::vector<Cell> row{
       {std::to_string(shard.shard.value)},
@@ -67,8 +83,7 @@ std::vector<Cell> ShardRow(const ShardStatus& shard, TimePoint at, bool wide) {
   row.push_back(OrDash(shard.address));
   row.push_back({ToString(shard.reason)});
   row.push_back(OrDash(shard.previous));
-  row.push_back(
-      OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard) + WaitWord(shard, at)));
+  row.push_back(OrDash(StateOfMove(shard, at)));
   row.push_back(shard.failing ? Cell{FailingWords(*shard.failing), Style::kBad} : OrDash(""));
   return row;
 }
@@ -90,7 +105,7 @@ std::vector<Cell> GoneRow(const DepartedMember& departed) {
 }
 
 /// Adds the column LEFT, and rows for those who are gone.
-void AddDepartures(const NodeStatus& status, bool wide, Table* table) {
+void AddDepartures(const NodeStatus& status, Table* table) {
   std::map<NodeId, std::string> left;
   for (const DepartedMember& departed : status.departed) {
     const bool shown = departed.back || std::any_of(status.members.begin(), status.members.end(),
@@ -103,8 +118,32 @@ void AddDepartures(const NodeStatus& status, bool wide, Table* table) {
   table->columns.push_back({"LEFT"});
   for (std::vector<Cell>& row : table->rows) {
     const auto found = left.find(row.front().text);
-    if (wide) row.resize(table->columns.size() - 1, OrDash(""));
+    row.resize(table->columns.size() - 1, OrDash(""));
     row.push_back(OrDash(found == left.end() ? "" : found->second));
+  }
+}
+
+/// "disk=ssd,rack=r7", or as many of them as are narrow: "disk=ssd,rack=r7 and 3 more".
+std::string LabelsWord(const Labels& labels, bool wide) {
+  std::string word;
+  std::size_t shown = 0;
+  for (const auto& [name, value] : labels) {
+    const std::string next = fmt::format("{}{}={}", shown == 0 ? "" : ",", name, value);
+    if (!wide && shown > 0 && word.size() + next.size() > kMaxLabelsWidth) break;
+    word += next;
+    ++shown;
+  }
+  if (shown < labels.size()) word += fmt::format(" and {} more", labels.size() - shown);
+  return word;
+}
+
+/// Adds the column LABELS, if a node has any.
+void AddLabels(const NodeStatus& status, bool wide, Table* table) {
+  const auto has_labels = [](const MemberStatus& member) { return !member.fact.labels.empty(); };
+  if (std::none_of(status.members.begin(), status.members.end(), has_labels)) return;
+  table->columns.push_back({"LABELS"});
+  for (std::size_t i = 0; i < status.members.size(); ++i) {
+    table->rows[i].push_back(OrDash(LabelsWord(status.members[i].fact.labels, wide)));
   }
 }
 
@@ -155,7 +194,8 @@ Table NodesTable(const NodeStatus& status, bool wide) {
     }
   }
   for (const MemberStatus& member : status.members) table.rows.push_back(NodeRow(member, wide));
-  if (!status.departed.empty()) AddDepartures(status, wide, &table);
+  AddLabels(status, wide, &table);
+  if (!status.departed.empty()) AddDepartures(status, &table);
   return table;
 }
 
@@ -241,6 +281,10 @@ std::string Unhealthy(const NodeStatus& status) {
   if (status.waiting > 0) found += fmt::format(" ({} wait, because theirs died)", status.waiting);
   if (status.waiting_by_settings > 0) {
     found += fmt::format(" ({} wait by the failover settings)", status.waiting_by_settings);
+  }
+  if (status.nobody_may_lead > 0) {
+    found += fmt::format(" ({} that no live node may lead, by the placement rules)",
+                         status.nobody_may_lead);
   }
   const auto suspended =
       std::count_if(status.shards.begin(), status.shards.end(),

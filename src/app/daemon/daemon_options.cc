@@ -194,6 +194,7 @@ void ReadShare(SettingReader& reader, NodeOptions& node) {
   node.expect_nodes = reader.Number("expect-nodes", {1, kMaxColdStartNodes});
   node.max_moves = reader.Number("max-moves", {1, kMaxMoves});
   node.zone = reader.Find("zone") == nullptr ? "" : reader.Name("zone");
+  node.labels = reader.NodeLabels("label");
 }
 
 /// Reads HOST or HOST:PORT.
@@ -347,6 +348,7 @@ void RefuseForRelay(SettingReader& reader, const DaemonOptions& options) {
                            "ttl",
                            "weight",
                            "zone",
+                           "label",
                            "expect-nodes",
                            "settle",
                            "rebalance-delay",

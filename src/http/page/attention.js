@@ -18,7 +18,8 @@ const WRONG = {
 const node = (name) => el('b', {}, name);
 
 /** Why nobody claims the shard yet, or one node only; empty if that is not so. */
-function waitOf({deaths, claims_wait_ms: wait, waits_for: owner, others_wait_ms: others, lock_wait_ms: lock}) {
+function waitOf({deaths, claims_wait_ms: wait, waits_for: owner, others_wait_ms: others, lock_wait_ms: lock, rule, nobody_may_lead: nobody}) {
+  if (nobody) return [`; placement rule ${rule} lets no live node lead it`];
   const locked = lock > 0 ? [`; nobody claims it for ${duration(lock)}, by the lock delay`] : [];
   if (owner) return ['; only ', node(owner), ` may claim it${others === null ? '' : ` for ${duration(others)}`}, by the group’s failover settings`, ...locked];
   if (lock > wait) return locked;

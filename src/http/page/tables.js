@@ -55,6 +55,12 @@ function lease(member, overview) {
   return el('td', {title: `renewed ${duration(overview.renewal_age_ms)} ago`}, bar, `${duration(left)} left`);
 }
 
+/** The zone, and below it the labels. */
+function zoneCell({zone, labels = {}}) {
+  const list = Object.entries(labels).map(([name, value]) => `${name}=${value}`).join(', ');
+  return el('td', {}, zone ?? '–', list === '' ? null : el('div', {class: 'dim labels', title: list}, list));
+}
+
 /** Who left within the last hour, is not back, and has no key any more. */
 export const gone = ({departed, nodes}) => departed.filter(({node, back}) => !back && !nodes.some((member) => member.node === node));
 
@@ -78,7 +84,7 @@ function memberRows(overview) {
         el('td', {}, el('span', {class: 'badge', 'data-state': state}, state)),
         el('td', {class: 'load'}, loadBar(member, most), el('b', {}, number(member.led)), el('span', {class: 'dim'}, ` / ${number(member.target)}`)),
         lease(member, overview),
-        el('td', {}, member.weight), el('td', {}, member.zone ?? '–'), el('td', {class: 'dim'}, member.version ?? '–'));
+        el('td', {}, member.weight), zoneCell(member), el('td', {class: 'dim'}, member.version ?? '–'));
   });
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/duration_text.h"
 #include "base/limits.h"
+#include "core/group_change.h"
+#include "runtime/admin/placement_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 
@@ -51,8 +53,13 @@ Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request) {
   }
   if (request.has_failover_delay()) change.delay = CeilOf(request.failover_delay());
   if (request.has_lock_delay()) change.lock_delay = CeilOf(request.lock_delay());
-  if (!change.failover && !change.delay && !change.lock_delay) {
-    return Invalid("give at least one setting");
+  const bool others = change.failover || change.delay || change.lock_delay;
+  if (!others && !request.has_placement()) return Invalid("give at least one setting");
+  if (!request.has_placement()) return change;
+  if (others) return Invalid("give placement without other settings");
+  change.placement = FromProto(request.placement());
+  if (const Status sound = CheckPlacement(*change.placement); !sound) {
+    return Invalid("placement: " + sound.error().message);
   }
   return change;
 }
@@ -72,6 +79,7 @@ std::string SettingText(const v1::ChangeGroupRequest& request) {
   if (change->failover) add("failover", ToString(*change->failover));
   if (change->delay) add("failover_delay", FormatDuration(*change->delay));
   if (change->lock_delay) add("lock_delay", FormatDuration(*change->lock_delay));
+  if (change->placement) return core::PlacementWords(*change->placement);
   return text;
 }
 

@@ -16,8 +16,9 @@ namespace baton::runtime {
 /// not exactly one setting is given, or the number is too large. 0 clears the setting.
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
 /// The change of the settings. Only the settings are filled in; durations are rounded up to
-/// milliseconds. kInvalidArgument: no setting is given, or `failover` is a policy that this version
-/// does not know. The node finds out whether the settings make sense together.
+/// milliseconds. kInvalidArgument: no setting is given, `failover` is a policy that this version
+/// does not know, or placement rules are malformed or given with other settings. The node finds out
+/// whether the settings make sense together.
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request);
 
 /// For example "max_moves 5". REQUIRES: PolicyOf accepts the request; otherwise the text means

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "runtime/admin/placement_proto.h"
 #include "runtime/admin/proto_time.h"
 
 namespace baton::runtime {
@@ -74,6 +75,7 @@ void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
   out->set_suspended(member.suspended);
   out->set_failing(member.fact.failing);
   out->set_unhealthy(member.fact.unhealthy);
+  out->mutable_labels()->insert(fact.labels.begin(), fact.labels.end());
 }
 
 void ToProto(const FailoverSettings& settings, v1::FailoverSettings* out) {
@@ -113,6 +115,7 @@ MemberStatus FromProto(const v1::MemberStatus& message) {
   member.suspended = message.suspended();
   member.fact.failing = message.failing();
   member.fact.unhealthy = message.unhealthy();
+  fact.labels = Labels(message.labels().begin(), message.labels().end());
   return member;
 }
 
@@ -262,6 +265,9 @@ v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at) {
   if (const auto wait = OthersWait(shard, at)) *out.mutable_others_wait() = DurationOf(*wait);
   const auto lock_wait = LockWait(shard, at);
   if (lock_wait.count() > 0) *out.mutable_lock_wait() = DurationOf(lock_wait);
+  out.set_rule(shard.rule);
+  out.set_nobody_may_lead(shard.nobody_may_lead);
+  out.set_led_against_rule(shard.led_against_rule);
   return out;
 }
 
@@ -293,6 +299,9 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   // NodeStatus::at is the clock's zero in a status that comes from another process.
   if (message.has_others_wait()) shard.others_from = TimePointOf(message.others_wait());
   if (message.has_lock_wait()) shard.locked_until = TimePointOf(message.lock_wait());
+  shard.rule = message.rule();
+  shard.nobody_may_lead = message.nobody_may_lead();
+  shard.led_against_rule = message.led_against_rule();
   return shard;
 }
 
@@ -351,9 +360,12 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_max_moves(status.max_moves);
   ToProto(status.failover, out->mutable_failover());
   out->set_config_schema(status.config_schema);
+  if (!status.placement.empty()) ToProto(status.placement, out->mutable_placement());
   for (const DepartedMember& departed : status.departed) ToProto(departed, out->add_departed());
   out->set_waiting_after_deaths(status.waiting);
   out->set_waiting_by_settings(status.waiting_by_settings);
+  out->set_nobody_may_lead(status.nobody_may_lead);
+  out->set_led_against_rules(status.led_against_rules);
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
@@ -381,9 +393,12 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.max_moves = message.max_moves();
   status.failover = FromProto(message.failover());
   status.config_schema = message.config_schema();
+  status.placement = FromProto(message.placement());
   for (const auto& departed : message.departed()) status.departed.push_back(FromProto(departed));
   status.waiting = message.waiting_after_deaths();
   status.waiting_by_settings = message.waiting_by_settings();
+  status.nobody_may_lead = message.nobody_may_lead();
+  status.led_against_rules = message.led_against_rules();
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));
   for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace baton::runtime {
 namespace {
@@ -16,6 +19,26 @@ constexpr std::uint32_t kDeathsOfNote = 2;
 constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
 constexpr std::size_t kMaxNamed = 5;
+
+/// The rules that fit, in words: "rule 2 (node=n9), rule 5 (zone=a)". `which`: of which shards.
+template <typename Which>
+std::string RulesOf(const NodeStatus& status, Which which) {
+  std::set<std::uint32_t> numbers;
+  for (const ShardStatus& shard : status.shards) {
+    if (which(shard) && shard.rule > 0) numbers.insert(shard.rule);
+  }
+  std::vector<std::string> named;
+  for (const std::uint32_t number : numbers) {
+    if (number > status.placement.size()) continue;
+    if (named.size() == kMaxNamed) {
+      named.push_back("others");
+      break;
+    }
+    named.push_back(
+        fmt::format("rule {} ({})", number, TermWords(status.placement[number - 1].require)));
+  }
+  return fmt::format("{}", fmt::join(named, ", "));
+}
 
 /// Who left within the last hour, did not say so, and is not back.
 std::vector<std::string> Gone(const NodeStatus& status) {
@@ -161,7 +184,7 @@ Finding Shards(const Examination& seen) {
             fmt::format("{} have records that can't be read", damaged),
             "see quarantine/ below the group's prefix for what was found, and who wrote it"};
   }
-  if (status.leaderless > status.waiting + status.waiting_by_settings) {
+  if (status.leaderless > status.waiting + status.waiting_by_settings + status.nobody_may_lead) {
     return {"shards", Severity::kProblem,
             fmt::format("{} of {} have no leader", status.leaderless, status.shard_count),
             status.braking
@@ -185,7 +208,39 @@ Finding Shards(const Examination& seen) {
             "`batonctl shards list -o wide` says for which node or time: bring the node back, or "
             "release what it led (docs/operating.md, Failover as a policy)"};
   }
+  if (status.nobody_may_lead > 0) {
+    return {"shards", Severity::kProblem,
+            fmt::format("{} of {} have no leader, by a placement rule", status.nobody_may_lead,
+                        status.shard_count),
+            "see the finding about placement"};
+  }
   return {"shards", Severity::kOk, fmt::format("all {} are led", status.shard_count), {}};
+}
+
+Finding PlacementFinding(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  const char* const check = "placement";
+  if (status.nobody_may_lead > 0) {
+    return {check, Severity::kProblem,
+            fmt::format("nobody leads {} of {} shards, because no live node may, by {}",
+                        status.nobody_may_lead, status.shard_count,
+                        RulesOf(status, [](const auto& shard) { return shard.nobody_may_lead; })),
+            "start nodes with these labels, or change the rules: `batonctl placement get`, "
+            "`check` and `set` (docs/placement.md)"};
+  }
+  if (status.led_against_rules > 0) {
+    return {check, Severity::kWarning,
+            fmt::format("the leaders of {} of {} shards could not begin to lead them, by {}",
+                        status.led_against_rules, status.shard_count,
+                        RulesOf(status, [](const auto& shard) { return shard.led_against_rule; })),
+            "balance moves them once nodes that may lead them are there: `batonctl placement "
+            "check` with the rules says which (docs/placement.md)"};
+  }
+  const std::size_t rules = status.placement.size();
+  return {check,
+          Severity::kOk,
+          rules == 0 ? "there are no rules" : fmt::format("{} rules, and all are kept", rules),
+          {}};
 }
 
 Finding Deaths(const Examination& seen) {

@@ -19,6 +19,10 @@ Finding ExpectedNodes(const Examination& seen);
 /// Whether every shard has a leader that may act.
 Finding Shards(const Examination& seen);
 
+/// Whether the placement rules are kept: which of them let no live node lead their shards, or
+/// forbid the present leaders.
+Finding PlacementFinding(const Examination& seen);
+
 /// Whether some shard's leaders die again and again: the shard may be what kills them.
 Finding Deaths(const Examination& seen);
 

@@ -40,6 +40,14 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
             "Shards that nobody leads and that wait by the group's failover settings alone: for "
             "one node, or for the lock delay. In this node's view; use max.")
       .Add(status.waiting_by_settings);
+  out.Gauge("baton_shards_nobody_may_lead",
+            "Shards without a leader that no live node may lead, by a placement rule, as the view "
+            "has it.")
+      .Add(status.nobody_may_lead);
+  out.Gauge("baton_shards_led_against_rules",
+            "Shards whose leaders could not begin to lead them, by a placement rule, as the view "
+            "has it.")
+      .Add(status.led_against_rules);
   out.Gauge("baton_nodes", "Live members of the group, in this node's view; use max.")
       .Add(static_cast<double>(live));
   out.Gauge("baton_expected_nodes",

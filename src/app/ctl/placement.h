@@ -1,0 +1,19 @@
+// `batonctl placement get` and `check`: a group's placement rules, and what other rules would do.
+// Both change nothing. `placement set` is in change.h.
+//
+// Blocking; one thread.
+#pragma once
+
+#include <string>
+
+#include "app/ctl/ctl.h"
+
+namespace baton::app {
+
+/// Prints the group's rules as YAML, or as JSON. `placement set` takes both.
+ExitCode ShowPlacement(const CtlOptions& options);
+/// Reads rules from a file ("-": stdin), and shows what the group would do with them.
+/// kPrecondition: the rules let no live node lead some shards. kUsage: the file is not valid.
+ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path);
+
+}  // namespace baton::app

@@ -1,0 +1,41 @@
+// The file of `batonctl placement`: a group's placement rules as YAML.
+//
+//   rules:
+//     - shards: 0-99, 120       # text or a list; without it: all shards
+//       require: {zone: a, disk: [ssd, nvme]}
+//       prefer: [{zone: a}, {zone: b}]
+//     - shards: 7
+//       node: n3                # a pin: short for require: {node: n3}
+//
+// `rules` is required; `rules: []` says that there are no rules. All parts of a rule are optional.
+//
+// Pure functions, except ReadPlacementFile; any thread.
+#pragma once
+
+#include <string>
+
+#include "base/placement.h"
+#include "baton/result.h"
+
+namespace baton::app {
+
+/// Reads rules from YAML text, which may be JSON. The rules keep their order. They pass
+/// CheckPlacement. kInvalidArgument: the text has another form, or is out of bounds. The message is
+/// one line: `name`, the line in the text, what is wrong and what was expected.
+Result<Placement> ParsePlacement(const std::string& name, const std::string& text);
+
+/// Reads the file, "-": stdin, and parses it. kInvalidArgument also if it can't be read, or has
+/// more than 1 MiB. Blocks as long as the file system does, or stdin's writer.
+Result<Placement> ReadPlacementFile(const std::string& path);
+
+/// Writes the rules as YAML with a line feed at the end; ParsePlacement reads the same rules from
+/// it. REQUIRES: CheckPlacement(placement).
+std::string PlacementYaml(const Placement& placement);
+/// The same as one line of JSON without a line feed: {"rules":[{"shards":["0-99"],
+/// "require":{"zone":["a"]},"prefer":[{"zone":["a"]}]}]}. An empty part of a rule is left out.
+std::string PlacementJson(const Placement& placement);
+
+/// A rule's shards for messages: "0-99, 120"; "all" for all shards.
+std::string ShardWords(const PlacementRule& rule);
+
+}  // namespace baton::app

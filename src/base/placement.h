@@ -1,0 +1,87 @@
+// Placement: an operator's rules, which say what nodes may lead which shards, as plain values.
+//
+// A node has labels: names with one value each, the same for the node's whole session. Two names
+// are given: `node` is the node's id, and `zone` its zone. The other labels come from the node's
+// options.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "baton/result.h"
+#include "baton/types.h"
+
+namespace baton {
+
+// Bounds of rules. All nodes keep the rules in memory, and `config` holds them in etcd.
+inline constexpr std::size_t kMaxPlacementRules = 64;
+inline constexpr std::size_t kMaxShardRanges = 256;  ///< in a rule
+inline constexpr std::size_t kMaxPreferences = 8;    ///< in a rule
+inline constexpr std::size_t kMaxLabelTerms = 16;    ///< in a `require`, or in a preference
+inline constexpr std::size_t kMaxLabelValues = 64;   ///< in a term
+inline constexpr std::size_t kMaxLabels = 32;        ///< of a node, without `node` and `zone`
+inline constexpr std::size_t kLongestLabel = 63;     ///< bytes of a label's name
+/// The most bytes of all names and values in a group's rules.
+inline constexpr std::size_t kMaxPlacementText = 64 * 1024;
+
+/// The labels that every node has.
+inline constexpr std::string_view kNodeLabel = "node";
+inline constexpr std::string_view kZoneLabel = "zone";
+
+/// By name.
+using Labels = std::map<std::string, std::string>;
+
+/// Whether a label may have this name: 1 to kLongestLabel lower-case ASCII letters, digits, '-',
+/// '_', '.' or '/', and the first one is a letter or digit.
+bool IsLabelName(std::string_view name);
+/// The rule of IsLabelName in words, for error messages.
+inline constexpr const char* kLabelNameRule =
+    "1 to 63 lower-case letters, digits, '-', '_', '.' and '/', beginning with a letter or digit";
+/// Whether these may be a node's labels: at most kMaxLabels, valid names (neither `node` nor
+/// `zone`), and values that are names (IsName). Returns kInvalidArgument with the reason if not.
+Status CheckLabels(const Labels& labels);
+
+/// The label must have one of the values.
+struct LabelTerm {
+  std::string label;
+  std::vector<std::string> values;
+  friend bool operator==(const LabelTerm&, const LabelTerm&) = default;
+};
+/// All terms must hold. Without terms it fits every node.
+using LabelTerms = std::vector<LabelTerm>;
+/// For messages: "zone=a|b, disk=ssd"; "any node" without terms.
+std::string TermWords(const LabelTerms& terms);
+
+/// Shards `first` to `last`, both included.
+struct ShardRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  friend bool operator==(const ShardRange&, const ShardRange&) = default;
+};
+
+/// One rule. It counts for its shards unless an earlier rule counts for them.
+struct PlacementRule {
+  /// For which shards the rule counts; empty: for all shards. A range may lie beyond the group's
+  /// last shard.
+  std::vector<ShardRange> shards;
+  LabelTerms require;  ///< only a node with these labels may begin to lead
+  /// Of these nodes, the ones that fit an earlier preference come first, and nodes that fit no
+  /// preference come last.
+  std::vector<LabelTerms> prefer;
+  bool CountsFor(ShardId shard) const;
+  friend bool operator==(const PlacementRule&, const PlacementRule&) = default;
+};
+/// A group's rules, in their order. Empty: any node may lead any shard.
+using Placement = std::vector<PlacementRule>;
+
+/// Whether the rules keep to the bounds, and have valid names, values and ranges. Returns
+/// kInvalidArgument with the first fault if not ("rule 2: require: label 'Zone' is not valid ...").
+Status CheckPlacement(const Placement& placement);
+
+}  // namespace baton

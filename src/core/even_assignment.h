@@ -1,0 +1,19 @@
+// The even assignment: every candidate may lead every shard. AssignmentInput::pools is not read.
+//
+// Part of assignment.h, which calls it once for each pool. Pure functions.
+#pragma once
+
+#include <vector>
+
+#include "core/assignment.h"
+
+namespace baton::core {
+
+/// Like Assign. What a member holds elsewhere counts in its target and in what it holds.
+Assignment AssignEvenly(const AssignmentInput& input);
+
+/// Like PlanMoves. All shards of a member that has weight 0 leave it.
+std::vector<PlannedMove> PlanEvenMoves(const AssignmentInput& input,
+                                       const std::vector<bool>& movable, std::size_t limit);
+
+}  // namespace baton::core

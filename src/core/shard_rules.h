@@ -1,0 +1,41 @@
+// ShardRules: the group's placement rules, looked up by shard.
+//
+// Pure and single-threaded: owned by a View. Pointers into it are valid until the next Set.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/facts.h"
+#include "base/placement.h"
+
+namespace baton::core {
+
+class ShardRules {
+ public:
+  /// Takes the rules for shards 0 to `shards` - 1. O(rules + shards). REQUIRES:
+  /// CheckPlacement(placement).
+  void Set(const Placement& placement, std::uint32_t shards);
+  /// Whether there are no rules.
+  bool empty() const { return placement_.empty(); }
+  const Placement& placement() const { return placement_; }
+  /// The number of the rule that counts for the shard, from 0; size(): no rule does.
+  std::size_t NumberOf(ShardId shard) const { return empty() ? 0 : rule_of_.at(shard.value); }
+  std::size_t size() const { return placement_.size(); }
+  /// The rule that counts for the shard; null: no rule does.
+  const PlacementRule* Of(ShardId shard) const {
+    const std::size_t number = NumberOf(shard);
+    return number < size() ? &placement_[number] : nullptr;
+  }
+  /// Whether the rules let the node begin to lead the shard. Says nothing about other conditions.
+  bool Allow(ShardId shard, const MemberFact& node) const {
+    const PlacementRule* rule = Of(shard);
+    return rule == nullptr || node.Fits(rule->require);
+  }
+
+ private:
+  Placement placement_;
+  std::vector<std::uint8_t> rule_of_;  ///< by shard; empty without rules
+};
+
+}  // namespace baton::core

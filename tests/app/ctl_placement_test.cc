@@ -1,0 +1,185 @@
+// batonctl and placement rules: get, check and set. The real program against a real gRPC server on
+// a fake node.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/batonctl.h"
+#include "runtime/admin_server.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::AdminServer;
+using runtime::NodeStatus;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// n1 leads 0 and 1 in zone a, n2 leads 2 and 3, and n3 leads 4 and 5, both in zone b.
+class BatonctlPlacement : public testing::Test {
+ protected:
+  BatonctlPlacement() {
+    server_.control.Freeze(true);
+    server_.control.Change([](NodeStatus& status) {
+      status.members[0].fact.zone = "a";
+      status.members[1].fact.zone = status.members[2].fact.zone = "b";
+    });
+  }
+  // `rules` is the file, on stdin.
+  Ran Placement(std::vector<std::string> words, const std::string& rules) {
+    words.insert(words.begin(), "placement");
+    RunOptions options = Ctl(server_.endpoint, words);
+    options.input = rules;
+    return RunProcess(options);
+  }
+
+  AdminServer server_{{"n1", "n2", "n3"}, 6};
+};
+
+const std::string kZoneB = "rules:\n  - shards: 0-2\n    require: {zone: b}\n";
+
+// Plan: none, then rules, as YAML and as JSON; what get prints, set takes. `group get` counts them.
+TEST_F(BatonctlPlacement, IsSetAndShown) {
+  EXPECT_EQ(Batonctl(server_, {"placement", "get"}).out, "rules: []\n");
+  const Ran set = Placement({"set", "-"}, kZoneB);
+  EXPECT_EQ(set.exit, 0) << set.err;
+  EXPECT_EQ(set.out, "set 1 placement rule\n");
+  EXPECT_THAT(set.err, IsEmpty());
+  EXPECT_EQ(server_.control.Now().placement,
+            (baton::Placement{{.shards = {{0, 2}}, .require = {{"zone", {"b"}}}, .prefer = {}}}));
+  const Ran get = Batonctl(server_, {"placement", "get"});
+  EXPECT_EQ(get.out, kZoneB);
+  EXPECT_EQ(Batonctl(server_, {"placement", "get", "-o", "yaml"}).out, kZoneB);
+  const Ran json = Batonctl(server_, {"placement", "get", "-o", "json"});
+  EXPECT_EQ(json.out, R"({"rules":[{"shards":["0-2"],"require":{"zone":["b"]}}]})"
+                      "\n");
+  EXPECT_EQ(Placement({"set", "-"}, get.out).exit, 0);
+  EXPECT_EQ(Placement({"set", "-"}, json.out).exit, 0);
+  EXPECT_THAT(Batonctl(server_, {"group", "get"}).out,
+              HasSubstr("placement 1 rule: see `batonctl placement get`\n"));
+  EXPECT_THAT(Batonctl(server_, {"group", "get", "-o", "json"}).out,
+              HasSubstr(R"("placement_rules":1,"config_schema":3})"));
+  EXPECT_EQ(Placement({"set", "-", "-o", "json"}, "rules: []").out,
+            R"({"result":"done","message":"set no placement rules","rules":0,"moves":0,)"
+            R"("nobody_may_lead":0})"
+            "\n");
+  EXPECT_EQ(server_.control.Now().placement, baton::Placement{});
+  EXPECT_THAT(server_.control.GroupChanges(), SizeIs(4));
+}
+
+// Plan: a dry run asks the node, too, and says what would move.
+TEST_F(BatonctlPlacement, ADryRunSaysWhatWouldMove) {
+  const Ran dry = Placement({"set", "--dry-run", "-"}, kZoneB);
+  EXPECT_EQ(dry.exit, 0) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("would set 1 placement rule; "));
+  EXPECT_THAT(dry.out, HasSubstr("2 because a rule forbids their leader"));
+  ASSERT_THAT(server_.control.GroupChanges(), SizeIs(1));
+  EXPECT_TRUE(server_.control.GroupChanges()[0].dry_run);
+  EXPECT_EQ(server_.control.Now().placement, baton::Placement{});
+}
+
+// Plan: shards 0 to 2 need zone b. The check says who is wanted, what each node would give and
+// get, and why each shard moves; then it has changed nothing.
+TEST_F(BatonctlPlacement, ACheckShowsWhatWouldMoveAndWhy) {
+  const Ran check = Placement({"check", "-"}, kZoneB);
+  EXPECT_EQ(check.exit, 0) << check.err;
+  EXPECT_THAT(check.err, IsEmpty());
+  EXPECT_THAT(check.out, HasSubstr("RULE  SHARDS  REQUIRE   MAY LEAD  WANTED NOW\n"
+                                   "   1       3  zone=b           2  n2, n3\n"
+                                   "   -       3  any node         3  -\n"));
+  EXPECT_THAT(check.out, HasSubstr("NODE  LEADS  GIVES  GETS  THEN\n"));
+  EXPECT_THAT(check.out, HasSubstr("2 because a rule forbids their leader"));
+  const Ran wide = Placement({"check", "-", "-o", "wide"}, kZoneB);
+  EXPECT_THAT(wide.out, HasSubstr("SHARD  FROM  TO  WHY           RULE\n"));
+  EXPECT_THAT(wide.out, HasSubstr("  rule_forbids     1\n"));
+  EXPECT_THAT(Placement({"check", "-", "-o", "json"}, kZoneB).out,
+              HasSubstr(R"({"rules":[{"rule":1,"shards":3,"require":"zone=b","may_lead":2,)"
+                        R"("preference":null,"wanted":["n2","n3"]}],"without_rule":3,)"
+                        R"("nobody_may_lead":0,"nobody_may_lead_shards":[],"claims":0,"moves":[)"));
+  EXPECT_THAT(server_.control.GroupChanges(), IsEmpty());
+}
+
+// Plan: zone a is preferred and n1 lives there; n1 drains; it is gone. Who is wanted follows the
+// order of preference.
+TEST_F(BatonctlPlacement, ACheckNamesThePreferenceThatCounts) {
+  const std::string rules = "rules: [{prefer: [{zone: a}, {zone: c}, {node: n3}]}]";
+  EXPECT_THAT(Placement({"check", "-"}, rules).out,
+              HasSubstr("   1       6  any node         3  n1 (zone=a)\n"));
+  EXPECT_THAT(Placement({"check", "-"}, rules).out,
+              HasSubstr("4 shards would move: 4 because a rule prefers others\n"));
+  server_.control.Change([](NodeStatus& status) { status.members[0].drained_by_policy = true; });
+  EXPECT_THAT(Placement({"check", "-"}, rules).out,
+              HasSubstr("   1       6  any node         3  n3 (node=n3)\n"));
+}
+
+// Plan: nobody in the group is n9. The check says which shards that concerns, with an exit code of
+// its own. The rules are set all the same, after the same words.
+TEST_F(BatonctlPlacement, RulesThatNobodyFitsAreNamed) {
+  const std::string pins = "rules:\n  - shards: 1, 3-4\n    node: n9\n";
+  const std::string words =
+      "batonctl: rule 1 (node=n9) lets no live node begin to lead its 3 shards\n"
+      "batonctl: nobody may begin to lead 3 shards: 1, 3-4\n";
+  const Ran check = Placement({"check", "-"}, pins);
+  EXPECT_EQ(check.exit, 6);
+  EXPECT_EQ(check.err, words);
+  EXPECT_THAT(check.out, HasSubstr("   1       3  node=n9          0  nobody\n"));
+  EXPECT_THAT(check.out, HasSubstr("nothing would move\n")) << "sitting leaders stay";
+  const Ran set = Placement({"set", "-"}, pins);
+  EXPECT_EQ(set.exit, 0);
+  EXPECT_EQ(set.err, words + "batonctl: leaders that these shards have now go on leading them\n");
+  EXPECT_THAT(server_.control.Now().placement, SizeIs(1));
+}
+
+// Plan: a file that is wrong or missing is refused without a call.
+TEST_F(BatonctlPlacement, WrongFilesAreRefusedWithoutACall) {
+  for (const char* verb : {"check", "set"}) {
+    const Ran wrong = Placement({verb, "-"}, "rules:\n  - spread: zone\n");
+    EXPECT_EQ(wrong.exit, 2);
+    EXPECT_EQ(wrong.err,
+              "batonctl: stdin:2: unknown key \"spread\"; expected shards, require, prefer or "
+              "node\n");
+    EXPECT_THAT(wrong.out, IsEmpty());
+    EXPECT_EQ(Batonctl(server_, {"placement", verb, "/nowhere/rules.yaml"}).exit, 2);
+    EXPECT_EQ(Batonctl(server_, {"placement", verb}).exit, 2);
+  }
+  EXPECT_THAT(server_.control.GroupChanges(), IsEmpty());
+}
+
+// Plan: the node says why rules can't be set.
+TEST_F(BatonctlPlacement, TheNodesRefusalIsTheAnswer) {
+  server_.control.FailAll(Error{ErrorCode::kFailedPrecondition, "n2 would not keep to them"});
+  const Ran refused = Placement({"set", "-"}, kZoneB);
+  EXPECT_EQ(refused.exit, 6);
+  EXPECT_EQ(refused.err, "batonctl: n2 would not keep to them\n");
+}
+
+// Plan: a shard that nobody may lead, and one whose leader a rule forbids: tables, JSON and health.
+TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
+  server_.control.Change([](NodeStatus& status) {
+    status.shards[4].leader = "";
+    status.shards[4].term = Term{};
+    status.shards[4].state = ShardState::kLeaderless;
+    status.shards[4].rule = 2;
+    status.shards[4].nobody_may_lead = true;
+    status.shards[5].rule = 1;
+    status.shards[5].led_against_rule = true;
+    status.nobody_may_lead = status.led_against_rules = 1;
+  });
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4"}).out,
+              HasSubstr("rule 2 lets nobody here lead it"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "5"}).out,
+              HasSubstr("rule 1 forbids its leader"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4", "-o", "json"}).out,
+              HasSubstr(R"("rule":2,"nobody_may_lead":true,"led_against_rule":false,)"));
+  EXPECT_THAT(Batonctl(server_, {"status"}).out,
+              HasSubstr("1 shard without a leader (1 that no live node may lead, by the placement "
+                        "rules)"));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
+              HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
+}
+
+}  // namespace
+}  // namespace baton::app

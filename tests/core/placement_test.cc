@@ -1,0 +1,242 @@
+// Placement rules in a group: who begins to lead what, and what moves, when rules and nodes change.
+#include "base/placement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+constexpr std::uint32_t kShards = 12;
+
+PlacementRule Rule(std::vector<ShardRange> shards, LabelTerms require,
+                   std::vector<LabelTerms> prefer = {}) {
+  return {.shards = std::move(shards), .require = std::move(require), .prefer = std::move(prefer)};
+}
+LabelTerms Zone(const std::string& zone) { return {{"zone", {zone}}}; }
+LabelTerms Node(const std::string& node) { return {{"node", {node}}}; }
+
+// n1 and n2 are in zone a, n3 and n4 in zone b.
+class PlacementTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ClusterOptions options;
+    options.nodes = 4;
+    options.shards = kShards;
+    options.tune = [](core::CoreOptions& tuned) {
+      tuned.self.zone = tuned.self.node <= "n2" ? "a" : "b";
+      tuned.rebalance_delay = seconds(1);
+      tuned.cooldown = seconds(0);
+    };
+    cluster_ = std::make_unique<Cluster>(options);
+    ASSERT_TRUE(cluster_->Up()) << cluster_->WhyNotSettled();
+  }
+  void TearDown() override { EXPECT_EQ(cluster_->violations(), kNone); }
+
+  void Set(const Placement& placement) {
+    ConfigFact config = std::get<ConfigFact>(cluster_->store().Get("config"));
+    config.schema = kPlacementSchema;
+    config.placement = placement;
+    cluster_->store().Put(config);
+  }
+  std::string Led() const {
+    std::string led;
+    for (const char* const node : {"n1", "n2", "n3", "n4"}) {
+      led += (led.empty() ? "" : " ") + std::to_string(cluster_->LedBy(node));
+    }
+    return led;
+  }
+  bool Comes(const std::string& led, Duration most = seconds(30)) {
+    return cluster_->RunUntil([&] { return Led() == led; }, most);
+  }
+  void KillAndForget(const NodeId& node) {
+    cluster_->Kill(node);
+    ASSERT_TRUE(
+        cluster_->RunUntil([&] { return !cluster_->store().Member(node).present; }, seconds(20)));
+  }
+  std::map<ShardId, int> CountTransitions() const {
+    std::map<ShardId, int> count;
+    for (const auto& [node, transition] : cluster_->transitions()) {
+      if (!transition.to.empty()) ++count[transition.shard];
+    }
+    return count;
+  }
+
+  std::unique_ptr<Cluster> cluster_;
+};
+
+TEST_F(PlacementTest, SittingLeadersAreMovedToWhereTheRuleWantsThem) {
+  Set({Rule({}, Zone("a"))});
+  EXPECT_TRUE(Comes("6 6 0 0")) << Led();
+}
+
+// A rule is no reason to wait: a forbidden leader gives up like one that drains.
+TEST_F(PlacementTest, ForbiddenLeadersGiveUpThoughMovesArePaused) {
+  cluster_->store().Put(PolicyFact{.name = {PolicyKind::kPause}, .present = true, .actor = "bob"});
+  cluster_->Run(seconds(1));
+  Set({Rule({{0, 5}}, Zone("a")), Rule({{6, 11}}, {}, {Zone("a")})});
+  cluster_->Run(seconds(20));
+  for (std::uint32_t s = 0; s < 6; ++s) EXPECT_LE(cluster_->LeaderOf(ShardId{s}), "n2") << s;
+  const std::size_t in_b = cluster_->LedBy("n3") + cluster_->LedBy("n4");
+  EXPECT_GT(in_b, 0u);  // a preference waits until the group resumes
+}
+
+TEST_F(PlacementTest, ALeaderStaysIfNobodyElseMayLead) {
+  const std::string before = Led();
+  Set({Rule({}, Zone("typo"))});
+  cluster_->Run(seconds(60));
+  EXPECT_EQ(Led(), before);
+}
+
+// Plan: the nodes of the zone die one after the other. The first one's shards go to the second one;
+// then nobody leads them, until a node of the zone is back. All others go on.
+TEST_F(PlacementTest, AShardWaitsWhileNobodyMayLeadIt) {
+  Set({Rule({{0, 5}}, Zone("a"))});
+  ASSERT_TRUE(Comes("3 3 3 3"));
+  KillAndForget("n1");
+  ASSERT_TRUE(Comes("0 6 3 3"));
+  KillAndForget("n2");
+  ASSERT_TRUE(Comes("0 0 3 3"));
+  cluster_->Run(seconds(60));
+  EXPECT_EQ(Led(), "0 0 3 3");
+  cluster_->Start("n1");
+  EXPECT_TRUE(Comes("6 0 3 3")) << Led();
+}
+
+// Plan: shards without a leader that nobody may lead hold up no balance of the others.
+TEST_F(PlacementTest, AShardThatNobodyMayLeadHoldsUpNoBalance) {
+  Set({Rule({{0, 0}}, Node("n1"))});
+  ASSERT_TRUE(Comes("3 3 3 3"));
+  KillAndForget("n1");
+  KillAndForget("n3");
+  cluster_->Run(seconds(10));
+  EXPECT_EQ(cluster_->LeaderOf(ShardId{0}), "");
+  cluster_->Start("n3");
+  EXPECT_TRUE(cluster_->RunUntil(
+      [&] { return cluster_->LedBy("n3") >= 3 && cluster_->LeaderOf(ShardId{0}).empty(); },
+      seconds(30)))
+      << Led();
+}
+
+// Plan: zone a is preferred. It is lost, and comes back. Each shard moves once and back once.
+TEST_F(PlacementTest, AZoneThatIsLostAndBackCostsNoSecondMove) {
+  Set({Rule({}, {}, {Zone("a")})});
+  ASSERT_TRUE(Comes("6 6 0 0"));
+  cluster_->Run(seconds(5));
+  auto before = CountTransitions();
+  cluster_->Kill("n1");
+  cluster_->Kill("n2");
+  ASSERT_TRUE(Comes("0 0 6 6", seconds(60))) << Led();
+  cluster_->Run(seconds(30));
+  cluster_->Start("n1");
+  cluster_->Start("n2");
+  ASSERT_TRUE(Comes("6 6 0 0", seconds(60))) << Led();
+  cluster_->Run(seconds(30));
+  for (auto& [shard, count] : CountTransitions()) {
+    EXPECT_EQ(count - before[shard], 2) << "shard " << shard.value;
+  }
+}
+
+// Plan: preferences in order: the pinned node, then its zone, then anybody.
+TEST_F(PlacementTest, TheOrderOfPreferencesIsKept) {
+  Set({Rule({{0, 0}}, {}, {Node("n1"), Zone("a")})});
+  const auto leader = [&](const NodeId& node) {
+    return cluster_->RunUntil([&] { return cluster_->LeaderOf(ShardId{0}) == node; }, seconds(30));
+  };
+  ASSERT_TRUE(leader("n1"));
+  cluster_->Run(seconds(70));  // the shard is no reason for the deaths
+  KillAndForget("n1");
+  ASSERT_TRUE(leader("n2"));
+  cluster_->Run(seconds(70));
+  KillAndForget("n2");
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return cluster_->LeaderOf(ShardId{0}) >= "n3"; }, seconds(30)));
+  cluster_->Start("n2");
+  ASSERT_TRUE(leader("n2"));
+  cluster_->Start("n1");
+  EXPECT_TRUE(leader("n1"));
+}
+
+// Plan: n1's transfer to n3 was decided before the rule, and reaches etcd after it.
+TEST_F(PlacementTest, ATransferThatTheRuleOvertakesIsRefused) {
+  const ShardId shard = cluster_->ShardsOf("n1").front();
+  cluster_->HoldWrites("n1");
+  core::TransferRequested ask;
+  ask.shard = shard;
+  ask.to = "n3";
+  ask.actor = "bob";
+  cluster_->Transfer("n2", ask);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !cluster_->Sent<TransferBatch>("n1").empty(); },
+                                 seconds(10)));
+  Set({Rule({}, Zone("a"))});
+  cluster_->Run(milliseconds(1));
+  cluster_->LetWrites("n1");
+  for (int i = 0; i < 200; ++i) {
+    cluster_->Run(milliseconds(50));
+    ASSERT_NE(cluster_->LeaderOf(shard), "n3");
+  }
+  EXPECT_TRUE(Comes("6 6 0 0")) << Led();
+}
+
+TEST_F(PlacementTest, AnOperatorCanNotMoveAShardToWhereARuleForbidsIt) {
+  Set({Rule({}, Zone("a"))});
+  ASSERT_TRUE(Comes("6 6 0 0"));
+  core::TransferRequested ask;
+  ask.shard = ShardId{4};
+  ask.to = "n3";
+  ask.actor = "bob";
+  const core::RequestId request = cluster_->Transfer("n1", ask);
+  cluster_->Run(seconds(1));
+  const auto& answer = cluster_->transfers().at(request);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message,
+            "a placement rule keeps node 'n3' from leading shard 4: see batonctl placement get");
+}
+
+// Plan: n1 and n2 may lead, and n1 does not claim. n2 takes its part over, and n3 and n4 don't.
+TEST_F(PlacementTest, WhoStallsIsPassedOverByANodeThatMayLead) {
+  Set({Rule({}, Zone("a"))});
+  ASSERT_TRUE(Comes("6 6 0 0"));
+  cluster_->DenyWrites("n1", IsA<ClaimBatch>);
+  KillAndForget("n2");
+  cluster_->Start("n2");
+  cluster_->Run(seconds(20));
+  EXPECT_EQ(cluster_->LedBy("n3") + cluster_->LedBy("n4"), 0u);
+  EXPECT_EQ(cluster_->LedBy("n1") + cluster_->LedBy("n2"), kShards) << Led();
+}
+
+// Plan: a node stops, and nobody else may lead two of its shards. It hands the others over, resigns
+// these two, and is gone long before its time is over.
+TEST_F(PlacementTest, WhoStopsWaitsForNobodyThatTheRulesForbid) {
+  Set({Rule({{0, 1}}, Node("n2"))});
+  ASSERT_TRUE(cluster_->RunUntil(
+      [&] { return cluster_->Leads("n2", ShardId{0}) && cluster_->Leads("n2", ShardId{1}); },
+      seconds(30)));
+  cluster_->Run(seconds(5));
+  cluster_->Drain("n2");
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n2"); }, seconds(5)));
+  EXPECT_TRUE(cluster_->drained("n2"));
+  cluster_->Run(seconds(10));
+  EXPECT_EQ(cluster_->LeaderOf(ShardId{0}), "");
+  EXPECT_EQ(cluster_->LedBy("n1") + cluster_->LedBy("n3") + cluster_->LedBy("n4"), kShards - 2u);
+}
+
+// Plan: a node drains, and rules say that only it may lead some shards: they stay with it.
+TEST_F(PlacementTest, APinnedNodeThatDrainsKeepsItsShards) {
+  Set({Rule({{0, 1}}, Node("n2"))});
+  ASSERT_TRUE(cluster_->RunUntil(
+      [&] { return cluster_->Leads("n2", ShardId{0}) && cluster_->Leads("n2", ShardId{1}); },
+      seconds(30)));
+  cluster_->Policy("n1", {PolicyKind::kDrain, "n2"});
+  cluster_->Run(seconds(30));
+  EXPECT_EQ(cluster_->LedBy("n2"), 2u);
+}
+
+}  // namespace
+}  // namespace baton::test
