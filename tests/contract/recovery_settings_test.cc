@@ -24,6 +24,7 @@ TEST_F(RecoverySettings, AreKeptWithTheMarksOfRipeNodes) {
   config.failover = {.policy = FailoverPolicy::kAfter,
                      .delay = std::chrono::minutes(10),
                      .lock_delay = std::chrono::seconds(5)};
+  config.placement = {{.shards = {{0, 5}}, .require = {{"zone", {"a"}}}, .prefer = {}}};
   ASSERT_EQ(Execute(ConfigCreate{config}).outcome, Outcome::kDone);
   const WriteResult marked = Execute(RipeMark{.node = "n1", .up_to = Now(), .read = {}});
   ASSERT_EQ(marked.outcome, Outcome::kDone);
@@ -37,6 +38,7 @@ TEST_F(RecoverySettings, AreKeptWithTheMarksOfRipeNodes) {
   EXPECT_EQ(Config().cluster_id, 0u);
   EXPECT_EQ(Config().schema, kConfigSchema);
   EXPECT_EQ(Config().failover, config.failover);
+  EXPECT_EQ(Config().placement, config.placement);
 
   const Revision target{Now().value + 20};
   const auto raised = recovery.RaiseTo(target, [](Revision) { return true; });
@@ -47,6 +49,7 @@ TEST_F(RecoverySettings, AreKeptWithTheMarksOfRipeNodes) {
   ASSERT_TRUE(recovery.Open(again.value()).ok());
   EXPECT_EQ(Config().cluster_id, again.value().cluster_id);
   EXPECT_EQ(Config().failover, config.failover);
+  EXPECT_EQ(Config().placement, config.placement);
   EXPECT_EQ(store().Get(keys.RipeKey("n1")).kvs(0).SerializeAsString(),
             mark_before.SerializeAsString());
 }
