@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/facts.h"
 #include "baton/v1/records.pb.h"
 #include "e2e/cluster.h"
 #include "e2e/etcd_client.h"
@@ -83,8 +84,9 @@ TEST_F(Refusal, OfAnotherEtcdClusterNamesBoth) {
 }
 
 TEST_F(Refusal, OfANewerSchemaAsksForAnUpdate) {
-  PutConfig([](auto& config) { config.set_schema(3); });
-  ExpectConfigRefused(AllOf(HasSubstr("schema 3"), HasSubstr("update this node")));
+  PutConfig([](auto& config) { config.set_schema(kConfigSchema + 1); });
+  ExpectConfigRefused(AllOf(HasSubstr("schema " + std::to_string(kConfigSchema + 1)),
+                            HasSubstr("update this node")));
 }
 
 TEST_F(Refusal, OfADamagedConfigLeavesItAsItIs) {
@@ -126,9 +128,9 @@ TEST_F(Refusal, ANewerSchemaWhileRunningHaltsTheNode) {
   ASSERT_TRUE(stored.has_value());
   baton::v1::ConfigRecord config;
   ASSERT_TRUE(config.ParseFromString(stored->value()));
-  config.set_schema(3);
+  config.set_schema(kConfigSchema + 1);
   etcd_.Put(cluster_.Key("config"), config.SerializeAsString());
-  ExpectRefused(cluster_.node("n1"), HasSubstr("schema 3"));
+  ExpectRefused(cluster_.node("n1"), HasSubstr("schema " + std::to_string(kConfigSchema + 1)));
   EXPECT_EQ(etcd_.Get(cluster_.Key("config"))->value(), config.SerializeAsString());
 }
 
