@@ -292,8 +292,9 @@ void RunRequests(std::string_view bytes) {
   }
   for (const runtime::RetryRequest& retry : node.Retries()) MustBeWritable(retry.actor);
   for (const runtime::GroupChangeRequest& change : node.GroupChanges()) {
-    Must(change.failover || change.delay || change.lock_delay,
-         "a change of the group has settings");
+    Must(change.failover || change.delay || change.lock_delay || change.placement,
+         "a change of the group has settings or rules");
+    Must(!change.placement || CheckPlacement(*change.placement).ok(), "rules are sound");
     MustBeWritable(change.actor);
   }
   for (const runtime::ReleaseRequest& release : node.Releases()) MustBeWritable(release.actor);
