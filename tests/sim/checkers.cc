@@ -156,7 +156,11 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   if (!core::DeathBackoff::GoesOn(before.tally, after.tally)) seen.led_since = world_.now();
   const bool named = before.present && before.readability == Readability::kReadable &&
                      !before.leader.empty() && Alive(before.leader, before.session);
-  NoteGivenUp(shard, after, origin, named);
+  // A transfer may land when its writer's session has ended.
+  const auto writer = session_process_.find(before.session);
+  const bool handed_over = !before.leader.empty() && before.leader != after.leader &&
+                           writer != session_process_.end() && writer->second == origin;
+  NoteGivenUp(shard, after, origin, named || handed_over);
   if (origin == kByOperator) {
     seen.tampers.emplace(after.revision.value, world_.now());
     NoteDamage(shard, before, after);

@@ -19,8 +19,8 @@ void Checkers::FalselyEnded(const std::string& what) {
   Violation("I1", what);
 }
 
-// `by_leader`: it wrote the record in its living session. It keeps what it resigns in order to
-// stop.
+// `by_leader`: it wrote the record in its living session, or handed the shard over before its
+// session ended. It keeps what it resigns in order to stop.
 void Checkers::NoteGivenUp(ShardId shard, const RecordFact& after, int origin, bool by_leader) {
   ShardHistory& seen = history(shard);
   const bool never = failover_.policy == FailoverPolicy::kNever;
