@@ -101,7 +101,8 @@ class Balancer {
     TimePoint since{};
   };
 
-  /// The nodes that failed to prepare a shard of a draining leader, in the present term.
+  /// The nodes that failed to prepare a shard in the present term. Its leader drains, or must not
+  /// lead it.
   struct FailedTargets {
     Term ends;
     std::set<NodeId> nodes;
