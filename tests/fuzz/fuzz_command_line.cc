@@ -6,14 +6,7 @@
 
 #include <algorithm>
 
-#include "app/ctl/change.h"
 #include "app/ctl/commands.h"
-#include "app/ctl/completion.h"
-#include "app/ctl/doctor.h"
-#include "app/ctl/events.h"
-#include "app/ctl/plan.h"
-#include "app/ctl/show.h"
-#include "app/ctl/top.h"
 #include "fuzz/daemon_words.h"
 #include "fuzz/targets.h"
 
@@ -77,53 +70,8 @@ std::vector<Seed> CommandLineSeeds() {
       {"batonctl-settings",
        batonctl + "group\nset\nfailover=after\nfailover-delay=30s\n--dry-run\n"},
       {"batonctl-release", batonctl + "shards\nrelease\n3\n--force\n--confirm\norders/3\n"},
+      {"batonctl-placement", batonctl + "placement\ncheck\nrules.yaml\n-ojson\n"},
       {"batonctl-wrong", batonctl + "nodes\ndrain\n--frob\n"}};
 }
 
 }  // namespace baton::fuzz
-
-// The verbs themselves need gRPC, and are never called here.
-namespace baton::app {
-namespace {
-
-ExitCode NotRun() {
-  fuzz::Must(false, "no verb is run");
-  return ExitCode::kFailed;
-}
-
-}  // namespace
-
-ExitCode ShowStatus(const CtlOptions&) { return NotRun(); }
-ExitCode CheckHealth(const CtlOptions&, bool) { return NotRun(); }
-ExitCode Examine(const CtlOptions&) { return NotRun(); }
-ExitCode ListShards(const CtlOptions&) { return NotRun(); }
-ExitCode DescribeShard(const CtlOptions&, ShardId) { return NotRun(); }
-ExitCode LookUpKey(const CtlOptions&, const std::string&) { return NotRun(); }
-ExitCode ListNodes(const CtlOptions&) { return NotRun(); }
-ExitCode ShowGroup(const CtlOptions&) { return NotRun(); }
-ExitCode ShowRebalancePlan(const CtlOptions&) { return NotRun(); }
-ExitCode ShowRebalanceStatus(const CtlOptions&) { return NotRun(); }
-ExitCode ShowHistory(const CtlOptions&, std::optional<ShardId>) { return NotRun(); }
-ExitCode ShowEvents(const CtlOptions&, const EventsOptions&) { return NotRun(); }
-ExitCode TransferShard(const CtlOptions&, const TransferOptions&, const ChangeOptions&) {
-  return NotRun();
-}
-ExitCode ShowIdentity(const CtlOptions&) { return NotRun(); }
-ExitCode RetryShard(const CtlOptions&, ShardId, const ChangeOptions&) { return NotRun(); }
-ExitCode DrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
-ExitCode UndrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
-ExitCode ReleaseShard(const CtlOptions&, const ReleaseOptions&, const ChangeOptions&) {
-  return NotRun();
-}
-ExitCode SetGroupSettings(const CtlOptions&, const GroupSettings&, const ChangeOptions&) {
-  return NotRun();
-}
-ExitCode ApplyRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
-ExitCode CancelRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
-ExitCode PauseBalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
-ExitCode ResumeBalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
-ExitCode PlanFile(const CtlOptions&, const std::string&) { return NotRun(); }
-ExitCode PrintVersion(const CtlOptions&) { return NotRun(); }
-ExitCode RunTop(const CtlOptions&) { return NotRun(); }
-
-}  // namespace baton::app

@@ -20,7 +20,7 @@
 namespace baton::app {
 namespace {
 
-constexpr std::size_t kLongestWord = 64;
+constexpr std::size_t kLongestQuote = 64;
 constexpr std::size_t kLargestInput = 1 << 20;
 constexpr const char* kDocumentForm = "expected rules: and a list of rules, or rules: []";
 constexpr const char* kRuleForm = "expected shards, require, prefer or node";
@@ -32,7 +32,7 @@ constexpr const char* kPreferForm =
     "expected a list, the best first, such as [{zone: a}, {zone: b}]";
 constexpr const char* kValueForm = "expected one value or a list of values, such as a or [a, b]";
 
-std::string QuotedWord(const std::string& text) { return '"' + OneLine(text, kLongestWord) + '"'; }
+std::string QuotedWord(const std::string& text) { return '"' + OneLine(text, kLongestQuote) + '"'; }
 
 // The node itself, or the parts of a list; empty: it is neither a text nor a list, or an empty
 // list.
@@ -327,8 +327,9 @@ Result<Placement> ParsePlacement(const std::string& name, const std::string& tex
   try {
     return reader.Read(YAML::LoadAll(text));
   } catch (const YAML::Exception& malformed) {
-    return reader.AtLine(malformed.mark.line + 1,
-                         fmt::format("this is not YAML: {}", OneLine(malformed.msg, kLongestWord)));
+    return reader.AtLine(
+        malformed.mark.line + 1,
+        fmt::format("this is not YAML: {}", OneLine(malformed.msg, kLongestQuote)));
   }
 }
 

@@ -32,7 +32,7 @@ namespace {
 
 using access::Rules;
 
-constexpr std::size_t kLongestWord = 64;
+constexpr std::size_t kLongestQuote = 64;
 constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
 constexpr const char* kForm =
@@ -47,7 +47,7 @@ Error At(const std::string& path, const YAML::Node& node, const std::string& wha
   return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, node.Mark().line + 1, what)};
 }
 
-std::string Quoted(const std::string& text) { return '"' + OneLine(text, kLongestWord) + '"'; }
+std::string Quoted(const std::string& text) { return '"' + OneLine(text, kLongestQuote) + '"'; }
 
 /// Reads a number, or a name for which `look` asks the host's database with a buffer; it answers as
 /// getpwnam_r does. A name that the host does not have is unset.
@@ -196,7 +196,7 @@ Status AddUsers(const std::string& path, const Entry& entry, Rules& rules) {
                            .who = group ? access::Rule::For::kGroup : access::Rule::For::kUser});
   } else {
     log::Warn(fmt::format("a rule of --access is for a {} whom this host does not have", key),
-              {{key, OneLine(entry.Text(key), kLongestWord)}});
+              {{key, OneLine(entry.Text(key), kLongestQuote)}});
   }
   return Ok();
 }
