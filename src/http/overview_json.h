@@ -40,9 +40,8 @@ struct OverviewSources {
 ///     for each problem the nodes that lead a shard with this problem or led it last, at most
 ///     kMaxNamed each; "shards", the worst first, at most kMaxListed: the fields of ShardFields and
 ///     "problem", "for_ms" and "at_least" (see ShardAge);
-///   - "moving_ms": for each shard with a live move, how long the shard has had this term and
-///   state.
-///     A lower bound; 0 if not known yet.
+///   - "moving_ms": for each shard with a live move, for how long at least it has had its present
+///     term and state; 0 if not known yet.
 /// REQUIRES: the status has its shards.
 std::string OverviewJson(const OverviewSources& sources);
 
