@@ -54,9 +54,10 @@ class BATON_EXPORT Listener {
   /// after up to 5 s. If it takes longer than callback_timeout, it does not come again while it
   /// still runs; if it returns without an exception, the shard is activated. After three failures,
   /// or one timeout, the node usually moves the shard to another node. That happens once: if the
-  /// other node fails too, the shard stays there. Nothing moves with a lock delay, with failover
-  /// `never`, while moves are paused, or if Acquired fails on many nodes of the group. A shard that
-  /// was never activated is handed over without Releasing.
+  /// other node fails too, the shard stays there. Nothing moves if the group has a lock delay or
+  /// the failover setting `never` (`batonctl group set`), while moves are paused, or if Acquired
+  /// fails on many nodes of the group. A shard that was never activated is handed over without
+  /// Releasing.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
   /// because the handoff was given up or etcd refused the resignation.
@@ -73,8 +74,8 @@ class BATON_EXPORT Listener {
   /// leads it for that delay.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
-  /// lead already, so write nothing more; clean up. Comes once for each leadership, also when the
-  /// node stops or halts (kShutdown) and when the session is lost (kLeaseExpired).
+  /// lead already, so write nothing more; clean up. Comes once for each leadership, also if the
+  /// node stops or halts (with kShutdown), and if the session is lost (with kLeaseExpired).
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }
@@ -85,8 +86,7 @@ class BATON_EXPORT Listener {
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
   /// A late renewal was confirmed: Leads() is true again, with the same term, unless the shard is
   /// just being handed over or resigned. A handoff goes on through a suspension, so Releasing may
-  /// have come before. Don't begin work again here that Releasing has ended: wait until
-  /// Acquired comes again.
+  /// have come before. If it has, don't begin work again here: wait until Acquired comes again.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
   /// One change of one shard's leadership that this node counts (see Transition). Comes in order
@@ -95,9 +95,9 @@ class BATON_EXPORT Listener {
   /// The node has stopped for good, and `why` says what to do: for example its options don't fit
   /// the group, its name is in use, etcd is another cluster or went back in time, or the group was
   /// written by a newer version. Leads() is false for all shards, and Lost comes for each shard
-  /// that the node led. This runs in order with shard 0's callbacks, so the Lost callbacks of other
-  /// shards may run at the same time. After it, only Stop is of use (never call it from a
-  /// callback). Comes at most once.
+  /// that the node led. Halted runs in order with shard 0's callbacks, so the Lost callbacks of
+  /// other shards may run at the same time. After Halted, only Node::Stop is of use (never call it
+  /// from a callback). Comes at most once.
   virtual void Halted(const Error& why) { (void)why; }
 };
 

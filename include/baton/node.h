@@ -57,9 +57,9 @@ class BATON_EXPORT Node {
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
-  /// Calls Stop. If a `batonctl doctor` examines the node now, also waits for the end of that (up
-  /// to about 12 s). To hand the shards over first, call Drain before. REQUIRES: no method runs any
-  /// more, and none is called later.
+  /// Calls Stop. If `batonctl doctor` examines the node at that time, also waits for the end of the
+  /// examination (up to about 12 s). To hand the shards over first, call Drain before. REQUIRES: no
+  /// method runs any more, and none is called later.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -83,11 +83,11 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. But if etcd accepts it for another user and there
-  /// is no password, the node has that user's rights. The log says whether etcd accepts the new
-  /// credentials. Give all fields, also those that stay the same: an empty field means none, as in
-  /// EtcdOptions. If TLS was on at the start, it stays on. An empty `ca_pem` then means that the
-  /// node trusts the system's roots. Errors (nothing changes):
+  /// certificate that etcd refuses does no harm. Be careful without a password: if etcd accepts the
+  /// certificate for another user, the node then has that user's rights. The log says whether etcd
+  /// accepts the new credentials. Give all fields, also those that stay the same: an empty field
+  /// means none, as in EtcdOptions. If TLS was on at the start, it stays on; an empty `ca_pem` then
+  /// means that the node trusts the system's roots. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
@@ -96,9 +96,9 @@ class BATON_EXPORT Node {
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
   /// Says that the program works. If NodeOptions::watchdog is set, call it at least once in that
-  /// time. The time first runs when the node is ready, and no longer after Drain or Stop is called.
-  /// Does nothing without a watchdog, and in a forked child. Lock-free, and tens of nanoseconds;
-  /// only a call that comes too late takes a lock.
+  /// time, from when the node is first ready until you call Drain or Stop. Does nothing without a
+  /// watchdog, and in a forked child. Lock-free, and tens of nanoseconds; only a call that comes
+  /// too late takes a lock.
   void Alive() noexcept;
 
   /// Says whether the program can work on shards; true at first. While it can't, the group treats
@@ -117,9 +117,9 @@ class BATON_EXPORT Node {
   /// Drain returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
   /// returns after drain_timeout + 30 s at the latest.
   ///
-  /// If the group's failover setting is `after` or `never` (batonctl group set), it hands nothing
-  /// over: it calls Releasing for each shard and resigns the shard, which then waits for this node.
-  /// But if an operator drains the node, the shards are handed over as usual.
+  /// If the group's failover setting is `after` or `never` (batonctl group set), Drain hands
+  /// nothing over: it calls Releasing for each shard and resigns the shard, which then waits for
+  /// this node. One exception: if an operator drains the node, the shards are handed over as usual.
   ///
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
   /// waits its whole timeout): call Stop, and start another Node to take part again. Don't call

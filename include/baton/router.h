@@ -77,7 +77,7 @@ struct CallOptions {
   /// take seconds if the leader's host does not answer.
   std::chrono::milliseconds attempt{0};
   /// How many times in a row a call may go on to a newer leader without a pause, after NOT_LEADER:
-  /// 0 or more. These refusals (also NO_LEADER and STALE_TERM) are in proto/baton/v1/errors.proto.
+  /// 0 or more. proto/baton/v1/errors.proto explains NOT_LEADER, NO_LEADER and STALE_TERM.
   int max_hops = 5;
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
   /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
@@ -131,7 +131,7 @@ class BATON_EXPORT Router {
   ///                        comes at once; the router still tries the endpoints again, so a later
   ///                        call may return ok. A router that was ready before does not return
   ///                        this: it keeps its routes, and Age() says what is wrong
-  ///   kUnavailable         the router was stopped while it was not ready
+  ///   kUnavailable         the router was stopped, before or meanwhile, and was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
   /// The shard of a key, by the group's shard count and hash function. Errors:
