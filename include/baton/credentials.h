@@ -13,8 +13,8 @@
 //                                       .group_credentials = *credentials});
 //
 // A caller trusts a server if the server's certificate is signed by an authority of `ca_file`, is
-// valid now, and has one of the names in `servers`. Addresses are not compared, so certificates
-// need none. A node of another group can't serve your requests, even if the same authority signed
+// valid now, and has one of the names in `servers`. The server's address is not compared with the
+// certificate. A node of another group can't serve your requests, even if the same authority signed
 // its certificate. TLS 1.2 and later.
 //
 // A server:
@@ -56,8 +56,8 @@ struct GroupCredentialsOptions {
   /// REQUIRED: the names of the group's nodes and relays, 1 to 16 of them. A certificate's name is
   /// the first of these that it has: its spiffe:// URI; "dns:" and its first DNS name; "cn:" and
   /// its common name. It has no name if it has several URIs and one of them is spiffe://. A "*" as
-  /// the last character of `servers` stands for any characters. So keep the names of servers apart
-  /// from other names: with "spiffe://example.org/orders/*" each operator of the group could serve
+  /// the last character of a name here stands for any characters. So let no other names begin like
+  /// those of servers: with "spiffe://example.org/orders/*" each operator of the group could serve
   /// your requests.
   std::vector<std::string> servers;
   /// A PEM file with this caller's certificate, and the certificates between it and its authority,
@@ -69,15 +69,15 @@ struct GroupCredentialsOptions {
 class BATON_EXPORT GroupCredentials {
  public:
   /// Reads the files. kInvalidArgument: an option is invalid; a file can't be read, is empty or has
-  /// more than 1 MiB; or certificate and key don't belong together. The message names what.
+  /// more than 1 MiB; or certificate and key don't belong together. The message says which.
   static Result<std::shared_ptr<const GroupCredentials>> FromFiles(GroupCredentialsOptions options);
   /// Ends the thread. The results of Get stay usable. May wait for the file system.
   ~GroupCredentials();
   GroupCredentials(const GroupCredentials&) = delete;
   GroupCredentials& operator=(const GroupCredentials&) = delete;
 
-  /// The newest credentials, for channels of your own: each channel keeps those with which it was
-  /// made. Returns another object after each change, and only then. Waits only for a short lock.
+  /// The newest credentials, for channels of your own; never null. Each channel keeps those with
+  /// which it was made. Returns another object only after a change. Waits only for a short lock.
   std::shared_ptr<grpc::ChannelCredentials> Get() const;
   /// Why the files' present content is not used, as one line; empty: nothing is wrong. It is set
   /// after two reads in a row found the same error. The earlier credentials stay in use. Waits only
@@ -104,7 +104,7 @@ class BATON_EXPORT ServerCertificates {
  public:
   /// Reads the files. kInvalidArgument: as GroupCredentials::FromFiles says.
   static Result<std::unique_ptr<ServerCertificates>> FromFiles(ServerCertificateFiles files);
-  /// Ends the thread: servers keep the last certificates. May wait for the file system.
+  /// Ends the thread; servers then keep the last certificates. May wait for the file system.
   ~ServerCertificates();
   ServerCertificates(const ServerCertificates&) = delete;
   ServerCertificates& operator=(const ServerCertificates&) = delete;
@@ -114,8 +114,8 @@ class BATON_EXPORT ServerCertificates {
   /// one, or unix:/path. BuildAndStart sets `*port`, if it is not null, and returns null if nothing
   /// can listen there.
   ///
-  /// Also turns SO_REUSEPORT off for the whole server. With it gRPC 1.51 accepts connections on
-  /// several threads, and one of them could use what another one has just replaced.
+  /// Also turns SO_REUSEPORT off for the whole server. With SO_REUSEPORT gRPC 1.51 accepts
+  /// connections on several threads, which is unsafe while certificates are replaced.
   void AddListeningPort(grpc::ServerBuilder& builder, const std::string& address,
                         int* port = nullptr) const;
   /// See GroupCredentials::problem.

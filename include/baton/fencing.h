@@ -47,9 +47,9 @@ class BATON_EXPORT TermStore {
   virtual ~TermStore() = default;
   /// Stores `term` if it is greater than the shard's stored term, or if no term is stored. Returns
   /// the highest stored term, but only after that term is durable (it survives a crash). The result
-  /// must be at least `term`; the guard does not check this. Never lower a stored term. Take care
-  /// of delayed writes: a call that seemed to fail may reach the storage after a call with a newer
-  /// term. May block.
+  /// must be at least `term`; the guard does not check this. Never lower a stored term, even if a
+  /// write is delayed: a call that seemed to fail may reach the storage after a call with a newer
+  /// term. May block. May throw: see FenceGuard::Run.
   virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 
@@ -72,10 +72,10 @@ class BATON_EXPORT FenceGuard {
   FenceGuard(const FenceGuard&) = delete;
   FenceGuard& operator=(const FenceGuard&) = delete;
 
-  /// Remembers `term` and runs `effect`, unless a newer term of the shard was seen. Blocks while
-  /// another effect of the same shard runs, and while the guard waits for the store. So when the
-  /// effect of a newer term begins, no effect of an older term is still running. After an error,
-  /// `effect` did not run:
+  /// Remembers `term` and runs `effect` on this thread, unless a newer term of the shard was seen.
+  /// The same term may run any number of times. Blocks while another effect of the same shard runs,
+  /// and while the guard waits for the store. So when the effect of a newer term begins, no effect
+  /// of an older term is still running. After an error, `effect` did not run:
   ///   kStaleTerm           a newer term was seen, or is in the store
   ///   kInvalidArgument     the shard is out of range, or the term is not above 0
   ///   kFailedPrecondition  this process is a forked child
@@ -84,9 +84,8 @@ class BATON_EXPORT FenceGuard {
   ///                        nothing here yet, and its next call asks the store again
   /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
   /// remembered. REQUIRES: `effect` is not empty (an empty one throws std::bad_function_call, and
-  /// its term stays remembered, too). `effect` calls neither Run nor Check of this guard: a call
-  /// for the same shard would wait for itself, and with calls for other shards two effects could
-  /// wait for each other.
+  /// its term stays remembered, too). `effect` calls neither Run nor Check of this guard, not even
+  /// for another shard: the calls could wait for each other for ever.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Like Run, but without an effect: checks and remembers the term. To fence a write that follows
   /// Check, hold a lock of your own for this shard during Check and the write.

@@ -38,8 +38,8 @@ namespace baton {
 
 /// Limits what strangers can cost a server of yours: messages of at most 64 KiB, none compressed
 /// (gRPC 1.51 opens a compressed message before it looks at its size), 100 calls at once on a
-/// connection, and 64 MiB for requests that are still arriving. Above that gRPC ends calls,
-/// perhaps also those of other callers, who try again. If your own services need more, set that
+/// connection, and 64 MiB for requests that are still arriving. Above a limit gRPC ends calls. At
+/// the last limit these may be other callers' calls, too. If your own services need more, set that
 /// after this call. Neither this nor gRPC bounds the number of connections. REQUIRES: called before
 /// BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
@@ -89,8 +89,9 @@ class RoutingService {
  public:
   virtual ~RoutingService() = default;
   /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
-  /// to another node. Stopping the node does the same. Call one of them before the server's
-  /// Shutdown, which waits for streams. Idempotent; any thread.
+  /// to another node. Waits a moment, for the service's own thread. Node::Stop ends the streams,
+  /// too. Call one of them before the server's Shutdown, which waits for streams. Idempotent; any
+  /// thread.
   virtual void Shutdown() = 0;
 };
 

@@ -17,8 +17,8 @@
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
-// Callbacks in brackets may be missing. Acquired may be missing because the node calls it for few
-// new shards at once until one call has succeeded (16 at first, 2 after failures; see
+// Callbacks in brackets may be missing. Acquired may be missing, because until one call of it has
+// succeeded, the node calls it for only 16 new shards at once (2 after failures; see
 // NodeOptions::callback_timeout). So make Lost harmless for a shard that was not loaded.
 //
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
@@ -36,7 +36,8 @@
 namespace baton {
 
 /// Override only the methods that you need: by default a method does nothing. The Node object owns
-/// a share of the listener until it is destroyed. No callback comes after Node::Stop has returned.
+/// a share of the listener until the node is destroyed. No callback comes after Node::Stop has
+/// returned.
 class BATON_EXPORT Listener {
  public:
   virtual ~Listener() = default;
@@ -47,16 +48,19 @@ class BATON_EXPORT Listener {
   /// the shard stays with its leader.
   virtual void Prepare(ShardId shard) { (void)shard; }
   /// This node leads `shard` with `term`. Leads() is true already, unless the session was suspended
-  /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws,
-  /// it comes again, with the same term, after 50 to 100 ms at first and 5 s at most. An
-  /// Acquired that takes longer than callback_timeout is not called again while it still runs; if
-  /// it returns later without an exception, the shard is activated. After three failures, or one
-  /// timeout, the node usually moves the shard to another node. That happens once: if the other
-  /// node fails too, the shard stays there. Nothing moves with a lock delay, with failover `never`,
-  /// while moves are paused, or if Acquired fails on many nodes of the group. A shard that was
-  /// never activated is handed over without Releasing. Acquired also comes again with the same term
-  /// if the node keeps the shard after all: if the handoff was given up after Releasing, or etcd
-  /// refused a resignation.
+  /// or lost meanwhile. Leadership::activated turns true when Acquired returns.
+  ///
+  /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
+  /// after up to 5 s. If it takes longer than callback_timeout, it does not come again while it
+  /// still runs; if it returns without an exception, the shard is activated. After three failures,
+  /// or one timeout, the node usually moves the shard to another node. That happens once: if the
+  /// other node fails too, the shard stays there. Nothing moves if the group has a lock delay or
+  /// the failover setting `never` (`batonctl group set`), while moves are paused, or if Acquired
+  /// fails on many nodes of the group. A shard that was never activated is handed over without
+  /// Releasing.
+  ///
+  /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
+  /// because the handoff was given up or etcd refused the resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
   /// before a planned handoff (balance, drain, an operator's transfer). If the group's failover
@@ -64,26 +68,25 @@ class BATON_EXPORT Listener {
   /// resigns the shard. It does not come before other resignations, or if the shard is lost.
   ///
   /// Leads() stays true while Releasing runs, and may stay true for a moment after Releasing has
-  /// returned. Begin nothing new in that moment either; only if Acquired comes again may you begin
-  /// new work. After release_timeout the shard is handed over even if Releasing has not returned.
-  /// But if the group has a lock delay and Releasing is late or throws, the shard is resigned
-  /// instead, and nobody leads it for that delay.
+  /// returned. Begin nothing new in that moment either: wait until Acquired comes again. After
+  /// release_timeout the shard is handed over even if Releasing has not returned. But if the group
+  /// has a lock delay and Releasing is late or throws, the shard is resigned instead, and nobody
+  /// leads it for that delay.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
-  /// lead already, so write nothing more; clean up. Comes once for each leadership, also when the
-  /// node stops or halts (kShutdown) and when the session is lost (kLeaseExpired).
+  /// lead already, so write nothing more; clean up. Comes once for each leadership, also if the
+  /// node stops or halts (with kShutdown), and if the session is lost (with kLeaseExpired).
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }
-  /// No renewal was confirmed in time, so Leads() turned false. It turns true again just before
-  /// Resumed comes, perhaps while Suspended still runs; or it stays false, and Lost comes. The
-  /// lease may still live; no other node takes the shard over before the lease has ended. Keep the
-  /// shard's state, and write nothing.
+  /// No renewal was confirmed in time, so Leads() turned false. Keep the shard's state, and write
+  /// nothing. Either Leads() turns true again (perhaps while Suspended still runs) and Resumed
+  /// comes, or Leads() stays false and Lost comes. The lease may still live; no other node takes
+  /// the shard over before the lease has ended.
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
   /// A late renewal was confirmed: Leads() is true again, with the same term, unless the shard is
   /// just being handed over or resigned. A handoff goes on through a suspension, so Releasing may
-  /// have come before. Don't begin work again here that Releasing has ended: wait until
-  /// Acquired comes again.
+  /// have come before. If it has, don't begin work again here: wait until Acquired comes again.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
   /// One change of one shard's leadership that this node counts (see Transition). Comes in order
@@ -92,9 +95,9 @@ class BATON_EXPORT Listener {
   /// The node has stopped for good, and `why` says what to do: for example its options don't fit
   /// the group, its name is in use, etcd is another cluster or went back in time, or the group was
   /// written by a newer version. Leads() is false for all shards, and Lost comes for each shard
-  /// that the node led. This runs in order with shard 0's callbacks, so the Lost callbacks of other
-  /// shards may run at the same time. After it, only Stop is of use (never call it from a
-  /// callback). Comes at most once.
+  /// that the node led. Halted runs in order with shard 0's callbacks, so the Lost callbacks of
+  /// other shards may run at the same time. After Halted, only Node::Stop is of use (never call it
+  /// from a callback). Comes at most once.
   virtual void Halted(const Error& why) { (void)why; }
 };
 

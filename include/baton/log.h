@@ -29,12 +29,12 @@ struct LogRecord {
 };
 
 /// Takes a node's records. The node calls the sink on a thread of its own, one record at a time and
-/// in order, from within Node::Start until Node::Stop or the destructor returns. Node::Stop and the
-/// destructor deliver all waiting records first, so the sink must call neither of them. The sink
-/// may call any other method, and may block, because only Node::Stop and the destructor wait for
-/// it. At most 8,192 records wait for the sink. If there are more, the oldest are dropped; the next
-/// record tells how many, and baton_log_records_dropped_total counts them. The node ignores an
-/// exception of the sink.
+/// in order. Calls may begin before Node::Start returns; none comes after Node::Stop or the
+/// destructor has returned. Both deliver all waiting records first, so the sink must call neither
+/// of them. The sink may call any other method of the node, and may block. At most 8,192 records
+/// wait for the sink. If there are more, the oldest are dropped; the next record that the sink gets
+/// tells how many, and baton_log_records_dropped_total counts them. The node ignores an exception
+/// of the sink.
 using LogSink = std::function<void(const LogRecord& record)>;
 
 }  // namespace baton

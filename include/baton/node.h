@@ -37,9 +37,9 @@ struct NodeWithApplication;
 }  // namespace runtime
 
 /// Thread-safe, except the destructor: any thread may call any method, also from a callback of the
-/// listener. But never call Stop or the destructor from a callback or from the log sink: both wait
-/// until all callbacks and the sink have returned, so such a call would never return. See also
-/// Drain.
+/// listener. But never call Stop or the destructor from a callback or from the log sink, because
+/// both wait for these. From a callback the call would never return; from the sink it would abort
+/// the process. See also Drain.
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
@@ -57,9 +57,9 @@ class BATON_EXPORT Node {
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
-  /// Calls Stop, then waits for an examination by `batonctl doctor` that still runs (up to about
-  /// 12 s). To hand the shards over first, call Drain before. REQUIRES: no method runs any more,
-  /// and none is called later.
+  /// Calls Stop. If `batonctl doctor` examines the node at that time, also waits for the end of the
+  /// examination (up to about 12 s). To hand the shards over first, call Drain before. REQUIRES: no
+  /// method runs any more, and none is called later.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -83,11 +83,11 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. But one that etcd accepts for another user does
-  /// harm: without a password, the node then has that user's rights. The log says whether etcd
+  /// certificate that etcd refuses does no harm. Be careful without a password: if etcd accepts the
+  /// certificate for another user, the node then has that user's rights. The log says whether etcd
   /// accepts the new credentials. Give all fields, also those that stay the same: an empty field
-  /// means none, as in EtcdOptions. But TLS that was on at the start stays on; with an empty
-  /// `ca_pem` it then trusts the system's roots. Errors (nothing changes):
+  /// means none, as in EtcdOptions. If TLS was on at the start, it stays on; an empty `ca_pem` then
+  /// means that the node trusts the system's roots. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
@@ -95,31 +95,31 @@ class BATON_EXPORT Node {
   ///   kUnavailable      the node has stopped: Stop has returned, or is about to
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// Says that the program works. With NodeOptions::watchdog, call it at least once in that time,
-  /// from the moment when the node is ready for the first time until Drain or Stop. Does nothing
-  /// without a watchdog, and in a forked child. Lock-free, and tens of nanoseconds; only a call
-  /// that comes too late takes a lock.
+  /// Says that the program works. If NodeOptions::watchdog is set, call it at least once in that
+  /// time, from when the node is first ready until you call Drain or Stop. Does nothing without a
+  /// watchdog, and in a forked child. Lock-free, and tens of nanoseconds; only a call that comes
+  /// too late takes a lock.
   void Alive() noexcept;
 
-  /// Says whether the program can work on shards; true at first. While it can't, the group moves
-  /// the node's shards to other nodes, one by one and with their callbacks, as for `batonctl nodes
-  /// drain`; the node gets no others, and stays in the group. If no other node can take them (all
-  /// are unhealthy, drained, or of weight 0), the node keeps them, and also takes over from nodes
-  /// that die. Otherwise a failure of all programs would leave all shards without a leader. Once
-  /// the program is healthy again, the node gets its share back. Returns at once. Call it when the
-  /// answer changes. etcd gets one such change a second at most: a change that comes sooner waits
-  /// until that second is over. Does nothing after Stop and in a forked child.
+  /// Says whether the program can work on shards; true at first. While it can't, the group treats
+  /// the node as after `batonctl nodes drain`: it moves the node's shards to other nodes, each by a
+  /// handoff with its callbacks. The node gets no new shards, and stays in the group. If no other
+  /// node can take shards (all are unhealthy, drained, or of weight 0), this node keeps its own,
+  /// and also takes over from nodes that die. Otherwise a failure of all programs would leave all
+  /// shards without a leader. Once the program is healthy again, the node gets its share back. Call
+  /// it when the answer changes. Returns at once; etcd gets at most one change a second, so a
+  /// change may wait that long. Does nothing after Stop and in a forked child.
   void SetHealthy(bool healthy);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the
   /// handoffs take. After drain_timeout it resigns the shards that are left, without a handoff. If
-  /// no other member can take shards, it resigns all its shards at once. If etcd is reachable, it
-  /// returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
+  /// no other member can take shards, it resigns all its shards at once. If etcd is reachable,
+  /// Drain returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
   /// returns after drain_timeout + 30 s at the latest.
   ///
-  /// If the group's failover setting is `after` or `never` (batonctl group set), it hands nothing
-  /// over: it calls Releasing for each shard and resigns the shard, which then waits for this node.
-  /// But if an operator drains the node, the shards are handed over as usual.
+  /// If the group's failover setting is `after` or `never` (batonctl group set), Drain hands
+  /// nothing over: it calls Releasing for each shard and resigns the shard, which then waits for
+  /// this node. One exception: if an operator drains the node, the shards are handed over as usual.
   ///
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
   /// waits its whole timeout): call Stop, and start another Node to take part again. Don't call
@@ -127,8 +127,8 @@ class BATON_EXPORT Node {
   /// gives it up without a handoff.
   ///
   /// A call during another Drain waits for the same end. A later call returns the same result, or
-  /// kFailedPrecondition if the node has halted. If an earlier call ended only because the 30 s
-  /// were over, a later call waits again. Drain returns the first result of this list that applies:
+  /// kFailedPrecondition if the node has halted meanwhile. If the first call ended only because the
+  /// 30 s were over, a later call waits again. Drain returns the first of these that applies:
   ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
   ///                        not answer; the lease runs out by itself. If the 30 s ended the call,

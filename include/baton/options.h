@@ -49,14 +49,14 @@ struct EtcdOptions {
   std::string prefix = "/baton/v1";
 };
 
-/// Who ends the node's session when the node's process is dead. Without a guard, the session ends
-/// when its lease runs out: after up to `ttl`. With a guard, other nodes lead the shards after some
-/// ten milliseconds, if the group's failover setting is `immediate`. A guard needs `state_dir`, on
-/// a file system whose locks the node trusts (`trust_state_lock`). It can't help if the host dies,
-/// or if the guard dies with the node.
+/// A guard is a process that ends the node's session when the node's process is dead. Without a
+/// guard, the session ends when its lease runs out: after up to `ttl`. With a guard, other nodes
+/// lead the shards within tens of milliseconds, if the group's failover setting is `immediate`. A
+/// guard needs `state_dir`, on a file system whose locks the node trusts (`trust_state_lock`). It
+/// can't help if the host dies, or if the guard dies with the node.
 enum class GuardMode : std::uint8_t {
-  kOff,     ///< nobody
-  kOwn,     ///< a process that the node starts, and starts again if it ends
+  kOff,     ///< no guard
+  kOwn,     ///< a guard that the node starts, and starts again if it ends
   kShared,  ///< a baton-guard that somebody else starts for this node's state directory
 };
 
@@ -70,35 +70,35 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second one waits until the
-  /// first one's session has ended. The process that waits halts (see Listener::Halted) in two
-  /// cases. (a) Another session than that one gets the name meanwhile. (b) The process has had no
-  /// session yet, and the name is still in use after 3 s plus twice the greater `ttl` of the two
-  /// processes. If etcd was away meanwhile, this time begins again.
+  /// first one's session has ended. It halts (see Listener::Halted) in two cases: (a) a third
+  /// session gets the name meanwhile; (b) the second process has had no session yet, and the name
+  /// is still in use after 3 s plus twice the greater `ttl` of the two. If etcd was away meanwhile,
+  /// the time in (b) begins again.
   NodeId node;
   EtcdOptions etcd = {};
 
-  /// Folder for the node's lock file, on a local file system; created if missing. It must belong to
-  /// this process's user or to root, and not be writable by everybody. Each running node needs a
-  /// folder of its own. After a restart on the same host, the lock proves that the earlier process
-  /// is dead, so the node takes part again at once. There is no proof after a reboot, or if the
-  /// file was moved or copied. The file also lets the node notice an etcd that was restored from a
-  /// backup. Without a proof, or without a folder, a restarted node waits until its old lease has
-  /// run out (`ttl`). If the group's failover setting is `never`, a node gets its shards back only
-  /// with the folder with which it led them.
+  /// Folder for the node's lock file, on a local file system; created if missing. Empty: no folder.
+  /// It must belong to this process's user or to root, and not be writable by everybody. Each
+  /// running node needs a folder of its own. After a restart on the same host, the lock proves that
+  /// the earlier process is dead, so the node takes part again at once. There is no proof after a
+  /// reboot, or if the file was moved or copied. Without a proof, a restarted node waits until its
+  /// old lease has run out (`ttl`). The file also lets the node notice an etcd that was restored
+  /// from a backup. If the group's failover setting is `never`, a node gets its shards back only if
+  /// it has the same folder as when it led them.
   std::string state_dir = {};
   /// Whether the node trusts the lock on any file system. By default it trusts the lock only on
   /// ext2 to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on others it logs at the start that
   /// the lock proves nothing. Set this only if the file system of state_dir never frees a lock
   /// while a process that holds it lives: otherwise two processes may lead the same shards.
   bool trust_state_lock = false;
-  /// See GuardMode. A child made by fork() shares the lock of this process: until it ends, calls
-  /// exec, or closes its descriptors, no guard acts. A program that reaps any child (waitpid(-1))
-  /// sees the node's own guard, too.
+  /// See GuardMode. A child made by fork() shares the lock of this process: until the child ends,
+  /// calls exec, or closes its descriptors, no guard acts. With kOwn the guard is a child of this
+  /// process, so a waitpid(-1) of the program may return it.
   GuardMode guard = GuardMode::kOff;
-  /// Whether this program closes only descriptors that it opened itself. (closefrom() closes others
-  /// as well.) On overlayfs, closing the lock's descriptor would free the lock, and a guard would
-  /// end the session of a living process. So with `state_dir` on overlayfs no guard acts, unless
-  /// this is true.
+  /// Promises that this program closes only descriptors that it opened itself. (closefrom() closes
+  /// others as well.) If `state_dir` is on overlayfs, a guard acts only if this is true: closing
+  /// the lock's descriptor would free the lock there, and a guard would end the session of a living
+  /// process.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. Start fails if there is no such program.
@@ -106,9 +106,9 @@ struct NodeOptions {
 
   /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the
   /// process with SIGKILL and ends its session, as after any death. 0: never; otherwise 500 ms to
-  /// 366 days. Start refuses a time above 0 without kOwn. The guard finds a process that was
-  /// stopped (SIGSTOP) or that starves, and a node whose thread is stuck; for a program whose work
-  /// is stuck see `watchdog`. A debugger stops processes, too. Time in which the whole machine
+  /// 366 days. Start refuses a time above 0 without kOwn. The guard notices a process that was
+  /// stopped (SIGSTOP, a debugger) or gets no processor time, and a node whose thread is stuck. It
+  /// does not notice a program whose work is stuck: see `watchdog`. Time in which the whole machine
   /// stood still does not count.
   std::chrono::milliseconds hang_timeout{0};
 
@@ -131,38 +131,38 @@ struct NodeOptions {
 
   /// Lifetime that the node asks etcd to give its lease: 1 s to 3,600 s, whole seconds. If etcd
   /// grants another lifetime, that one counts (etcd's default minimum is 2 s). The node renews the
-  /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed after it
+  /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
   /// sent the last renewal that was confirmed. When a node dies, its shards have no leader for up
-  /// to `ttl` + 0.5 s, plus the time of the claims. This can be up to twice `ttl` plus a few
-  /// seconds if etcd changes its leader meanwhile, and `settle` more if the brake is on. The
+  /// to `ttl` + 0.5 s, plus the time of the claims. If etcd changes its leader meanwhile, this can
+  /// be up to twice `ttl` plus a few seconds. If the brake is on, it can be `settle` more. The
   /// group's failover settings may add more.
   std::chrono::seconds ttl{10};
 
   /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
   /// It claims shards once that many are there, or once the membership has not changed for
-  /// `settle`, whichever comes first. 1 (the node itself): only `settle` counts. After this wait,
-  /// or after it has seen a shard with a leader, a node never waits like this again: if all leaders
-  /// vanish later, only the brake (see `settle`) may hold it.
+  /// `settle`, whichever comes first. 1 (the node itself): only `settle` counts. A node waits like
+  /// this at most once, and no longer when it has seen a shard with a leader. If all leaders vanish
+  /// later, only the brake (see `settle`) may hold it.
   std::uint32_t expect_nodes = 1;
   /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
   /// The brake uses it, too. Each node counts the members that vanished within the last `settle`
-  /// and are still away. It claims nothing while they are more than 2, and more than 10 % of the
-  /// group (of the live members and the vanished ones together). 0 turns the brake off. Members
-  /// that left in order, by Node::Drain, or that come and go again and again, are not counted. A
-  /// member that called Stop without Drain is counted.
+  /// and are still away. It claims nothing while they are more than 2, and also more than 10 % of
+  /// the live and the vanished members together. 0 turns the brake off. A member that called Stop
+  /// without Drain is counted. Members that left by Node::Drain, or that come and go again and
+  /// again, are not counted.
   ///
-  /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
-  /// `settle` plus the greatest `ttl` of the members; this `ttl` counts as 10 s if it is less. (2)
-  /// If no member can take shards, or the failover setting is `never`, the balancer reports each
-  /// shard that has had no leader for `settle`, as a Transition whose `to` is empty.
+  /// Two more waits use it. (1) If a record is damaged and its last leader is unknown, the record
+  /// is replaced after `settle` plus the greatest `ttl` of the members (10 s at least). (2) If no
+  /// member can take shards, or the failover setting is `never`, the balancer reports each shard
+  /// that has had no leader for `settle`, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
   // all nodes the same values.
   /// How long an imbalance must last before shards move: 0 to 366 days. The wait begins again if a
-  /// member appears, vanishes or gets a new session, unless that member comes and goes again and
-  /// again. Neither a drain nor an operator's rebalance waits for it.
+  /// member appears, vanishes or gets a new session. A member that comes and goes again and again
+  /// does not prolong it. Neither a drain nor an operator's rebalance waits for it.
   std::chrono::milliseconds rebalance_delay{5000};
   /// The most moves in flight at once in the whole group: 1 to 100,000. An operator's `batonctl
   /// group set max-moves` overrides it. Operators' transfers don't wait for it.
@@ -173,12 +173,12 @@ struct NodeOptions {
 
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
-  // It holds up no other shard as long as fewer than 256 callbacks block, with one exception. Until
-  // an Acquired has succeeded on the node, the node calls Acquired for at most 16 new shards at
-  // once, and prepares at most as many moves. While Acquired fails on the node, the node calls it
-  // for at most 2 new shards at once, and prepares only moves that an operator ordered. But it
-  // prepares all moves if Acquired fails on every node, or on several that have half of the group's
-  // weight or more.
+  // It holds up no other shard as long as fewer than 256 callbacks block, with two exceptions.
+  //  - Until an Acquired has succeeded on the node, the node calls Acquired for at most 16 new
+  //    shards at once, and prepares at most 16 moves.
+  //  - While Acquired fails on the node, the node calls it for at most 2 new shards at once, and
+  //    prepares only moves that an operator ordered. But it prepares all moves if Acquired fails on
+  //    every node, or on several that have half of the group's weight or more.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare's; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing's; then see Listener::Releasing
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired's; then the node still leads,
@@ -188,12 +188,12 @@ struct NodeOptions {
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
-  /// Within this time the program must call Node::Alive again: 0 to 366 days; 0: it need not. A
-  /// program that does not call in time leads nothing any more: Leads() is false at once, Lost is
+  /// Within this time the program must call Node::Alive again: 0 to 366 days; 0: it need not. If it
+  /// does not call in time, the node leads nothing any more: Leads() is false at once, Lost is
   /// called for each shard, and the session ends, so that others take over as after a death. At the
-  /// next call the node begins a new session; until then WaitReady waits in vain. Call Alive where
-  /// the work is done, not on a thread of its own: then a program that renews its lease and does no
-  /// work can't keep its shards. Choose at least three times the longest pause between two calls.
+  /// next call the node begins a new session; until then it is not ready. Call Alive where the work
+  /// is done, not on a thread of its own. Otherwise a program that does no work any more would keep
+  /// its shards. Choose at least three times the longest pause between two calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in
@@ -201,11 +201,11 @@ struct NodeOptions {
   /// begins with an empty history.
   std::uint32_t history = 10'000;
 
-  /// Takes the node's log (see LogSink). If log_level is kInfo or lower, there is a record for
-  /// every transition that this node counts (see Transition), unless the record was dropped (see
-  /// LogSink). If `log` is empty, the node writes each record to stderr as a line, and drops
-  /// records that stderr does not take in time. A transition's line on stderr also has the fields
-  /// group and node, since several nodes may write to one stderr.
+  /// Takes the node's log (see LogSink, also on dropped records). If log_level is kInfo or lower,
+  /// there is a record for every transition that this node counts (see Transition). If `log` is
+  /// empty, the node writes each record to stderr as a line, and drops records that stderr does not
+  /// take in time. A transition's line on stderr also has the fields group and node, since several
+  /// nodes may write to one stderr.
   LogSink log = {};
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;

@@ -39,8 +39,8 @@ struct LeaderHint {
   ShardId shard;
   NodeId leader;        ///< node id; empty: the shard has no leader
   std::string address;  ///< the leader's service address, where requests go
-  /// The term of its leadership. A caller follows the hint only if this term is newer than the term
-  /// it called with.
+  /// The term of that leadership. A caller follows the hint only if this term is greater than the
+  /// term that the caller knew.
   Term term;
   std::string group = {};  ///< empty: the refusal names no group
 };
@@ -71,26 +71,26 @@ struct OwnerGuardOptions {
   /// How long a caller that is refused with NO_LEADER should wait (RetryInfo). A time below 0
   /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
-  /// Finds the leader of a shard for which Leads() is false; nullopt: unknown. Leads() is also
-  /// false while this node's leadership is suspended or about to end. Return this node in that
-  /// case; Check answers NO_LEADER then. Check calls this function on the handler's thread, from
-  /// several threads at once, so it must be thread-safe and must not block. It should not throw; an
-  /// exception passes through Check. Check fills in shard and group. If the hint has no leader,
-  /// Check refuses with NO_LEADER. If this function is empty, the guard uses the node's own view,
-  /// which follows changes within about 5 ms, and gives no hints after the node has stopped or
-  /// halted.
+  /// Finds the leader of a shard for which Leads() is false. Check fills in the hint's shard and
+  /// group. If the result is nullopt, or names no leader, Check refuses with NO_LEADER. It does so,
+  /// too, if the result names this node, whose leadership may be suspended or about to end. Check
+  /// calls this function on handlers' threads, several at once, so it must be thread-safe and must
+  /// not block. It should not throw; an exception passes through Check.
+  ///
+  /// Empty: the guard uses the node's own view. The view follows changes within about 5 ms, and
+  /// gives no hints after the node has stopped or halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
 /// Thread-safe. Check waits for no other process. It takes no lock when it accepts a request. When
-/// it refuses one, it may wait while the node's loop copies the changed routes under a lock. That
-/// takes microseconds; longer if many routes changed at once.
+/// it refuses one, it may wait for a lock while the node copies changed routes. That takes
+/// microseconds; longer if many routes changed at once.
 class BATON_EXPORT OwnerGuard {
  public:
-  /// Begins to follow the node's routes. Until the node has read its group and given the routes to
-  /// this guard (within milliseconds if the node was ready), the guard refuses with NO_LEADER. A
-  /// guard made after the node stopped or halted refuses with NO_LEADER for ever. REQUIRES: the
-  /// node outlives the guard; the guard outlives all calls of Check.
+  /// Begins to follow the node's routes, and returns at once. Until the node has read its group and
+  /// given the routes to this guard, the guard refuses with NO_LEADER. If the node is ready, that
+  /// takes milliseconds. A guard made after the node stopped or halted refuses with NO_LEADER for
+  /// ever. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
@@ -99,25 +99,26 @@ class BATON_EXPORT OwnerGuard {
   /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
   /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
   /// status:
-  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name it and its
-  ///                        term. That term may be older than `baton-term`, because this node may
-  ///                        know less than the caller. So callers follow a hint only if its term
-  ///                        is newer (see LeaderHint); a Router does that
-  ///   UNAVAILABLE          NO_LEADER, with RetryInfo. The node has not read its group yet (the
-  ///                        details name the shard of `baton-shard`, or 0). Or this process is a
-  ///                        forked child. Or no leader is known. Or this node leads but may not
-  ///                        serve now: (a) its session is suspended, (b) the shard is being given
-  ///                        away, (c) the shard is not activated, (d) the request's baton-term is
-  ///                        newer than this node's term (then another node may lead already)
-  ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form
-  ///                        that the group's hash function needs (baton/sharding.h). Or the
-  ///                        metadata `baton-group` names another group, or `baton-shard` names
-  ///                        another shard than the key's. Or one of `baton-group`, `baton-shard`,
-  ///                        `baton-term`, `baton-request-id` and `baton-attempt` is malformed or
-  ///                        comes twice. An empty key or malformed metadata gets this answer also
-  ///                        before the node has read its group
-  /// Requests without this metadata are served as well, and so are requests with an older
-  /// `baton-term`.
+  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name the leader
+  ///                        and its term. This node may know less than the caller, so that term
+  ///                        may be older than `baton-term` (see LeaderHint)
+  ///   UNAVAILABLE          NO_LEADER, with RetryInfo, in one of these cases:
+  ///                        - the node has not read its group yet (the details then name the shard
+  ///                          of `baton-shard`, or 0);
+  ///                        - no leader is known, or this process is a forked child;
+  ///                        - this node leads, but its session is suspended, the shard is being
+  ///                          given away, or the shard is not activated;
+  ///                        - this node leads, but `baton-term` is newer than its term, so another
+  ///                          node may lead already
+  ///   INVALID_ARGUMENT     in one of these cases:
+  ///                        - the key is empty, is longer than 4,096 bytes, or does not have the
+  ///                          form that the group's hash function needs (baton/sharding.h);
+  ///                        - `baton-group` names another group, or `baton-shard` another shard;
+  ///                        - one of `baton-group`, `baton-shard`, `baton-term`,
+  ///                          `baton-request-id` and `baton-attempt` is malformed or comes twice.
+  ///                        For an empty key or malformed metadata also before the node has read
+  ///                        its group
+  /// A request without this metadata may be served, and so may one with an older `baton-term`.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
   /// Until the node has read its group, any number gets NO_LEADER, and the details name that shard.

@@ -31,14 +31,14 @@
 
 namespace baton {
 
-/// A node's metrics as collectables. REQUIRES: the node outlives them. Collect asks the node and
-/// blocks for up to a second. If the node does not answer by then, Collect returns the last known
-/// values, or nothing before the node's first answer.
+/// A node's metrics as collectables. REQUIRES: the node outlives them. A collectable's Collect asks
+/// the node and blocks for up to a second. If the node does not answer by then, Collect returns the
+/// last known values, or nothing before the node's first answer.
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
   /// The series of each shard that this node leads: three or more a shard, labels `group` and
-  /// `shard`. If a shard's series don't fit into `max_shard_series`, the series of all further
-  /// shards are left out, too; baton_shard_series_cut says how many series were left out.
+  /// `shard`. At most `max_shard_series` series: if those of a shard don't fit, they and those of
+  /// all further shards are left out. baton_shard_series_cut says how many were left out.
   std::shared_ptr<prometheus::Collectable> shards;
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);

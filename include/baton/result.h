@@ -21,7 +21,7 @@ enum class ErrorCode {
   kNotFound,            ///< no such shard, node, move, group or program
   kFailedPrecondition,  ///< the state is not, or no longer, the one that the call needs
   kUnavailable,         ///< etcd or the node can't be reached, or has stopped; try again later
-  kTimedOut,            ///< the time is over and the outcome may be unknown: read before you retry
+  kTimedOut,            ///< the time is over; the call may still take effect: read before you retry
   kInternal,            ///< a fault in Baton itself, or the system lacks a resource
   kStaleTerm,           ///< a newer leadership of the shard has begun: stop writing
   kUnimplemented,       ///< this server does not offer the call; the message says which does

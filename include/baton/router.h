@@ -9,9 +9,9 @@
 //                                               {.deadline = std::chrono::seconds(2)});
 //
 // A router follows the routes of one node or relay at a time, never etcd. If that server goes away
-// or falls silent, the router switches to another endpoint. Before that it pauses for a random
-// time: at most 50 ms in the first round over all endpoints. Each further round doubles this limit,
-// up to 5 s. A route may be out of date when it is read, so servers check each request with
+// or falls silent, the router pauses for a random time, then switches to another endpoint. The
+// pause is at most 50 ms in the first round over all endpoints. Each further round doubles this
+// limit, up to 5 s. A route may be out of date when it is read, so servers check each request with
 // OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong.
@@ -42,7 +42,7 @@ namespace baton {
 class GroupCredentials;
 
 struct RouterOptions {
-  std::string group;  ///< REQUIRED: the group's name
+  std::string group;  ///< REQUIRED: the group's name, 1 to 128 visible ASCII characters
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
   /// serves it, and so does each program that calls RegisterRoutingService. An address is
   /// host:port, [::1]:port, or a target of gRPC that begins with unix:, unix-abstract:, dns:, ipv4:
@@ -72,9 +72,9 @@ struct CallOptions {
   /// The time for the whole call, with all its pauses and attempts. Above 0; a longer time than a
   /// year counts as a year.
   std::chrono::milliseconds deadline{5000};
-  /// The time for one attempt: 0 or more. With 0, an attempt may use all that is left of
-  /// `deadline`. The time to connect to the leader does not count; it may be seconds if the
-  /// leader's host does not answer.
+  /// The time for one attempt: 0 or more; `deadline` ends it, too. With 0, an attempt may use all
+  /// that is left of `deadline`. The time to connect to the leader does not count. Connecting may
+  /// take seconds if the leader's host does not answer.
   std::chrono::milliseconds attempt{0};
   /// How many times in a row a call may go on to a newer leader without a pause, after NOT_LEADER:
   /// 0 or more. proto/baton/v1/errors.proto explains NOT_LEADER, NO_LEADER and STALE_TERM.
@@ -82,12 +82,12 @@ struct CallOptions {
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
   /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
   std::string request_id = {};
-  /// Whether to repeat an attempt that may have taken effect: its connection broke (UNAVAILABLE
-  /// without NO_LEADER), the server cancelled it (CANCELLED, for example during a shutdown), its
-  /// time was over, or a resource refused it with STALE_TERM. If true, the server must recognise a
-  /// request id that it has served already. The router then also cancels an attempt 100 ms after
-  /// hearing of a newer leader of the shard. If the router could not connect to the leader at all,
-  /// nothing was sent, so it tries again even if this is false.
+  /// Whether to repeat an attempt that may have taken effect. These are the attempts whose
+  /// connection broke (UNAVAILABLE without NO_LEADER), that the server cancelled (CANCELLED, for
+  /// example during a shutdown), whose time was over, or that a resource refused with STALE_TERM.
+  /// If true, the server must recognise a request id that it has served already. The router then
+  /// also cancels an attempt 100 ms after it hears of a newer leader of the shard. If the router
+  /// could not connect to the leader, nothing was sent. Then it tries again even if this is false.
   bool retry_unknown = true;
 };
 
@@ -121,9 +121,9 @@ class BATON_EXPORT Router {
   Router& operator=(const Router&) = delete;
 
   /// Waits until the router is ready, which means that it has read all routes. It then stays ready,
-  /// except while it reads all routes again because the followed server has another history of etcd
-  /// (for example a restored backup). With a timeout of 0 or less it does not wait; one above a
-  /// year counts as a year. After Stop it returns ok if the router was ready. Errors:
+  /// with one exception: if the followed server has another history of etcd (for example a restored
+  /// backup), the router reads all routes again. With a timeout of 0 or less it does not wait; one
+  /// above a year counts as a year. After Stop it returns ok if the router was ready. Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
@@ -131,15 +131,15 @@ class BATON_EXPORT Router {
   ///                        comes at once; the router still tries the endpoints again, so a later
   ///                        call may return ok. A router that was ready before does not return
   ///                        this: it keeps its routes, and Age() says what is wrong
-  ///   kUnavailable         the router was stopped while it was not ready
+  ///   kUnavailable         the router was stopped, before or meanwhile, and was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
   /// The shard of a key, by the group's shard count and hash function. Errors:
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                     that the group's hash function needs (baton/sharding.h)
-  /// Keeps a copy of the routes in memory for the calling thread, and may wait for a lock: see
-  /// Owner.
+  /// Like Owner, it keeps a table of routes in memory for the calling thread, and may wait for a
+  /// short lock.
   Result<ShardId> ShardFor(std::string_view key) const;
 
   /// The shard's route, at most about 10 ms behind the last message of the followed server. While
@@ -175,11 +175,11 @@ class BATON_EXPORT Router {
   /// If a server refuses with NOT_LEADER, and it or the routes name a leader with a newer term, the
   /// call goes there at once, up to max_hops times in a row.
   ///
-  /// After any other refusal, or if the leader can't be reached, the call pauses and tries again.
-  /// The backoff is 5 ms at first; it doubles with each pause, up to 500 ms. A pause takes a random
-  /// time between half of the backoff and all of it. If the refusal has a RetryInfo of time r, the
-  /// pause takes at least r, and at most max(r, backoff) + r / 2. A changed route ends the pause
-  /// early.
+  /// After any other refusal, if the leader can't be reached, and before it repeats an attempt (see
+  /// retry_unknown), the call pauses. The backoff is 5 ms at first; it doubles with each pause, up
+  /// to 500 ms. A pause takes a random time between half of the backoff and all of it. If the
+  /// refusal has a RetryInfo of time r, the pause takes at least r, and at most max(r, backoff) +
+  /// r / 2. A changed route ends the pause early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -187,12 +187,12 @@ class BATON_EXPORT Router {
   /// Unless the status is OK, `*response` is unspecified. All attempts write to the same object.
   ///
   /// Statuses that the router makes:
-  ///   INVALID_ARGUMENT   an option is invalid, or the key or shard is (which is known only after
-  ///                      routes were read); nothing was sent
+  ///   INVALID_ARGUMENT   an option, the key or the shard is invalid; nothing was sent. The key and
+  ///                      the shard are checked only after routes were read
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
-  ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If no routes
-  ///                      were read yet, it has no details, and the call returns at once if every
-  ///                      endpoint refuses (see WaitReady, kFailedPrecondition)
+  ///                      The details say NO_LEADER, with group, shard and RetryInfo. There are no
+  ///                      details if no routes were read yet. In that case the call returns at once
+  ///                      if every endpoint refuses (see WaitReady, kFailedPrecondition)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
   ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED: either the
@@ -201,8 +201,8 @@ class BATON_EXPORT Router {
   ///                      application's, correct the leader's service address
   /// Every other status is returned unchanged. It is the application's, or gRPC made it, perhaps
   /// after the request took effect. A NOT_LEADER or NO_LEADER that does not name this group and
-  /// shard is returned, too: the application got it from a service that it called itself. So this
-  /// call may have taken effect.
+  /// shard is returned, too: the application passed it on from another service. So this call may
+  /// have taken effect.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
   /// unchanged. UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any
@@ -225,7 +225,7 @@ class BATON_EXPORT Router {
   /// Makes one attempt: a call on `channel` with `context`. Use both for this attempt only. The
   /// context has its deadline and metadata already. Returns the call's status. Runs on the thread
   /// that called CallWith, once for each attempt. If it throws, the exception passes through
-  /// CallWith.
+  /// CallWith, and the call ends.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.
@@ -233,19 +233,19 @@ class BATON_EXPORT Router {
                         const CallOptions& options = {});
 
   /// Prepares a call that you make yourself (a stream, the callback API, a completion queue) on a
-  /// channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
-  /// the newest route, which says where the call should go. If the shard has no leader, the route's
-  /// `leader` and `address` are empty. While the router reads all routes again, they may be empty,
-  /// too. Waits for no server, only for short locks: at worst while the router's own thread copies
-  /// all routes, which it does at most 100 times a second. Use it once for each context, before the
-  /// call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing was
-  /// added):
+  /// channel of your own. Adds baton-group and baton-shard to the call's metadata, and returns the
+  /// newest route, which says where the call should go. If the shard has no leader, the route's
+  /// `leader` and `address` are empty. They may be empty, too, while the router reads all routes
+  /// again. Waits for no server, only for short locks: at worst while the router's own thread
+  /// copies all routes. The thread does this at most 100 times a second. Use it once for each
+  /// context, before the call begins. Like Owner, it keeps a table of routes in memory for the
+  /// calling thread. Errors (nothing was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
 
-  /// Makes a factory of interceptors for one of your own channels. An interceptor adds the rest of
-  /// the metadata to calls that Mark has prepared, and counts them:
+  /// Makes a factory of interceptors for one of your own channels; never null. An interceptor adds
+  /// the rest of the metadata to calls that Mark has prepared, and counts these calls:
   ///
   ///   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> all;
   ///   all.push_back(router->InterceptorFactory());
@@ -267,27 +267,27 @@ class BATON_EXPORT Router {
   /// counts all other calls; own_misroutes counts those of them that were answered with NOT_LEADER
   /// for their shard. The interceptor changes no status and repeats no call.
   ///
-  /// gRPC calls it on any of its threads. Like Mark, it waits for short locks only; but it keeps no
-  /// table in memory. Make one factory for each channel. On such a channel don't use a context that
-  /// CallWith gave you: that call would be counted twice. Channels and calls may outlive the
-  /// router. The interceptor then still adds everything except the term. gRPC calls its
-  /// interceptors experimental.
+  /// gRPC calls interceptors on any of its threads. Like Mark, they wait for short locks only; but
+  /// they keep no table in memory. Make one factory for each channel. On such a channel don't use a
+  /// context that CallWith gave you: that call would be counted twice. Channels and calls may
+  /// outlive the router. Interceptors then still add everything except the term. For gRPC,
+  /// interceptors are an experimental API.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
-  /// Uses other credentials from now on, for example with a renewed certificate. New attempts go
-  /// over new connections. Attempts in flight finish on the earlier ones, which are then closed.
-  /// Within a second the router opens its stream of routes again, and goes on where the earlier one
-  /// was: no route is missed, and calls go on meanwhile. Give a new object: with the same one, gRPC
-  /// may reuse an earlier connection. REQUIRES: not null (grpc::InsecureChannelCredentials() turns
-  /// TLS off); RouterOptions::group_credentials was not given.
+  /// Uses other credentials from now on, for example with a renewed certificate. Returns at once.
+  /// New attempts go over new connections. Attempts in flight finish on the earlier connections,
+  /// which are then closed. Within a second the router opens its stream of routes again, and misses
+  /// no route; calls go on meanwhile. Give a new object: with the same one, gRPC may reuse an
+  /// earlier connection. REQUIRES: not null (grpc::InsecureChannelCredentials() turns TLS off), and
+  /// RouterOptions::group_credentials was not given; otherwise the program aborts.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
   /// until they have returned. It ends an attempt by cancelling the attempt's context. So if an
-  /// Attempt of yours waits for something else, Stop waits, too. Later calls return UNAVAILABLE at
-  /// once, but INVALID_ARGUMENT for an invalid option and, if routes were read, for an invalid key
-  /// or shard. Owner, ShardFor and Mark still use the last routes. Idempotent. REQUIRES: not called
-  /// from an attempt.
+  /// Attempt of yours waits for something else, Stop waits, too. Later calls of Call and CallWith
+  /// send nothing, and return UNAVAILABLE or INVALID_ARGUMENT at once. Owner, ShardFor and Mark
+  /// still use the last routes. Idempotent; a second caller waits for the first. REQUIRES: not
+  /// called from an attempt.
   void Stop();
 
  private:

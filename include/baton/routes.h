@@ -25,12 +25,12 @@ struct Route {
 
 /// How current a router's routes are.
 struct RoutesAge {
-  Revision revision{};  ///< the routes are complete up to this revision; 0: nothing was read
-  /// The age of the view that the last message came from, with the time since that message; 0:
-  /// nothing was read.
+  Revision revision{};  ///< the routes are complete up to this revision; 0: they are incomplete
+  /// How old the routes are: the age that the server's last message gave for its own view, plus the
+  /// time since that message. 0: nothing was read.
   std::chrono::nanoseconds age{0};
-  /// True if the router follows no server at the moment, or the server can't tell whether its view
-  /// is current. The routes stay usable, as servers check each request.
+  /// True if the router follows no server now, has not read all of its routes yet, or the server
+  /// can't tell whether its view is current. Routes stay usable: servers check each request.
   bool stale = true;
   std::string server{};   ///< name of the followed node or relay; empty: none
   std::string problem{};  ///< one line: what was wrong with the last endpoint; empty: nothing
@@ -41,7 +41,7 @@ struct RouterCounters {
   // Calls by Call and CallWith that have ended. Each call is in exactly one of these five counts,
   // except calls that ended by an exception: they are in none.
   std::uint64_t ok = 0;           ///< answered with OK
-  std::uint64_t failed = 0;       ///< answered with another status of the application
+  std::uint64_t failed = 0;       ///< answered with another status, by the application or by gRPC
   std::uint64_t refused = 0;      ///< nothing was sent: the key, shard or an option was invalid
   std::uint64_t unavailable = 0;  ///< ended without an answer; nothing took effect
   std::uint64_t unknown = 0;      ///< ended without an answer; an attempt may have taken effect

@@ -54,8 +54,8 @@ enum class Reason : std::uint8_t {
   kDrain,            ///< moved off a node that an operator drains
   kShutdown,         ///< moved or resigned by a node that drains or stops
   kOperator,         ///< moved by an operator, or its record was changed from outside
-  kCallbackTimeout,  ///< given away because Acquired failed or took too long; or resigned because
-                     ///< Releasing failed or took too long, and the group has a lock delay
+  kCallbackTimeout,  ///< given away because Acquired failed or took too long. With a lock delay
+                     ///< also: resigned because Releasing failed or took too long
   kSuspended,        ///< the leader's local deadline passed without a confirmed renewal
   kResumed,          ///< a late renewal was confirmed, with the same term; or a handoff was undone
 };
@@ -99,12 +99,12 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
-/// At most one node counts each change. Usually the node that gained the shard counts it: when its
-/// first Acquired has returned, thrown, or exceeded callback_timeout, or when it loses the shard
-/// before that. Without a listener it counts the change at once. If this node dies earlier, nobody
-/// counts the change. A suspended or resumed node counts kSuspended and kResumed itself. If nobody
-/// may take a shard over (all members have weight 0, or the failover setting is `never`), the
-/// balancer counts the loss.
+/// At most one node counts each change, in its log, metrics and listener. The node that gained the
+/// shard counts it when its first Acquired has returned, thrown, or exceeded callback_timeout, or
+/// when it loses the shard before that; without a listener at once. If this node dies earlier,
+/// nobody counts the change. A node counts its own kSuspended and kResumed. If nobody may take the
+/// shard over (all members have weight 0, or the failover setting is `never`), the balancer counts
+/// the loss.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
@@ -114,16 +114,16 @@ struct Transition {
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
   /// the record replaces a damaged one. Otherwise empty.
   std::string actor{};
-  /// `elect`: from the time when this node first knew that the shard had no leader, until the shard
-  /// had a new leader. `activate`: from then until Acquired returned. Both by this node's clock.
-  /// For kResumed, `elect` is how long the node was suspended. A time that does not apply is 0:
-  /// both for kSuspended, and `activate` if the first Acquired threw or exceeded callback_timeout,
-  /// or if the shard was lost before Acquired returned.
+  /// `elect`: from when this node first knew that the shard had no leader, until the shard had a
+  /// new leader. `activate`: from then until Acquired returned. Both by this node's clock. For
+  /// kResumed, `elect` is how long the node was suspended. For kSuspended, both are 0. `activate`
+  /// is 0 also if the first Acquired threw or exceeded callback_timeout, or if the shard was lost
+  /// before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
   /// Set if the leader before died: at most this long passed from its death until this node knew.
   /// The exact time is unknown, because only the dead leader saw its own renewals. Unset if this
-  /// node knows no bound, because it started later, or because a read showed the death afterwards.
+  /// node knows no bound, for example because it started later, or its watch missed the death.
   std::optional<std::chrono::nanoseconds> detect_at_most{};
 };
 

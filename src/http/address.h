@@ -28,7 +28,7 @@ std::string FormatAddress(const Address& address);
 /// address. Resolves no names.
 bool IsLoopback(const Address& address);
 
-/// Whether the host is 0.0.0.0 or ::, in any spelling. Other hosts can't connect to these.
+/// Whether the host is 0.0.0.0, 0, or any spelling of ::. Other hosts can't connect to these.
 bool IsWildcard(const Address& address);
 
 }  // namespace baton::http

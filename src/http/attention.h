@@ -16,7 +16,7 @@ namespace baton::http {
 
 /// What is wrong with a shard, the worst first.
 enum class Problem : std::uint8_t {
-  kUnreadable,  ///< the shard's record can't be read
+  kUnreadable,  ///< the shard's record in etcd can't be read
   kLeaderless,  ///< nobody leads the shard
   kSuspended,   ///< the leader has stopped until its lease is confirmed
   kFailing,     ///< the leader's `acquired` failed, and is called again and again
@@ -27,8 +27,8 @@ inline constexpr int kProblemCount = 6;
 /// "unreadable", "leaderless", "suspended", "failing", "moving" or "activating".
 const char* ToString(Problem problem);
 
-/// A healthy group is much faster. The node's own timeouts for moves and callbacks are longer: by
-/// default 30 s and more.
+/// In a healthy group, moves and activations take much less than this. The node's own timeouts for
+/// moves and callbacks are longer: by default 30 s and more.
 inline constexpr std::chrono::seconds kLongMove{10};
 inline constexpr std::chrono::seconds kLongActivation{10};
 
@@ -40,8 +40,9 @@ struct SickShard {
 };
 
 /// Returns all shards that need attention, sorted by problem, then the longest first, then by
-/// number. A shard has only its worst problem, but a failing one counts as kFailing in every state
-/// except kSuspended. REQUIRES: the status has its shards, and outlives the result.
+/// number. Each shard is listed once, with its worst problem. One exception: a failing shard counts
+/// as kFailing, unless it is kUnreadable or kSuspended. REQUIRES: the status has its shards, and
+/// outlives the result.
 std::vector<SickShard> SickShards(const runtime::NodeStatus& status, const ShardAges& ages);
 
 }  // namespace baton::http

@@ -1,8 +1,8 @@
 // BodyBudget: bounds the memory of answers that clients have not read yet. A body that is sent to
 // several clients at once counts once.
 //
-// Not thread-safe. But the last pointer to a body may be released on any thread, also after the
-// end of this object.
+// Not thread-safe, with one exception: pointers that Hold returned may be released on any thread,
+// also after the end of this object.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,16 @@ class BodyBudget {
  public:
   using Body = std::shared_ptr<const std::string>;
 
-  /// Bodies with fewer bytes don't count. One such body for every allowed connection makes 16 MiB.
+  /// Bodies with fewer bytes don't count. One such body for each of kMaxConnections (server.h)
+  /// makes 16 MiB.
   static constexpr std::size_t kSmall = 64 << 10;
 
-  /// `most`: the budget in bytes. One more body is taken while less than this is in use, so the
-  /// budget may be exceeded by one body.
+  /// `most`: the budget in bytes. Hold takes a body while less than this is in use, so one body may
+  /// exceed the budget.
   explicit BodyBudget(std::size_t most) : most_(most) {}
 
-  /// Returns a pointer to the body, and counts the body until all copies of this pointer are gone.
-  /// Null: the budget is used up. REQUIRES: `body` is not null.
+  /// Returns a pointer to the same body, and counts the body until all copies of the returned
+  /// pointer are gone. Null: the budget is used up. REQUIRES: `body` is not null.
   Body Hold(const Body& body);
   /// The bytes in use.
   std::size_t bytes() const { return *bytes_; }

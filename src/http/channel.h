@@ -24,14 +24,14 @@ class Channel {
   using executor_type = Plain::executor_type;
   using Done = std::function<void(boost::beast::error_code)>;
 
-  /// `context`: OpenSSL's context of a server (ServerContext); null: no TLS. Aborts if there is no
-  /// memory for TLS.
+  /// `context`: OpenSSL's context of a server (ServerContext); null: no TLS. Aborts the process if
+  /// there is no memory for TLS.
   Channel(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context);
 
   executor_type get_executor() { return plain_.get_executor(); }
   boost::asio::ip::tcp::socket& socket() { return plain_.socket(); }
-  /// If calls are not done after this time, they end with beast::error::timeout and the socket is
-  /// closed.
+  /// If reads or writes are not done after this time, they end with beast::error::timeout, and the
+  /// socket is closed.
   void expires_after(std::chrono::nanoseconds time) { plain_.expires_after(time); }
   void expires_never() { plain_.expires_never(); }
   /// Closes the socket at once.
@@ -40,11 +40,11 @@ class Channel {
   bool secure() const { return tls_.has_value(); }
   /// REQUIRES: secure(); nothing is read or written before `done` is called.
   void Handshake(Done done);
-  /// Tells the client that nothing follows, so that with TLS it knows that the answer is complete.
-  /// `done` may be called before this returns. REQUIRES: nothing is written afterwards, and only
-  /// plain() is read.
+  /// Tells the client that nothing follows. With TLS, this shows the client that the answer is
+  /// complete. `done` may be called before this returns. REQUIRES: nothing is written afterwards,
+  /// and only plain() is read.
   void FinishSending(Done done);
-  /// Whether the client's host has closed its sending side, even if there are bytes to be read.
+  /// Whether the client has closed its sending side, or is gone. There may be bytes left to read.
   bool ClientHasClosed();
   /// Returns the client's certificate. If there is no TLS, or the client showed none: an empty name
   /// that never expires. REQUIRES: the handshake is done.
@@ -61,8 +61,8 @@ class Channel {
     tls_ ? tls_->async_write_some(buffers, std::forward<Handler>(handler))
          : plain_.async_write_some(buffers, std::forward<Handler>(handler));
   }
-  /// When the last call to write began. A long text needs many: each begins once the kernel has
-  /// taken what the one before it wrote.
+  /// When the last write to the socket began. A long text needs many writes. Each begins when the
+  /// kernel has taken the data of the one before it.
   std::chrono::steady_clock::time_point wrote_at() const { return wrote_at_; }
   /// The socket without TLS, for reading after FinishSending.
   Plain& plain() { return plain_; }

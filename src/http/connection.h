@@ -1,5 +1,5 @@
 // Connection: one client's socket, which serves one request after another. Only the server's socket
-// thread uses it. REQUIRES: a shared_ptr owns it; its calls in flight keep it alive.
+// thread uses it. REQUIRES: a shared_ptr owns it. It also lives while its reads or writes run.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -44,11 +44,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// Must call `done` once, on the socket thread, at once or later. If the connection closes
-    /// before, the call may be left out; `done` then does nothing.
+    /// Must call `done` once, on the socket thread, at once or later. If the connection has closed
+    /// before that, `done` does nothing, and need not be called.
     virtual void Answer(Connection& connection, Request request,
                         std::function<void(Response)> done) = 0;
-    /// The connection waits for a request, so it may be closed to make room.
+    /// The connection waits for a request or for the client's goodbye, so it may be closed to make
+    /// room.
     virtual void Waiting(Connection& connection) = 0;
     /// The connection is busy with a request, or has closed.
     virtual void Busy(Connection& connection) = 0;
@@ -71,16 +72,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const access::Caller& PeerCaller();
   /// Whether the connection has TLS.
   bool secure() const { return stream_.secure(); }
-  /// For an answer that may take long: closes the connection when the client is gone, with TLS
-  /// within a second. A client that closed only its sending side looks the same and counts as gone.
-  /// Without TLS, a client that has already sent its next request is not noticed when it goes.
+  /// For an answer that may take long: from now until the answer, closes the connection when the
+  /// client is gone; with TLS within a second. A client that closed only its sending side counts as
+  /// gone, too. Without TLS, this does not notice the end of a client that has already sent its
+  /// next request.
   void WatchForEnd();
-  /// Since when the kernel has taken nothing more of what the client is being sent. It takes some
-  /// 100 KiB at a time, once the client has read as much. Unset: nothing is being sent.
+  /// When the kernel last took data of the answer that is being sent. It takes some 100 KiB at a
+  /// time, after the client has read as much. Unset: nothing is being sent.
   std::optional<std::chrono::steady_clock::time_point> UnreadSince() const;
   /// Closes the connection and calls Closed of the owner. Later calls do nothing.
   void Close();
-  /// As Close, and the kernel drops what it would go on sending for a while.
+  /// As Close, but the kernel also drops the data that it has not sent yet.
   void Abandon();
 
  private:

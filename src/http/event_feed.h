@@ -2,8 +2,8 @@
 // which has no end.
 //
 // A feed is a position in the node's history and stores no events, so a slow reader costs no more
-// than a fast one. If the history no longer has the reader's next event, the reader gets
-// `event: reset` and then the oldest events that are kept.
+// than a fast one. The reader gets `event: reset` and then the oldest events that are kept, if the
+// history no longer has the reader's next event, or if another process numbered it.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct EventsQuestion {
   std::size_t limit = kDefaultEvents;       ///< the most events in a document; feeds ignore it
   std::optional<ShardId> shard = {};        ///< the answer has only its transitions; unset: all
   bool feed = false;
-  /// The start time of the process that numbered `after`, in milliseconds since 1970. Unset: any
-  /// process. Only for feeds.
+  /// The start time of the process that numbered `after`, in milliseconds since 1970. Unset: this
+  /// process did. Only for feeds.
   std::optional<std::int64_t> started_ms = {};
 };
 
@@ -66,9 +66,9 @@ class EventFeed {
   std::string Next();
   /// Returns the comment to send if nothing was sent for kFeedHeartbeat.
   std::string Heartbeat() const;
-  /// Calls `ready` once when Next may have something or the feed has ended: before this returns, or
-  /// later on any thread. Cancels an earlier Await. REQUIRES: `ready` is quick, and calls neither
-  /// this object nor the history, because the history's lock is held.
+  /// Calls `ready` once, when Next may have something or the feed has ended. The call may come
+  /// before this returns, or later on any thread. Cancels an earlier Await. REQUIRES: `ready` is
+  /// quick, and calls neither this object nor the history, because the history's lock is held.
   void Await(std::function<void()> ready);
   /// Whether the node stops, so that no new events follow. Next may still return earlier ones.
   bool ended() const { return history_->closed(); }

@@ -1,11 +1,11 @@
 // Refuses requests that a browser makes for a page of another site.
 //
 // A browser can reach addresses that the other site can't reach itself: loopback, or a trusted
-// network. There
-// are two attacks. If the site's own name leads to our address (DNS rebinding), the page may read
-// our answers; but the request names the site's host in Host. Any other page can't read our
-// answers, but can occupy feeds, polls and connections; browsers mark such requests by
-// Sec-Fetch-Site or Origin.
+// network. There are two attacks.
+//  - If the site's own name leads to our address (DNS rebinding), the page may read our answers.
+//    Such a request names the site's host in Host.
+//  - Any other page can't read our answers, but can occupy feeds, polls and connections. Browsers
+//    mark such requests by Sec-Fetch-Site or Origin.
 //
 // Pure functions; any thread.
 #pragma once

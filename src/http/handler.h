@@ -34,9 +34,9 @@ class Handler {
   /// Adds a route observer to `control`. REQUIRES: `control` outlives this object.
   Handler(runtime::Control& control, MetricsSources metrics);
 
-  /// Answers without waiting for the node; nullopt: call Answer. `target`: the path, and the query
-  /// if there is one. It answers probes in most cases, so these work while the node's loop is stuck
-  /// and scrapes wait for it.
+  /// Answers without waiting for the node; nullopt: this is not possible, so call Answer. `target`:
+  /// the path, and the query if there is one. This answers probes in most cases, so that probes
+  /// work while the node's loop is stuck and scrapes wait for it.
   std::optional<Response> TryAnswer(std::string_view target);
   /// Answers, and waits up to kStatusPatience for the node's status if the answer needs it. If the
   /// node doesn't answer in time, the answer is 503; metrics show the last status instead.

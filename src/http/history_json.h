@@ -1,9 +1,10 @@
 // The JSON of a node's history. It is API of /v1/events, `batonctl history`, `batonctl events` and
 // `--events-file`.
 //
-// Pure functions; any thread. Field names are stable; new ones may be added. If there is no node
-// for a field, the field is null. A phase of the gap that the observer does not know is absent.
-// Durations are in seconds, with up to six decimals. No trailing newline.
+// Pure functions; any thread. Field names are stable; new ones may be added. A field that would
+// name a node is null if there is no such node. `gap` is the time without an active leader, in
+// phases; a phase that the observer does not know is absent. Durations are in seconds, with up to
+// six decimals. No trailing newline.
 #pragma once
 
 #include <string>

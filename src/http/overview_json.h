@@ -3,8 +3,8 @@
 // The page asks for the document every second and after each transition. Some changes have no
 // event: a vacancy, a move, the age of a renewal.
 //
-// Reads the ages and the counts of calls to etcd; otherwise pure. Any thread. As in status_json.h,
-// names are stable and durations are in milliseconds.
+// A pure function of its sources; any thread. Field names are stable and durations are in
+// milliseconds, as in status_json.h.
 #pragma once
 
 #include <chrono>
@@ -40,9 +40,8 @@ struct OverviewSources {
 ///     for each problem the nodes that lead a shard with this problem or led it last, at most
 ///     kMaxNamed each; "shards", the worst first, at most kMaxListed: the fields of ShardFields and
 ///     "problem", "for_ms" and "at_least" (see ShardAge);
-///   - "moving_ms": for each shard with a live move, how long the shard has had its present term
-///   and
-///     state. A lower bound; 0 if not known yet.
+///   - "moving_ms": for each shard with a live move, for how long at least it has had its present
+///     term and state; 0 if not known yet.
 /// REQUIRES: the status has its shards.
 std::string OverviewJson(const OverviewSources& sources);
 

@@ -12,14 +12,14 @@
 
 namespace baton::http {
 
-/// All clients of the server share its own limits. The server answers 503 to a request above one of
-/// these. A browser opens at most six connections to one name.
+/// The limits of one address; kMaxFeeds and kMaxPolls (server.h) are those of all clients. A
+/// request above one of these gets 503. A browser opens at most six connections to one name.
 inline constexpr std::size_t kMaxFeedsOfPeer = 8;
 inline constexpr std::size_t kMaxPollsOfPeer = 32;
 
-/// Returns the address whose limits a request uses. Returns nullopt for a program on this host: all
-/// such programs have loopback's address, so a limit for that address would be wrong. The limits
-/// hold for a browser on this host; Sec-Fetch-Site or Origin shows that it is a browser.
+/// Returns the address to which a request counts. Returns nullopt for a program on this host, which
+/// has no limit of its own: all such programs share loopback's address. A browser on this host,
+/// which Sec-Fetch-Site or Origin shows, does have these limits.
 std::optional<boost::asio::ip::address> CountedPeer(const boost::asio::ip::address& peer,
                                                     const Caller& caller);
 

@@ -20,7 +20,7 @@ struct Response {
   std::shared_ptr<EventFeed> feed = {};  ///< null: `body` is the answer, and is not null
 };
 
-/// Returns a body: `text` and a line feed.
+/// Returns a body with `text` and a line feed.
 std::shared_ptr<const std::string> Line(std::string text);
 
 /// `body`: the JSON document.

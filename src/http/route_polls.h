@@ -14,7 +14,7 @@
 namespace baton::http {
 
 inline constexpr std::chrono::seconds kDefaultWait{30};  ///< with ?after= and without ?wait=
-inline constexpr std::chrono::seconds kLongestWait{60};
+inline constexpr std::chrono::seconds kLongestWait{60};  ///< ?wait= is a whole number of seconds
 
 struct RoutesQuestion {
   std::optional<Revision> after;  ///< the answer has only later changes; unset: all routes, at once

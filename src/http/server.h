@@ -3,10 +3,10 @@
 //
 // It has one thread for all sockets, and kWorkers threads that wait for the node and make answers.
 // Connections, headers, bodies, waiting requests and times have limits, so slow or hostile clients
-// cost a bounded amount. At kMaxConnections, a new connection replaces the one that has been idle
-// for longest, so that probes get through. If none is idle, it replaces the one whose client has
-// taken nothing of its answer for longest, and for 1 s at least; if there is none, the new one is
-// closed.
+// cost a bounded amount. If there are kMaxConnections, a new connection takes the place of another,
+// so that probes get through. It takes that of the connection that has been idle for longest. If
+// none is idle, it takes that of the client that has read nothing of its answer for longest, if for
+// 1 s at least. If there is no such client either, the new connection is closed.
 //
 // Without TLS nothing is encrypted, and callers from other hosts are known only by a token.
 // Therefore bind such a server to loopback or to a trusted network.
@@ -50,16 +50,16 @@ struct HttpOptions {
   /// The longest life of a connection; 0: no bound. An older connection closes after its next
   /// answer, and one with a feed within 15 s.
   std::chrono::milliseconds max_age{0};
-  /// A TLS handshake must end within this time, and then each request must arrive whole, counted
-  /// from the handshake or the last answer.
+  /// A TLS handshake must end within this time. Each request must arrive whole within this time
+  /// after the handshake or the last answer.
   std::chrono::milliseconds idle_timeout{10'000};
   /// The client must read a whole answer (or part of a feed) within this time, and its host must
   /// acknowledge it.
   std::chrono::milliseconds write_timeout{30'000};
   std::size_t most_unread = kMaxUnread;  ///< bytes
-  /// Who may read what (access::DemandOfPath), and how often. A request without the role gets 403,
-  /// with a token that does not count 401, and too many get 429. Null: everybody may read
-  /// everything.
+  /// Who may read what (access::DemandOfPath), and how often. A request without the role gets 403;
+  /// a request with an unknown or expired token gets 401; too many requests get 429. Null:
+  /// everybody may read everything.
   std::shared_ptr<const access::Access> access = nullptr;
 };
 

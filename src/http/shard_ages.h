@@ -31,8 +31,8 @@ class ShardAges : public runtime::RouteObserver {
   void OnRoutesEnded(const Error&) override {}
 
   /// Returns how long each of these shards has had its present term and state, by shard number. The
-  /// age is 0 if the last route that this object got differs from `shards` in term or state, or if
-  /// it got no route of the shard yet; a later call has the age.
+  /// age is 0 if this object has no route of the shard yet, or its last one has another term or
+  /// state; a later call has the age.
   std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 

@@ -1,8 +1,8 @@
 // The JSON documents of a node's status. They are API of HTTP's /v1 paths and of `batonctl -o
 // json`.
 //
-// Pure functions; any thread. Field names are stable; new ones may be added. If there is no node or
-// text for a field, the field is null. Durations are whole milliseconds; their names end in _ms.
+// Pure functions; any thread. Field names are stable; new ones may be added. A field is null if
+// there is no node or text for it. Durations are whole milliseconds; their names end in _ms.
 // Terms and revisions are etcd's revisions. Each document is one line without a trailing newline.
 #pragma once
 
@@ -24,9 +24,10 @@ namespace baton::http {
 /// and last_error.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
-/// `/v1/shards/{s}`: the same fields and reason, previous, move, quarantined, failing, deaths,
-/// claims_wait_ms, waits_for, others_wait_ms, lock_wait_ms, rule, nobody_may_lead,
-/// led_against_rule, recent. Unset: no such shard, or the status has no shards.
+/// `/v1/shards/{s}`: group, revision, stale, and of this shard: shard, leader, address, term,
+/// state, reason, previous, move, quarantined, failing, deaths, claims_wait_ms, waits_for,
+/// others_wait_ms, lock_wait_ms, rule, nobody_may_lead, led_against_rule and recent. nullopt: there
+/// is no such shard, or the status has no shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent. `at`:
@@ -49,9 +50,9 @@ struct RoutesStamp {
 /// states change without a revision, so a poll might miss their end.
 std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
-/// `/v1/status`: the node, the group, its members, live moves, the worst shards that fail to
-/// activate and their number, last transitions and counters. It has no list of all shards. Give
-/// `moves` for a status without shards; they are added to the moves in `status.shards`.
+/// `/v1/status`: the node, the group, its members, live moves, how many shards fail to activate and
+/// the worst of these, the last transitions, counters. It has no list of all shards. `moves`: those
+/// of a status without shards; the moves in `status.shards` are added.
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
 
 /// {"group":…,"revision":…,"stale":…,"node":…,"view_age_ms":…,"expected_nodes":…,"nodes":[…],

@@ -4,9 +4,9 @@
 // other etcd on the host. The members end with this object, and with the thread that started it
 // (see ChildLifetime), so a crashed test leaves no etcd behind. LeaveRunning lets them run on.
 //
-// One thread at a time. Every wait for etcd has a bound. The destructor removes the folder. It
-// keeps the folder with the logs if Keep was called, or if a member was not healthy after Start,
-// Restart or Restore; the error names the folder. A `member` is a number below size().
+// One thread at a time. Every wait for etcd has a bound. The destructor removes the folder, with
+// two exceptions: Keep or LeaveRunning was called, or a member was not healthy after Start, Restart
+// or Restore. The error of such a call names the folder. A `member` is a number below size().
 #pragma once
 
 #include <sys/types.h>
@@ -84,33 +84,33 @@ class PrivateEtcd {
   std::string log_path(std::size_t member) const;
 
   /// Pause stops a member (SIGSTOP), and Resume continues it (SIGCONT). A paused member's
-  /// connections stay open and answer nothing. Pause waits until the member has stopped, and aborts
-  /// this process after a minute.
+  /// connections stay open and answer nothing. Pause waits until the member has stopped; if this
+  /// takes longer than a minute, it aborts this process.
   void Pause(std::size_t member);
   void Resume(std::size_t member);
   /// Kills a member (SIGKILL); does nothing if it does not run.
   void Kill(std::size_t member);
   /// Kills a member if it runs, starts it again with the same data and ports, and waits until it is
-  /// healthy. Errors: as for Start. REQUIRES: a majority of members runs then; otherwise no member
-  /// becomes healthy (kUnavailable).
+  /// healthy. Errors: as for Start; kUnavailable also if less than a majority of members runs then.
   Status Restart(std::size_t member);
 
   /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, later 3.5).
   bool CanRaiseRevisions() const;
-  /// Runs etcdctl at the first member, for start_timeout at most. Errors, also of SaveSnapshot and
-  /// Restore: kNotFound: the program is not on PATH. kTimedOut. kInternal: the program failed; the
-  /// message names its output.
+  /// Runs etcdctl at the first member. Errors, also of SaveSnapshot and Restore: kNotFound: the
+  /// program is not on PATH. kTimedOut: it took longer than start_timeout. kInternal: it failed;
+  /// the message names its output.
   Status Etcdctl(std::vector<std::string> words) const;
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
   /// until they are healthy. `as`: whether the cluster keeps its id; for operators this depends on
   /// the token that they give. Uses `etcdutl` if CanRaiseRevisions is true, otherwise `etcdctl`.
-  /// Errors: also as for Start; members may then be missing or without data. REQUIRES:
-  /// CanRaiseRevisions is true, if `as` is kSameClusterRaised.
+  /// Also returns the errors of Start; members may then be missing or without data. REQUIRES: if
+  /// `as` is kSameClusterRaised, CanRaiseRevisions is true.
   Status Restore(const std::string& path, RestoredAs as);
 
-  /// Whether the member answers a linearizable read within a second and has no alarm but NOSPACE.
+  /// Whether the member answers a linearizable read within a second and has no alarm. The alarm
+  /// NOSPACE is allowed.
   bool Healthy(std::size_t member) const;
   /// The member that says that it is the raft leader; nullopt: no running member says so.
   std::optional<std::size_t> Leader() const;

@@ -43,13 +43,13 @@ struct RefusalDetails {
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
-/// Whether the refusal concerns a call for this shard of this group. If the refusal names another
-/// shard or group, the handler passed on the refusal of a service that the handler had called. That
-/// status is the application's own answer, because the handler may have done something before. A
-/// refusal that names no group counts as this group's.
+/// Whether the refusal concerns a call for this shard of this group. It must name this shard. A
+/// refusal that names no group counts as this group's. If it names another shard or group, the
+/// handler passed on the refusal of another service. Such a status is the application's own answer,
+/// because the handler may have done something before.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
-/// Whether this status refused a call for this shard of this group because another node leads the
-/// shard. Such a call took no effect. REQUIRES: `details` are DetailsOf(status).
+/// Whether this status is a NOT_LEADER that concerns a call for this shard of this group. Such a
+/// call took no effect. REQUIRES: `details` are DetailsOf(status).
 bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
                 ShardId shard);
 
@@ -59,7 +59,8 @@ struct HintedLeader {
   std::string address;
   Term term;
 };
-/// Nullopt if the refusal names no leader, or if its address or term can't be used.
+/// nullopt: the reason is not NOT_LEADER, or the address or the term is missing or malformed. The
+/// leader's id may be empty. A router must still check the address (IsUsable).
 std::optional<HintedLeader> HintOf(const RefusalDetails& details);
 
 }  // namespace baton::routing

@@ -41,11 +41,12 @@ struct RequestMetadata {
   std::uint32_t attempt = 0;    ///< the first attempt is 1; 0: absent
 };
 
-/// Reads the metadata. kInvalidArgument: a value is not valid for its key, or a key occurs twice.
-/// The message is one line that names the key.
+/// Reads the metadata. Shard, term and attempt are decimal numbers, the last two above 0; group and
+/// request id have 1 to 128 visible ASCII characters. kInvalidArgument: a value is malformed, or a
+/// key occurs twice; the message is one line that names the key. Ignores other keys.
 Result<RequestMetadata> ReadMetadata(
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
-/// Reads metadata that have not been sent yet. Errors: as above.
+/// The same for metadata that have not been sent yet.
 Result<RequestMetadata> ReadMetadata(const std::multimap<std::string, std::string>& metadata);
 
 /// Calls `put` for each field that is present.

@@ -7,22 +7,24 @@
 //                         └──Attach: the same one───┘          proof of death: absent, at once
 //
 // The rules:
-//   - A deadline is sent when Take has returned it, whether or not it arrives.
+//   - A deadline counts as sent when Take has returned it, whether or not it arrives.
 //   - The end of a stream is no proof of death. The application may act until the last sent
 //     deadline. Until then no later deadline is sent, and its shards are not given away.
-//   - If the same application attaches again, it gets once more its activated leaderships and the
+//   - If the same application attaches again, it gets its activated leaderships once more, and the
 //     events that it has not answered, with the same operation numbers. It is the same application
-//     if it has the token and, if its process is known, is that process. An earlier stream of it is
-//     ended.
+//     if it has the token of the last welcome and, if the process is known, is the same process.
+//     If it has an earlier stream, that stream is ended.
 //   - Another application may attach only when the earlier one is absent.
 //   - A later deadline is sent only after all earlier events. An earlier deadline is sent at once.
-//   - Callbacks that the node ran before it knew of an absence never reach the next application.
+//   - If the node calls a callback before it knows that the application is absent, the callback
+//     never reaches the next application.
 //   - With a watchdog, no deadline is later than the last sign of life plus the watchdog's time.
 //     After this time the application is absent. It can attach again only with a sign of life in
 //     its hello.
 //
-// Thread-safe. It calls streams and `wake` without its lock, so they may call back. It calls the
-// node's completions and `changed` with the lock held. REQUIRES: these neither wait nor call back.
+// Thread-safe; waits only for its lock. It calls streams and `wake` without the lock, so they may
+// call back. It calls `done` of Run and `changed` with the lock held. REQUIRES: `done` and
+// `changed` neither wait nor call back.
 #pragma once
 
 #include <algorithm>
@@ -60,12 +62,12 @@ struct Refusal {
   std::string message;
 };
 
-/// The stream of an application. The Attachment shares its ownership. Its methods are called on any
-/// thread, and must not wait.
+/// The stream of an application. The Attachment shares the ownership of it. The methods are called
+/// on any thread, and must not wait.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Attachment::Take may have a message now.
+  /// Attachment::Take may have a message now, so the stream should call it.
   virtual void Kick() = 0;
   /// Writes the messages that Take still returns, then ends the stream. It need not call Ended.
   virtual void End(Refusal why) = 0;
@@ -86,11 +88,12 @@ struct AttachmentOptions {
   NodeId node;
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// The most events that wait to be written, and the most missing answers. An application above
-  /// one of these is cut off: its stream ends, and it is detached. 0: 8 for each shard plus 1,000.
+  /// The most events that wait to be written, and also the most missing answers. If there are more
+  /// of either, the application is cut off: its stream ends, and it is detached. 0: 8 for each
+  /// shard plus 1,000.
   std::size_t most_waiting = 0;
-  /// An application is cut off if its last deadline has passed and it has read no new one for this
-  /// long. Use a third of the TTL, and at least 1 s.
+  /// An application is cut off if its last deadline has passed, and a new one has waited for this
+  /// long because the application does not read. Use a third of the TTL, and at least 1 s.
   Duration patience = std::chrono::seconds(1);
   /// The longest time without a sign of life; 0: no watchdog.
   Duration watchdog{0};
@@ -98,8 +101,9 @@ struct AttachmentOptions {
 
 class Attachment final : public runtime::Application {
  public:
-  /// `wake` is called when Advance should be called soon: on any thread, also within a call of this
-  /// object, without the lock held. May be empty. REQUIRES: `clock` outlives this object.
+  /// This object calls `wake` when Advance should be called soon: on any thread, also within a call
+  /// of this object, without the lock held. `wake` may be empty. REQUIRES: `clock` outlives this
+  /// object.
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
   // The node calls these on its loop; see runtime::Application.
@@ -111,9 +115,10 @@ class Attachment final : public runtime::Application {
   void End() override;
 
   // Streams call these.
-  /// An application wants to attach on `stream`. nullopt: it is attached. `peer`: the connected
-  /// process, if its death can be proven; otherwise null. The proof is used only if `hello` names
-  /// the same process id, because a proxy may have connected. Does not check the caller's role.
+  /// An application wants to attach on `stream`. Returns nullopt if it is attached now, otherwise
+  /// the refusal. `peer`: the process that connected, if its death can be proven; otherwise null.
+  /// It is used only if `hello` names the same process id: another process may be a proxy. Does not
+  /// check the caller's role.
   std::optional<Refusal> Attach(const std::shared_ptr<Stream>& stream, const v1::AttachHello& hello,
                                 std::shared_ptr<const PeerProcess> peer);
   /// Returns the next message to write; its deadline is now sent. nullopt: there is none, or
@@ -129,8 +134,8 @@ class Attachment final : public runtime::Application {
   void Ended(const Stream& stream);
 
   // The server calls this.
-  /// Acts on passed deadlines and on the end of the process. Returns the latest time for the next
-  /// call; TimePoint::max(): call it after `wake`, or when the process ends. Any thread.
+  /// Acts on passed deadlines and on the end of the process. Call it again at the returned time,
+  /// after `wake`, and when the process ends. TimePoint::max(): no time is known. Any thread.
   TimePoint Advance();
 
   core::ApplicationState state() const override;

@@ -1,5 +1,5 @@
-// Complaints: the lines that a sidecar logs about callers, each at most once a minute, however many
-// callers it is about.
+// Complaints: the lines that a sidecar logs about callers. The same line is logged at most once a
+// minute, even if it is about many callers.
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
@@ -17,7 +17,8 @@ namespace baton::sidecar {
 
 class Complaints {
  public:
-  /// Logs `what` and the caller's name, unless `what` was logged less than a minute ago.
+  /// Logs `what` and the caller's name, unless `what` was logged less than a minute ago, for any
+  /// caller.
   void Say(const char* what, const access::Caller& caller);
   /// Counts a caller that lacks the role kLead, and logs this with Say.
   void SayDenied(const access::Caller& caller);

@@ -1,10 +1,10 @@
 // PeerProcess: the process at the other end of a connection, and the proof of its death.
 //
 // The proof is a pidfd that the kernel made for the process that connected (SO_PEERPIDFD, Linux
-// 6.5). A pidfd opened later, by the process id from SO_PEERCRED, would prove nothing: that process
-// may have died, and another process may have its id. On older kernels only a child of this process
-// is safe, because a child keeps its id until it is reaped. Other processes then have no
-// PeerProcess, and only deadlines show when they must have stopped.
+// 6.5). A pidfd opened later, by the process id from SO_PEERCRED, would prove nothing: the process
+// that connected may have died, and another one may have its id now. On older kernels only a child
+// of this process is safe, because a child keeps its id until it is reaped. Other processes then
+// have no PeerProcess, and only deadlines show when they must have stopped.
 //
 // Immutable and thread-safe.
 #pragma once
@@ -37,7 +37,7 @@ class PeerProcess {
   pid_t pid() const { return pid_; }
   /// Whether the process has ended. Waits up to `patience` for its end. False proves nothing.
   bool ProvenDead(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) const;
-  /// Whether both are one process that still lives. False also if pid() is 0.
+  /// Whether both are the same process, and it still lives. False also if pid() is 0.
   bool Is(const PeerProcess& other) const;
 
  private:

@@ -7,7 +7,7 @@
 // certificate may also give the role. One thread waits for connections, ends of processes and
 // deadlines.
 //
-// One thread at a time, except attachment() and bounds().
+// Call methods from one thread at a time, except attachment() and bounds().
 #pragma once
 
 #include <sys/types.h>
@@ -37,16 +37,16 @@ namespace baton::sidecar {
 /// The most connections at a time. A further connection is closed at once. A connection without a
 /// stream is closed after half a minute.
 inline constexpr std::size_t kMaxConnections = 16;
-/// How many of these connections may be of users without the role kLead. Such a user can get the
-/// role by a certificate; otherwise its stream gets an error that says why.
+/// How many of these connections may be of users without the role kLead. They are accepted, because
+/// a certificate can give them the role. Otherwise their streams get an error that says why.
 inline constexpr std::size_t kMaxDenied = 4;
 
 /// TLS of a port. A connection's handshake uses the texts that `identity` has when the connection
 /// is accepted.
 struct PortTls {
   std::shared_ptr<const ServerIdentity> identity = {};  ///< null: no TLS
-  /// About how long a connection lasts. Its stream may then go on for the same time again, at most
-  /// 30 s. 0: no bound.
+  /// About how long a connection lasts. After that its stream may go on for the same time again, at
+  /// most 30 s. 0: no bound.
   std::chrono::milliseconds max_age{0};
 };
 
@@ -54,10 +54,10 @@ class Server {
  public:
   /// Does not listen yet. A unix socket ignores `tls`. REQUIRES: `access` is not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {});
-  /// Listens. Replaces a socket file that nobody listens on; the new file has mode 600. Start the
-  /// node before: if another process runs this node, the start fails and that process keeps its
-  /// socket. kUnavailable: the server can't listen on the address; the message says why. REQUIRES:
-  /// called once.
+  /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has
+  /// mode 600. Start the node before Listen: if another process runs this node, the node's start
+  /// fails, and that process keeps its socket. kUnavailable: the server can't listen on the
+  /// address; the message says why. REQUIRES: called once.
   Status Listen(const Address& address);
   /// Calls Stop.
   ~Server();
@@ -71,7 +71,7 @@ class Server {
   /// The address for clients, with the real port. REQUIRES: Listen has succeeded.
   std::string address() const { return FormatAddress(address_); }
   /// Calls `start`, which starts a child of this process and returns its id, or 0 if this failed.
-  /// So the child's death can be proven even if the kernel can't name the process of a connection
+  /// Then the child's death can be proven even if the kernel can't name the process of a connection
   /// (see PeerProcess). On such a kernel, new connections wait until `start` has returned.
   /// REQUIRES: called at most once.
   void StartChild(const std::function<pid_t()>& start);

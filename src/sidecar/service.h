@@ -1,8 +1,8 @@
 // SidecarService: an Attachment's streams over gRPC.
 //
 // Each connection has a service of its own. So the user of a stream is known for certain, and on a
-// unix socket also the process. gRPC's own name for a peer is not enough, because it may refer to a
-// connection that is closed. The client's certificate is known when a stream begins.
+// unix socket also the process. gRPC's own name for a peer is not enough, because that name may
+// belong to a connection that is closed. The client's certificate is known when a stream begins.
 //
 // The service never blocks. A stream has at most one write in flight; all other messages wait in
 // the Attachment.
@@ -32,7 +32,7 @@ class Service final
     std::shared_ptr<Complaints> complaints;      ///< counts and logs denied callers; null: nobody
   };
 
-  /// A caller may attach if it has the role kLead when its hello arrives. Other callers get
+  /// A caller may attach if it has the role kLead when its first message arrives. Other callers get
   /// PERMISSION_DENIED, or UNAVAILABLE if the user is not known yet. REQUIRES: this service
   /// outlives the server that it is registered with; `attachment` and `access` are not null.
   Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,

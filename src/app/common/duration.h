@@ -10,7 +10,7 @@
 namespace baton::app {
 
 /// Reads a duration. The units are "ms", "s", "m" and "h"; only "0" needs none. kInvalidArgument:
-/// the text has another form, such as a sign, a fraction or a space, or is above 1,000 hours. The
+/// the text has another form (no sign, fraction or space is allowed), or is above 1,000 hours. The
 /// message has the text and what was expected, and names no flag. Pure; any thread.
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text);
 

@@ -16,8 +16,8 @@ namespace baton::app {
 
 struct Flag {
   const char* name;  ///< without dashes
-  /// What the help calls the value; null: a switch. It ends with ",..." if the value is a list:
-  /// then the flag can be given several times, and counts as one with all values, joined by commas.
+  /// What the help calls the value; null: a switch, which has no value. It ends with ",..." if the
+  /// value is a list. A list's flag can be given several times; its values are joined by commas.
   const char* value;
   const char* fallback;  ///< the default, as a user writes it; null: no default
   const char* help;
@@ -28,8 +28,8 @@ std::span<const Flag> Flags();
 std::string EnvironmentName(const std::string& flag);
 
 /// A setting's text, and its origin as errors name it: "--ttl", "BATON_TTL", "batond.yaml:3: ttl".
-/// Of these sources the first that has the setting counts: its flag, its environment variable, the
-/// file of --config, its default. A setting that none of them has is not in Settings.
+/// There are four sources: the flag, the environment variable, the file of --config, the default.
+/// The first source that has the setting counts. If no source has it, it is not in Settings.
 struct Setting {
   std::string text;
   std::string origin;

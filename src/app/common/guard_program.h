@@ -6,7 +6,7 @@
 namespace baton::app {
 
 /// Returns the path of baton-guard in the folder of this process's program. If no executable file
-/// is there, returns "baton-guard", which is to be looked up on PATH. Any thread.
+/// is there, returns "baton-guard", and the caller looks it up on PATH. Any thread.
 std::string GuardProgram();
 
 }  // namespace baton::app

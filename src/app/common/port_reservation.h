@@ -1,10 +1,11 @@
 // PortReservation: holds a port before its server exists.
 //
 // The node must know its ports before it starts, and the servers start after the node. So the ports
-// are bound first, without listening. There are two ways to use a reservation: listen on its socket
-// (Release), or let a server of this process bind the same port, and destroy the reservation after
-// that server listens. Linux allows the second way because both sockets set SO_REUSEADDR and only
-// one listens. Until one listens, a process that sets SO_REUSEADDR can take the port.
+// are bound first, without listening. There are two ways to use a reservation.
+//  - Take its socket (Release), and listen on it.
+//  - Let a server of this process bind the same port, and destroy the reservation after that server
+//    listens. Linux allows this because both sockets set SO_REUSEADDR and only one listens.
+// Until a socket listens, another process that sets SO_REUSEADDR can take the port.
 //
 // One thread at a time.
 #pragma once

@@ -2,8 +2,8 @@
 // processes of the same user, and from gRPC's traces.
 //
 // GuardProcess changes this process's limit on core dumps and its environment. A program that
-// batond starts must get the earlier ones: GuardedEnvironment and RestoreCoreLimit serve this.
-// Both can be called from any thread after GuardProcess.
+// batond starts must get the earlier limit and variables, for which GuardedEnvironment and
+// RestoreCoreLimit exist. After GuardProcess, both can be called from any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ void GuardProcess(CoreDumps dumps, GrpcTraces traces);
 /// Returns "NAME=value" of each variable that GuardProcess removed.
 std::vector<std::string> GuardedEnvironment();
 /// Gives `program`, which this process has started, the limit on core dumps that this process had
-/// before GuardProcess. Does nothing if GuardProcess left the limit alone; ignores errors.
+/// before GuardProcess. Does nothing if GuardProcess did not change the limit; ignores errors.
 void RestoreCoreLimit(pid_t program);
 
 }  // namespace baton::app

@@ -19,8 +19,8 @@ class ReloadedFiles {
   /// `what`: a plural noun for the log, such as "the certificates".
   ReloadedFiles(std::string what, std::vector<File> files);
 
-  /// Reads the files and gives changed content to `use`: see ChangingFiles::Look. The same trouble
-  /// is logged once.
+  /// Reads the files and gives changed content to `use`: see ChangingFiles::Look. A problem is
+  /// logged once, until it changes or is over.
   void Look(const ChangingFiles::Use& use);
 
  private:

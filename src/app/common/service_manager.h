@@ -1,9 +1,9 @@
-// ServiceManager: tells the service manager that started this process, such as systemd, how the
-// process is.
+// ServiceManager: reports this process's state to the service manager that started the process,
+// such as systemd.
 //
 // It speaks the protocol of sd_notify(3): datagrams of assignments to the unix socket that
-// NOTIFY_SOCKET names. Without that variable there is nobody to tell, and nothing fails. No
-// function waits. Not thread-safe.
+// NOTIFY_SOCKET names. Without that variable, the functions do nothing and succeed. No function
+// waits. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,17 @@ namespace baton::app {
 
 class ServiceManager {
  public:
-  /// The one that NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID name, which this takes out of the
-  /// environment: no child is to speak for this process. A socket of an unknown kind counts as
-  /// none. REQUIRES: no other thread uses the environment.
+  /// Returns the service manager that NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID describe, and
+  /// removes these from the environment, so that no child speaks for this process. A socket of an
+  /// unknown kind counts as no service manager. REQUIRES: no other thread uses the environment.
   static ServiceManager OfEnvironment();
 
-  /// Sends assignments, one a line, such as "READY=1". False: it has no room for them now, so say
-  /// them again. True also if there is nobody to tell, or the service manager is gone.
+  /// Sends assignments, one a line, such as "READY=1". False: its socket is full, so call this
+  /// again later. True also if there is no service manager, or it is gone.
   bool Say(std::string_view assignments) const;
 
-  /// The process is alive. Sends "WATCHDOG=1" twice in each time of WATCHDOG_USEC, if that is
-  /// given: call it more often. REQUIRES: `now` is not before that of the last call.
+  /// Says that the process is alive: sends "WATCHDOG=1", at most twice in each WATCHDOG_USEC. Call
+  /// it more often than that. Does nothing without WATCHDOG_USEC. REQUIRES: `now` never goes back.
   void Alive(TimePoint now);
 
  private:

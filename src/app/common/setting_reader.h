@@ -37,8 +37,8 @@ class SettingReader {
   /// Returns null if the setting is absent. The result is valid as long as the settings.
   const Setting* Find(const std::string& name) const;
 
-  // Each function below returns the value of a setting. It is no error if the setting is absent:
-  // the result is then an empty value, false, 0, or `least` of Duration.
+  // Each function below returns the value of a setting. An absent setting is no error: the result
+  // is then an empty value, false, 0, or `least` of Duration.
 
   /// An empty text is an error.
   std::string Text(const std::string& name);

@@ -1,4 +1,4 @@
-// The one YAML document of a file that a user wrote: that of --config, and that of --access.
+// Parses a YAML file that a user wrote: that of --config, or that of --access.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace baton::app {
 
-/// Parses `text`. An empty text, or one of comments alone, is a null node. Returns kInvalidArgument
-/// if the text is not YAML, or has more than one document; the message is one line that names
-/// `path` and the line in it. Any thread.
+/// Parses `text`, which came from `path`. Returns a null node if the text is empty or has only
+/// comments. kInvalidArgument: the text is not YAML, or has more than one document. The message is
+/// one line that names `path` and the line there. Any thread.
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text);
 
 }  // namespace baton::app

@@ -13,11 +13,10 @@ namespace baton::app {
 /// Lets one thread wait for one call with a callback. REQUIRES: it outlives the call.
 class CallCompletion {
  public:
-  /// On gRPC's thread, once.
+  /// The call has ended. gRPC's thread calls this, once.
   void Finish(grpc::Status status);
   /// Waits until Finish was called, and returns the call's status. Only the call's deadline bounds
-  /// the wait. Cancels the call within 20 ms of an Interrupt; the wait ends by Finish in this case,
-  /// too.
+  /// the wait. Within 20 ms of an Interrupt it cancels the call, and still waits for Finish.
   grpc::Status Wait(grpc::ClientContext* context);
 
  private:

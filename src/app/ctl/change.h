@@ -2,15 +2,15 @@
 // the error, and returns the exit code. kDone: the change is made, or a dry run found it possible.
 //
 // The long verbs (transfer, retry, drain, apply) follow the operation to its end. With
-// ChangeOptions::detach they return kDone after the request is written. The operation goes on in
-// the group if a verb stops waiting, which it does in these cases:
+// ChangeOptions::detach they return kDone after the request is written. In these cases they stop
+// waiting, and the operation goes on in the group:
 //   kTimedOut     CtlOptions::timeout (unset: kWorkTimeout) has passed; kPartly if a part is done
 //   kInterrupted  somebody pressed Ctrl-C
 //   kUnreachable  the node has not answered for a minute
 //
-// The other verbs wait for CtlOptions::timeout or for kCallTimeout, whichever is shorter. So do the
-// long verbs until their request is written. If any verb returns kTimedOut or kInterrupted, the
-// change may still be made.
+// The other verbs wait for CtlOptions::timeout or for kCallTimeout, whichever is shorter. The long
+// verbs wait as long for each call until their request is written. If any verb returns kTimedOut or
+// kInterrupted, the change may still be made.
 //
 // Blocking; one thread.
 #pragma once
@@ -44,14 +44,14 @@ struct ReleaseOptions {
   bool force = false;
   std::string confirm;  ///< "GROUP/SHARD"
 };
-/// Releases a shard that the failover settings keep for a dead leader. Without `force` and the
-/// right `confirm`, the verb changes nothing and returns kUsage: it says what to type, and what
-/// that would do. But if the release is impossible, it says why, and returns the code for that. A
-/// dry run needs neither `force` nor `confirm`.
+/// Releases a shard that the failover settings keep for a dead leader. If the release is
+/// impossible, says why, and returns the code for that. Otherwise, without `force` and the right
+/// `confirm`, the verb changes nothing and returns kUsage: it says what to type, and what that
+/// would do. A dry run needs neither `force` nor `confirm`.
 ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
-/// kPrecondition (or kPartly if some shards have moved): no other node can take the shards. The
-/// node goes on leading them, and the drain goes on when a node joins.
+/// kPrecondition (kPartly if some shards have moved): no other node can take the shards. The node
+/// goes on leading them, and the drain goes on when another node joins.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// kDone also if the node was not drained, or if the group has no such node.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
@@ -61,9 +61,9 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change);
-/// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If they
-/// let no live node lead some shards, says so first; the rules are set all the same. kUsage: the
-/// file is not valid. kPrecondition: some member's version would not keep to rules.
+/// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If the
+/// new rules let no live node lead some shards, says so first, and sets them all the same. kUsage:
+/// the file is not valid. kPrecondition: a member's version is too old to follow rules.
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change);
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change);

@@ -1,8 +1,8 @@
 // AdminClient: calls one node's AdminService and returns plain values.
 //
 // Blocking; one thread at a time. Every call ends at its deadline, or when Interrupt happens. One
-// exception: if the node does not know this user yet, the call waits once for 2.1 s, also beyond
-// the deadline.
+// exception: if the node does not know this user yet, the call waits once for 2.1 s and tries
+// again, also if the deadline passes meanwhile.
 //
 // Errors:
 //  - kUnavailable: the node can't be reached, the endpoint is no node, or the node can't reach

@@ -46,12 +46,12 @@ struct ClientTls {
 struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
   ClientTls tls = {};
-  std::string token_file = {};  ///< its token is sent to `endpoint` alone; empty: no token
+  std::string token_file = {};  ///< its token is sent only to `endpoint`; empty: no token
   Format format = Format::kTable;
   bool color = false;
-  /// Bounds the whole command. `top` and `recover` ignore it; `lookup` takes it for each of its two
-  /// calls. Unset: kCallTimeout, but kWorkTimeout for long operations, 20 s for the doctor, and no
-  /// bound for `events --follow`.
+  /// Bounds the whole command; for `lookup`, each of its two calls. `top` and `recover` ignore it.
+  /// Unset: kWorkTimeout for long operations, 20 s for the doctor, no bound for `events --follow`,
+  /// and kCallTimeout for all others.
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

@@ -15,15 +15,15 @@ ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard);
 
 struct EventsOptions {
   bool follow = false;  ///< go on with new events (see ShowEvents)
-  /// Shows events with a greater number. The node's process numbers its events; if it never used
-  /// this number, all kept events are shown. Unset: all kept events, or with `follow` only new
-  /// ones.
+  /// Shows events with a greater number. The node's process numbers its events. If the process has
+  /// not used this number, all kept events are shown. Unset: all kept events, or with `follow` only
+  /// new ones.
   std::optional<std::uint64_t> after = {};
   std::optional<ShardId> shard = {};
 };
 /// Prints one line for each event. With `follow` it ends by Ctrl-C (kInterrupted), the timeout
-/// (kTimedOut) or an error; if the node goes away after its first answer, it is asked again every
-/// 500 ms.
+/// (kTimedOut) or an error. If the node goes away after its first answer, that is no error: the
+/// node is asked again every 500 ms.
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events);
 
 }  // namespace baton::app

@@ -32,9 +32,9 @@ struct GroupSettings {
 };
 
 /// Reads words such as "failover=after" and "failover-delay=30s", or one setting and its value as
-/// two words. Does not check whether failover settings make sense together, or durations below
-/// 1,000 hours; the node does this. No words: nothing is set. kInvalidArgument: a word is unknown
-/// or malformed, is given twice, or must stand alone; the message is one line.
+/// two words. No words: nothing is set. kInvalidArgument: a word is unknown or malformed, is given
+/// twice, or must stand alone, or a duration is above 1,000 hours; the message is one line. Does
+/// not check whether the settings make sense together, or their other bounds: the node does this.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
 
 }  // namespace baton::app

@@ -18,8 +18,8 @@ class Interrupt {
   static void Raise();
   /// Sleeps for this time. If the flag is set or gets set, returns false at once; otherwise true.
   /// Another signal that the process handles (SIGWINCH, for example) may end the sleep early, with
-  /// true. REQUIRES: 0 <= duration <= INT_MAX ms; Install was called, as otherwise a signal doesn't
-  /// end the sleep.
+  /// true. REQUIRES: 0 <= duration <= INT_MAX ms; Install was called (otherwise a signal doesn't
+  /// end the sleep).
   static bool Sleep(std::chrono::milliseconds duration);
 };
 

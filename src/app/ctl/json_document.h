@@ -17,9 +17,8 @@ namespace baton::app {
 /// more than 32 levels. A message is, for example, `line 3, column 7: not JSON (syntax error)`.
 Result<boost::json::value> ParseJsonDocument(std::string_view text);
 
-/// Returns a value as one line of JSON for a message. After 40 bytes it is cut, at a whole
-/// character, and "..." follows. Returns "an object" for
-/// any object, and "an array" for any array.
+/// Returns a value as one line of JSON for a message: at most 40 bytes in whole characters, and
+/// "..." if something was cut. Returns "an object" for any object, and "an array" for any array.
 std::string Quote(const boost::json::value& value);
 
 }  // namespace baton::app

@@ -1,6 +1,6 @@
 // Asks other nodes of a group. Only a shard's leader knows whether the shard fails to activate.
 //
-// Blocking; any thread. Errors are not reported: a node that gives no right answer counts as
+// Blocking; any thread. Errors are not reported: a node that gives no valid answer counts as
 // silent. The token of --token-file is not sent.
 #pragma once
 
@@ -23,7 +23,7 @@ inline constexpr std::chrono::milliseconds kOthersPatience{700};
 
 struct OthersAnswers {
   std::vector<runtime::NodeStatus> answered;  ///< without shards, in the members' order
-  /// Nodes that gave no right answer in time, and those beyond the first kMaxAsked.
+  /// Nodes that gave no valid answer in time, and those beyond the first kMaxAsked.
   std::vector<NodeId> silent;
 };
 
@@ -33,9 +33,10 @@ struct OthersAnswers {
 OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
                         TimePoint deadline);
 
-/// Asks the leader of `shard` for the shard. `group` and `shard` are the answers of one node.
-/// Waits as AskOthers. nullopt: nobody leads the shard, that node leads it itself, or the leader
-/// gave no right answer in time or does not lead this term.
+/// Asks the leader of `shard` what it knows of the shard. `group` and `shard` are earlier answers
+/// of one node. Waits as long as AskOthers. nullopt: nobody leads the shard, or the node that
+/// answered leads it itself, or the leader gave no valid answer in time or does not lead in this
+/// term.
 std::optional<runtime::ShardStatus> AskLeader(const runtime::NodeStatus& group,
                                               const runtime::ShardStatus& shard,
                                               const ClientTls& tls, TimePoint deadline);

@@ -24,7 +24,7 @@ void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 /// Prints one message line, which begins "batonctl: ".
 void Say(const std::string& line);
 /// Prints the error and returns its exit code. If Interrupt has happened, prints only "interrupted"
-/// and returns kInterrupted, whatever the error is.
+/// and returns kInterrupted, for every error.
 ExitCode Fail(const Error& error);
 
 /// Shows the progress of a long operation. If stderr is a terminal, one line is rewritten in place.

@@ -1,8 +1,8 @@
 // PlacementForecast: what a group would do if it had other placement rules.
 //
-// Computed from a node's status by the same functions as the nodes use (core/pools.h,
-// core/assignment.h), as if all moves could begin at once. It does not know what passes by itself:
-// nodes that get nothing for now, delays and cooldowns. Pure; any thread.
+// Computed from a node's status by the functions that the nodes use, too (core/pools.h,
+// core/assignment.h), as if all moves could begin at once. It ignores what ends by itself: delays,
+// cooldowns, and that some nodes get no shards for a while. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@
 namespace baton::app {
 
 struct RuleForecast {
-  std::uint32_t shards = 0;    ///< how many shards it counts for
-  std::uint32_t may_lead = 0;  ///< how many live nodes fit its `require`
-  std::vector<NodeId> wanted;  ///< nodes that should lead its shards now; empty: nobody may
-  std::size_t preference = 0;  ///< which preference these nodes fit, from 1; 0: none
+  std::uint32_t shards = 0;    ///< how many shards the rule decides about
+  std::uint32_t may_lead = 0;  ///< how many live nodes fit the rule's `require`
+  std::vector<NodeId> wanted;  ///< nodes that should lead these shards now; empty: no node may
+  std::size_t preference = 0;  ///< which of the rule's preferences these nodes fit, from 1; 0: none
 };
 
 struct MoveForecast {
   enum class Why : std::uint8_t {
-    kForbidden,  ///< the rule doesn't let its leader begin to lead it
+    kForbidden,  ///< the rule doesn't allow that `from` begins to lead the shard
     kPreferred,  ///< the rule prefers other nodes
-    kDrain,      ///< its leader drains
+    kDrain,      ///< `from` drains
     kBalance,    ///< shards are spread evenly
   };
   ShardId shard;
   NodeId from;
   NodeId to;
   Why why = Why::kBalance;
-  std::uint32_t rule = 0;  ///< the rule that counts for the shard, from 1; 0: none does
+  std::uint32_t rule = 0;  ///< the rule that decides about the shard, from 1; 0: no rule does
 };
 /// "rule_forbids", "rule_prefers", "drain", "balance".
 const char* ToString(MoveForecast::Why why);
@@ -43,16 +43,16 @@ struct NodeForecast {
   NodeId node;
   std::uint32_t leads = 0;
   std::uint32_t gives = 0;
-  std::uint32_t gets = 0;  ///< by moves, and of shards that nobody leads now
+  std::uint32_t gets = 0;  ///< by moves, and by claims of shards that nobody leads now
   std::uint32_t then() const { return leads - gives + gets; }
 };
 
 struct PlacementForecast {
   std::vector<RuleForecast> rules;  ///< in the order of the rules
-  std::uint32_t without_rule = 0;   ///< how many shards no rule counts for
-  std::vector<ShardRange> nobody;   ///< shards that the rules let no live node lead, by number
-  std::uint32_t nobody_count = 0;   ///< how many these are
-  std::uint32_t claims = 0;         ///< how many shards nobody leads now get a leader
+  std::uint32_t without_rule = 0;   ///< how many shards no rule decides about
+  std::vector<ShardRange> nobody;   ///< shards that no live node may begin to lead, by number
+  std::uint32_t nobody_count = 0;   ///< how many shards `nobody` has
+  std::uint32_t claims = 0;         ///< how many of the shards that nobody leads now get a leader
   std::vector<MoveForecast> moves;  ///< urgent ones first
   std::vector<NodeForecast> nodes;  ///< live ones, by id
 };
@@ -60,7 +60,8 @@ struct PlacementForecast {
 /// REQUIRES: CheckPlacement(placement); the status has all shards.
 PlacementForecast Foresee(const runtime::NodeStatus& status, const Placement& placement);
 
-/// A line for each rule that lets no live node lead its shards.
+/// A line for each rule that lets no live node begin to lead its shards, and a last line that names
+/// all these shards. Empty if there is no such rule.
 std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
 /// "12 shards would move: 8 because a rule forbids their leader, 4 to spread shards evenly".

@@ -1,4 +1,4 @@
-// batonctl's verb `plan`: divides a made-up state; touches no group.
+// batonctl's verb `plan`: plans for a made-up state; asks and changes no group.
 #pragma once
 
 #include <string>

@@ -13,7 +13,8 @@ namespace baton::app {
 ///  - kNotFound: etcd has no config of the group, or a state directory has no file.
 ///  - kPrecondition: the group has members, a node runs in a state directory, or the group's state
 ///    forbids a recovery.
-///  - kPartly: one run raises the revision by at most 1,000,000; the message says how to go on.
+///  - kPartly: a part is done: one run raises the revision by at most 1,000,000. The message says
+///    how to go on.
 ///  - kInterrupted: no node can start until the same command has run to its end.
 /// REQUIRES: AddCommands was called before; both arguments outlive the parsing and the run.
 void AddRecoverCommand(CLI::App& app, Commands& commands);

@@ -14,9 +14,9 @@ namespace baton::app {
 ExitCode ShowStatus(const CtlOptions& options);
 /// Shows as whom the node knows this user, and which role this user has.
 ExitCode ShowIdentity(const CtlOptions& options);
-/// kFailed: the node or the group is unhealthy (Unhealthy, tables.h). `wait`: asks every 500 ms
-/// until both are healthy (kDone), CtlOptions::timeout is over (kTimedOut; unset: kWorkTimeout), or
-/// Ctrl-C (kInterrupted). Errors don't end such a wait.
+/// kFailed: the node or the group is unhealthy (Unhealthy, tables.h). With `wait`, asks twice a
+/// second until both are healthy (kDone), until CtlOptions::timeout has passed (kTimedOut; unset:
+/// kWorkTimeout), or until Ctrl-C (kInterrupted). Errors don't end such a wait.
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
 ExitCode ListShards(const CtlOptions& options);
 /// Also asks the shard's leader, which alone knows whether the shard fails to activate.

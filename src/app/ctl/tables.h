@@ -18,18 +18,20 @@ Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);
 
 Table EventsTable(const runtime::HistoryPage& page, bool wide);
-/// How long nobody led, as a word. It is the sum of the known phases of the gap; "-" if none is
-/// known. After a death: "<=" and the sum, if there is a bound for the time until the death was
-/// noticed; "?+" and the sum of the other phases, if there is no bound; "?" if nothing is known.
+/// How long nobody led, as a word: the sum of the known phases of the gap; "-" if no phase is
+/// known. After a death, the time until the death was noticed is one of the phases. If there is a
+/// bound for it: "<=" and the sum. If not: "?+" and the sum of the other phases, or "?" if no other
+/// phase is known.
 std::string GapWord(const Transition& transition, const runtime::GapPhases& gap);
 
-/// What is wrong, in one line; empty if the node and the group are healthy. The node is unhealthy
-/// if it has halted or is not ready. Otherwise these are wrong: shards without a leader; suspended
-/// shards, if the status has shards; shards of this node that fail to activate or wait for their
-/// first try.
+/// What is wrong, in one line; empty if the node and the group are healthy. If the node has halted
+/// or is not ready, the line says only this. Otherwise it counts what is wrong: shards without a
+/// leader; suspended shards, if the status has shards; shards of this node that fail to activate or
+/// wait for their first try.
 std::string Unhealthy(const runtime::NodeStatus& status);
-/// One line about the shards that fail to activate: how many, and the worst one. Empty if none
-/// fails. `statuses`: at most one of each node, because each has only its own node's shards.
+/// One line about the shards that fail to activate: how many, how many wait for their first try,
+/// and the worst one. Empty if no shard fails. `statuses`: at most one of each node, because a
+/// status has only its own node's failing shards.
 std::string FailingLine(const std::vector<runtime::NodeStatus>& statuses);
 /// How a shard fails, in words: "12 attempts in 3m5s, last error: ...".
 std::string FailingWords(const runtime::FailingActivation& failing);

@@ -26,7 +26,7 @@ using Line = std::vector<Span>;
 struct Frame {
   std::vector<Line> lines;
   int shard_scroll = 0;  ///< TopView's, limited to the rows that exist; 0 if no shards are shown
-  int node_scroll = 0;   ///< TopView's, limited to the nodes that exist; 0 if none are shown
+  int node_scroll = 0;   ///< TopView's, limited to the nodes that exist; 0 if no nodes are shown
 };
 
 struct TopView {

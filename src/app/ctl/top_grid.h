@@ -1,5 +1,5 @@
 // The shard grid of `top`: one glyph per cell, one or more shards per cell, coloured by leader. A
-// cell shows its most urgent shard. Pure; any thread.
+// cell shows the most urgent of its shards. Pure; any thread.
 #pragma once
 
 #include <unordered_map>

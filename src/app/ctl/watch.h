@@ -24,9 +24,9 @@ struct Verdict {
   bool partly = false;  ///< a part is done, so Follow returns kPartly at the deadline
 };
 
-/// Judges a move of one shard that was written. kDone: the target leads in a later term.
-/// kPrecondition: another node leads in a later term. kFailed: the move is deleted and the leader
-/// stays. The operation goes on while nobody leads.
+/// Judges a move of one shard after the move was written to etcd. kDone: the target leads in a
+/// later term. kPrecondition: another node leads in a later term. kFailed: the move is deleted and
+/// the leader stays. While nobody leads, the operation goes on.
 Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer);
 
 /// Judges a drain. `initial`: the number of shards that the node led at first. kDone: the node
@@ -41,7 +41,7 @@ struct Retried {
   std::uint32_t attempts = 0;  ///< how many had failed
 };
 /// Judges a retry. kDone: the shard is active. kFailed: another attempt has failed. kPrecondition:
-/// the term has changed, or nobody leads.
+/// the term has changed, or nobody leads the shard.
 Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer);
 
 /// How far an applied rebalance has come.
@@ -53,7 +53,7 @@ struct RebalanceProgress {
 /// in flight. kFailed, or kPartly if some shards have moved: the rebalance ended earlier.
 Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
 
-/// How many moves balance still needs: the shards that live members lead above their targets.
+/// How many moves balance still needs: how many shards live members lead beyond their targets.
 std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
 
 /// Whether a member other than `node` can take shards: it is live, its weight is not 0, and it

@@ -26,7 +26,8 @@ namespace baton::app {
 /// Reads rules from YAML text. The rules keep their order, because the first one that fits a user
 /// (or a group of the user) or a certificate decides.
 ///  - A certificate's name has the form of NameInCertificate; its last byte may be *.
-///  - A token has no role `lead`. Its name and its digest are unique. `until` may be missing.
+///  - A token can't have the role `lead`. No two tokens have the same name or the same digest.
+///    `until` may be missing.
 ///  - A rule for a user or group that this host does not have is left out; the log says so.
 /// kInvalidArgument: the text has another form, or more than 1,000 rules. The message has `path`,
 /// the line, what is wrong and what was expected.

@@ -1,10 +1,10 @@
 // AdminSocket: a unix socket at which root and this process's user call the gRPC server, without
 // TLS.
 //
-// A caller at this socket counts as this process's user (access::Callers). The connection of any
-// other user is closed, and the log says so at most once a minute. REQUIRES: only root and this
-// process's user can write in the socket's folder; anybody else could put another socket there and
-// answer for the node.
+// Both count as this process's user (access::Callers). The connection of any other user is closed,
+// and the log says so at most once a minute. REQUIRES: only root and this process's user can write
+// in the socket's folder. Otherwise somebody else could put another socket there, and answer for
+// the node.
 //
 // One thread at a time. REQUIRES: this object ends before the server.
 #pragma once
@@ -32,7 +32,7 @@ class AdminSocket {
   AdminSocket& operator=(const AdminSocket&) = delete;
 
   /// Listens at the path; the file has mode 600. Replaces a socket file that nobody listens on.
-  /// `bounds`: those of the server's port; 16 more descriptors may be in use here, so that
+  /// `bounds`: those of the server's port. Here 16 more descriptors may be in use, so that
   /// operators get in when the port is full. kUnavailable: it can't listen; the message says why.
   /// REQUIRES: the server has started; called once.
   Status Listen(ConnectionListener::Bounds bounds);

@@ -7,9 +7,8 @@
 //  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
 //  - claimed: the name that the caller gives itself; peer: the caller's address.
 //  - result: "asked", "done", "failed" or "refused"; error.
-//  - not_logged: how many earlier refusals got no line: of this caller, or because of the rate of
-//    all. Refusals get at most one line a second for each caller, and 4 a second in all
-//    (access::RefusalPace).
+//  - not_logged: how many earlier refusals got no line, because refusals get at most one line a
+//    second for each caller, and 4 a second in all (access::RefusalPace).
 //
 // A thread of its own writes. Lines that it can't write, because the disk is full or slow, are lost
 // and counted. Lines are not synced to the disk, so a host that fails may lose the last ones. The
@@ -50,8 +49,8 @@ class AuditFile {
   /// another process writes it; the message says why.
   static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
   /// Waits until all lines are written, at most kWaitAtEnd. If this is not enough, the log says so,
-  /// and the thread goes on while the process lives. REQUIRES: no `then` is left to be called; see
-  /// EndWaits.
+  /// and the thread goes on while the process lives. REQUIRES: EndWaits was called if any Write had
+  /// a `then`.
   ~AuditFile();
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
@@ -60,12 +59,12 @@ class AuditFile {
   /// the entry is lost and counted.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
-  /// Queues the entry as Write does, and calls `then` once with the outcome. It is called on the
-  /// file's thread after the write, or in EndWaits. It is called at once, with kUnavailable, if the
-  /// queue is full or EndWaits was called.
+  /// Queues the entry, and calls `then` once with the outcome: on the file's thread after the
+  /// write, or in EndWaits. If the queue is full or EndWaits was called before, calls `then` at
+  /// once, with kUnavailable.
   void Write(const runtime::AuditEntry& entry, Then then);
-  /// Waits until every `then` was called, at most kWaitAtEnd, then calls those that are left with
-  /// kUnavailable. The line of one of these may still be in the file, if it was being written.
+  /// Waits until every `then` was called, at most kWaitAtEnd. Then calls those that are left with
+  /// kUnavailable. A line that is being written at that moment may still get into the file.
   void EndWaits();
   /// Queues a refusal to read or to attach. `what`: the method or path.
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);

@@ -1,8 +1,8 @@
 // Command: the program that `batond run` starts, in a process group of its own.
 //
 // Thread-safe. REQUIRES: the thread that calls Start lives as long as the program should. If
-// util-linux's setpriv is installed, the kernel kills the program when that thread ends; so a
-// killed batond leaves no program behind that hears nothing about its shards any more.
+// util-linux's setpriv is installed, the kernel kills the program when that thread ends. So if
+// batond is killed, its program does not go on without news about its shards.
 #pragma once
 
 #include <condition_variable>

@@ -3,7 +3,7 @@
 // It closes a new connection at once in three cases: only reserved descriptors are left
 // (base/descriptors.h), more descriptors are in use than Bounds allows, or Serve refuses the
 // connection. It logs this at most once a minute. It accepts clients again as soon as there is
-// room; if the system had no descriptor at all, within 100 ms.
+// room. If the system had no descriptor left at all, that is within 100 ms.
 //
 // batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults. If
 // no descriptor is free for a new connection, it stops listening for good; until then it uses up
@@ -37,9 +37,9 @@ class ConnectionListener {
   /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how
   /// many are in use.
   struct Bounds {
-    /// `last_places` is true if most_descriptors - kLastPlaces or more descriptors are in use, or
-    /// if at most kLastPlaces are left before the reserved ones. If most_descriptors + `kept` or
-    /// more are in use, every new connection is closed.
+    /// If this number minus kLastPlaces or more descriptors are in use, `last_places` is true. It
+    /// is true, too, if at most kLastPlaces are left before the reserved ones. If this number plus
+    /// `kept` or more are in use, every new connection is closed.
     int most_descriptors = 0;
     int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };

@@ -13,12 +13,12 @@ namespace baton::app {
 
 /// Runs until SIGTERM or SIGINT, the end of the program of `batond run`, or a halt of the node.
 /// Returns the process's exit code:
-///  - 0: the node drained, or its drain timeout ran out. A relay: always after a signal.
+///  - 0: the node drained, or its drain timeout ran out. For a relay: it ended by a signal.
 ///  - 1: the start failed, the node or relay halted, or the node could not drain, for example
 ///    because etcd was away.
 ///  - 2: the start failed because settings are refused.
 ///  - With a program, if the node started and has not halted: the program's code, or 128 plus the
-///    number of the signal that killed it.
+///    number of the signal that killed the program.
 /// A second SIGTERM or SIGINT ends the process at once with code 1; see signals.h.
 /// REQUIRES: called once, from main, before the process has other threads.
 int RunDaemon(const DaemonOptions& options);

@@ -33,7 +33,7 @@ struct DaemonOptions {
   /// The process leads nothing and only serves routes. It uses only group, node (its name), etcd
   /// and history of `node`.
   bool relay = false;
-  /// The addresses in it are empty, because they depend on the ports; see AdvertisedBy.
+  /// Its addresses are empty, because they depend on the ports; see AdvertisedBy.
   NodeOptions node;
   bool guard_by_default = false;  ///< --guard was not given, and nothing else needs the guard
   http::Address listen;

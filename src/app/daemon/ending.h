@@ -34,7 +34,7 @@ class Ending {
     halted_ = why;
     changed_.notify_all();
   }
-  /// Waits for Terminate or Halt, at most `patience`. True: one was called, now or earlier.
+  /// Waits until Terminate or Halt was called, at most `patience`. Returns whether one was.
   bool WaitFor(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
@@ -53,8 +53,8 @@ class Ending {
   std::optional<Error> halted_;
 };
 
-/// Ends the daemon when its node or relay halts. It is an observer and no Listener, because a node
-/// waits for the callbacks of its Listener.
+/// Ends the daemon when its node or relay halts. It is an Observer and not a Listener, because a
+/// node waits for the callbacks of its Listener.
 class HaltObserver : public runtime::Observer {
  public:
   explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}

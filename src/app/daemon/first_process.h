@@ -1,8 +1,8 @@
 // batond as the first process of a container.
 //
 // When the first process of a pid namespace ends, the kernel kills all other processes of the
-// namespace. A guard would die with its node, before it can end the node's session. So the first
-// process is a batond without a node, which runs the node as its child.
+// namespace. If the first process were the node, its guard would die with it, and could not end its
+// session. So the first process is a batond without a node, which runs the node as its child.
 #pragma once
 
 #include <optional>

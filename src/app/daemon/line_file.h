@@ -2,11 +2,11 @@
 // killed within a line, the next Open ends that line. Nothing is synced to the disk, so a host that
 // fails may lose the last lines.
 //
-// Somebody else bounds the file's size, for example logrotate. Before each write the object looks
-// whether the path still leads to the open file, and otherwise opens the path again. A file that is
-// emptied in place is fine, too. A symbolic link at the path is refused. Only one process writes a
-// file; but while another program holds a lock for reading on it, a second one is not noticed. One
-// thread at a time; blocks as long as the file system does.
+// Another program, for example logrotate, bounds the file's size. It may rename the file: before
+// each write the object opens the path again if the path no longer leads to the open file. It may
+// also empty the file in place. A symbolic link at the path is refused. A second process that wants
+// to write the file is refused. But it is not noticed while some program holds a lock for reading
+// on the file. One thread at a time; blocks as long as the file system does.
 #pragma once
 
 #include <sys/types.h>
@@ -32,9 +32,9 @@ class LineFile {
   /// Opens the file. Does nothing if the path still leads to the open file. kUnavailable: the file
   /// can't be opened, or another process writes it; the message says why, and no file is open.
   Status Open();
-  /// Calls Open, and appends `lines`. kUnavailable: none of the lines are in the file. (A part of
-  /// them may be if the file is a pipe or a device, or if somebody else changed it meanwhile.)
-  /// REQUIRES: `lines` end in a newline.
+  /// Calls Open, and appends `lines`. kUnavailable: none of the lines is in the file. (A part of
+  /// them may be there if the file is a pipe or a device, or if another process changed it
+  /// meanwhile.) REQUIRES: `lines` end in a newline.
   Status Append(const std::string& lines);
 
  private:

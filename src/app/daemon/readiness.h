@@ -1,7 +1,7 @@
-// Readiness: tells those outside who wait for it whether the process is ready: gRPC's health
-// service, the ready file, and the service manager.
+// Readiness: shows to other programs whether this process is ready: by gRPC's health service, the
+// ready file, and the service manager.
 //
-// Used by one thread.
+// One thread at a time. No function waits, except for the file system.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,15 @@ class Readiness {
   /// takes the service manager's variables: see ServiceManager::OfEnvironment.
   explicit Readiness(std::string ready_file);
 
-  /// The process serves, and may be ready from now on. `health` says that it is not, and has to
-  /// outlive the calls of Look and Leave.
+  /// The process serves, and may be ready from now on. REQUIRES: `health` answers "not serving"
+  /// now; it outlives the calls of Look and Leave.
   void Serve(grpc::HealthCheckServiceInterface& health, ReadyContent content);
-  /// Looks once at the node or relay and tells what changed. REQUIRES: Serve was called.
+  /// Checks whether the node or relay is ready and alive, and passes changes and signs of life on.
+  /// When it is ready for the first time, writes the ready file; if that fails, the log says so.
+  /// Call it several times a second. REQUIRES: Serve was called.
   void Look(const runtime::Control& control, TimePoint now);
-  /// The process leaves, within about this time. From now on it is not ready. REQUIRES: Serve was
-  /// called.
+  /// The process begins to leave, and ends within about this time. It is not ready from now on.
+  /// REQUIRES: Serve was called, and Look is not called again.
   void Leave(std::chrono::milliseconds within);
 
  private:

@@ -1,7 +1,7 @@
-// ReadyFile: a file with one line of JSON that tells scripts that the node was ready, and at which
-// addresses it listens. batond writes it the first time the node is ready, and removes it when the
-// node begins to leave. It stays if the node stops being ready for a while, and also if the process
-// is killed. One thread at a time.
+// ReadyFile: a file with one line of JSON, from which scripts learn that the node was ready, and at
+// which addresses it listens. batond writes the file when the node is ready for the first time, and
+// removes it when the node begins to leave. The file stays if the node is not ready for a while,
+// and if the process is killed. One thread at a time.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class ReadyFile {
   ReadyFile& operator=(const ReadyFile&) = delete;
 
   /// Writes the file by a rename, so that nobody reads a part of it. kUnavailable: the file can't
-  /// be written; the message says why. An earlier one stays then. REQUIRES: the texts need no
+  /// be written, and an earlier file stays; the message says why. REQUIRES: the texts need no
   /// escapes in JSON.
   Status Write(const ReadyContent& content);
   /// Removes the file if this object wrote it. Ignores failures.

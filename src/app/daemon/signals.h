@@ -18,9 +18,8 @@ struct SignalHandlers {
 };
 
 /// Installs the handlers, which are called one after another on a thread of their own. Makes the
-/// process ignore SIGPIPE and SIGXFSZ. Gives SIGCHLD its default effect, in case the process
-/// inherited that it is ignored.
-/// REQUIRES: called once, before the process has other threads.
+/// process ignore SIGPIPE and SIGXFSZ. Gives SIGCHLD its default effect, because the parent may
+/// have set that it is ignored. REQUIRES: called once, before the process has other threads.
 void HandleSignals(SignalHandlers handlers);
 
 }  // namespace baton::app

@@ -1,10 +1,10 @@
 // DemoBoard: a file that a demo's node and the demo both map into memory. The node writes to it
 // which shards it leads, about every millisecond.
 //
-// The node asks for its leadership of every shard in sweeps, and writes the answers. The demo reads
-// them by its own clock, also while the node is stopped. There are no locks. Each word has one
-// writer (only Head::write_state has two, which take turns), so a killed or stopped node leaves no
-// word half written.
+// In a *sweep*, the node asks its library for the leadership of every shard, and writes each answer
+// as one *word*. The demo reads the words at any time, also while the node is stopped. There are no
+// locks. Each word has one writer (only Head::write_state has two, which take turns), so a killed
+// or stopped node leaves no word half written.
 #pragma once
 
 #include <array>

@@ -37,8 +37,8 @@ class DemoCertificates {
   DemoCertificates(const DemoCertificates&) = delete;
   DemoCertificates& operator=(const DemoCertificates&) = delete;
 
-  /// Replaces all certificates and keys by new ones of the same authority, file by file. So a key
-  /// and a certificate don't belong together for a moment. kUnavailable: a file can't be written;
+  /// Replaces all certificates and keys by new ones of the same authority, file by file. For a
+  /// moment a new certificate stands beside an old key. kUnavailable: a file can't be written;
   /// other files may already be new.
   Status Renew();
 

@@ -31,8 +31,8 @@ namespace baton::app {
 /// The path of this program. Each node is a process of the same program.
 std::string ProgramPath();
 
-/// Notes when members came and went, by a watch on etcd of the demo's own. The times are later than
-/// the events, and much later if the watch had to be opened again. One thread at a time.
+/// Notes when members came and went, by a watch of its own on etcd. The times are later than the
+/// events, and much later if the watch had to be opened again. One thread at a time.
 class DemoMembers {
  public:
   /// REQUIRES: `transport` outlives this object.
@@ -63,8 +63,8 @@ class DemoCluster {
   /// on PATH. kUnavailable: etcd did not start. Other errors: the folders, files or users could not
   /// be made.
   static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
-  /// Ends all processes, unless LeaveRunning was called. Asks kGuarded to leave in order, and waits
-  /// for this up to 5 s.
+  /// Ends all processes, unless LeaveRunning was called. Asks the node kGuarded to drain and end,
+  /// and waits for this up to 5 s.
   ~DemoCluster();
 
   /// Starts a node process: n1, then n2 and so on. Returns before the node serves
@@ -88,7 +88,7 @@ class DemoCluster {
   /// "127.0.0.1:port" of HTTP. The port is 0 until the node serves, and always if the demo is not
   /// secure.
   std::string http_endpoint(NodeIndex node) const;
-  /// How `who` calls a node; without TLS if the demo is not secure.
+  /// The TLS settings with which `who` calls a node; without TLS if the demo is not secure.
   ClientTls tls(const std::string& who = kDemoOperator) const;
   /// Null: the demo is not secure.
   DemoCertificates* certificates() { return certificates_.get(); }

@@ -27,9 +27,9 @@ struct DemoNodeOptions {
 };
 
 /// Runs until SIGTERM or SIGINT, then drains. Returns the exit code: 0, also if the drain fails
-/// (which is logged); 1 if the node can't start. The board shows a node that halts; the process
-/// goes on until a signal. REQUIRES: called from main, after Interrupt::Install; the board's file
-/// exists.
+/// (which is logged); 1 if the node can't start. If the node halts, the board shows this, and the
+/// process goes on until a signal. REQUIRES: called from main, after Interrupt::Install; the
+/// board's file exists.
 int RunDemoNode(const DemoNodeOptions& options);
 
 /// The prefix of the application's own keys in etcd, one for each shard. Guarded writes go to them.

@@ -1,13 +1,13 @@
 // DemoObserver: sees from outside which node leads which shard, by the clock of this process alone.
 //
-// A thread of its own reads all boards again and again. Each sample checks two rules: no two nodes
-// lead a shard in the same term, and no node still leads a shard in an old term after a newer
-// leadership of the shard was seen. A killed node leads nothing from the call of Killed on. A
-// stopped node leads nothing from the call of Stopped until the first sweep that it begins after
-// the call of Woken.
+// A thread of its own reads the boards (board.h) of all nodes again and again. Each such sample
+// checks two rules: no two nodes lead a shard in the same term, and no node leads a shard in an old
+// term after a newer leadership of the shard was seen. A killed node leads nothing from the call of
+// Killed on. A stopped node leads nothing from the call of Stopped until the first sweep that the
+// node begins after the call of Woken.
 //
-// A word is as old as the node's last sweep. So an old leadership breaks the rule only if a sweep
-// that began after the newer leadership was seen still shows it.
+// A board is as old as the node's last sweep. So an old leadership breaks the second rule only if a
+// sweep still shows it that began after the newer leadership was seen.
 //
 // Thread-safe.
 #pragma once

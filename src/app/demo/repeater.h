@@ -16,7 +16,7 @@ class Repeater {
  public:
   /// Starts the thread. `step` returns the pause after this call. REQUIRES: `step` doesn't throw.
   explicit Repeater(std::function<Duration()> step);
-  /// Waits until the present call of `step` and the whole pause after it are over.
+  /// Waits until the present call of `step`, and the whole pause after this call, are over.
   ~Repeater();
   Repeater(const Repeater&) = delete;
   Repeater& operator=(const Repeater&) = delete;

@@ -40,8 +40,8 @@ class SecureNode {
   Result<std::unique_ptr<http::HttpServer>> ServeHttp(Node& node) const;
 
   /// Reads the files, and uses changed certificates for new connections, also for the node's
-  /// connections to etcd. If they can't be used, the earlier ones stay in use, and the log says so;
-  /// if only the node refuses them, the servers keep the new ones. Call it every half second or so.
+  /// connections to etcd. If they can't be used, the earlier ones stay in use, and the log says so.
+  /// If only the node refuses them, the servers still use the new ones. Call it twice a second.
   void Look(Node& node);
 
  private:

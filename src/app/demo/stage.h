@@ -1,10 +1,10 @@
 // DemoStage: the steps of which a demo consists: start and stop nodes, wait, look, and check
 // statements. The base class of Demo (demo.cc).
 //
-// One thread. Every wait has a bound; without another word it is kPatience. Functions throw
+// One thread. Every wait has a bound; kPatience, unless the function says another. Functions throw
 // DemoAbort if the demo can't go on: after Ctrl-C, if a node ended by itself, or if etcd or a node
-// gives no answer. Functions that return no outcome also throw at the end of their wait. demo.cc
-// catches the exception.
+// gives no answer. A function that can't return that its wait was too long throws in that case,
+// too. demo.cc catches the exception.
 #pragma once
 
 #include <sys/types.h>
@@ -107,7 +107,7 @@ class DemoStage {
 
   /// Sleeps.
   void Nap(std::chrono::milliseconds duration) const;
-  /// Asks every 2 ms. False: the condition was not true within `patience`.
+  /// Checks the condition every 2 ms. False: it was not true within `patience`.
   bool WaitUntil(std::chrono::milliseconds patience, const std::function<bool()>& condition);
   /// Waits until every shard is led.
   bool WaitLed(std::chrono::milliseconds patience);

@@ -1,7 +1,7 @@
-// baton-guard: waits for the death of a node's process, and ends the node's sessions in etcd. So
-// other nodes can lead the shards at once, and need not wait until the lease has run out.
+// baton-guard: waits for the death of a node's process, and then ends the node's sessions in etcd.
+// So other nodes can lead the shards at once, and need not wait until the lease has run out.
 //
-// Both functions block, and are called from main.
+// Both functions block. Call them from main.
 #pragma once
 
 #include <functional>
@@ -23,11 +23,11 @@ namespace baton::app {
 /// If `input` has no settings, returns the exit code. Otherwise this function ends the process:
 ///  - with code 0 after the node is dead and its sessions are ended, or if the state directory
 ///    proves no death;
+///  - with code 0 if another process still holds the lock 10 s after the node has closed `input`;
 ///  - with code 1 if a session could not be ended within 10 minutes after the death (within 2 s, if
-///    SIGTERM, SIGINT or SIGHUP has come), or if the state directory belongs to another node;
-///  - with code 0 if another process still holds the lock 10 s after the node has closed `input`.
-/// While the node lives, these signals have no effect. If the settings have a hang timeout, the
-/// guard kills a node that makes no progress in this time.
+///    SIGTERM, SIGINT or SIGHUP has come), or if the state directory belongs to another node.
+/// While the node lives, SIGTERM, SIGINT and SIGHUP have no effect. If the settings have a hang
+/// timeout, the guard kills a node that makes no progress in this time.
 int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page);
 
 struct SharedGuard {
@@ -39,9 +39,9 @@ struct SharedGuard {
 };
 /// Guards the nodes of these state directories, one thread for each, whether they run now or start
 /// later. If a session can't be ended, logs the error and tries again, after 200 ms to 1 min. Runs
-/// until SIGTERM or SIGINT comes. Then it ends this process with code 0: at once, or after 2 s at
-/// most if it ends the sessions of a dead node now. REQUIRES: `state_dirs` is not empty; this
-/// process has one thread.
+/// until SIGTERM or SIGINT comes, and then ends this process with code 0. If it is ending the
+/// sessions of a dead node at that moment, it goes on for 2 s at most. REQUIRES: `state_dirs` is
+/// not empty; this process has one thread.
 int GuardNodes(const SharedGuard& guard);
 
 }  // namespace baton::app

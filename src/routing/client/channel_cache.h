@@ -1,8 +1,8 @@
 // ChannelCache: keeps one gRPC channel for each leader address, at most kMaxChannels. Sweep drops
 // channels that Get did not return for kChannelUnused; the owner calls it now and then.
 //
-// Thread-safe. A caller may continue to use a channel that the cache has dropped; it closes when
-// its last user lets it go.
+// Thread-safe; waits only for short locks. A caller may go on using a channel that the cache has
+// dropped: the channel closes when its last user releases it.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ inline constexpr Duration kChannelUnused = std::chrono::minutes(5);
 
 /// The arguments that all of a router's channels have in common.
 grpc::ChannelArguments ChannelArguments();
-/// Returns a deadline for gRPC, `left` from now, by the monotonic clock.
+/// Returns the time `left` from now, by gRPC's monotonic clock.
 gpr_timespec MonotonicDeadline(Duration left);
 
 class ChannelCache {
@@ -35,9 +35,9 @@ class ChannelCache {
   explicit ChannelCache(std::shared_ptr<grpc::ChannelCredentials> credentials)
       : credentials_(std::move(credentials)) {}
 
-  /// Returns the address's channel, and makes it if there is none. A full cache then drops the
-  /// least recently used channel. REQUIRES: IsUsable accepts the address (leader_address.h); not
-  /// checked.
+  /// Returns the address's channel, and makes it if there is none; does not connect. A full cache
+  /// then drops the channel that Get has not returned for longest. REQUIRES: IsUsable accepts the
+  /// address (leader_address.h); not checked.
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
   /// Drops channels that Get did not return for kChannelUnused, also if calls on them still run.
   void Sweep(TimePoint now);

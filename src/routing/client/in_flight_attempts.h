@@ -1,5 +1,5 @@
-// InFlightAttempts: a router's attempts in flight. If an attempt's leader was replaced, this object
-// cancels the attempt, so that the call does not wait until its deadline.
+// InFlightAttempts: a router's attempts in flight. If an attempt's leader was replaced, the attempt
+// is cancelled, so that its call does not wait until the deadline.
 //
 // A leader that hands a shard over still answers the requests that it has accepted. So an attempt
 // is cancelled only kGrace after the router heard of the newer term.
@@ -24,12 +24,12 @@ inline constexpr Duration kGrace = std::chrono::milliseconds(100);
 
 class InFlightAttempts {
  public:
-  /// One attempt in flight, from this object's creation to its end. If Close was called before, the
-  /// attempt is cancelled at once.
+  /// One attempt, in flight while this object lives. If Close was called before, the attempt is
+  /// cancelled at once.
   class Attempt {
    public:
-    /// `replaceable`: the attempt may be cancelled when a newer leader is known. REQUIRES:
-    /// `context` outlives this object.
+    /// `replaceable`: the attempt may be cancelled when a newer leader is known. (Close cancels all
+    /// attempts.) REQUIRES: `context` outlives this object.
     Attempt(InFlightAttempts& all, ShardId shard, Term term, bool replaceable,
             grpc::ClientContext& context);
     ~Attempt();

@@ -2,9 +2,9 @@
 // the router's interceptor. It adds metadata, and counts calls and misroutes. It never delays,
 // repeats or redirects a call. See Router::InterceptorFactory.
 //
-// Thread-safe. Channels and calls may outlive the router, so they share the ownership of this
-// object. It reads the RouteStore under the store's lock and not the published table, because a
-// table stays in memory for each thread that read it, and gRPC may call on many threads.
+// Thread-safe; waits only for short locks. Channels and calls may outlive the router, so they share
+// the ownership of this object. It reads routes under the RouteStore's lock. The store's published
+// table would stay in memory for each thread that read it, and gRPC may call on many threads.
 #pragma once
 
 #include <atomic>
@@ -34,12 +34,13 @@ class InterceptedCalls {
   InterceptedCalls& operator=(const InterceptedCalls&) = delete;
 
   /// Counts a call that begins, adds the metadata that the call lacks, and returns the call's
-  /// shard. In these cases it returns nullopt, and adds and counts nothing: the metadata name no
-  /// shard, another group, or a shard that the group does not have (after Leave any number is
-  /// taken); or a value is not valid, so the server will refuse it.
+  /// shard. In these cases it returns nullopt, and adds and counts nothing:
+  ///  - the metadata name no shard, or another group;
+  ///  - the group has no such shard (checked only after routes were read and before Leave);
+  ///  - a value is malformed or comes twice, so the server will refuse the call.
   std::optional<ShardId> Begin(std::multimap<std::string, std::string>& metadata);
-  /// A call has ended with `status`. Counts the call if it was a misroute. `shard`: the result of
-  /// Begin.
+  /// A call has ended with `status`. Counts the call if it got NOT_LEADER for `shard`, which is the
+  /// result of Begin.
   void End(ShardId shard, const grpc::Status& status);
   /// Detaches the store, which may be destroyed afterwards. Later calls are counted, but get no
   /// term.

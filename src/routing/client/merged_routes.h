@@ -1,8 +1,8 @@
 // MergedRoutes: a router's routes of a group, merged from the streams that the router read.
 //
-// A router reads one stream after another, possibly from different servers. A new server's view may
-// be behind or ahead of the last server's, so the order of arrival is not enough. Rules for one
-// shard (as in proto/baton/v1/routing.proto):
+// A router reads one stream after another, possibly from different servers. A new server may know
+// less or more than the last one, so the order of arrival is not enough. Rules for one shard (as in
+// proto/baton/v1/routing.proto):
 //   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
 //     that arrived later wins.
 //   - A route with a smaller revision can change the state, and nothing else. It does so if it has
@@ -10,8 +10,8 @@
 //     or suspended. Only the leader knows these two states, and they change without a revision.
 //   - When a stream's first message arrives, activating and suspended shards become led, because
 //     this object may have missed the end of such a state.
-//   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
-//     all routes are forgotten.
+//   - If the first message says `anew`, or names another history of etcd (`cluster`), all routes
+//     are forgotten.
 //
 // A message is checked as a whole first. If the check fails, the message changes nothing. An
 // unusable address is no error: the routes to its node then have no address.
@@ -51,15 +51,14 @@ class MergedRoutes {
       : group_(std::move(group)), addresses_(addresses) {}
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
-  /// request to send. The request asks for the changes after revision() in the known incarnation,
-  /// or for all routes if revision() is 0.
+  /// request to send. The request asks for the changes after revision(), or for all routes if
+  /// revision() is 0.
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors (put the sender's name in front of the text):
   ///   - kInvalidArgument: the message is malformed; it maps keys in a way that this version does
-  ///     not know; it has more than kMaxShards shards; or there are too many leaders. There are too
-  ///     many if the number of stored leaders plus the number of nodes in the message is above
-  ///     kMaxLeaders, even if some of these nodes are stored already;
+  ///     not know; the group has more than kMaxShards shards; or the stored leaders plus the nodes
+  ///     in the message are more than kMaxLeaders, even if some of these nodes are stored already;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far, also if it says `anew`. Only a new object can read that stream.

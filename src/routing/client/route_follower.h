@@ -3,8 +3,8 @@
 // refused a message, or the endpoint has sent nothing for `silence`. If there are several
 // endpoints, it also switches when the routes have been stale for `silence`.
 //
-// The thread waits on a completion queue of its own. gRPC's callback threads can sleep for up to
-// 100 ms (see etcd/grpc/callback_ticker.h), and calls that wait for a route must not.
+// The thread waits on a completion queue of its own, because gRPC's callback threads can sleep for
+// up to 100 ms (see etcd/grpc/callback_ticker.h). Calls that wait for a route would then wait, too.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
 // thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
@@ -39,9 +39,9 @@ struct FollowerOptions {
 
 class RouteFollower {
  public:
-  /// Other work for this thread. `changed`: routes may have changed after the last call. Returns
-  /// the time of the next call; the thread calls it earlier if routes change. REQUIRES: it doesn't
-  /// wait and doesn't call Stop.
+  /// The router's other work on this thread. `changed`: routes may have changed since the last call
+  /// of this function. Returns the time of the next call; the thread calls it earlier if routes
+  /// change. REQUIRES: it doesn't wait and doesn't call Stop.
   using Chores = std::function<TimePoint(TimePoint now, bool changed)>;
 
   /// Begins to follow. REQUIRES: `store` outlives this object.
@@ -55,8 +55,8 @@ class RouteFollower {
   void Stop();
 
   // Any thread.
-  /// Within a second, the thread opens the stream again with these credentials, at the same
-  /// endpoint. REQUIRES: not null.
+  /// Returns at once. Within a second, the thread opens the stream again with these credentials, at
+  /// the same endpoint. REQUIRES: not null.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
   RoutesAge Age() const;
   /// Whether the last attempt at every endpoint failed because the endpoint serves another group or

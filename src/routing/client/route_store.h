@@ -1,8 +1,8 @@
 // RouteStore: a router's routes. The router's thread merges messages; any thread reads the
 // published table without locks, or waits for a shard's route to change.
 //
-// Publishing copies all routes, so it happens at most every kPublishEvery. Threads that wait for a
-// shard are woken by the message itself.
+// Publishing copies all routes, so it happens at most every kPublishEvery. Merge wakes threads that
+// wait for a shard at once, before the table is published.
 #pragma once
 
 #include <chrono>
@@ -58,15 +58,14 @@ class RouteStore {
   /// table() is not null, and the shard is in range.
   Newest Find(ShardId shard) const;
   /// Returns the shard's newest term, also before there is a table. 0: nobody leads the shard, or
-  /// no routes were read. nullopt: there is no such shard. Keeps no table in memory.
+  /// no routes were read. nullopt: there is no such shard. Keeps no table in memory for the thread.
   std::optional<Term> FindTerm(ShardId shard) const;
   /// Waits until the shard's route has changed after Find returned `changes`. False: `until` has
   /// passed, or the store was closed. REQUIRES: as Find.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
   /// Waits until all routes were read, the store is closed, `given_up` returns true, or `until` has
-  /// passed. Returns whether all routes were read. Calls `given_up` at the beginning and after each
-  /// Nudge, and maybe more often. REQUIRES: `given_up` doesn't call this object, whose lock is
-  /// held.
+  /// passed. Returns whether all routes were read. Calls `given_up` at first and after each Nudge,
+  /// and maybe more often. REQUIRES: `given_up` doesn't call this object, because the lock is held.
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);
   /// Makes AwaitComplete ask `given_up` again.

@@ -59,8 +59,8 @@ class RouteTable {
 /// one acquire load whether there is a newer one. So readers don't slow each other down while no
 /// new table is published.
 ///
-/// A thread's reads wait for a lock until the thread has a table. Later reads never wait: if there
-/// is a newer table and the lock is taken, the read returns the thread's present table.
+/// While a thread has no table, its reads may wait for a short lock. Later reads never wait: if
+/// there is a newer table and the lock is taken, the read returns the thread's present table.
 ///
 /// A thread that stops reading from a publisher keeps that publisher's table in memory until the
 /// thread reads from that publisher again, the thread ends, or the publisher is destroyed.
@@ -75,8 +75,8 @@ class TablePublisher {
   /// Publishes a table. Any thread may call it, but only one at a time.
   void Publish(std::shared_ptr<const RouteTable> table);
 
-  /// Returns the newest table; null before the first Publish. Valid until this thread's next call
-  /// of Read, of any publisher. Any thread.
+  /// Returns the newest table, or the thread's present one (see above); null before the first
+  /// Publish. Valid until this thread's next call of Read, of any publisher. Any thread.
   const RouteTable* Read() const noexcept;
 
  private:

@@ -3,7 +3,8 @@
 //
 // It runs on the caller's thread. Between attempts it waits for the backoff, or until the shard's
 // route changes. If the shard has no leader with a usable address, it waits for a change of the
-// route, until the deadline. While it connects, it looks at the route every kConnectTurn.
+// route, until the deadline. While it waits for a connection, it checks the route every
+// kConnectTurn: if the route has changed, it gives this connection up.
 #pragma once
 
 #include <atomic>

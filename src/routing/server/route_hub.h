@@ -1,15 +1,15 @@
 // RouteHub: the newest route of every shard, and the streams that follow the routes.
 //
 // Each batch of changes becomes a *delta*, which is encoded once for all streams. A stream is only
-// a cursor: the number of the last delta that was sent to it. A new stream first gets a *pass* over
-// the table, its snapshot. If the next delta of a stream is no longer kept, the stream gets another
-// pass, over the routes that later deltas have changed. Each stream has at most one message in
-// flight. So a slow reader costs no more than a fast one: it misses intermediate states, but never
-// the newest one.
+// a cursor: the number of the last delta that was sent to it. A *pass* sends routes from the table,
+// page by page. A new stream first gets a pass as its snapshot. If the next delta of a stream is no
+// longer kept, the stream gets a pass over the routes that later deltas have changed. Each stream
+// has at most one message in flight. So a slow reader costs no more than a fast one: it misses
+// intermediate states, but never the newest one.
 //
-// Not thread-safe; it has no clock of its own. RouteServer calls it on its thread. The hub calls
-// sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll, EndPoll
-// and Advance.
+// Not thread-safe, and without a clock of its own. RouteServer calls it on the server's thread. The
+// hub calls sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll,
+// EndPoll and Advance.
 #pragma once
 
 #include <atomic>
@@ -45,7 +45,7 @@ class RouteSink {
 struct RouteRequest {
   std::string group{};            ///< empty: any
   Revision after{};               ///< the caller has all routes up to this revision; 0: none
-  std::uint64_t incarnation = 0;  ///< the incarnation of the caller's routes; 0: it has none
+  std::uint64_t incarnation = 0;  ///< RouteGroup::incarnation of the caller's routes; 0: no routes
 };
 
 /// The answer to a lookup or a poll.
@@ -59,9 +59,11 @@ struct RouteList {
 
 /// A request that waits until a route changes.
 struct RoutePoll {
-  std::uint64_t id = 0;             ///< for EndPoll; 0: EndPoll is never used
-  std::optional<Revision> after{};  ///< unset: all routes, at once
-  TimePoint deadline{};             ///< without a change until then, the answer is an empty list
+  std::uint64_t id = 0;  ///< for EndPoll; 0: EndPoll is never used
+  /// Only routes that changed after this revision; while the poll waits, a route counts also if its
+  /// revision is equal, because a leader's own state changes without one. Unset: all routes.
+  std::optional<Revision> after{};
+  TimePoint deadline{};  ///< without a change until then, the answer is an empty list
   std::function<void(Result<RouteList>)> answer{};
 };
 
@@ -87,12 +89,12 @@ class RouteHub {
   static constexpr std::size_t kKeptDeltas = 64;
   static constexpr std::size_t kKeptBytes = 4 << 20;  ///< of deltas
   /// Bytes of pages that were encoded for one stream and are not sent yet. Above this, streams get
-  /// shared pages, which have more routes than needed. Callers ignore routes that they have newer.
+  /// shared pages, which have more routes than needed. Callers ignore routes older than their own.
   static constexpr std::size_t kPrivateBytes = 16 << 20;
   /// A stream ends if its caller does not read a message within this time. The caller may open
   /// another one.
   static constexpr Duration kSlowReader = std::chrono::seconds(60);
-  /// How often all streams that have nothing else to send get the view's age.
+  /// How often a stream without other messages gets the view's age.
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
 
   /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
@@ -104,8 +106,8 @@ class RouteHub {
   void End(const Error& why);
 
   /// Adds a stream. After an error the sink is not called. kNotFound: the request names another
-  /// group. kUnavailable: no routes were read yet. After End: its error. REQUIRES: `id` was never
-  /// used.
+  /// group. kUnavailable: no routes were read yet. After End: the error of End. REQUIRES: `id` was
+  /// never used.
   Status Add(StreamId id, RouteSink& sink, const RouteRequest& request);
   /// The stream's last message was sent, so the stream may get another one. Ignores ids of streams
   /// that have ended.
@@ -114,8 +116,8 @@ class RouteHub {
   /// have ended.
   void Remove(StreamId id);
 
-  /// Answers once: with all routes, or with the routes that changed after a revision, at once if
-  /// there are any. Errors: as for Add, without kNotFound.
+  /// Answers once: at once if there are routes to list, otherwise after the first change or at the
+  /// deadline. Errors: as for Add, without kNotFound.
   void Poll(RoutePoll poll, TimePoint now);
   /// The caller is gone: if the poll still waits, answers it with kUnavailable.
   void EndPoll(std::uint64_t id);

@@ -1,8 +1,7 @@
 // Encodes routes as serialized WatchRoutesResponse messages.
 //
 // A message is a list of parts. The bytes of all parts, one after another, are one serialized
-// message, because protobuf merges concatenated messages. So a part can be encoded once and shared
-// by all streams.
+// message, because protobuf merges concatenated messages. So one part can be shared by all streams.
 //
 // Pure functions; any thread.
 #pragma once
@@ -28,8 +27,8 @@ struct RouteMessage {
 /// The part that only a stream's first message has: group, mapping, incarnation, server and `anew`.
 Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 
-/// Routes, and the nodes that lead them. A message may have at most one such part, because routes
-/// name nodes by their index in the message. REQUIRES: no pointer is null.
+/// Routes, and the nodes that lead them. A message may have at most one such part, because a route
+/// names its node by the node's index in the message. REQUIRES: no pointer is null.
 Bytes EncodeRoutes(const std::vector<const runtime::ViewRoute*>& routes);
 
 /// What a message says about the view behind its routes.
@@ -42,7 +41,7 @@ struct ViewWords {
 Bytes EncodeWords(const ViewWords& words);
 
 v1::KeyMapping MappingOf(const runtime::RouteGroup& group);
-/// Leaves the leader's index unset, because it depends on the message.
+/// Leaves the leader's index unset, because the index depends on the message.
 v1::Route ToProto(const runtime::ViewRoute& route);
 google::protobuf::Duration ToProto(Duration duration);
 

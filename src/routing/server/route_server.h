@@ -1,9 +1,9 @@
 // RouteServer: runs a RouteHub on a thread of its own, for gRPC, HTTP and others.
 //
 // Thread-safe; no method blocks, except Shutdown and the destructor. The server calls answers and
-// sinks on its own thread. Only if it refuses a question at once, it calls the answer on the
-// caller's thread, before the method returns. REQUIRES: answers and sinks are quick. Each queue to
-// the thread is bounded: changes by the size of the routes' table, streams by most_watchers with
+// sinks on its own thread. One exception: if it refuses a question at once, it calls the answer on
+// the caller's thread, before the method returns. REQUIRES: answers and sinks are quick. Each queue
+// to the thread is bounded: changes by the size of the routes' table, streams by most_watchers with
 // one message each, questions by kMaxQuestions.
 #pragma once
 
@@ -47,9 +47,9 @@ class RouteServer final : public runtime::RouteObserver,
   RouteServer(const RouteServer&) = delete;
   RouteServer& operator=(const RouteServer&) = delete;
 
-  /// Ends every stream, answers every question with kUnavailable, and ends the thread. Later
-  /// streams and questions are refused; later calls do nothing. REQUIRES: not called from an answer
-  /// or a sink.
+  /// Ends every stream, answers every question with kUnavailable, and waits for the thread's end.
+  /// Later streams and questions are refused; later calls of Shutdown do nothing. REQUIRES: not
+  /// called from an answer or a sink.
   void Shutdown();
 
   /// Begins a stream. True: the sink's End will be called once; if the request is refused, End says
@@ -67,13 +67,16 @@ class RouteServer final : public runtime::RouteObserver,
 
   /// A shard's number, or a key.
   using Question = std::variant<ShardId, std::string>;
-  /// Answers once, with one route. `group`: empty: any. kInvalidArgument: the key is invalid.
-  /// kNotFound: the server has another group, or there is no such shard. kUnavailable: no routes
-  /// were read yet, too many questions wait, or the server stops. If the node halted: its error.
+  /// Answers once, with one route. An empty `group` means any group. Errors:
+  ///  - kInvalidArgument: the key is invalid;
+  ///  - kNotFound: the server has another group, or there is no such shard;
+  ///  - kUnavailable: no routes were read yet, too many questions wait, or the server or its node
+  ///    stops;
+  ///  - if the node halted: the node's error.
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
-  /// Answers once: without `after` with all routes, otherwise with the routes that changed after
-  /// that revision, at once if there are any. After `wait` without a change, the list is empty.
-  /// Errors: as in Lookup. Returns the id for EndPoll.
+  /// Answers once: see RoutePoll. Without `after` the list has all routes. Otherwise it has the
+  /// routes that changed after that revision; after `wait` without a change, it is empty. Errors:
+  /// kUnavailable and the node's error, as in Lookup. Returns the id for EndPoll.
   std::uint64_t Poll(std::optional<Revision> after, Duration wait,
                      std::function<void(Result<RouteList>)> answer);
   /// The caller is gone: if the poll still waits, answers it with kUnavailable, which makes room
