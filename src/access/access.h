@@ -2,9 +2,9 @@
 //
 // Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). The
 // first of these that applies gives the caller its role:
-//   1. The token that the caller sends. If the token is not valid, every call is refused. The
-//      exceptions look at no token: HTTP paths that need kNone or kProbe, and gRPC's health checks
-//      and reflection.
+//   1. The token that the caller sends. If the token is not valid, every call is refused. There are
+//      exceptions, which ignore tokens: HTTP paths that need kNone or kProbe, and gRPC's health
+//      checks and reflection.
 //   2. The first rule for the name in the caller's certificate.
 //   3. The first rule for the caller's user, or for a group of this user (UserGroups).
 //   4. Root and the user of this process have kAdmin; both can read this process's memory anyway.
@@ -12,8 +12,8 @@
 // If the certificate of a caller has expired since the caller connected, the caller has kNone and
 // every call is refused, with the same exceptions as for tokens.
 // If the user of a caller on this host is not known, the caller has only the role that every user
-// of this host has. If a user's groups are not known, the user has only the role that it would have
-// with any groups.
+// of this host has. If a user's groups are not known, the user has only the role that it has
+// whatever its groups are.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -55,7 +55,8 @@ inline constexpr Role kRoles[] = {Role::kNone,    Role::kProbe, Role::kRead,
 const char* ToString(Role role);
 /// Reads the words of ToString. nullopt: another word.
 std::optional<Role> RoleNamed(std::string_view word);
-/// Whether a caller with the role `has` may call a method that needs the role `needed`.
+/// Whether `has` includes `needed`. kAdmin includes all; kOperate and kLead don't include each
+/// other.
 bool Includes(Role has, Role needed);
 
 /// What a method or path demands of its caller.
@@ -146,8 +147,8 @@ struct Rules {
   std::vector<Rule> users = {};  ///< the first rule for the user or one of its groups decides
   std::vector<CertificateRule> certificates = {};  ///< the first rule for the name decides
   std::vector<TokenRule> tokens = {};
-  std::optional<Role> this_host = {};    ///< replaces Access::Defaults::this_host; unset: does not
-  std::optional<Role> other_hosts = {};  ///< replaces Access::Defaults::other_hosts; unset: no
+  std::optional<Role> this_host = {};  ///< instead of Access::Defaults::this_host; unset: that one
+  std::optional<Role> other_hosts = {};  ///< instead of Defaults::other_hosts; unset: that one
 
   bool operator==(const Rules&) const = default;
 };
@@ -171,9 +172,9 @@ class Access {
   /// groups, first asks the host's user database for the groups of root and of this process's user,
   /// and waits for its answers or errors; this may take seconds.
   void SetRules(Rules rules);
-  /// Makes `told` get each refusal by RefuseRead and each one passed to Tell, but not those by
-  /// Refusal. `what`: the method or path, any bytes. `told` is called on any thread. REQUIRES:
-  /// `told` doesn't wait; this is called before other threads use the object.
+  /// Makes `told` get each refusal that RefuseRead returns, and each one that is passed to Tell.
+  /// Refusal tells nobody. `what`: the method or path, any bytes. `told` is called on any thread.
+  /// REQUIRES: `told` doesn't wait; this is called before other threads use the object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
@@ -187,14 +188,14 @@ class Access {
 
   /// Returns `caller` with `token` set if it sent a valid token, or with `bad_token` set if it sent
   /// one that is not valid. A token is valid only over TLS or from this host; otherwise others may
-  /// have read it on the way. Two tokens are not valid either.
+  /// have read it on the way. Two tokens are not valid either. Tokens::kIgnored: sets nothing.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
   /// The caller's role; at most kProbe if the caller sent a token that is not valid; kNone if its
   /// certificate has expired.
   Role RoleOf(const Caller& caller) const;
-  /// nullopt: the caller has this role, and neither an invalid token nor a certificate that has
-  /// expired. Otherwise the refusal.
+  /// nullopt: the call is allowed. The caller has this role, and its token and its certificate, if
+  /// it has them, are valid. Otherwise the refusal.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
   /// As Refusal, for a call that only reads. If the demand has a limit and the caller lacks
   /// kOperate, also counts the call, and refuses it above the limit (CallLimits). Logs refusals

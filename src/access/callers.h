@@ -62,7 +62,7 @@ class Callers {
   explicit Callers(std::function<void(uid_t)> noted = {});
 
   /// Notes who opened a connection that was just accepted. `listens_on`: the host on which the
-  /// server listens. False: the caller must close the connection, for one of these reasons:
+  /// server listens. False: the server must close the connection, for one of these reasons:
   ///  - It is over already, or is not TCP.
   ///  - It is a loopback connection to another address than `listens_on` (or than 127.0.0.1 and
   ///    ::1, if the server listens on all addresses). Another connection may have the same other

@@ -2,11 +2,11 @@
 // the time neither fills the disk nor hides the refusals of other callers.
 //
 // Each caller (LimitedAs) gets at most one line a second. The caller's next line says how many of
-// its refusals had none. All callers together get kAtOnce lines at once, and then one each kEvery;
-// the next line also says how many refusals of any caller that left out. So callers under many
-// names fill no disk. At most kMaxCallers callers are remembered. Further callers at the same
-// time share one line a second. When a caller is forgotten, its refusals without a line are added
-// to the shared ones.
+// its refusals had none. All callers together get at most kAtOnce lines at once, and after these
+// one line in each kEvery. So a caller that uses many names does not fill the disk. The refusals
+// that this common limit leaves out are counted in the next line of any caller. At most kMaxCallers
+// callers are remembered; all others share one line a second. When a caller is forgotten, its
+// refusals without a line are added to the shared ones.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -29,9 +29,9 @@ class RefusalPace {
   static constexpr int kAtOnce = 256;
   static constexpr std::chrono::milliseconds kEvery{250};
 
-  /// A caller is refused. nullopt: the refusal gets no line. Otherwise it gets a line, and the
-  /// result is the number of earlier refusals without one: of this caller, or of all that share;
-  /// and of any caller, because of the rate of all.
+  /// A caller is refused. nullopt: the refusal gets no line. Otherwise it gets a line, which should
+  /// state the result: the number of refusals without a line since the last such number. It counts
+  /// those of this caller (or of all that share), and those that the common limit left out.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:

@@ -1,8 +1,8 @@
 // StreamPlaces: how many streams that stay open each caller may have, so that it leaves room for
 // others, and all of them for operators.
 //
-// Callers with the role kOperate need no place here: what bounds all streams bounds theirs. Each
-// other caller (LimitedAs) has a share, and all of these together have less than all streams.
+// Callers with the role kOperate need no place here: only the limit on all streams bounds theirs.
+// The other callers (LimitedAs) have a limit each, and one for all of them (see Bounds).
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
@@ -22,13 +22,13 @@ class StreamPlaces {
     std::size_t of_caller;   ///< streams of one caller without the role kOperate
     std::size_t of_readers;  ///< streams of all these callers
   };
-  /// Free again once the last copy is gone, which may outlive the StreamPlaces. Null: needs none.
+  /// A place is free again once its last copy is gone. It may outlive the StreamPlaces.
   using Place = std::shared_ptr<const void>;
 
   explicit StreamPlaces(Bounds bounds);
 
-  /// A place for a stream of this caller, whose role is `role`. nullopt: it has all of its share,
-  /// or all who may not operate have theirs.
+  /// A place for a stream of this caller, whose role is `role`. Null: the caller needs none, as it
+  /// has the role kOperate. nullopt: one of the two bounds is reached.
   std::optional<Place> Take(const Caller& caller, Role role);
 
  private:

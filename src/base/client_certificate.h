@@ -14,16 +14,16 @@ namespace baton {
 
 struct ClientCertificate {
   std::string name = {};  ///< NameInCertificate; empty: no name, or no certificate
-  /// From then on it counts no longer.
+  /// The certificate is not valid from this time on.
   std::chrono::system_clock::time_point until = std::chrono::system_clock::time_point::max();
 
   bool operator==(const ClientCertificate&) const = default;
 };
 
-/// If its end can't be read, it has ended.
+/// Reads the name and the end. If the end can't be read, `until` is in the past.
 ClientCertificate ReadClientCertificate(const x509_st& certificate);
-/// The same for the first certificate of a PEM text. If there is none: an empty name, and it has
-/// ended.
+/// The same for the first certificate of a PEM text. If there is none, the name is empty, and
+/// `until` is in the past.
 ClientCertificate ReadClientCertificate(const std::string& pem);
 
 }  // namespace baton

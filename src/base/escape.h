@@ -23,7 +23,7 @@ void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 inline constexpr std::size_t kLongestLine = 1000;
 
 /// Escapes `text` as AppendEscaped does without `quoted`. If the result has more than `most` bytes,
-/// returns at most its first `most` bytes (whole characters) and "...".
+/// returns at most its first `most` bytes (whole characters) and "...": at most `most` + 3 bytes.
 std::string OneLine(std::string_view text, std::size_t most);
 
 /// Returns the same document with the characters above as \uXXXX in its strings. REQUIRES: `json`

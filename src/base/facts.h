@@ -78,12 +78,12 @@ struct ConfigFact {
   FailoverSettings failover{};
   Placement placement{};
   std::string actor{};  ///< who set `failover` or `placement` last; empty: nobody
-  /// If an operator has changed the settings: the incarnation of the config before. 0: none has.
+  /// If an operator has changed the settings: the incarnation before that. 0: no operator has.
   Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// The revision at which this config was created or put back. Who follows the group starts over
-  /// if it changes, and not if only the settings do.
+  /// The revision at which this config was created or put back. If it changes, followers of
+  /// routes get all routes again. A change of the settings alone does not change it.
   Revision Incarnation() const { return before_settings.value != 0 ? before_settings : revision; }
 };
 
@@ -241,8 +241,8 @@ struct DeathFact {
 };
 
 /// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for the leaderships of this node, so
-/// any node may claim them. The node that finds it so first writes it; nobody takes it back. It is
-/// deleted once no record names such a leadership.
+/// any node may claim them. The first node that sees the delay end writes this key. It is deleted
+/// once no record names such a leadership.
 struct RipeFact {
   NodeId node{};
   Revision revision{};

@@ -1,4 +1,4 @@
-// Placement: an operator's rules, which say what nodes may lead which shards, as plain values.
+// Placement: an operator's rules about which nodes may lead which shards, as plain values.
 //
 // A node has labels: names with one value each, the same for the node's whole session. Two names
 // are given: `node` is the node's id, and `zone` its zone. The other labels come from the node's
@@ -74,7 +74,7 @@ struct PlacementRule {
   /// Of these nodes, the ones that fit an earlier preference come first, and nodes that fit no
   /// preference come last.
   std::vector<LabelTerms> prefer;
-  bool CountsFor(ShardId shard) const;
+  bool CountsFor(ShardId shard) const;  ///< ignores earlier rules
   friend bool operator==(const PlacementRule&, const PlacementRule&) = default;
 };
 /// A group's rules, in their order. Empty: any node may lead any shard.

@@ -19,7 +19,7 @@ Result<std::string> ReadSmallFile(const std::string& path);
 using SmallFileCheck = std::function<Status(const struct stat& found)>;
 /// The same, but first asks `check` about the file that it has opened. Nobody can exchange the file
 /// between the check and the read. An error of `check` is returned unchanged. REQUIRES: `check`
-/// refuses what is not a regular file; other files would be read without waiting for their content.
+/// accepts only regular files. The call does not wait for content, so it could not read a pipe.
 Result<std::string> ReadSmallFile(const std::string& path, const SmallFileCheck& check);
 
 /// A file's content without the line ends after it: a password, for example.

@@ -2,8 +2,8 @@
 // process with gRPC's threads.
 //
 // For the program of `batond run`, a node's guard, the etcd members of tests, the demo and benches,
-// and helper programs. Only one thread at a time may use an object. The child starts without
-// blocked signals, with default handlers, and without input unless SubprocessOptions::input is
+// and helper programs. Only one thread at a time may use an object. The child starts with no
+// signal blocked, and with default handlers. Its input is empty unless SubprocessOptions::input is
 // given. It has a process group of its own, so Ctrl-C reaches only the owner, who decides when the
 // child ends. REQUIRES: no other code reaps the child, for example by a wait for any child.
 #pragma once

@@ -182,9 +182,9 @@ struct RipeMark {
   Revision read{};
 };
 
-/// An operator's force-release: record := nobody, although its leader did not resign. Guarded by
-/// the record's mod revision, and by the death of the session that led: that very session, not just
-/// the node.
+/// An operator's force-release: the record then names nobody as the leader, although its leader did
+/// not resign. Guarded by the record's mod revision, and by the death of the session that led. The
+/// node may have a newer session.
 struct ForceRelease {
   ShardId shard{};
   Term term{};           ///< the record's mod revision as read

@@ -45,7 +45,7 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerI
 /// TlsServerCredentials. If a host name has several addresses, each gets a socket with credentials
 /// of its own, because gRPC accepts from a socket on one thread at a time. Each socket keeps
 /// `identity` in memory until the process ends. BuildAndStart resolves the host, which may take
-/// time, and then sets `*port` (null: not wanted) to the port, or to 0 if no socket can listen.
+/// time. Then it sets `*port`, unless `port` is null: to the port, or to 0 if no socket can listen.
 /// Turns SO_REUSEPORT off for all ports of the server. REQUIRES: called before BuildAndStart.
 void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
                 std::shared_ptr<const ServerIdentity> identity, int* port);
