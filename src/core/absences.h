@@ -33,8 +33,8 @@ class Absences {
   void NoteEnded(const NodeId& node, Duration delay, TimePoint now);
 
   /// The time from which other nodes may claim the shards that `node` led and has not taken back.
-  /// While `node` is away, its absence has then lasted `delay`. While it is here, its stay has then
-  /// lasted `delay`. TimePoint::max(): it was never seen, and the view is not complete.
+  /// If `node` is away: `delay` after its absence began. If it is here: `delay` after this node saw
+  /// it come. TimePoint::max(): it was never seen, and the view is not complete.
   TimePoint OverAt(const NodeId& node, Duration delay) const;
 
  private:

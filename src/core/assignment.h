@@ -39,12 +39,12 @@ struct AssignmentMember {
   bool forbidden = false;       ///< the shards must leave it at once
 };
 
-/// What the members are to some shards, by the placement rules and the members that live.
+/// Which members may get the shards of one pool, by the placement rules and the live members.
 struct AssignmentPool {
   enum class Place : std::uint8_t {
     kForbidden,  ///< the rules don't let the member begin to lead these shards
     kAllowed,    ///< it may lead them, but others are preferred
-    kWanted,
+    kWanted,     ///< it may lead them, and gets them: the rules prefer no other live member
   };
   std::vector<Place> members;  ///< by member index
   friend bool operator==(const AssignmentPool&, const AssignmentPool&) = default;
@@ -56,16 +56,16 @@ struct AssignmentShard {
   /// the shard waits.
   MemberIndex leader = kNobody;
   /// For a vacancy: the live node whose earlier session, now dead, the record names. This node gets
-  /// the shard before other members do if it has a free seat.
+  /// the shard before other members do, if it holds fewer shards than its target.
   MemberIndex prefers = kNobody;
   /// For a vacancy: the live member that resigned the shard for `callback_timeout`. This member
-  /// gets the shard only if no other member has a seat left. Overrides `prefers`.
+  /// gets the shard only if no other member is below its target. Overrides `prefers`.
   MemberIndex avoids = kNobody;
   /// For a shard that is led: the target of its live move; kNobody: no move, or the target takes no
   /// part.
   MemberIndex moving_to = kNobody;
   /// Nobody leads the shard, and nobody may claim it yet. Such a shard is no vacancy. The targets
-  /// count it, so that a seat stays free for it.
+  /// count it, so that some member keeps room for it.
   bool waits = false;
   /// 0: any member may lead the shard. Otherwise its pool is AssignmentInput::pools[pool - 1].
   std::uint32_t pool = 0;

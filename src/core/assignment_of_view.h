@@ -11,13 +11,13 @@
 
 namespace baton::core {
 
-/// The view in the form that the assignment reads. `shard_of[i]` is the number of
-/// AssignmentInput::shards[i]. A shard is left out in these cases:
+/// The view in the form that the assignment reads. Its members are the live ones, without
+/// NodesThatGetNothing. `shard_of[i]` is the number of its shards[i]. It leaves out a shard if:
 ///  - Its record has a newer schema, or is damaged and may not be replaced (yet).
 ///  - Its record names a session that lives but can't take part, or a node that gets nothing for
 ///    now (NodesThatGetNothing).
 ///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now: the node is not
-///    here, or has another state directory.
+///    here, has another state directory, or must not lead the shard by a placement rule.
 ///  - Nobody leads it, and the placement rules let none of the members lead it.
 ///
 /// If a shard is kept for a node that may claim it now, the shard counts as led by that node.
@@ -34,13 +34,15 @@ struct AssignmentOfView {
 /// `settle` and `now` decide when a damaged record may be replaced (see ClaimableNow).
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
 
-/// The moves that would balance the group now, without any delay, cooldown or limit. `term_of`
-/// returns the present term of a shard; it is asked only for shards that count as led in
-/// `assignment`.
+/// The moves that would balance the group now, without any delay, cooldown or limit. Sets only
+/// their shard, ends, from, to and reason. `term_of` returns the present term of a shard; it is
+/// asked only for shards that count as led in `assignment`.
 std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
                               const std::function<Term(ShardId)>& term_of);
 
-/// Why the shard has no leader. REQUIRES: `record` is readable and not in force.
+/// Why the shard has no leader. If the record names a leader: kProcessDied if its death was proven,
+/// kLeaseExpired if this view saw its session alive, kStartup otherwise. If not: the record's
+/// reason. REQUIRES: `record` is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);
 
 }  // namespace baton::core

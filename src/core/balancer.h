@@ -10,13 +10,13 @@
 //  - The imbalance has lasted rebalance_delay, and the membership has been quiet for as long.
 //  - The group does not pause moves.
 //
-// A rebalance does not move a shard during the shard's cooldown, after a failed callback brought
-// the shard to its leader, and while several of its leaders have died soon. `rebalance apply` needs
-// only the first condition, and moves such shards, too. Drains need none of the conditions, and
-// move such shards, too; so do moves of shards that a placement rule forbids where they are. But if
-// no target has prepared a draining node's shard, the shard waits for 1 s, and each time twice as
-// long, up to 1 min. If the failover policy keeps the shards of a stopping node, none of them
-// moves.
+// A rebalance leaves out shards in their cooldown, shards that a failed callback brought to their
+// leader, and shards of which several leaders have died soon. Other moves leave none of these out.
+// `rebalance apply` needs only the first condition. A drain needs none. A move off a node that a
+// placement rule forbids needs only that there is no vacancy, or that some member drains. If every
+// possible target has failed to prepare a shard that has to leave its node, the shard waits for
+// 1 s, and each time twice as long, up to 1 min. If the failover policy keeps the shards of a
+// stopping node, none of them moves.
 //
 // The moves in flight are limited (max_moves, or the policy `limits`). The balancer deletes moves
 // that can't be carried out, and moves without progress. Failover never waits for the balancer.

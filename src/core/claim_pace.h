@@ -3,9 +3,9 @@
 // Every claim goes to every watcher, and all members may be claiming at once. Each node computes
 // the whole assignment, so it knows its share of the vacancies, and uses the same share of the
 // group's limit (CoreOptions::event_deliveries_per_second). While confirmations are slow, it uses
-// half of that. After a pause, a node may send a tenth of a second's claims at once, and sends the
-// other nine tenths evenly over that second. If this tenth is less than one claim, the nodes take
-// turns: they send their first claims one after another, by node id.
+// half of that. After a pause, a node may send at once what it may send in a tenth of a second. It
+// sends the rest of that second's claims evenly. If the tenth is less than one claim, the nodes
+// take turns: they send their first claims one after another, by node id.
 //
 // If vacancies come little by little, each new assignment grants the whole limit again. So the node
 // also counts the leaderships that it sees begin, and claims nothing while they exceed the limit.
@@ -32,7 +32,7 @@ class ClaimPace {
   void Assign(const Context& context, const Share& share, bool idle);
   /// This node claims `vacancies` of a node that stalls, and uses that node's share for them.
   void TakeOver(std::size_t vacancies) { share_.assigned += static_cast<std::int64_t>(vacancies); }
-  /// This node saw that many leaderships begin, with its own.
+  /// This node saw that many leaderships begin, its own included.
   void NoteBegun(const Context& context, std::size_t leaderships);
   /// Returns how many claims may be sent now, which may be more than `wanted`. Returns 0 if the
   /// allowed claims are not worth a batch yet, and lowers the context's wake_at to the time when

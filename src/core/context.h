@@ -1,4 +1,4 @@
-// Context: what the core lends its parts during one step. No part keeps a reference to it.
+// Context: what the core lends its parts during one step, on its thread. No part keeps it longer.
 #pragma once
 
 #include <algorithm>

@@ -69,8 +69,8 @@ class Core {
   /// Whether the node was asked to drain or stop, or has halted or finished.
   bool draining() const;
   bool finished() const { return std::holds_alternative<Stopped>(lifecycle_); }
-  /// Whether the session is not known to be lost, but its deadline has passed. True from the
-  /// deadline on, even before the step that notices it. False before the first confirmed renewal.
+  /// Whether the session's deadline has passed, even before the step that notices it. False before
+  /// the first confirmed renewal, and once the session is known to be lost.
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);
   }

@@ -1,21 +1,21 @@
 // DeathBackoff: claims of a shard wait if its leaders died soon after they began to lead, several
 // times in a row. So a shard that kills its process does not kill one process after another.
 //
-// The shard's record counts these deaths (DeathTally). If the leader's session ends without a
-// handoff less than kShortLeadership after the leadership began, the next record counts one death
-// more. An orderly handoff adds nothing. Leaders that follow one another in order form a series.
-// Once a series has led the shard for kShortLeadership, the count is 0, because the shard has
-// proven harmless. From kDeathsBeforeWaiting deaths on, nobody claims the shard for up to
+// The shard's record counts these deaths (DeathTally). Suppose that a leader's session ends within
+// kShortLeadership of the begin of the leadership, without a handoff. Then the next record counts
+// one death more. An orderly handoff adds nothing. Leaders that follow one another in order form a
+// series. Once a series has led the shard for kShortLeadership, the count is 0, because the shard
+// has proven harmless. From kDeathsBeforeWaiting deaths on, nobody claims the shard for up to
 // kFirstClaimWait, and for up to twice as long after each further death: up to kMaxClaimWait.
 //
-// A death counts for all young shards of the process, not only for the one that killed it. So each
-// wait is shortened by less than a half. How much depends on the shard and the count, so shards
-// that died together are not claimed together again. A shard that is claimed after the harmful one
-// is not counted at the next death. Soon the harmful shard waits alone.
+// A death counts for all shards that the process led for less than kShortLeadership, not only for
+// the one that killed it. Therefore each wait is shortened, by less than a half. How much depends
+// on the shard and the count, so these shards are not claimed together again. The next death does
+// not count for shards that are claimed after the harmful one. Soon the harmful shard waits alone.
 //
 // Each node measures with its own clock what it sees. For a leadership that it did not see begin,
 // it uses the wall-clock time in the record. So nodes may differ, because of a wrong clock or late
-// news. That does no harm: a claim's guards decide who leads, and no wait is longer than
+// news. That does no harm: a claim's guards decide who leads, and each wait ends at most
 // kMaxClaimWait after this node knows that the session has ended.
 //
 // Pure and single-threaded: owned by a View.

@@ -24,7 +24,7 @@ struct Departure {
   TimePoint seen_at{};
   /// kShutdown: the node had given away everything, and left. kProcessDied: its process was proven
   /// dead. kLeaseExpired: its lease ended otherwise (it ran out, or somebody revoked it or deleted
-  /// the key). Unset: a read, not the watch, showed the end, so the cause is unknown.
+  /// the key). Unset: not known, because a read showed the end, or the watch missed a part of it.
   std::optional<Reason> why{};
   std::uint32_t led = 0;  ///< how many shards it led at the end
   bool back = false;      ///< the node has a session again

@@ -12,7 +12,7 @@ namespace baton::core {
 /// Like Assign. What a member holds elsewhere counts in its target and in what it holds.
 Assignment AssignEvenly(const AssignmentInput& input);
 
-/// Like PlanMoves. All shards of a member that has weight 0 leave it.
+/// Like PlanMoves. All shards leave a member that has weight 0, and one that drains.
 std::vector<PlannedMove> PlanEvenMoves(const AssignmentInput& input,
                                        const std::vector<bool>& movable, std::size_t limit);
 

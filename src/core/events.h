@@ -281,7 +281,7 @@ struct HaltNode {
 /// The drain or the stop is over, or the end of a halted node.
 struct Finished {
   bool drained = false;     ///< every shard was handed over or resigned in time
-  bool lease_left = false;  ///< the lease may not be revoked; it expires by itself
+  bool lease_left = false;  ///< the lease was perhaps not revoked; then it expires by itself
 };
 struct AnswerTransfer {
   RequestId request = 0;

@@ -28,7 +28,7 @@
 //
 // At most kMaxRetries retries run at once: a quarter of the callback threads. Another quarter is
 // for bounded first tries that hang: their timeout is over or their shard is lost, but they still
-// run. So they hold no retry up. If a retry succeeds, the cause may be gone for all shards, so all
+// run. So they delay no retry. If a retry succeeds, the cause may be gone for all shards, so all
 // backoffs end. This happens at most once a second, because shards that sometimes succeed must not
 // make all others run again and again.
 //

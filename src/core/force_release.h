@@ -11,8 +11,8 @@
 
 namespace baton::core {
 
-/// The write, or why there is nothing to release, or not yet. REQUIRES: the view is complete, and
-/// the shard exists.
+/// The write. kFailedPrecondition: the shard can't be released, or not yet; the message says why.
+/// REQUIRES: the view is complete, and the shard exists.
 Result<ForceRelease> ForceReleaseFor(const Context& context, const ReleaseRequested& asked);
 
 }  // namespace baton::core

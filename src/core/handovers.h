@@ -29,8 +29,8 @@ class Handovers {
   /// Takes an offer back. Returns whether there was one.
   bool Withdraw(ShardId shard) { return offered_.erase(shard) > 0; }
 
-  /// Sends the offered shards, if another transfer may be in flight and the session is live. The
-  /// first transfer may wait up to kGatherPrepared for shards that are still being prepared.
+  /// Sends the offered shards if the session is live, the config fits, and another transfer may be
+  /// in flight. The first one waits, up to kGatherPrepared, for shards that are being prepared.
   ///
   /// Returns shards that can't be transferred; if there are any, it sends nothing more. The caller
   /// withdraws each one, and calls Send again. A shard for which StillGiven is false is led again.

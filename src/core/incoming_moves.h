@@ -2,9 +2,9 @@
 //
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
 // Then the node writes `prepared`, with its session, into the move. Only after that does the
-// shard's leader hand the shard over. If `prepare` fails, or has not returned when Advance finds
-// that prepare_timeout has passed since the call, the node writes `void` with the reason instead,
-// and the leader keeps the shard. Without a listener, each shard counts as prepared at once. If the
+// shard's leader hand the shard over. If `prepare` fails, or has not returned within
+// prepare_timeout, the node writes `void` with the reason instead, and the leader keeps the shard.
+// (Advance notices the timeout.) Without a listener, each shard counts as prepared at once. If the
 // move ends while `prepare` runs, the result is dropped, and the application is not told.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its

@@ -72,12 +72,12 @@ class Leaderships {
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
-  /// Resigns the shards that may lead (HeldShard::MayLead), as many as may be in flight at once. So
-  /// it also ends handoffs whose transfer was not sent yet. Call it in each step until no shard is
-  /// held. `ask`: it first asks the application to release the shards that are activated; an
-  /// external application is always asked. Such a shard is resigned once it is released, or once
-  /// release_timeout has passed. A shard whose `acquired` runs waits: it is asked for when it is
-  /// activated, and resigned at once if its `acquired` fails or exceeds its timeout.
+  /// Resigns the shards that this node leads (HeldShard::MayLead), as many as may be in flight at
+  /// once. This also ends handoffs whose transfer was not sent yet. Call it in each step until no
+  /// shard is held. If `ask` is true or the application is external, it first asks the application
+  /// to release each activated shard. It resigns the shard once it is released, or release_timeout
+  /// has passed. A shard whose `acquired` runs waits then: it is asked for once it is activated,
+  /// and resigned at once if its `acquired` fails or exceeds its timeout.
   void ResignAll(Context& context, Reason reason, bool ask);
   /// SuspendAll: the deadline has passed. ResumeAll: a renewal was confirmed after that, and the
   /// suspension lasted `gap`. Both report a transition and run a callback for each held shard. The

@@ -35,8 +35,8 @@ enum class Claimable : std::uint8_t {
   /// Only the node that led the shard (OwnerOf) may claim it, and only once this node is back: the
   /// group's failover policy says so. The shard is no vacancy for others.
   kByOwner,
-  /// The record has a newer schema; or it is damaged, and the failover policy is kNever. In the
-  /// second case an operator can release the shard.
+  /// The record has a newer schema. Or it is damaged, kByLastLeader does not apply, and the
+  /// failover policy is kNever; then an operator can release the shard.
   kByNobody,
   kLed,  ///< a leadership is in force
 };
@@ -66,9 +66,9 @@ TimePoint LockedUntil(const View& view, ShardId shard);
 /// shard has an owner, and the policy is kAfter.
 TimePoint RipeAt(const View& view, ShardId shard);
 
-/// About how many vacancies need nothing but a claim. Does not look at each shard. Leaves out
-/// shards with unreadable records, even if these may be claimed. Also counts the shards that wait
-/// for a failover policy or for a lock delay.
+/// About how many vacancies need nothing but a claim. Fast: does not look at each shard. Leaves out
+/// shards that wait after deaths, and all with unreadable records. Counts shards that wait for a
+/// failover policy or for a lock delay.
 std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.
@@ -92,8 +92,8 @@ bool AnotherMayLead(const View& view, const NodeId& node, ShardId shard);
 
 /// The nodes that get nothing for now because they came and went too often (steadiness.h), each
 /// with the end of this time. They keep what they lead. Empty if they would be more than half of
-/// the nodes that may lead and don't drain. Then these nodes are no worse than the others, and a
-/// node that has just joined must not get everything.
+/// the nodes that may lead and don't drain: otherwise the few others, for example a node that has
+/// just joined, would get everything.
 std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
 
 /// The nodes that get nothing because activations fail on them, as they say themselves. They keep

@@ -6,12 +6,16 @@
 // is over, or when the node stops. At most kMaxRequests wait at the same time; further ones are
 // refused with kUnavailable.
 //
-// If the time is over and no copy of the write has reached etcd, the write is dropped. The answer
-// is kUnavailable, and the change is never made. Otherwise the answer is kTimedOut: nobody knows
-// yet whether the change is made. Such a write is sent again until its outcome is definite, and
-// takes room until then. If the node stops, it drops the requests that wait. The answer is
-// kTimedOut if a write was in flight, because the change may still be made, and kUnavailable
-// otherwise.
+// If the time is over, and each copy of the write was answered without reaching etcd, the write is
+// dropped: the answer is kUnavailable, and the change is never made. Otherwise the answer is
+// kTimedOut: nobody knows yet whether the change is made. Such a write is sent again until its
+// outcome is definite, and takes room until then. If the node stops, it drops the requests that
+// wait. Those whose write was submitted get kTimedOut, because the change may still be made. The
+// others get kUnavailable.
+//
+// Other errors: kUnavailable (no time was left, or this node's view or session does not allow a
+// change now), kNotFound (no such shard or node), kInvalidArgument (settings that make no sense),
+// kFailedPrecondition (the change is not possible, or another change came first).
 //
 // A change of the group's settings may take two writes: see NextConfig. If another change, or a
 // write to a member's record, comes first, this node waits until its view shows that write, and

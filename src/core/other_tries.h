@@ -20,7 +20,7 @@
 //  - Nothing is planned before the failure of the shard, and the failing of this node, have lasted
 //    for kOtherTryAfter: a common cause shows in that time. A node that has started over waits for
 //    kOtherTryAfterCommonCause.
-//  - A shard for which there is no target now does not hold the next ones up.
+//  - A shard for which there is no target now does not delay the next ones.
 //  - The group's limit on moves also bounds these moves. Failing nodes share the part of the limit
 //    that the moves in flight leave: each may plan an equal share at once, and at least one move.
 //  - A shard whose move failed is planned again after 30 s, then after twice as long each time, up

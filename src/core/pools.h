@@ -1,10 +1,10 @@
 // Pools: which members the placement rules want for which shards, in the form that the assignment
 // reads.
 //
-// For each rule, the nodes are taken that may lead by it: they fit its `require`, have a weight,
-// and don't drain. Of these, the rule wants those that fit its first preference; if there are none,
-// those that fit its second, and so on; if none fits any preference, all of them. If every node
-// that may lead by the rule drains, the rule wants these.
+// The nodes that may lead by a rule fit its `require`, have a weight above 0, and don't drain. Of
+// these, the rule wants those that fit its first preference. If there are none, it wants those that
+// fit the second one, and so on. If no node fits a preference, it wants them all. If all nodes that
+// fit `require` and have a weight drain, the rule chooses among these in the same way.
 //
 // Pure functions; any thread.
 #pragma once

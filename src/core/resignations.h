@@ -19,8 +19,8 @@ class Resignations {
   /// How many shards may be resigned now.
   std::size_t Room() const;
   /// Resigns the shards. Leads() turns false for all of them before the writes are sent. Takes back
-  /// offers to `handovers`, and forgets a running `acquired`. REQUIRES: each shard is held and may
-  /// lead (HeldShard::MayLead), and there are at most Room() of them.
+  /// offers to `handovers`, and forgets a running `acquired`. REQUIRES: this node leads each
+  /// shard (HeldShard::MayLead), and there are at most Room() of them.
   void Send(Context& context, HeldShards& held, Handovers& handovers,
             const std::vector<ShardId>& shards, Reason reason);
 

@@ -4,9 +4,9 @@
 // The first node that sees the delay end writes the mark, and all other nodes follow it. Otherwise
 // nodes that have known the group for less time would divide the vacancies differently. Live
 // members write in the order of their ids, 300 ms apart, one mark at a time. A node that still
-// leads a shard gets no mark. Nobody takes a mark back while it matters: it says nothing of
-// leaderships with later terms. A mark is deleted when no record names a leadership of which the
-// mark speaks, because no record ever will again. So no node name leaves a key for ever.
+// leads a shard gets no mark. A mark holds only for leaderships up to the term that it states, so
+// nobody has to take it back. It is deleted when no record names such a leadership any more,
+// because no record ever will again. So nodes that never come back leave no keys behind.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -22,7 +22,7 @@ class RipeMarks {
  public:
   /// Records what changed in the view.
   void Note(const View& view, const ViewChanges& changes);
-  /// Writes a mark that is due. Does nothing under another policy.
+  /// Writes a mark that is due, if the policy is kAfter. Under any policy, deletes needless marks.
   void Advance(Context& context);
   /// This object's write has a definite outcome. The next one comes kMaxRetryPause later or more.
   void On(TimePoint now);

@@ -14,7 +14,7 @@ namespace baton::core {
 class ShardRules {
  public:
   /// Takes the rules for shards 0 to `shards` - 1. O(rules + shards). REQUIRES:
-  /// CheckPlacement(placement).
+  /// CheckPlacement(placement). All questions REQUIRE a shard among these.
   void Set(const Placement& placement, std::uint32_t shards);
   /// Whether there are no rules.
   bool empty() const { return placement_.empty(); }

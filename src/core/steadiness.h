@@ -33,7 +33,7 @@ class Steadiness {
     bool in_order = false;  ///< the node had said that it leaves
     Duration ttl{};         ///< the session's; the process may have died that long before the end
   };
-  /// A session of the node ended. Returns whether the delay that awaits the node is longer now.
+  /// A session of the node ended. Returns whether this made DelayOf(node) longer.
   bool NoteEnded(const NodeId& node, const End& end, TimePoint now);
 
   /// For a node that is here: until when it is unsteady. TimePoint::min(): it is steady.
@@ -42,8 +42,8 @@ class Steadiness {
   Duration DelayOf(const NodeId& node) const;
   /// Whether the node's last kFlapsAfter sessions were short.
   bool Flaps(const NodeId& node) const;
-  /// The times after `since` at which nodes vanished, sorted. Counts only nodes that are not back,
-  /// had not said that they leave, and don't flap.
+  /// The times after `since` at which nodes vanished, sorted. Leaves out nodes that are back, nodes
+  /// that had said that they leave, and nodes that flap.
   std::vector<TimePoint> GoneSince(TimePoint since) const;
 
  private:

@@ -38,7 +38,7 @@ namespace baton::core {
 struct ViewChanges {
   /// The shards whose record or move changed; whose leader's session began, ended or was proven
   /// dead; or for which UnledSince became known. If any session changed, also every shard with an
-  /// unreadable record. At the first snapshot: all shards of the group. Sorted, distinct.
+  /// unreadable record. At the first snapshot: all shards, and all flags below. Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
   bool policy = false;    ///< a policy or a `ripe` mark
