@@ -45,13 +45,14 @@ struct DecodedMessage {
   bool more = false;         ///< another part of the same message follows
 };
 
+/// If the reply is no answer, only `status` is set.
 DecodedPage DecodePage(const Keyspace& keyspace, const Reply<etcdserverpb::RangeResponse>& reply);
 
 DecodedMessage DecodeMessage(const Keyspace& keyspace, const etcdserverpb::WatchResponse& message);
 
-/// Divides a message into parts of whole revisions, each with about 4,096 facts. A message can hold
-/// the changes of a whole group; in parts they don't delay other work on the loop. Only the last
-/// part has the header, `canceled`, `created` and the strays.
+/// Divides a message into parts of whole revisions. A part has about 4,096 facts, or more if one
+/// revision has more. A message can hold the changes of a whole group; in parts they don't delay
+/// other work on the loop. Only the last part has the header, `canceled`, `created` and the strays.
 std::vector<DecodedMessage> InParts(DecodedMessage message);
 
 }  // namespace baton::etcd

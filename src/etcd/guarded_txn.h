@@ -57,8 +57,8 @@ Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size
 
 /// The result of a portion's transaction.
 struct PortionAnswer {
-  /// One outcome per item of the portion. Empty if a flat transaction of several items was refused
-  /// although its shared guards hold, or did not read them back: then no item's outcome is known.
+  /// One outcome per item of the portion. Empty: a flat transaction of several items was refused,
+  /// and no shared guard is known to be false. Then nobody knows which items would be refused.
   std::vector<Outcome> items;
   /// The facts read back for the shared guards, then the facts that the items wrote or read back,
   /// in the order of the items.
@@ -69,8 +69,8 @@ struct PortionAnswer {
   std::string why;
 };
 /// Reads the answer to MakeTxn(portion). If a nested answer is not shaped like the request, the
-/// items that it does not cover are kUnknown. A flat answer gives all items the same outcome, by
-/// its `succeeded` alone.
+/// items that it does not cover are kUnknown. If a flat answer has `succeeded`, all items are
+/// kDone, whatever else it holds.
 PortionAnswer ReadAnswer(const Keyspace& keyspace, const Portion& portion,
                          const etcdserverpb::TxnResponse& answer);
 

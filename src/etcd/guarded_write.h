@@ -3,8 +3,8 @@
 // A GuardedWrite has guards that all its items share, and items with guards of their own. Every
 // guard compares a mod revision, a create revision, or a lease with a session id. Such a guard is
 // stable: once false, it is false for ever. There are two exceptions:
-//  - A guard that compares an absent key's 0 holds again once the key is deleted (the claim of an
-//    absent record, the first config).
+//  - A guard that compares an absent key's 0 holds again once the key is deleted (for example, the
+//    claim of an absent record).
 //  - The guard that no key of a range was written holds again once the written key is deleted.
 // A write with such a guard changes a key whose mod revision it compares. So a late copy of it is
 // refused, unless that key was deleted before the copy arrives. guarded_txn.h makes transactions of
@@ -72,9 +72,12 @@ struct GuardedWrite {
   std::vector<GuardedItem> items;
 };
 
-/// REQUIRES: a batch has at least one item; sessions, terms and create revisions are above 0, and
-/// so are MemberTakeover::read, Transfer::move_read and RipeMark::up_to; a MemberUpdate's record is
-/// of its guard's node and session.
+/// REQUIRES:
+///  - A batch has at least one item.
+///  - These are above 0: sessions, terms, create revisions, MemberTakeover::read,
+///    Transfer::move_read, and RipeMark's up_to or read. But ForceRelease::dead may have session 0
+///    if `quarantined` is set.
+///  - A MemberUpdate's record is of its guard's node and session.
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write);
 
 /// The guards that our member key is still the key that this session created: its lease and its

@@ -23,8 +23,8 @@ inline constexpr std::string_view kDefaultPrefix = "/baton/v1";
 struct Decoded {
   /// Unset if the key holds no fact: quarantined bytes, the recovery's key, or a stray key.
   std::optional<Fact> fact;
-  /// True: the key lies below our prefix, but this version does not know it, because the key is not
-  /// canonical or belongs to a later version. Such keys are counted and never changed.
+  /// True: this version does not know the key, because the key is not canonical, belongs to a later
+  /// version, or does not lie below the group's prefix. Such keys are counted and never changed.
   bool stray = false;
 };
 

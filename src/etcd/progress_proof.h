@@ -3,10 +3,13 @@
 // etcd 3.4.25, 3.5.8 and later answer only if everything up to the answer's revision has been
 // delivered. Older versions answer with the store's revision even if the watch is behind, and such
 // an answer may overtake events (etcd #15220). A client can't see the version. So an answer counts
-// only after a second answer has come in good time, to a request that was sent a pause after the
-// first answer, with no event in between. No answer counts while the last events filled a whole
-// batch. For an old version this is no proof, but it is plausible: a member that is behind would
-// have sent an event between the two answers.
+// only if all of these hold:
+//  - Another request was sent, a pause after the answer, and it was answered in good time.
+//  - No event came between the two answers.
+//  - The last message with events was no full batch (kWatchBatch): then more events would follow.
+//
+// For an old version this is no proof, but it is plausible: a member that is behind would have sent
+// an event between the two answers.
 //
 // Pure and single-threaded: owned by the watch cursor, one for each stream.
 #pragma once

@@ -11,7 +11,7 @@
 namespace baton::etcd {
 
 /// Whether this version of etcd has faults that Baton has to work around; 3.5.28 and 3.6.9 fix
-/// them. False for texts that are no version.
+/// them. True for 3.4 and everything earlier. False for texts that are no version.
 bool HasKnownFaults(std::string_view version);
 
 /// A lease's TTL from an answer, cut to 0 up to kLongestTtl (records.h), because no member's record

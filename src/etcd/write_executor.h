@@ -89,8 +89,8 @@ class WriteExecutor {
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
   /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
   /// of adjacent unknown items is sent by itself. A run of several items is sent as nested
-  /// transactions from the start: if a flat one were refused first, too little time might be left
-  /// for the nested one, in each resend again.
+  /// transactions from the start. If a flat one were refused first, too little time might be left
+  /// for the nested one, and that at each resend.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
   /// operations) is a definite answer: the other portions are still sent. Without `earlier` the

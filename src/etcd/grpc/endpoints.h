@@ -52,11 +52,11 @@ class EndpointBook {
 
   std::size_t size() const { return endpoints_.size(); }
 
-  /// The endpoint for a new call: a usable one before an unavailable one, and this before a
-  /// quarantined one. Of several in the same state, the current one or the first one after it.
+  /// The endpoint for a new call. Usable ones come first, then unavailable, then quarantined ones.
+  /// Of several in the same state, the current one comes first, then those after it in the list.
   std::size_t Current(TimePoint now);
-  /// The best endpoint that is not in `tried` (by index), in the same order. Nullopt: all are in
-  /// it.
+  /// The best endpoint that is not in `tried`, in the same order. Nullopt: all are in it. REQUIRES:
+  /// `tried` has an entry for each endpoint.
   std::optional<std::size_t> NextAfter(const std::vector<bool>& tried, TimePoint now) const;
 
   /// etcd answered a call through this endpoint, so the endpoint is usable again. Call it for an

@@ -44,10 +44,10 @@ class TokenKeeper {
 
   /// etcd rejected this token: it is never used again.
   void GiveUp(std::uint64_t generation);
-  /// etcd denied permission. A member that lost the token also answers so. Therefore the token is
-  /// given up, and this returns true: try again with another token. Returns false if the token is
-  /// less than 5 s old and replaced one that was denied, too: the role really lacks the right.
-  /// Also false without a user.
+  /// etcd denied permission. The cause may be that a member of etcd has lost the token. So the
+  /// token is given up, and the call returns true: try again with another token. It returns false
+  /// if the token is less than 5 s old and replaced one that was denied, too: then the role lacks
+  /// the right. Also false without a user.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
   /// Sets the newest password, for the next authentication, which is due at once. The present token

@@ -29,10 +29,10 @@
 //    have been sent is never sent again from here: its outcome is unknown. The layer above sends
 //    the very same guarded write again, which is the only safe way to make its outcome definite.
 //
-// Outcomes: refused are invalid argument, not found (such as `requested lease not found`), failed
-// precondition (such as `lease already exists`, the answer to a grant repeated with the same id),
+// Outcomes: these errors are kRefused: invalid argument, not found (`requested lease not found`),
+// failed precondition (`lease already exists`, the answer to a grant repeated with the same id),
 // out of range (compacted), unimplemented, too large, and permission denied under a fresh token.
-// All other errors are unknown, including `database space exceeded`.
+// All other errors are kUnknown, including `database space exceeded`.
 //
 // Tokens: if a user is given, the first call authenticates. Tokens are renewed in the background
 // while they are used. A call refused for its token is sent again with a new one, at most twice. If
@@ -113,8 +113,8 @@ class GrpcTransport final : public Transport {
 
   /// Replaces the credentials: new tokens and new connections use them once etcd accepts them (see
   /// above). Existing tokens and streams go on. Any thread. kInvalidArgument: nothing changes, and
-  /// the message says in one line what is wrong. Certificates need TLS from the start, and a user
-  /// needs a password.
+  /// the message says in one line what is wrong. Certificates need TLS from the start. A password
+  /// is needed if there is a user, and not allowed otherwise.
   Status SetCredentials(EtcdCredentials credentials);
 
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
