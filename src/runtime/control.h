@@ -185,7 +185,7 @@ struct NodeStatus {
   Revision revision;                     ///< the view is complete up to here
   std::chrono::nanoseconds view_age{0};  ///< since the view was last proven to be current
   /// etcd has not answered for longer than the TTL (a relay: 10 s), so the view may be out of date:
-  /// what it says of other nodes was so `view_age` ago. What this node leads itself is always
+  /// what it says of other nodes may be `view_age` old. What this node leads itself is always
   /// known, by its deadline.
   bool stale = false;
   /// The time since the last confirmed renewal was sent; 0: no renewal was confirmed yet.
@@ -383,11 +383,13 @@ class BATON_EXPORT Control {
   // known.
 
   /// Starts an operator's move of one shard. The handler is called when the move was written, or
-  /// when a dry run found it possible, or with the error. GetStatus shows how the move ends.
+  /// when a dry run found it possible, or with an error. GetStatus shows how the move ends.
+  /// kNotFound: no such shard or node. kFailedPrecondition: the shard can't be moved there now.
   virtual void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
   /// Calls the failing `acquired` of a shard that this node leads. The handler gets the number of
   /// attempts that failed before. kFailedPrecondition: the shard does not fail, can't be tried now,
-  /// or is led by another node.
+  /// or is led by another node. kUnavailable: no live session, or too many retries run. kNotFound:
+  /// no such shard.
   virtual void Request(RetryRequest request,
                        std::function<void(Result<std::uint32_t>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent. kNotFound: the node to drain is not in the group. A
@@ -398,12 +400,13 @@ class BATON_EXPORT Control {
   /// kFailedPrecondition: some member's version would not keep to them. Idempotent.
   virtual void Request(GroupChangeRequest request, std::function<void(Status)> handler) = 0;
   /// Releases by force a shard whose last leader's session has ended. A dry run finds out whether
-  /// that is possible. kFailedPrecondition: the shard is led, any node may claim it already, or its
-  /// record can't be read.
+  /// that is possible. kFailedPrecondition: the session lives, any node may claim the shard
+  /// already, or the nodes will replace its damaged record. Under FailoverPolicy::kNever they
+  /// don't: then a damaged record can be released. kNotFound: no such shard.
   virtual void Request(ReleaseRequest request, std::function<void(Status)> handler) = 0;
   /// The moves that the balancer would make now if there were no delays, cooldowns or limits. The
   /// handler may block, unless it runs before the call returns. kUnavailable: the node's view is
-  /// not complete, the node has stopped, or too many requests wait.
+  /// not complete, the node has stopped, or too many requests wait. kUnimplemented: a relay.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
 
   /// The events that this node saw; null: the node keeps no history. The history is thread-safe.
@@ -417,8 +420,8 @@ class BATON_EXPORT Control {
     handler(Error{ErrorCode::kUnimplemented, "this process can't be examined"});
   }
 
-  /// Adds an observer, and keeps it until the node ends. The observer sees the events of every call
-  /// of this interface that begins later. A stopped node ignores the observer.
+  /// Adds an observer, and keeps it until the node ends. Events that later calls of this interface
+  /// cause reach the observer; earlier ones may not. A stopped node ignores the observer.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;
   /// Adds an observer of routes, and keeps it until its OnRoutesEnded. The first batch comes when
   /// the view is complete. If the node has halted or stopped, only OnRoutesEnded is called. Without

@@ -33,8 +33,8 @@ struct DirectoryId {
   std::string problem = {};  ///< one line for the log; empty if the directory is new, or as it was
 };
 
-/// Reads the number. If there is no usable number, makes a new one, unless the lock is not held. A
-/// file that can't be read or written is a `problem`. kInvalidArgument: the file is a link or
+/// Reads the number. If there is no usable number, and the lock is held, makes a new one. A file
+/// that can't be read or written is a `problem`. kInvalidArgument: the file is a link or
 /// another user's, or others may write to it (state_folder.h).
 Result<DirectoryId> KeepDirectoryId(const std::string& directory, const std::string& identity,
                                     DirectoryLock lock);

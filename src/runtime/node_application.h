@@ -1,4 +1,4 @@
-// Starts a node whose leaderships another process acts on, for the sidecar.
+// Starts a node whose leaderships another process acts on, for the sidecar. Any thread.
 #pragma once
 
 #include <memory>

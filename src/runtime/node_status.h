@@ -16,6 +16,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now);
 /// One shard as a node sees it: it knows more about its own shards than the view.
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
 
+/// The first of these that holds: halted, ended, draining, live, suspended; otherwise opening.
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 
 /// A snapshot of the core's state, without the fields that the follower and the engine fill in.

@@ -26,7 +26,7 @@ struct RelayOptions {
 class Relay {
  public:
   /// Begins to follow the group. Returns at once, even if etcd can't be reached. kInvalidArgument:
-  /// an option is invalid.
+  /// an option is invalid. Throws std::system_error if the host lacks threads.
   static Result<std::unique_ptr<Relay>> Start(RelayOptions options);
   /// Calls Stop.
   ~Relay();

@@ -10,7 +10,7 @@
 
 namespace baton::runtime {
 
-/// Makes the folder, and missing folders above it, if it is missing; for this user alone (0700).
+/// If the folder is missing, makes it for this user alone (0700), and missing folders above it.
 /// kInvalidArgument, with one line that says what to do: the folder can't be made, belongs to a
 /// user other than this one and root, or everybody may write to it. Members of its group may write
 /// to it, because volumes of Kubernetes have such folders.

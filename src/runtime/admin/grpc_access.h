@@ -14,9 +14,11 @@
 
 namespace baton::runtime {
 
-/// The gRPC status of an error, with the same message.
+/// The gRPC status of an error, with the same message. The code has the error's name, except
+/// DEADLINE_EXCEEDED for kTimedOut and ABORTED for kStaleTerm.
 grpc::Status StatusOf(const Error& error);
-/// The gRPC status of a refusal, with its line as the message.
+/// The gRPC status of a refusal, with its line as the message: UNAUTHENTICATED for kToken and
+/// kCertificate, RESOURCE_EXHAUSTED for kTooMany, PERMISSION_DENIED for the others.
 grpc::Status StatusOf(access::Refused refused);
 
 /// The gate of a server whose connections gRPC accepts, so that no user is known by a socket. A

@@ -30,7 +30,7 @@ struct SecretsCheckup {
   std::chrono::system_clock::time_point at{};  ///< when it was looked at
 };
 
-/// Leaves out files that are not there.
+/// Looks at the files and certificates as they are now. Leaves out files that are not there.
 /// `own_pem`: the certificate of the process's own ports; empty: they have no TLS.
 SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files,
                             std::chrono::system_clock::time_point now,

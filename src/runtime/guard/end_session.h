@@ -7,9 +7,9 @@
 // is revoked all the same: this needs other rights, and no space in etcd's database. The other
 // nodes then take the death for an expired lease.
 //
-// If the session did not hold the member key, or that is not known, the lease is looked at first.
-// If it holds any other key, it is left alone: a forged lock file may name the lease of a living
-// node.
+// If the session did not hold the member key, or that is not known, EndSession first asks which
+// keys have the lease. If another key has it, the lease is left alone: a forged lock file may name
+// the lease of a living node.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ enum class SessionFound {
   kRevoked,  ///< not known: the transaction was denied or its outcome is unknown, and the lease
              ///< was revoked
 };
-/// `done` is called once, unless the executor ends before. The parts must outlive that.
+/// `done` is called once, unless the executor ends before. The parts must outlive that call.
 /// kUnavailable: etcd denies the transaction and a later step (role, credentials), or denies the
 /// transaction and the lease holds other keys; the lease runs out by itself.
 /// REQUIRES: the process of the session is dead; called from a function that runs on the executor.

@@ -2,7 +2,7 @@
 //
 // It must not mistake a machine that stood still for a node that hangs. So it looks four times
 // within each timeout. If one of its looks comes late by more than an eighth of the timeout, the
-// node lost that time as well, and the timeout begins again.
+// machine may have stood still, so the timeout begins again.
 //
 // Pure and single-threaded: the caller has the clock and the page.
 #pragma once

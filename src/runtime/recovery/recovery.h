@@ -55,7 +55,8 @@ class Recovery {
   /// REQUIRES: `etcd` outlives this object.
   Recovery(etcd::Transport& etcd, etcd::Keyspace keyspace);
 
-  /// Reads what etcd has of the group. kUnavailable: etcd did not answer, or refused.
+  /// Reads what etcd has of the group. kUnavailable: etcd did not answer, or refused. kInternal:
+  /// the answer does not fit the question.
   Result<GroupSurvey> Survey();
 
   /// RaiseTo calls it at least every 200 ms or so, with the revision reached. Return false to stop.
@@ -67,8 +68,8 @@ class Recovery {
 
   /// Commits until etcd's revision is at least `target`. Returns the revision that was reached,
   /// which is lower only if `progress` returned false. kFailedPrecondition: the group has members.
-  /// kUnavailable: etcd does not answer, or refuses writes. REQUIRES: the group is closed, unless
-  /// etcd's revision is high enough already.
+  /// kUnavailable: etcd does not answer, or refuses writes. kInternal: as Survey. REQUIRES: the
+  /// group is closed, unless etcd's revision is high enough already.
   Result<Revision> RaiseTo(Revision target, const Progress& progress);
 
   /// Opens the group: writes the config of `survey` again, with the surveyed cluster id. If the
