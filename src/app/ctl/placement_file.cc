@@ -59,7 +59,7 @@ class PlacementReader {
     const YAML::Node& root = documents.front();
     if (!root.IsMap() || root.size() == 0) return At(root, kDocumentForm);
     if (Status keys = CheckKeys(root, {"rules"}, kDocumentForm); !keys) return keys.error();
-    const YAML::Node& list = root.begin()->second;
+    const YAML::Node list = root.begin()->second;  // what the iterator points to is temporary
     if (!list.IsSequence()) return At(list, fmt::format("rules is no list; {}", kDocumentForm));
     if (list.size() > kMaxPlacementRules) {
       return At(list, fmt::format("there are {} rules; expected at most {}", list.size(),
