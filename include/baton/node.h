@@ -127,8 +127,8 @@ class BATON_EXPORT Node {
   /// gives it up without a handoff.
   ///
   /// A call during another Drain waits for the same end. A later call returns the same result, or
-  /// kFailedPrecondition if the node has halted meanwhile. If the first call ended only because the
-  /// 30 s were over, a later call waits again. Drain returns the first of these that applies:
+  /// kFailedPrecondition if the node has halted meanwhile. If the first call gave up after
+  /// drain_timeout + 30 s, a later call waits again. Drain returns the first of these that applies:
   ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
   ///                        not answer; the lease runs out by itself. If the 30 s ended the call,

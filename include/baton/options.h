@@ -52,8 +52,9 @@ struct EtcdOptions {
 /// A guard is a process that ends the node's session when the node's process is dead. Without a
 /// guard, the session ends when its lease runs out: after up to `ttl`. With a guard, other nodes
 /// lead the shards within tens of milliseconds, if the group's failover setting is `immediate`. A
-/// guard needs `state_dir`, on a file system whose locks the node trusts (`trust_state_lock`). It
-/// can't help if the host dies, or if the guard dies with the node.
+/// guard needs `state_dir`: Start refuses one without it. If the folder's file system has locks
+/// that the node does not trust (`trust_state_lock`), Start succeeds and logs that no guard acts. A
+/// guard can't help if the host dies, or if it dies with the node.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< no guard
   kOwn,     ///< a guard that the node starts, and starts again if it ends
@@ -70,10 +71,10 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second one waits until the
-  /// first one's session has ended. It halts (see Listener::Halted) in two cases: (a) a third
-  /// session gets the name meanwhile; (b) the second process has had no session yet, and the name
-  /// is still in use after 3 s plus twice the greater `ttl` of the two. If etcd was away meanwhile,
-  /// the time in (b) begins again.
+  /// first one's session has ended. The second one halts (see Listener::Halted) if (a) yet another
+  /// session takes the name while it waits, or (b) it has had no session yet, and the name is still
+  /// in use after 3 s plus twice the greater `ttl` of the two. If etcd was away meanwhile, the time
+  /// in (b) begins again.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -101,7 +102,7 @@ struct NodeOptions {
   /// process.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
-  /// with Baton. Start fails if there is no such program.
+  /// with Baton. Start fails if there is no such program, unless no guard can act (GuardMode).
   std::string guard_program = "baton-guard";
 
   /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the
@@ -147,8 +148,8 @@ struct NodeOptions {
   /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
   /// The brake uses it, too. Each node counts the members that vanished within the last `settle`
-  /// and are still away. It claims nothing while they are more than 2, and also more than 10 % of
-  /// the live and the vanished members together. 0 turns the brake off. A member that called Stop
+  /// and are still away. It claims nothing while both hold: they are at least 3, and they are more
+  /// than 10 % of all members, live and vanished. 0 turns the brake off. A member that called Stop
   /// without Drain is counted. Members that left by Node::Drain, or that come and go again and
   /// again, are not counted.
   ///
@@ -173,7 +174,8 @@ struct NodeOptions {
 
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
-  // It holds up no other shard as long as fewer than 256 callbacks block, with two exceptions.
+  // It holds up no other shard as long as fewer than 256 callbacks block. In two cases few shards
+  // are tried at once, so that slow callbacks make other shards wait:
   //  - Until an Acquired has succeeded on the node, the node calls Acquired for at most 16 new
   //    shards at once, and prepares at most 16 moves.
   //  - While Acquired fails on the node, the node calls it for at most 2 new shards at once, and

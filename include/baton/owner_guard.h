@@ -116,8 +116,8 @@ class BATON_EXPORT OwnerGuard {
   ///                        - `baton-group` names another group, or `baton-shard` another shard;
   ///                        - one of `baton-group`, `baton-shard`, `baton-term`,
   ///                          `baton-request-id` and `baton-attempt` is malformed or comes twice.
-  ///                        For an empty key or malformed metadata also before the node has read
-  ///                        its group
+  ///                        An empty key and malformed metadata get this even before the node
+  ///                        has read its group
   /// A request without this metadata may be served, and so may one with an older `baton-term`.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.

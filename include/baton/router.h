@@ -76,8 +76,8 @@ struct CallOptions {
   /// that is left of `deadline`. The time to connect to the leader does not count. Connecting may
   /// take seconds if the leader's host does not answer.
   std::chrono::milliseconds attempt{0};
-  /// How many times in a row a call may go on to a newer leader without a pause, after NOT_LEADER:
-  /// 0 or more. proto/baton/v1/errors.proto explains NOT_LEADER, NO_LEADER and STALE_TERM.
+  /// After NOT_LEADER, a call goes on to a newer leader at once, at most this many times in a row;
+  /// after that it pauses first. 0 or more. proto/baton/v1/errors.proto explains the refusals.
   int max_hops = 5;
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
   /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
@@ -173,13 +173,14 @@ class BATON_EXPORT Router {
   /// has no service address, the call waits for another route.
   ///
   /// If a server refuses with NOT_LEADER, and it or the routes name a leader with a newer term, the
-  /// call goes there at once, up to max_hops times in a row.
+  /// call goes there at once, up to max_hops times in a row. After that it pauses once, as below,
+  /// and may go on again.
   ///
   /// After any other refusal, if the leader can't be reached, and before it repeats an attempt (see
   /// retry_unknown), the call pauses. The backoff is 5 ms at first; it doubles with each pause, up
-  /// to 500 ms. A pause takes a random time between half of the backoff and all of it. If the
-  /// refusal has a RetryInfo of time r, the pause takes at least r, and at most max(r, backoff) +
-  /// r / 2. A changed route ends the pause early.
+  /// to 500 ms. A pause takes a random time between half of the backoff and all of it. But if the
+  /// refusal has a RetryInfo of time r, the time is random between r and max(r, backoff) + r / 2. A
+  /// changed route ends the pause early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).

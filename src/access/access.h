@@ -9,11 +9,10 @@
 //   3. The first rule for the caller's user, or for a group of this user (UserGroups).
 //   4. Root and the user of this process have kAdmin; both can read this process's memory anyway.
 //   5. Rules::this_host or Rules::other_hosts; if it is unset, the Defaults.
-// If the certificate of a caller has expired since the caller connected, the caller has kNone and
-// every call is refused, with the same exceptions as for tokens.
-// If the user of a caller on this host is not known, the caller has only the role that every user
-// of this host has. If a user's groups are not known, the user has only the role that it has
-// whatever its groups are.
+// If a caller's certificate has expired since the caller connected, the caller has kNone. Then
+// every call is refused, except those that item 1 excepts. If it is not known which user of this
+// host calls, the caller may do only what every user of this host may do. If a user's groups are
+// not known, the user may do only what it may do with whatever groups.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -79,8 +78,8 @@ std::optional<Role> RoleFor(std::string_view method);
 /// Returns the full names of the methods in the table, such as "baton.v1.AdminService/GetStatus".
 std::vector<std::string> MethodsWithRoles();
 /// Returns what a path of the HTTP server demands. `path` has no query. nullopt: there is no such
-/// path; use kUnknownPath, so that only callers who may read learn this. The HTTP server looks at
-/// tokens only for paths that need kRead or more.
+/// path. Then demand kUnknownPath: callers who may not read must not learn which paths exist. The
+/// HTTP server looks at tokens only for paths that need kRead or more.
 std::optional<Demand> DemandOfPath(std::string_view path);
 /// The demand for paths without a row.
 inline constexpr Demand kUnknownPath{.role = Role::kRead, .limit = CallLimits::Kind::kRead};
@@ -101,11 +100,11 @@ struct Refused {
   std::string line;  ///< one line: why, and what to do
 };
 
-/// A part of each refusal because a user's groups are not known. They may be known soon.
+/// In the line of a refusal whose reason is that a user's groups are not known. They may be soon.
 inline constexpr std::string_view kGroupsNotKnown =
     "this host has not said in which groups the user is";
-/// A part of each refusal because the user of a caller on this host is not known. The user may be
-/// known soon.
+/// In the line of a refusal whose reason is that it is not known which user of this host calls. It
+/// may be soon.
 inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";
 
 struct Rule {
@@ -188,14 +187,16 @@ class Access {
 
   /// Returns `caller` with `token` set if it sent a valid token, or with `bad_token` set if it sent
   /// one that is not valid. A token is valid only over TLS or from this host; otherwise others may
-  /// have read it on the way. Two tokens are not valid either. Tokens::kIgnored: sets nothing.
+  /// have read it on the way. If the caller sent two, neither is valid. Tokens::kIgnored: sets
+  /// nothing.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
   /// The caller's role; at most kProbe if the caller sent a token that is not valid; kNone if its
   /// certificate has expired.
   Role RoleOf(const Caller& caller) const;
-  /// nullopt: the call is allowed. The caller has this role, and its token and its certificate, if
-  /// it has them, are valid. Otherwise the refusal.
+  /// Returns why the call is refused. nullopt: it is allowed, because the caller's role includes
+  /// `needed`, and no token or certificate of it was found invalid. That was judged when `caller`
+  /// was made, so make one for each call.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
   /// As Refusal, for a call that only reads. If the demand has a limit and the caller lacks
   /// kOperate, also counts the call, and refuses it above the limit (CallLimits). Logs refusals

@@ -14,7 +14,8 @@
 //
 // This class begins nothing and writes nothing in these cases: the session is not live; the node is
 // stopping (Context::draining, not an operator's drain); the external application is not attached.
-// It then notices no timeout either. Nothing but PushBounds moves the deadlines.
+// It then notices no timeout either. But the deadlines stay, unless PushBounds moves them: a
+// prepare that is late by then times out at the first Advance afterwards.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
 // nothing for kMinRetryPause. Then it writes the results again for those moves that the view still

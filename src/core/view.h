@@ -110,16 +110,16 @@ class View {
   // shards not below shard_count(), and facts no newer than the known fact of their key. There are
   // three exceptions. A repeated record may make an uncertain death certain (see deaths()), or
   // UnledSince known. A DeathFact always counts, because a proof stays true. A late RipeFact may
-  // bring back a mark whose absence a snapshot has shown; what it says is still true. Invalidates
-  // pointers and references into the view.
+  // bring back a mark that a snapshot showed as absent; that is harmless, because what a mark says
+  // stays true. Invalidates pointers and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Call it when everything that had happened by `at` is merged. A session of which this view
-  /// hears later has begun after `at`: see Absences::NoteBegan. Does nothing if `at` is before an
-  /// earlier call's.
+  /// Call it when everything that had happened by `at` is merged. If the view hears of a session
+  /// only after this call, the session began after `at`: see Absences::NoteBegan. Does nothing if
+  /// `at` is before an earlier call's.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
   /// A key whose revision went down: this view knew it at revision `known`, and a snapshot that was
@@ -137,8 +137,8 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The read of the last snapshot began after this time, so its data is no older than this. It is
-  /// the time when the snapshot before the last one was merged; TimePoint{}: there was none. (The
+  /// The read of the last snapshot began after this time, so its data is no older than this. Reads
+  /// don't overlap, so this is when the one before was merged; TimePoint{}: there was none. (The
   /// data may be older than read_at(), because the process may pause between etcd's answer and the
   /// merge.)
   TimePoint read_began_after() const { return read_before_; }
@@ -154,9 +154,9 @@ class View {
   /// the config changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
   /// How the group fails over, by the fitting config. Writes that depend on these settings compare
-  /// the revision of that config, so etcd refuses them while a bad config is there. Otherwise they
-  /// might break settings that an operator wrote just before the bad config, and that this view has
-  /// missed.
+  /// the revision of that config, so etcd refuses them while a bad config is there. Reason: just
+  /// before the bad config, an operator may have written good settings that this view has not seen.
+  /// Such a write might break them.
   const FailoverSettings& failover() const { return fitting_config_.failover; }
   /// Which nodes may begin to lead which shards, by the fitting config. Writes that depend on these
   /// rules compare the config's revision, too.

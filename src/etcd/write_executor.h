@@ -2,10 +2,12 @@
 //
 // The executor first sends a write with several items as one flat transaction: all items or none.
 // If a guard of one item is false, it sends the items again as nested transactions: then only items
-// with a false guard are refused. If a guard that all items share is false, all are refused. If a
-// write has too many operations for one transaction, the executor sends it in portions, one after
-// another. If a server allows fewer operations than expected, the portions become smaller. Only
-// "too many operations" makes portions smaller: a transaction with too many bytes is refused whole.
+// with a false guard are refused. If a guard that all items share is false, all items of that
+// transaction are refused. If a write has too many operations for one transaction, the executor
+// sends it in portions, one after another. Each portion is judged by itself: earlier ones stay
+// done, and later ones are still sent. If a server allows fewer operations than expected, the
+// portions become smaller. Only "too many operations" makes portions smaller: a transaction with
+// too many bytes is refused whole.
 //
 // The executor never repeats a transaction of unknown outcome. Without a definite answer it does
 // not send the rest of the write, and the handler gets kUnknown. If an answer does not match the
@@ -89,8 +91,8 @@ class WriteExecutor {
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
   /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
   /// of adjacent unknown items is sent by itself. A run of several items is sent as nested
-  /// transactions from the start. If a flat one were refused first, too little time might be left
-  /// for the nested one, and that at each resend.
+  /// transactions from the start. Reason: a flat one that is refused could use up the time for the
+  /// nested one, at each resend again.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
   /// operations) is a definite answer: the other portions are still sent. Without `earlier` the

@@ -16,8 +16,8 @@
 //     An observer may miss states in between, but never the newest one.
 //   - The routes that changed; an observer's first batch has all routes. An examined route that did
 //     not change is sent again if the shard's record, its move or its leader's member key has a
-//     newer revision than the route that was sent last. Another server may have sent a router a
-//     different route meanwhile. The greater revision tells the router which of the two is newer.
+//     newer revision than the route that was sent last. Reason: another server may have sent a
+//     router a different route meanwhile, and the greater revision tells which one is newer.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //

@@ -59,6 +59,14 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
   EXPECT_EQ(text.exit, 0);
   EXPECT_THAT(text.out, HasSubstr("ok       session"));
   EXPECT_THAT(text.out, HasSubstr("-> "));
+  // On a terminal, whose words have colours.
+  const std::string command =
+      std::string(BATONCTL) + " --endpoint " + cluster.node("n2").endpoint() + " doctor";
+  const app::Ran painted = app::RunProcess(
+      {.arguments = {"script", "-qec", command, "/dev/null"}, .input = "", .watch = {}});
+  EXPECT_EQ(painted.exit, 0) << painted.out << painted.err;
+  EXPECT_THAT(painted.out, HasSubstr("\x1b["));
+  EXPECT_THAT(painted.out, testing::Not(HasSubstr("u001b")));
 }
 
 // Plan: etcd runs out of space, and then dies. The doctor of a running node names each, and exits

@@ -26,15 +26,16 @@ class ServiceManager {
   /// again later. True also if there is no service manager, or it is gone.
   bool Say(std::string_view assignments) const;
 
-  /// Says that the process is alive: sends "WATCHDOG=1", at most twice in each WATCHDOG_USEC. Call
-  /// it more often than that. Does nothing without WATCHDOG_USEC. REQUIRES: `now` never goes back.
+  /// Says that the process is alive: sends "WATCHDOG=1" when half of WATCHDOG_USEC has passed since
+  /// the last one. Call it several times in that half; if the socket is full, the next call tries
+  /// again. Does nothing without WATCHDOG_USEC. REQUIRES: `now` never goes back.
   void Alive(TimePoint now);
 
  private:
   ServiceManager(std::string address, Duration sign_of_life);
 
   const std::string address_;    ///< of the socket, with a null byte first if it is abstract
-  const Duration sign_of_life_;  ///< the pause between two; 0: nobody asks for them
+  const Duration sign_of_life_;  ///< the least time between two; 0: send none
   const OwnedDescriptor socket_;
   std::optional<TimePoint> last_sign_;
 };

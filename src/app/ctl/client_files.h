@@ -1,7 +1,7 @@
 // Reads the files that identify batonctl and the nodes to each other: certificates, keys, tokens.
 //
-// Any thread; blocks as long as the file system does. The only error is kInvalidArgument: a file
-// can't be used. The message names the file and says why.
+// Any thread; blocks as long as the file system does. The only error is kInvalidArgument. If a file
+// can't be used, the message names it and says why.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,8 @@ namespace baton::app {
 /// (CheckPem).
 Result<PemTexts> ReadClientPems(const ClientTls& tls);
 /// Returns credentials that trust only servers with one of the names in `tls.servers`, as a Router
-/// does. Also kInvalidArgument: `tls.ca` is missing, or `tls.name` is given.
+/// does. Also kInvalidArgument: `tls.ca` is missing, `tls.name` is given, or GroupCredentials
+/// refuses the names.
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
 /// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file whose mode

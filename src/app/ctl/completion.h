@@ -14,8 +14,8 @@ namespace baton::app {
 std::string BashCompletion(const CLI::App& app);
 /// A zsh script: the one for bash, loaded by zsh's bashcompinit.
 std::string ZshCompletion(const CLI::App& app);
-/// A fish script. Completes verbs, nested verbs and the flags of batonctl itself; no flags of
-/// verbs.
+/// A fish script. Completes verbs, nested verbs and the long flags of batonctl itself; no short
+/// flags, and no flags of verbs.
 std::string FishCompletion(const CLI::App& app);
 
 }  // namespace baton::app

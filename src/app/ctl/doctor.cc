@@ -58,7 +58,7 @@ void PrintLines(const CtlOptions& options, const Diagnosis& diagnosis) {
     std::string check = finding.check;
     severity.resize(9, ' ');
     check.resize(widest + 2, ' ');
-    PrintLine(Paint(severity, StyleOf(finding.severity), options.color) + check + finding.what);
+    PrintCells(options, {{severity, StyleOf(finding.severity)}, {check + finding.what}});
     if (!finding.advice.empty()) PrintLine(std::string(widest + 11, ' ') + "-> " + finding.advice);
   }
 }

@@ -16,7 +16,7 @@ namespace baton::app {
 /// is JSON.
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
-/// Prints one line of data.
+/// Prints one line of data. Colours in it become escapes, too; use PrintCells for them.
 void PrintLine(const std::string& line);
 /// Prints the cells' texts on one line, without blanks between them.
 void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);

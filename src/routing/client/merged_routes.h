@@ -52,7 +52,7 @@ class MergedRoutes {
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
   /// request to send. The request asks for the changes after revision(), or for all routes if
-  /// revision() is 0.
+  /// revision() is 0. If it was never called, the first message of all counts as a stream's first.
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors (put the sender's name in front of the text):
