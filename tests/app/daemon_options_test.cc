@@ -26,7 +26,9 @@ namespace baton::app {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using Arguments = std::vector<std::string>;
 using Environment = std::map<std::string, std::string>;
 
@@ -442,6 +444,20 @@ TEST(DaemonOptions, ABadValueIsTracedToWhereItStands) {
   EXPECT_EQ(Refusal(Minimal(), {{"BATON_WEIGHT", "heavy"}}),
             "batond: BATON_WEIGHT: \"heavy\" is not valid; expected a whole number from 0 to "
             "1000000\n");
+}
+
+// Plan: a page that is sent to 0.0.0.0 reaches loopback, so a server at all addresses has no such
+// name. Other hosts of --http are names.
+TEST(DaemonOptions, AWildcardIsNoNameOfTheHttpServer) {
+  for (const char* any : {"0.0.0.0:7401", "[::]:7401"}) {
+    const auto options = Parsed(
+        Minimal({"--insecure", "--http", any, "--advertise", "n1.example", "--http-hosts", "x"}));
+    const auto names = HttpNamesOf(options);
+    EXPECT_THAT(names, Contains("x"));
+    EXPECT_THAT(names, Contains("n1.example"));
+    EXPECT_THAT(names, Not(Contains(options.http.host)));
+  }
+  EXPECT_THAT(HttpNamesOf(Parsed(Minimal({"--http", "localhost:0"}))), Contains("localhost"));
 }
 
 TEST(DaemonOptions, RefusesFilesThatAreOff) {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "app/common/port_reservation.h"
 #include "app/common/process_guard.h"
 #include "app/daemon/command.h"
+#include "app/daemon/connection_listener.h"
 #include "app/daemon/ready_file.h"
 
 namespace baton::app {
@@ -68,6 +70,40 @@ TEST(PortReservation, ResolvesNames) {
   const auto nowhere = PortReservation::Take({"no-such-host.invalid", 0});
   ASSERT_FALSE(nowhere.ok());
   EXPECT_TRUE(nowhere.error().message.starts_with("can't listen on no-such-host.invalid:0: "));
+}
+
+// Plan: a caller connects and reads nothing. The server writes until the kernel takes no more: that
+// is little, for the caller's own half is counted here, too.
+TEST(ConnectionListener, TheKernelKeepsLittleForACallerWhoReadsNothing) {
+  auto reserved = PortReservation::Take({"127.0.0.1", 0});
+  ASSERT_TRUE(reserved.ok()) << reserved.error().message;
+  const std::uint16_t port = reserved->port();
+  std::promise<int> accepted;
+  auto listener = ConnectionListener::Start(reserved->Release(), "here", {.most_descriptors = 1000},
+                                            [&accepted](int connection, bool) {
+                                              accepted.set_value(connection);
+                                              return true;
+                                            });
+  ASSERT_TRUE(listener.ok()) << listener.error().message;
+  const int caller = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int least = 4096;
+  setsockopt(caller, SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(caller, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  const int server = accepted.get_future().get();
+  const std::string part(16384, 'x');
+  ssize_t kept = 0;
+  for (ssize_t taken = 0; (taken = send(server, part.data(), part.size(), MSG_NOSIGNAL)) > 0;) {
+    kept += taken;
+  }
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_GT(kept, 0);
+  EXPECT_LE(kept, 300 << 10);
+  close(server);
+  close(caller);
 }
 
 class ReadyFileTest : public testing::Test {

@@ -42,7 +42,8 @@ TEST(CountedPeer, IsUnsetForProgramsOfThisHostOnly) {
   for (const Caller& caller : {program, tab, old_browser}) {
     EXPECT_EQ(counted("10.0.0.5", caller), "10.0.0.5");
     EXPECT_EQ(counted("::ffff:10.0.0.5", caller), "10.0.0.5");
-    EXPECT_EQ(counted("fd00::5", caller), "fd00::5");
+    EXPECT_EQ(counted("2001:db8:0:7::5", caller), "2001:db8:0:7::");
+    EXPECT_EQ(counted("2001:db8:0:7:8::9", caller), "2001:db8:0:7::");  // the same network
   }
 }
 

@@ -24,6 +24,9 @@ namespace {
 
 constexpr int kPauseMilliseconds = 100;  // trying again at once would spin
 constexpr std::chrono::minutes kSayAgain{1};
+// Otherwise the kernel keeps up to 4 MiB for each caller that does not read, besides what the
+// server's budgets count. It doubles this.
+constexpr int kSendBuffer = 128 << 10;
 
 /// Logs why connections are refused, at most once a minute.
 class Complaint {
@@ -105,6 +108,7 @@ void ConnectionListener::Run() {
     }
     const int on = 1;
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     const bool last = connection + kLastPlaces >= bounds_.most_descriptors ||
                       IsReserved(connection + kLastPlaces, bounds_.kept);
     if (serve_(connection, last)) continue;

@@ -29,9 +29,10 @@ class ConnectionListener {
   static constexpr int kLastPlaces = 16;
 
   /// Takes over a connected, non-blocking socket and returns true. Or returns false, and the
-  /// listener closes the socket. `last_places`: few descriptors are left (see Bounds), so the
-  /// server should take only clients that it prefers. Called on the listener's thread, which
-  /// accepts nothing meanwhile.
+  /// listener closes the socket. The kernel keeps some 256 KiB of what the client does not read,
+  /// and no more. `last_places`: few descriptors are left (see Bounds), so the server should take
+  /// only clients that it prefers. Called on the listener's thread, which accepts nothing
+  /// meanwhile.
   using Serve = std::function<bool(int connection, bool last_places)>;
 
   /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how

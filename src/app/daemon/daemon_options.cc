@@ -404,7 +404,9 @@ void ReadHistory(SettingReader& reader, DaemonOptions& options) {
 
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options) {
   std::vector<std::string> names = options.http_hosts;
-  names.push_back(options.http.host);
+  // 0.0.0.0 reaches loopback. Only a page asks for it, so that its browser takes the answer for
+  // that of another host.
+  if (!http::IsWildcard(options.http)) names.push_back(options.http.host);
   if (options.advertise) names.push_back(options.advertise->host);
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) == 0) names.emplace_back(host);

@@ -78,8 +78,11 @@ struct Advertised {
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// The names by which browsers and scrapers may ask for HTTP: --http-hosts, the hosts of --http and
-/// --advertise, and the host name.
+/// What callers without a rule may do.
+access::Access::Defaults DefaultsOf(const DaemonOptions& options);
+
+/// The names by which browsers and scrapers may ask for HTTP: --http-hosts, the hosts of --http
+/// (unless it is a wildcard) and --advertise, and the host name.
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
 
 /// The files that batond reads again while it runs, with the content that was read at the start. A
