@@ -349,6 +349,13 @@ std::optional<Refused> Access::WhyNot(const Caller& caller, const Demand& demand
 }
 
 std::uint64_t Access::limited(CallLimits::Kind kind) const {
+bool Access::TakeHandshake(const Caller& caller) const {
+  const std::lock_guard lock(limits_mutex_);
+  const bool taken = limits_.Take(LimitedAs(caller), Kind::kHandshake, BootClock::now());
+  if (!taken) ++limited_[static_cast<std::size_t>(Kind::kHandshake)];
+  return taken;
+}
+
   const std::lock_guard lock(limits_mutex_);
   return limited_[static_cast<std::size_t>(kind)];
 }

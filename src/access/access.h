@@ -205,6 +205,10 @@ class Access {
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
                                     std::string_view what) const;
   /// How many calls were refused so far because their callers call too often.
+  /// Whether this caller, whose certificate is not known yet, may begin a TLS handshake now. If so,
+  /// counts it. The limit (CallLimits) is the same for all roles: before the handshake most callers
+  /// have none of their own.
+  bool TakeHandshake(const Caller& caller) const;
   std::uint64_t limited(CallLimits::Kind kind) const;
 
  private:
@@ -251,7 +255,9 @@ class Gate {
   Caller CallerAt(std::string peer, const ClientCertificate& certificate = {},
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
-  /// Access::Refusal for the role that this method needs. A method without a row is refused.
+  /// Access::Refusal for the role that this method needs. A method without a row is refused. If the
+  /// server makes no changes, a method that needs kOperate or kAdmin is refused with the reason,
+  /// or, if the caller may not even read, as a question is.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
   /// without a log line, and Access::Told does not get this refusal.

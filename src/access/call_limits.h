@@ -28,6 +28,9 @@ class CallLimits {
     kRoutes,    ///< streams of routes, polls and lookups
     kRead,      ///< all other calls that only read
     kDiagnose,  ///< examinations (batonctl doctor), which ask etcd
+    /// TLS handshakes of HTTP, each of which costs a signature before anybody is known. They have
+    /// a limit of their own, see Access::TakeHandshake.
+    kHandshake,
   };
   struct Limit {
     std::uint32_t burst;  ///< the most calls at once: the size of the bucket
@@ -44,7 +47,7 @@ class CallLimits {
 
  private:
   /// For each kind, when the bucket will be full again. A time in the past: it is full.
-  using Buckets = std::array<TimePoint, 3>;
+  using Buckets = std::array<TimePoint, 4>;
 
   Buckets& BucketsOf(const std::string& caller, TimePoint now);
   /// Forgets the callers whose buckets are all full.
@@ -57,8 +60,9 @@ class CallLimits {
 };
 
 inline constexpr std::array kCallKinds = {CallLimits::Kind::kRoutes, CallLimits::Kind::kRead,
-                                          CallLimits::Kind::kDiagnose};
-/// "routes", "read" or "diagnose".
+                                          CallLimits::Kind::kDiagnose,
+                                          CallLimits::Kind::kHandshake};
+/// "routes", "read", "diagnose" or "handshakes".
 const char* ToString(CallLimits::Kind kind);
 /// Returns the limit in words, such as "at most 50 questions a second".
 std::string Words(CallLimits::Kind kind);

@@ -144,9 +144,8 @@ void Connection::ShakeHands() {
 }
 
 const access::Caller& Connection::PeerCaller() {
-  if (!caller_) caller_ = access::CallerOfConnection(stream_.socket().native_handle());
-  access::Certify(*caller_, certificate_, std::chrono::system_clock::now());
-  return *caller_;
+  access::Certify(caller_, certificate_, std::chrono::system_clock::now());
+  return caller_;
 }
 
 std::optional<std::chrono::steady_clock::time_point> Connection::UnreadSince() const {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "access/callers.h"
@@ -65,10 +66,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context, const HttpOptions& options,
              Owner& owner);
 
+  /// Sets what the kernel said of the client. REQUIRES: called once, before Start.
+  void Know(access::Caller caller) { caller_ = std::move(caller); }
   /// Begins to read. REQUIRES: called once.
   void Start();
-  /// The client's user, address and certificate. The first call asks the kernel for the user. The
-  /// certificate is set after the handshake.
+  /// The client's user, address and certificate. The certificate is set after the handshake.
   const access::Caller& PeerCaller();
   /// Whether the connection has TLS.
   bool secure() const { return stream_.secure(); }
@@ -119,8 +121,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   Owner& owner_;
   const boost::asio::ip::address peer_;
-  std::optional<access::Caller> caller_;  // unset: the kernel was not asked yet
-  ClientCertificate certificate_;         // the client's
+  access::Caller caller_;
+  ClientCertificate certificate_;  // the client's
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   static constexpr unsigned kHttp11 = 11;  // in Beast's numbering

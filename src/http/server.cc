@@ -11,13 +11,10 @@
 #include <atomic>
 #include <exception>
 #include <future>
-#include <iterator>
-#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,6 +24,7 @@
 #include "http/address.h"
 #include "http/body_budget.h"
 #include "http/connection.h"
+#include "http/connection_places.h"
 #include "http/event_feed.h"
 #include "http/peer.h"
 #include "http/route_metrics.h"
@@ -46,12 +44,11 @@ constexpr std::chrono::minutes kSayFewAgain{1};
 constexpr std::chrono::seconds kRetryPlace{5};
 constexpr std::chrono::seconds kRetryBytes{5};
 constexpr std::chrono::seconds kRetryCalls{1};
-// How long a client reads nothing until its place may go to a new connection.
-constexpr std::chrono::seconds kUnread{1};
 
 // The socket thread writes them; any thread reads them.
 struct BoundCounts {
   std::atomic<std::uint64_t> connections{0};
+  std::atomic<std::uint64_t> clients{0};
   std::atomic<std::uint64_t> waiting{0};
   std::atomic<std::uint64_t> polls{0};
   std::atomic<std::uint64_t> feeds{0};
@@ -63,8 +60,8 @@ struct BoundCounts {
   std::atomic<std::uint64_t> slow_readers{0};
 
   HttpBounds Get() const {
-    return {connections, waiting, polls,  feeds,         peers,
-            bytes,       foreign, denied, slow_requests, slow_readers};
+    return {connections, clients, waiting, polls,         feeds,       peers,
+            bytes,       foreign, denied,  slow_requests, slow_readers};
   }
 };
 
@@ -79,6 +76,7 @@ class BoundsMetrics : public prometheus::Collectable {
     runtime::FamilyBuilder out(group_);
     out.Counter("baton_http_bounds_reached_total", "How often the HTTP server reached a limit.")
         .Add(count(bounds.connections), {{"bound", "connections"}})
+        .Add(count(bounds.clients), {{"bound", "client"}})
         .Add(count(bounds.waiting), {{"bound", "waiting"}})
         .Add(count(bounds.polls), {{"bound", "polls"}})
         .Add(count(bounds.feeds), {{"bound", "feeds"}})
@@ -165,19 +163,9 @@ class HttpServer::Impl : public Connection::Owner {
       });
     });
   }
-  void Waiting(Connection& connection) override {
-    Busy(connection);
-    idle_.push_back(&connection);
-    places_[&connection] = std::prev(idle_.end());
-  }
-  void Busy(Connection& connection) override {
-    const auto place = places_.find(&connection);
-    if (place == places_.end()) return;
-    idle_.erase(place->second);
-    places_.erase(place);
-  }
+  void Waiting(Connection& connection) override { places_.Waiting(connection); }
+  void Busy(Connection& connection) override { places_.Busy(connection); }
   void Closed(Connection& connection) override {
-    Busy(connection);
     const auto poll = std::find_if(polls_.begin(), polls_.end(), [&](const auto& entry) {
       return entry.second.connection == &connection;
     });
@@ -185,7 +173,7 @@ class HttpServer::Impl : public Connection::Owner {
     const auto left = poll == polls_.end() ? decltype(polls_)::node_type() : polls_.extract(poll);
     if (!left.empty() && left.mapped().list) --lists_;
     if (!left.empty()) routes_->EndPoll(left.mapped().question);
-    connections_.erase(&connection);
+    places_.Remove(connection);
   }
   void CutOff(Slow what) override {
     ++(what == Slow::kRequest ? bounds_->slow_requests : bounds_->slow_readers);
@@ -371,38 +359,36 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
   void Admit(tcp::socket socket) {
-    const bool scarce = IsReserved(socket.native_handle());
-    if (scarce) SayFew(net::error::no_descriptors);
-    if (scarce || connections_.size() >= kMaxConnections) {
-      ++bounds_->connections;
-      MakeRoom();
-    }
-    // All clients read their answers, or wait for them, or others hold the descriptors: the new
-    // connection is closed.
-    if (scarce || connections_.size() >= kMaxConnections) return;
+    access::Caller caller = access::CallerOfConnection(socket.native_handle());
+    std::string client = access::LimitedAs(caller);
+    if (!MayShakeHands(caller) || !HasRoom(socket.native_handle(), client)) return;  // closes it
+    if (options_.access != nullptr && caller.user) options_.access->Expect(*caller.user);
     // The connection keeps OpenSSL's context; the texts may change meanwhile.
     const auto pems = options_.tls != nullptr ? options_.tls->Get() : nullptr;
     auto connection = std::make_shared<Connection>(
         std::move(socket), pems != nullptr ? pems->context.get() : nullptr, options_, *this);
     // Later the client may have closed its sending side, and then the kernel no longer says.
-    if (options_.access != nullptr) {
-      if (const auto user = connection->PeerCaller().user) options_.access->Expect(*user);
-    }
-    connections_.emplace(connection.get(), connection);
+    connection->Know(std::move(caller));
+    places_.Add(connection, std::move(client));
     connection->Start();
   }
 
-  void MakeRoom() {
-    if (!idle_.empty()) return idle_.front()->Close();
-    auto longest = std::chrono::steady_clock::now() - kUnread;
-    Connection* unread = nullptr;
-    for (const auto& [connection, owned] : connections_) {
-      const auto since = connection->UnreadSince();
-      if (!since || *since > longest) continue;
-      longest = *since;
-      unread = connection;
-    }
-    if (unread != nullptr) unread->Abandon();
+  /// A handshake costs this thread more than all that a client pays for asking for one.
+  bool MayShakeHands(const access::Caller& caller) const {
+    return options_.tls == nullptr || options_.access == nullptr ||
+           options_.access->TakeHandshake(caller);
+  }
+
+  /// False: all clients read their answers, or wait for them, or others hold the descriptors.
+  bool HasRoom(int socket, const std::string& client) {
+    using Room = ConnectionPlaces::Room;
+    const bool scarce = IsReserved(socket);
+    const Room room = places_.RoomFor(client);
+    if (room == Room::kFree && !scarce) return true;
+    if (scarce) SayFew(net::error::no_descriptors);
+    ++(room == Room::kClient ? bounds_->clients : bounds_->connections);
+    places_.MakeRoom(room == Room::kClient ? &client : nullptr);
+    return !scarce && places_.RoomFor(client) == Room::kFree;
   }
 
   Response Render(const std::string& target) {
@@ -440,7 +426,7 @@ class HttpServer::Impl : public Connection::Owner {
     acceptor_.close(ignored);
     pause_.cancel();
     polls_.clear();
-    while (!connections_.empty()) connections_.begin()->second->Close();
+    places_.CloseAll();
   }
 
   const HttpOptions options_;
@@ -454,9 +440,7 @@ class HttpServer::Impl : public Connection::Owner {
   tcp::acceptor acceptor_;
   net::steady_timer pause_;
   std::optional<std::chrono::steady_clock::time_point> few_said_;
-  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
-  std::list<Connection*> idle_;  // waiting for a request, the longest first
-  std::unordered_map<Connection*, std::list<Connection*>::iterator> places_;
+  ConnectionPlaces places_;
   std::size_t waiting_ = 0;
   std::size_t lists_ = 0;
   std::shared_ptr<routing::RouteServer> routes_;  // null: no /v1/routes

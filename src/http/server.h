@@ -7,6 +7,8 @@
 // so that probes get through. It takes that of the connection that has been idle for longest. If
 // none is idle, it takes that of the client that has read nothing of its answer for longest, if for
 // 1 s at least. If there is no such client either, the new connection is closed.
+// If its client has kMaxConnectionsOfClient, it takes, by the same rules, the place of one of its
+// own client's (ConnectionPlaces).
 //
 // Without TLS nothing is encrypted, and callers from other hosts are known only by a token.
 // Therefore bind such a server to loopback or to a trusted network.
@@ -29,6 +31,8 @@
 namespace baton::http {
 
 inline constexpr std::size_t kMaxConnections = 256;
+/// Of one user of this host, or of one other address. More than one client's polls and feeds.
+inline constexpr std::size_t kMaxConnectionsOfClient = 192;
 // A request above one of these two gets the status.
 inline constexpr std::size_t kMaxHeader = 8 * 1024;  ///< bytes of the request's header; 431
 inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes of its body, which is ignored; 413
@@ -67,6 +71,7 @@ struct HttpOptions {
 struct HttpBounds {
   /// Connections that came at kMaxConnections, or when only reserved descriptors were left.
   std::uint64_t connections = 0;
+  std::uint64_t clients = 0;  ///< connections that came at kMaxConnectionsOfClient
   std::uint64_t waiting = 0;  ///< requests refused because of kMaxWaiting
   std::uint64_t polls = 0;    ///< requests for /v1/routes refused because of kMaxPolls
   std::uint64_t feeds = 0;    ///< feeds refused because of kMaxFeeds

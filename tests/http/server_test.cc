@@ -6,6 +6,7 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/registry.h>
+#include <sys/fsuid.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -331,8 +332,8 @@ TEST_F(HttpServerTest, AnIdleConnectionIsClosedAndNoSlowRequest) {
 }
 
 TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
-  // Plan: more idle connections than the server keeps. Probes get through, and the server never
-  // holds more than its limit: it closed the oldest ones.
+  // Plan: more idle connections than the server keeps for one user. Probes get through, and the
+  // server never holds more than its limit: it closed the oldest ones.
   std::vector<Client> idle;
   for (int i = 0; i < 500; ++i) {
     idle.emplace_back(server_->port());
@@ -343,9 +344,32 @@ TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
   bool closed = false;
   idle.front().ReceiveAll(&closed);
   EXPECT_TRUE(closed) << "the one idle longest made room";
-  EXPECT_GE(server_->bounds().connections, 500 - kMaxConnections);
+  EXPECT_GE(server_->bounds().clients, 500 - kMaxConnectionsOfClient);
   idle.back().Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(StatusOf(idle.back().Receive()), 200);
+}
+
+// Plan: connections of another user rest, as many as one client leaves. Then one user opens so many
+// that all places together are not enough. It loses its own, and the other user's are still there.
+TEST_F(HttpServerTest, AFloodOfOneUserTakesNoConnectionFromAnother) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can have a socket of another user's";
+  const auto served = [](Client& client) {
+    client.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    return StatusOf(client.Receive()) == 200;
+  };
+  setfsuid(4711);
+  std::vector<Client> others;
+  while (others.size() < kMaxConnections - kMaxConnectionsOfClient) {
+    others.emplace_back(server_->port());
+  }
+  setfsuid(0);
+  for (Client& other : others) ASSERT_TRUE(served(other));
+  std::vector<Client> flood;
+  for (std::size_t i = 0; i < 2 * kMaxConnections; ++i) flood.emplace_back(server_->port());
+  EXPECT_TRUE(served(flood.back())) << "the newest of its own";
+  for (Client& other : others) EXPECT_TRUE(served(other));
+  EXPECT_EQ(server_->bounds().clients, 2 * kMaxConnections - kMaxConnectionsOfClient);
+  EXPECT_EQ(server_->bounds().connections, 0U);
 }
 
 TEST_F(HttpServerTest, AReaderThatNeverReadsIsCutOff) {

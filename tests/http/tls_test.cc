@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <sys/fsuid.h>
 #include <unistd.h>
 
 #include <boost/asio/error.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -251,6 +253,35 @@ TEST_F(HttpTlsTest, AnOldConnectionEndsWithItsNextAnswer) {
   client.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(HeaderOf(client.ReceiveAll(), "Connection"), "close");
   EXPECT_EQ(client.error(), net::error::eof) << client.error().message();
+}
+
+// Plan: one user has used up its handshakes. The server closes its next connection before it
+// computes anything, while another user gets in. On a slow machine the user may get one more before
+// that connection is there: then it tries again.
+TEST_F(HttpTlsTest, AFloodOfHandshakesOfOneUserIsCutShort) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can have a socket of another user's";
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  Start(ClientCertificates::kNone, {.access = access});
+  const auto limited = [&] { return access->limited(access::CallLimits::Kind::kHandshake); };
+  EXPECT_THAT(Fetch("/livez", Nobody()), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(limited(), 0U);
+  const access::Caller flood{.peer = "ipv4:127.0.0.1:5", .user = 0};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  std::string said;
+  std::uint64_t before = 0;
+  do {
+    while (access->TakeHandshake(flood)) {
+    }
+    before = limited();
+    said = Fetch("/livez", Nobody());
+  } while (!said.empty() && std::chrono::steady_clock::now() < deadline);
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(limited(), before + 1) << "the server has refused it";
+  while (access->TakeHandshake(flood)) {
+  }
+  setfsuid(4711);
+  EXPECT_THAT(Fetch("/livez", Nobody()), StartsWith("HTTP/1.1 200"));
+  setfsuid(0);
 }
 
 // Plan: a client that says nothing, one that stops in the middle of its hello, and one that speaks
