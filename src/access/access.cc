@@ -99,6 +99,7 @@ const char* Word(Refused::Why why) {
     case Refused::Why::kRole: return "role";
     case Refused::Why::kUnknown: return "not_known";
     case Refused::Why::kTooMany: return "too_often";
+    case Refused::Why::kNoChanges: return "no_changes";
   }
   return "unknown";
 }
@@ -394,8 +395,13 @@ Caller Gate::CallerAt(std::string peer, const ClientCertificate& certificate,
 }
 
 std::optional<Refused> Gate::Refusal(const Caller& caller, std::string_view method) const {
-  if (const auto needed = RoleFor(method)) return access_->Refusal(caller, *needed);
-  return Refused{.line = "nobody may do this"};
+  const auto needed = RoleFor(method);
+  if (!needed) return Refused{.line = "nobody may do this"};
+  if (no_changes_.empty() || !Includes(*needed, Role::kOperate)) {
+    return access_->Refusal(caller, *needed);
+  }
+  if (auto refusal = access_->Refusal(caller, Role::kRead)) return refusal;
+  return Refused{.why = Refused::Why::kNoChanges, .line = no_changes_};
 }
 
 std::optional<Refused> Gate::RefuseRead(const Caller& caller, std::string_view method) const {

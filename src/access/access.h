@@ -93,8 +93,9 @@ struct Refused {
     kToken,        ///< the caller sent a token that is not valid
     kCertificate,  ///< the caller's certificate has expired since the caller connected
     kRole,         ///< the caller lacks the role
-    kUnknown,  ///< the caller lacks the role, but its user or groups are not known yet: try again
-    kTooMany,  ///< the caller has the role, but calls too often
+    kUnknown,    ///< the caller lacks the role, but its user or groups are not known yet: try again
+    kTooMany,    ///< the caller has the role, but calls too often
+    kNoChanges,  ///< nobody makes changes at this server, whatever the caller's role
   };
   Why why = Why::kRole;
   std::string line;  ///< one line: why, and what to do
@@ -246,9 +247,13 @@ class Access {
 /// Decides about the calls of a gRPC server.
 class Gate {
  public:
-  /// `callers`: the server's; null: no caller's user is known. REQUIRES: `access` is not null.
-  Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers)
-      : access_(std::move(access)), callers_(std::move(callers)) {}
+  /// `callers`: the server's; null: no caller's user is known. `no_changes`: why this server makes
+  /// no changes; empty: it makes them. REQUIRES: `access` is not null.
+  Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers,
+       std::string no_changes = {})
+      : access_(std::move(access)),
+        callers_(std::move(callers)),
+        no_changes_(std::move(no_changes)) {}
 
   /// Returns the caller, with the user of its connection and with its token. `peer`: the result of
   /// grpc::ServerContext::peer. `certificate`: that of the connection.
@@ -266,6 +271,7 @@ class Gate {
  private:
   std::shared_ptr<const Access> access_;
   std::shared_ptr<const Callers> callers_;
+  std::string no_changes_;
 };
 
 }  // namespace baton::access

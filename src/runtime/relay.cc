@@ -24,8 +24,7 @@ namespace {
 // A relay has no lease to measure its loop by: a loop without a turn for this long is stuck.
 constexpr Duration kStuck = std::chrono::seconds(3);
 
-const Error kChangesNothing{ErrorCode::kUnimplemented,
-                            "this is a relay, which only serves routes: ask a node of the group"};
+const Error kChangesNothing{ErrorCode::kUnimplemented, kRelayMakesNoChanges};
 
 }  // namespace
 

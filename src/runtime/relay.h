@@ -15,6 +15,10 @@
 
 namespace baton::runtime {
 
+/// What callers hear who ask a relay for a change.
+inline constexpr const char* kRelayMakesNoChanges =
+    "this is a relay, which only serves routes: ask a node of the group";
+
 struct RelayOptions {
   std::string group;  ///< REQUIRED; need not exist yet
   std::string name;   ///< REQUIRED: the server's name in answers to callers

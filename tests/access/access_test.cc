@@ -350,6 +350,40 @@ TEST(Access, WhoAsksTooOftenIsRefusedAloneUnlessItMayOperate) {
   EXPECT_EQ(refused(Local(kStranger))->why, Refused::Why::kRole) << "this is said first";
 }
 
+// Plan: handshakes have a limit that is the same for root and a reader, since most callers have no
+// role of their own before them; they count by address and user, and no question counts as one.
+TEST(Access, HandshakesHaveALimitForEachCaller) {
+  const Access access({});
+  const auto burst = CallLimits::LimitOf(CallLimits::Kind::kHandshake).burst;
+  for (const Caller& caller : {kRemote, Local(kStranger), Local(0)}) {
+    std::uint32_t taken = 0;
+    while (taken < 100 * burst && access.TakeHandshake(caller)) ++taken;
+    EXPECT_GE(taken, burst);
+    EXPECT_LT(taken, 100 * burst);
+    EXPECT_FALSE(access.RefuseRead(caller, {Role::kRead, CallLimits::Kind::kRead}, "GetStatus"));
+  }
+  EXPECT_EQ(access.limited(CallLimits::Kind::kHandshake), 3U);
+  EXPECT_TRUE(access.TakeHandshake({.peer = "ipv4:10.0.0.2:5"}));
+}
+
+// Plan: a server that makes no changes, as a relay is, tells so to all who may read, root too; who
+// may not read hears what a reader without the role hears. Questions are as elsewhere.
+TEST(Gate, OfAServerWithoutChangesSaysSo) {
+  const auto access = std::make_shared<Access>(Access::Defaults{.other_hosts = Role::kProbe});
+  const Gate gate(access, nullptr, "this is a relay");
+  for (const char* change : {"DrainNode", "ReleaseShard"}) {
+    for (const Caller& caller : {Local(kStranger), Local(0)}) {
+      const auto refused = gate.Refusal(caller, change);
+      ASSERT_TRUE(refused);
+      EXPECT_EQ(refused->why, Refused::Why::kNoChanges);
+      EXPECT_EQ(refused->line, "this is a relay");
+    }
+    EXPECT_EQ(gate.Refusal(kRemote, change)->why, Refused::Why::kRole);
+  }
+  EXPECT_FALSE(gate.Refusal(Local(kStranger), "GetStatus"));
+  EXPECT_TRUE(gate.Refusal(kRemote, "GetStatus"));
+}
+
 // Plan: without callers nobody's user is known, so hosts decide.
 TEST(Gate, ComparesTheCallersRoleWithTheMethods) {
   const auto access = std::make_shared<Access>(Access::Defaults{});

@@ -60,6 +60,8 @@ TEST(Relay, WaitsForItsGroupAndThenShowsWhatNodesShow) {
   const app::Ran moved = cluster.Ctl("relay", {"shards", "transfer", "0", "--to", "n1"});
   EXPECT_EQ(moved.exit, 1);
   EXPECT_THAT(moved.err, HasSubstr("this is a relay"));
+  EXPECT_THAT(relay.Log(), HasSubstr("change refused"));
+  EXPECT_EQ(Count(relay.Log(), " change verb="), 0) << "strangers would fill its log";
 
   EtcdClient etcd(SharedEtcd().endpoints());
   for (const auto& stored : etcd.List(cluster.Key(""))) {

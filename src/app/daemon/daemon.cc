@@ -71,13 +71,6 @@ constexpr int kMaxGraceMs = 30'000;
 constexpr int kMaxOfNode = 2'048;
 constexpr int kMaxOfRelay = 12'288;
 
-/// A relay answers each change with what to ask instead.
-access::Access::Defaults DefaultsOf(const DaemonOptions& options) {
-  const access::Role role =
-      options.allow_remote_admin || options.relay ? access::Role::kOperate : access::Role::kRead;
-  return {.this_host = role, .other_hosts = role};
-}
-
 class Daemon {
  public:
   explicit Daemon(const DaemonOptions& options)
@@ -272,13 +265,14 @@ class Daemon {
     if (!options_.admin_socket.empty()) {
       admin_socket_.emplace(options_.admin_socket, builder, *callers_);
     }
-    admin_ =
-        runtime::RegisterAdminService(builder, control(), {access_, callers_},
-                                      {.max_shard_series = options_.max_shard_series,
-                                       .files = Files(),
-                                       .tls = options_.tls,
-                                       .exposed = Exposed()},
-                                      audit_file_ ? audit_file_->Sinks() : runtime::Audit::Sinks{});
+    admin_ = runtime::RegisterAdminService(
+        builder, control(),
+        {access_, callers_, options_.relay ? runtime::kRelayMakesNoChanges : ""},
+        {.max_shard_series = options_.max_shard_series,
+         .files = Files(),
+         .tls = options_.tls,
+         .exposed = Exposed()},
+        audit_file_ ? audit_file_->Sinks() : runtime::Audit::Sinks{});
     routing_ = routing::RegisterRoutingService(builder, routes_, {access_, callers_});
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();

@@ -402,6 +402,12 @@ void ReadHistory(SettingReader& reader, DaemonOptions& options) {
 
 }  // namespace
 
+access::Access::Defaults DefaultsOf(const DaemonOptions& options) {
+  const access::Role role =
+      options.allow_remote_admin ? access::Role::kOperate : access::Role::kRead;
+  return {.this_host = role, .other_hosts = role};
+}
+
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options) {
   std::vector<std::string> names = options.http_hosts;
   // 0.0.0.0 reaches loopback. Only a page asks for it, so that its browser takes the answer for

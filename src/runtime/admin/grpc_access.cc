@@ -20,6 +20,7 @@ grpc::StatusCode CodeOf(access::Refused::Why why) {
     case access::Refused::Why::kRole:
     case access::Refused::Why::kUnknown: break;
     case access::Refused::Why::kTooMany: return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case access::Refused::Why::kNoChanges: return grpc::StatusCode::UNIMPLEMENTED;
   }
   return grpc::StatusCode::PERMISSION_DENIED;
 }
