@@ -321,9 +321,13 @@ def fleet():
                           (rate("baton_grpc_bounds_reached_total", by="bound", function="increase"), "gRPC {{bound}}"),
                           (rate("baton_calls_limited_total", by="kind", function="increase"), "callers of {{kind}}"),
                           (rate("baton_routes_refused_total", by="what", function="increase"), "routes {{what}}")])),
-                (8, lines("Callers of routes", "Streams of WatchRoutes, by node; and callers of /v1/routes that wait for a change.",
+                (8, lines("Callers of routes", "Streams of WatchRoutes, by node; and callers of /v1/routes that wait for a change. Of "
+                          "callers without the role operate the streams are counted apart; and all calls that are open.",
                           [("baton_route_watchers{S}", "{{instance}}"),
-                           ("baton_route_questions{S}", "{{instance}}, waiting")])),
+                           ("baton_route_questions{S}", "{{instance}}, waiting"),
+                           ("baton_reader_streams{S}", "{{instance}}, {{of}} of readers"),
+                           (rate("baton_reader_streams_refused_total", by="of", function="increase"), "{{of}} refused"),
+                           ("baton_grpc_calls_open{S}", "{{instance}}, all calls at the {{listener}}")])),
             ]),
             (8, [
                 (8, lines("Messages of routes", "A second: written to streams, encoded (once for all streams, where it "

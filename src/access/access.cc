@@ -349,7 +349,6 @@ std::optional<Refused> Access::WhyNot(const Caller& caller, const Demand& demand
                                      NameOf(caller), Words(*demand.limit))};
 }
 
-std::uint64_t Access::limited(CallLimits::Kind kind) const {
 bool Access::TakeHandshake(const Caller& caller) const {
   const std::lock_guard lock(limits_mutex_);
   const bool taken = limits_.Take(LimitedAs(caller), Kind::kHandshake, BootClock::now());
@@ -357,6 +356,7 @@ bool Access::TakeHandshake(const Caller& caller) const {
   return taken;
 }
 
+std::uint64_t Access::limited(CallLimits::Kind kind) const {
   const std::lock_guard lock(limits_mutex_);
   return limited_[static_cast<std::size_t>(kind)];
 }

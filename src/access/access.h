@@ -205,11 +205,11 @@ class Access {
   /// refusals without a line. `what`: the method or path, any bytes.
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
                                     std::string_view what) const;
-  /// How many calls were refused so far because their callers call too often.
   /// Whether this caller, whose certificate is not known yet, may begin a TLS handshake now. If so,
   /// counts it. The limit (CallLimits) is the same for all roles: before the handshake most callers
   /// have none of their own.
   bool TakeHandshake(const Caller& caller) const;
+  /// How many calls were refused so far because their callers call too often.
   std::uint64_t limited(CallLimits::Kind kind) const;
 
  private:

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,13 @@ class StreamPlaces {
   /// A place for a stream of this caller, whose role is `role`. Null: the caller needs none, as it
   /// has the role kOperate. nullopt: one of the two bounds is reached.
   std::optional<Place> Take(const Caller& caller, Role role);
+
+  struct Counts {
+    std::size_t open = 0;       ///< places that are taken now
+    std::uint64_t refused = 0;  ///< how often Take gave none
+  };
+  Counts counts() const;
+  const Bounds& bounds() const { return bounds_; }
 
  private:
   struct Held;

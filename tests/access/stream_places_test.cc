@@ -27,6 +27,8 @@ TEST(StreamPlaces, ACallerWithAllOfItsShareLeavesRoomForOthersAndOperators) {
   EXPECT_FALSE(take("eve", Role::kLead));
   EXPECT_TRUE(take("bob"));
   EXPECT_FALSE(take("ann")) << "all who may not operate have their part";
+  EXPECT_EQ(places->counts().open, 3U);
+  EXPECT_EQ(places->counts().refused, 2U);
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(take("eve", Role::kOperate));
     EXPECT_TRUE(take("root", Role::kAdmin));
@@ -34,6 +36,7 @@ TEST(StreamPlaces, ACallerWithAllOfItsShareLeavesRoomForOthersAndOperators) {
   held.erase(held.begin());
   EXPECT_FALSE(take("bob") && take("bob"));
   held.clear();
+  EXPECT_EQ(places->counts().open, 0U);
   EXPECT_TRUE(take("eve"));
   EXPECT_TRUE(take("eve"));
   EXPECT_FALSE(take("eve"));

@@ -25,6 +25,7 @@ OF_APPLICATIONS = {
 ON_NO_PANEL = {
     "baton_shard_failed_activations": "only while a shard fails; how many fail is shown, and `batonctl status` names the worst",
     "baton_build_info": "the version; the variables of the dashboard Fleet and the alert NodeDown are made from it",
+    "baton_grpc_limit": "the same always; compare with it what is open",
     "baton_guard_running": "of nodes with a guard of their own; the log says when one ends",
     "baton_guard_starts_total": "likewise",
     "baton_expected_nodes": "set by few; the alert NodesMissing compares it with the live nodes",

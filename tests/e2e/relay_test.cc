@@ -217,20 +217,27 @@ class ManyStreams {
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 
-// A thousand callers of one relay see a planned move; etcd has one watch for all of them.
+// A thousand callers of one relay see a planned move; etcd has one watch for all of them. The relay
+// counts their streams for as long as they are open.
 TEST(Relay, AThousandStreamsSeeAChange) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(5)});
   cluster.Start("n1", {"--rebalance-delay", "1h"});
   cluster.AwaitBalanced({"n1"});
   NodeProcess& relay = cluster.LaunchRelay("relay");
   cluster.WaitReady(relay);
-  ManyStreams streams(relay.endpoint(), 1000);
-  ASSERT_TRUE(streams.AllComplete());
-  ASSERT_TRUE(streams.AllSee("n1"));
+  auto streams = std::make_unique<ManyStreams>(relay.endpoint(), 1000);
+  ASSERT_TRUE(streams->AllComplete());
+  ASSERT_TRUE(streams->AllSee("n1"));
+  const auto open = [&] {
+    return cluster.Metric("relay", "baton_grpc_calls_open{listener=\"port\"}");
+  };
+  EXPECT_EQ(open(), 1000);
   cluster.Start("n2", {"--rebalance-delay", "1h"});
   const app::Ran moved = cluster.Ctl("n1", {"shards", "transfer", "0", "--to", "n2"});
   ASSERT_EQ(moved.exit, 0) << moved.err;
-  ASSERT_TRUE(streams.AllSee("n2"));
+  ASSERT_TRUE(streams->AllSee("n2"));
+  streams.reset();
+  EXPECT_TRUE(Eventually(kPatience, [&] { return open() == 0; })) << open();
 }
 
 }  // namespace

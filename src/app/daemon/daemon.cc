@@ -26,6 +26,7 @@
 #include "app/daemon/events_file.h"
 #include "app/daemon/guard_choice.h"
 #include "app/daemon/listener_metrics.h"
+#include "app/daemon/open_calls.h"
 #include "app/daemon/readiness.h"
 #include "app/daemon/reflection.h"
 #include "app/daemon/signals.h"
@@ -248,9 +249,12 @@ class Daemon {
     if (events_file_ != nullptr) events_file_->Follow(control().history());
   }
 
+  int MostDescriptors() const { return options_.relay ? kMaxOfRelay : kMaxOfNode; }
+  std::size_t MostMemory() const { return options_.relay ? kRelayMemory : kNodeMemory; }
+
   Status ServeGrpc() {
     grpc::ServerBuilder builder;
-    SetServerLimits(builder, {.memory = options_.relay ? kRelayMemory : kNodeMemory});
+    SetServerLimits(builder, {.memory = MostMemory()});
     runtime::PingCallers(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
@@ -278,9 +282,8 @@ class Daemon {
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr) return Error{ErrorCode::kInternal, "gRPC's server can't be started"};
     grpc_->GetHealthCheckService()->SetServingStatus(false);
-    const ConnectionListener::Bounds bounds{
-        .most_descriptors = options_.relay ? kMaxOfRelay : kMaxOfNode,
-        .kept = static_cast<int>(http::kMaxConnections)};
+    const ConnectionListener::Bounds bounds{.most_descriptors = MostDescriptors(),
+                                            .kept = static_cast<int>(http::kMaxConnections)};
     if (admin_socket_) {
       if (const Status done = admin_socket_->Listen(bounds); !done) return done.error();
     }
@@ -316,14 +319,22 @@ class Daemon {
     }
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
     all.push_back(runtime::CountCalls(calls_));
+    all.push_back(CountOpenCalls(open_calls_));
     return all;
   }
 
   void ServeHttp() {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
-    const auto refused =
-        MakeListenerMetrics(options_.node.group, *listener_, admin_->unread(), access_);
-    http::MetricsSources metrics{.node = {metrics_->node(), calls_, process, refused},
+    const auto listener = MakeListenerMetrics(
+        options_.node.group, {.most_descriptors = static_cast<std::size_t>(MostDescriptors()),
+                              .memory = MostMemory(),
+                              .refused = listener_->refused(),
+                              .open = open_calls_,
+                              .unread = admin_->unread(),
+                              .events = admin_->event_places(),
+                              .routes = routing_->places(),
+                              .access = access_});
+    http::MetricsSources metrics{.node = {metrics_->node(), calls_, process, listener},
                                  .shards = {metrics_->shards()}};
     if (sidecar_ != nullptr) {
       metrics.node.push_back(sidecar::MakeSidecarMetrics(options_.node.group, *sidecar_));
@@ -473,7 +484,8 @@ class Daemon {
   const std::shared_ptr<runtime::ServerCalls> calls_ =
       std::make_shared<runtime::ServerCalls>(options_.node.group);
   std::unique_ptr<runtime::CountingAdminService> admin_;
-  std::unique_ptr<RoutingService> routing_;
+  const std::shared_ptr<OpenCalls> open_calls_ = std::make_shared<OpenCalls>();
+  std::unique_ptr<routing::CountingRoutingService> routing_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<ConnectionListener> listener_;

@@ -1,7 +1,9 @@
-// The Prometheus metrics of calls and connections that batond refused or cut off.
+// The Prometheus metrics of batond's gRPC server: its limits, what is open, and what was refused or
+// cut off.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,16 +11,27 @@
 #include <prometheus/collectable.h>
 
 #include "access/access.h"
-#include "app/daemon/connection_listener.h"
+#include "access/stream_places.h"
+#include "app/daemon/open_calls.h"
 #include "runtime/admin/unread_answers.h"
 
 namespace baton::app {
 
-/// Makes the metrics; they can be read on any thread, and may outlive `listener`. `group`: their
-/// label.
-std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(
-    std::string group, const ConnectionListener& listener,
-    std::shared_ptr<const runtime::UnreadCounts> unread,
-    std::shared_ptr<const access::Access> access);
+/// What the metrics are read from. All may outlive the server.
+struct ListenerCounts {
+  std::size_t most_descriptors = 0;                           ///< see ConnectionListener::Bounds
+  std::size_t memory = 0;                                     ///< see ServerLimits
+  std::shared_ptr<const std::atomic<std::uint64_t>> refused;  ///< connections
+  std::shared_ptr<const OpenCalls> open;
+  std::shared_ptr<const runtime::UnreadCounts> unread;
+  std::shared_ptr<const access::StreamPlaces> events;
+  std::shared_ptr<const access::StreamPlaces> routes;
+  std::shared_ptr<const access::Access> access;
+};
+
+/// Makes the metrics; they can be read on any thread. `group`: their label. REQUIRES: no pointer is
+/// null.
+std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(std::string group,
+                                                             ListenerCounts counts);
 
 }  // namespace baton::app

@@ -106,14 +106,17 @@ void Fill(const RouteList& list, v1::LookupResponse* response) {
 using Methods = v1::RoutingService::WithCallbackMethod_Lookup<
     v1::RoutingService::WithRawCallbackMethod_WatchRoutes<v1::RoutingService::Service>>;
 
-class Service final : public Methods, public baton::RoutingService {
+class Service final : public Methods, public CountingRoutingService {
  public:
   Service(std::shared_ptr<RouteServer> routes, access::Gate gate,
           access::StreamPlaces::Bounds places)
-      : routes_(std::move(routes)), gate_(std::move(gate)), places_(places) {}
+      : routes_(std::move(routes)),
+        gate_(std::move(gate)),
+        places_(std::make_shared<access::StreamPlaces>(places)) {}
   ~Service() override { routes_->Shutdown(); }
 
   void Shutdown() override { routes_->Shutdown(); }
+  std::shared_ptr<const access::StreamPlaces> places() const override { return places_; }
 
   grpc::ServerUnaryReactor* Lookup(Context* context, const v1::LookupRequest* request,
                                    v1::LookupResponse* response) override {
@@ -144,7 +147,7 @@ class Service final : public Methods, public baton::RoutingService {
     const access::Caller caller = runtime::CallerOf(gate_, *context);
     if (auto refused = gate_.RefuseRead(caller, "WatchRoutes")) {
       stream->Finish(runtime::StatusOf(*std::move(refused)));
-    } else if (auto place = places_.Take(caller, gate_.RoleOf(caller))) {
+    } else if (auto place = places_->Take(caller, gate_.RoleOf(caller))) {
       stream->Begin(*request, *std::move(place));
     } else {
       stream->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -157,15 +160,14 @@ class Service final : public Methods, public baton::RoutingService {
  private:
   const std::shared_ptr<RouteServer> routes_;
   const access::Gate gate_;
-  access::StreamPlaces places_;
+  const std::shared_ptr<access::StreamPlaces> places_;
 };
 
 }  // namespace
 
-std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
-                                                       std::shared_ptr<RouteServer> routes,
-                                                       access::Gate gate,
-                                                       access::StreamPlaces::Bounds places) {
+std::unique_ptr<CountingRoutingService> RegisterRoutingService(
+    grpc::ServerBuilder& builder, std::shared_ptr<RouteServer> routes, access::Gate gate,
+    access::StreamPlaces::Bounds places) {
   auto service = std::make_unique<Service>(std::move(routes), std::move(gate), places);
   builder.RegisterService(static_cast<grpc::Service*>(service.get()));
   return service;

@@ -14,11 +14,18 @@ namespace baton::routing {
 /// Shares of a RouteServer's 10,000 streams, so that no caller holds all, and operators find room.
 inline constexpr access::StreamPlaces::Bounds kRoutePlaces{.of_caller = 5'000, .of_readers = 9'000};
 
+/// The service, with its counts.
+class CountingRoutingService : public baton::RoutingService {
+ public:
+  /// The places of WatchRoutes. They may outlive the service.
+  virtual std::shared_ptr<const access::StreamPlaces> places() const = 0;
+};
+
 /// Adds the service to `builder`. `gate` decides who may call. `places` bounds how many streams one
 /// caller, and all readers together, may have. The service's destructor and its Shutdown shut
 /// `routes` down. REQUIRES: the service outlives the server that `builder` starts. Programs that
 /// embed a Node use baton/grpc.h instead.
-std::unique_ptr<RoutingService> RegisterRoutingService(
+std::unique_ptr<CountingRoutingService> RegisterRoutingService(
     grpc::ServerBuilder& builder, std::shared_ptr<RouteServer> routes, access::Gate gate,
     access::StreamPlaces::Bounds places = kRoutePlaces);
 

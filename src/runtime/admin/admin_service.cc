@@ -179,7 +179,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     if (auto refused = gate_.RefuseRead(caller, "WatchEvents")) {
       return EventStreams::Refuse(StatusOf(*std::move(refused)));
     }
-    auto place = event_places_.Take(caller, gate_.RoleOf(caller));
+    auto place = event_places_->Take(caller, gate_.RoleOf(caller));
     if (!place) return EventStreams::Refuse(kTooManyStreams);
     return events_.Watch(*context, *request, *std::move(place));
   }
@@ -317,6 +317,9 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   }
 
   std::shared_ptr<const UnreadCounts> unread() const override { return answers_.counts(); }
+  std::shared_ptr<const access::StreamPlaces> event_places() const override {
+    return event_places_;
+  }
 
  private:
   using Answer = std::function<grpc::Status(const NodeStatus&)>;
@@ -474,7 +477,8 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Audit audit_;
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<int> diagnoses_of_readers_{0};
-  access::StreamPlaces event_places_{kEventPlaces};
+  const std::shared_ptr<access::StreamPlaces> event_places_ =
+      std::make_shared<access::StreamPlaces>(kEventPlaces);
   EventStreams events_;
   UnreadAnswers answers_;
   Worker worker_;

@@ -15,6 +15,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
+#include "access/stream_places.h"
 #include "baton/grpc.h"
 #include "baton/result.h"
 #include "runtime/admin/audit.h"
@@ -34,6 +35,8 @@ class CountingAdminService : public baton::AdminService {
  public:
   /// The counts. They may outlive the service.
   virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
+  /// The places of WatchEvents; as well.
+  virtual std::shared_ptr<const access::StreamPlaces> event_places() const = 0;
 };
 
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine` is

@@ -1,0 +1,24 @@
+// OpenCalls: how many calls and streams of batond's gRPC server are open now, by the socket over
+// which they came. gRPC 1.51 has no such count, and none for its own limits.
+//
+// Any thread. The counts may outlive the server.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <grpcpp/support/server_interceptor.h>
+
+namespace baton::app {
+
+struct OpenCalls {
+  std::atomic<std::int64_t> at_port{0};          ///< --listen
+  std::atomic<std::int64_t> at_admin_socket{0};  ///< --admin-socket
+};
+
+/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls, and changes nothing.
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountOpenCalls(
+    std::shared_ptr<OpenCalls> calls);
+
+}  // namespace baton::app
