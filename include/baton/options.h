@@ -160,13 +160,14 @@ struct NodeOptions {
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
-  // all nodes the same values.
+  // all nodes the same values. What an operator sets for the group counts instead, from the next
+  // decision on (`batonctl group set` of max-moves, rebalance-delay or cooldown).
   /// How long an imbalance must last before shards move: 0 to 366 days. The wait begins again if a
   /// member appears, vanishes or gets a new session. A member that comes and goes again and again
   /// does not prolong it. Neither a drain nor an operator's rebalance waits for it.
   std::chrono::milliseconds rebalance_delay{5000};
-  /// The most moves in flight at once in the whole group: 1 to 100,000. An operator's `batonctl
-  /// group set max-moves` overrides it. Operators' transfers don't wait for it.
+  /// The most moves in flight at once in the whole group: 1 to 100,000. Operators' transfers don't
+  /// wait for it.
   std::uint32_t max_moves = 64;
   /// How long the balancer leaves a shard alone after it moved: 0 to 366 days. Neither a drain nor
   /// an operator's rebalance waits for it.

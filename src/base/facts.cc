@@ -2,7 +2,23 @@
 
 #include <algorithm>
 
+#include "base/duration_text.h"
+
 namespace baton {
+namespace {
+
+std::string LimitsWords(const PolicyFact& limits) {
+  std::string words;
+  const auto add = [&words](const std::string& word) {
+    words += (words.empty() ? "" : ", ") + word;
+  };
+  if (limits.max_moves > 0) add("max-moves " + std::to_string(limits.max_moves));
+  if (limits.rebalance_delay) add("rebalance-delay " + FormatDuration(*limits.rebalance_delay));
+  if (limits.cooldown) add("cooldown " + FormatDuration(*limits.cooldown));
+  return limits.present && !words.empty() ? words : "default limits";
+}
+
+}  // namespace
 
 const char* ToString(FailoverPolicy policy) {
   switch (policy) {
@@ -39,6 +55,16 @@ bool MemberFact::Fits(const LabelTerms& terms) const {
   });
 }
 
+PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change) {
+  now.name = {PolicyKind::kLimits};
+  if (change.max_moves) now.max_moves = *change.max_moves;
+  if (change.rebalance_delay) now.rebalance_delay = change.rebalance_delay->delay;
+  if (change.cooldown) now.cooldown = change.cooldown->delay;
+  now.present =
+      now.max_moves > 0 || now.rebalance_delay || now.cooldown || !now.unknown_fields.empty();
+  return now;
+}
+
 std::string ChangeWords(const PolicyFact& policy) {
   const bool set = policy.present;
   switch (policy.name.kind) {
@@ -46,7 +72,7 @@ std::string ChangeWords(const PolicyFact& policy) {
     case PolicyKind::kDrain: return (set ? "drain " : "undrain ") + policy.name.node;
     case PolicyKind::kExpectedNodes:
       return "expected-nodes " + std::to_string(set ? policy.expected_nodes : 0);
-    case PolicyKind::kLimits: return "max-moves " + std::to_string(set ? policy.max_moves : 0);
+    case PolicyKind::kLimits: return LimitsWords(policy);
     case PolicyKind::kPause: return set ? "pause" : "resume";
     case PolicyKind::kRebalance: return set ? "rebalance" : "cancel rebalance";
   }

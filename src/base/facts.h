@@ -196,7 +196,7 @@ enum class PolicyKind : std::uint8_t {
   kChanged,        ///< rewritten by every change of a policy; its revision guards the next change
   kDrain,          ///< a node leads nothing
   kExpectedNodes,  ///< how many live members the group should have
-  kLimits,         ///< how many moves are made at once
+  kLimits,         ///< how many moves are made at once, and how soon
   kPause,          ///< no moves for balance alone
   kRebalance,      ///< an operator's "apply" is being carried out
 };
@@ -219,16 +219,41 @@ struct PolicyFact {
   std::uint32_t expected_nodes = 0;  ///< kExpectedNodes only; 0: not set
   /// kChanged only: the last order of `actor` in words ("drain n3"). Empty: not known. Any bytes.
   std::string change{};
+  // kLimits only: instead of each node's options of these names. Unset: each node's own option.
+  std::optional<std::chrono::milliseconds> rebalance_delay{};
+  std::optional<std::chrono::milliseconds> cooldown{};
+  std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
   /// Whether both order the same. Ignores `actor` and `change`. REQUIRES: both have the same name.
   bool OrdersTheSame(const PolicyFact& other) const {
     if (!present || !other.present) return present == other.present;
-    return max_moves == other.max_moves && expected_nodes == other.expected_nodes;
+    return max_moves == other.max_moves && expected_nodes == other.expected_nodes &&
+           rebalance_delay == other.rebalance_delay && cooldown == other.cooldown;
   }
 };
 
+/// What an operator wants to change in the policy kLimits. Unset: it stays as it is.
+struct LimitsChange {
+  /// Unset: back to each node's own option.
+  using Delay = std::optional<std::chrono::milliseconds>;
+  struct DelayOrder {
+    Delay delay{};
+    friend bool operator==(const DelayOrder&, const DelayOrder&) = default;
+  };
+  std::optional<std::uint32_t> max_moves{};  ///< 0: back to each node's own option
+  std::optional<DelayOrder> rebalance_delay{};
+  std::optional<DelayOrder> cooldown{};
+
+  bool empty() const { return !max_moves && !rebalance_delay && !cooldown; }
+  friend bool operator==(const LimitsChange&, const LimitsChange&) = default;
+};
+/// The policy kLimits after the change of `now`, which may be absent. It is absent if nothing is
+/// ordered any more. Keeps the other fields of `now`, also its actor.
+PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
+
 /// Returns words for the order that a write of this policy gives: "drain n3", "undrain n3",
-/// "pause", "resume", "rebalance", "cancel rebalance", "max-moves 5", "expected-nodes 3".
+/// "pause", "resume", "rebalance", "cancel rebalance", "expected-nodes 3". Of limits, all that are
+/// ordered now: "max-moves 5, cooldown 10m", or "default limits".
 std::string ChangeWords(const PolicyFact& policy);
 
 /// `died`: the last session that a guard or a node ended early because its process was proven dead.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/may_claim.h"
+#include "core/move_limits.h"
 
 namespace baton::core {
 namespace {
@@ -210,7 +211,7 @@ void Balancer::NoteMove(const Context& context, ShardId shard) {
   const auto found = seen_.find(shard);
   if (found == seen_.end()) return;
   const RecordFact& record = context.view.record(shard);
-  if (record.present && record.term() > found->second.ends) moved_at_[shard] = context.now;
+  if (record.present && record.term() > found->second.ends) NoteMoved(shard, context.now);
   seen_.erase(found);
 }
 
@@ -261,7 +262,7 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
   if (!move.void_reason.empty()) {
     context.Say(Notice::Level::kWarning, "the move of shard " + std::to_string(move.shard.value) +
                                              " is void: " + move.void_reason);
-    moved_at_[move.shard] = context.now;  // so that the same move is not planned again at once
+    NoteMoved(move.shard, context.now);  // so that the same move is not planned again at once
   }
   MoveWrite remove{.move = move, .read = move.revision};
   remove.move.present = false;
@@ -289,7 +290,7 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
   if (requested) return true;
   if (context.view.policy({PolicyKind::kPause}) != nullptr) return false;
   const TimePoint quiet_since = std::max(*imbalanced_since_, context.view.membership_changed_at());
-  const TimePoint at = quiet_since + context.options.rebalance_delay;
+  const TimePoint at = quiet_since + MoveLimitsOf(context.view, context.options).rebalance_delay;
   if (context.now < at) plan_at_ = std::min(plan_at_, at);
   return context.now >= at;
 }
@@ -301,9 +302,7 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
 // counts if the shard's leader is draining.
 std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfView& assignment,
                                     bool requested) {
-  std::erase_if(moved_at_, [&](const auto& entry) {
-    return context.now >= entry.second + context.options.cooldown;
-  });
+  const Duration cooldown = MoveLimitsOf(context.view, context.options).cooldown;
   const auto& shard_of = assignment.shard_of;
   std::vector<bool> movable(shard_of.size(), true);
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
@@ -331,10 +330,10 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
       continue;
     }
     movable[i] = record.reason != Reason::kCallbackTimeout;
-    const auto moved = moved_at_.find(shard_of[i]);
-    if (moved == moved_at_.end()) continue;
+    const TimePoint rested = MovedAt(shard_of[i]) + cooldown;
+    if (context.now >= rested) continue;
     movable[i] = false;
-    plan_at_ = std::min(plan_at_, moved->second + context.options.cooldown);
+    plan_at_ = std::min(plan_at_, rested);
   }
   return movable;
 }
@@ -351,9 +350,7 @@ void Balancer::Plan(Context& context) {
   const View& view = context.view;
   std::size_t in_flight = 0;
   for (const auto& [shard, move] : view.moves()) in_flight += view.LiveMove(move) ? 1 : 0;
-  const PolicyFact* limits = view.policy({PolicyKind::kLimits});
-  const std::size_t budget =
-      limits != nullptr && limits->max_moves > 0 ? limits->max_moves : context.options.max_moves;
+  const std::size_t budget = MoveLimitsOf(view, context.options).max_moves;
   outdated_ = false;
   planned_at_ = context.now;
   hurried_ = false;

@@ -18,8 +18,9 @@
 // 1 s, and each time twice as long, up to 1 min. If the failover policy keeps the shards of a
 // stopping node, none of them moves.
 //
-// The moves in flight are limited (max_moves, or the policy `limits`). The balancer deletes moves
-// that can't be carried out, and moves without progress. Failover never waits for the balancer.
+// The moves in flight are limited. This limit, the delay and the cooldown are those of MoveLimits,
+// as they are when it decides. The balancer deletes moves that can't be carried out, and moves
+// without progress. Failover never waits for the balancer.
 //
 // The node that gains a shard reports the loss before it. If nobody may lead the shard (no member
 // may lead, or FailoverPolicy::kNever keeps it), the balancer reports the loss, after `settle`.
@@ -78,6 +79,14 @@ class Balancer {
   void CountOrphan(Context& context, ShardId shard);
   void NoteMoves(const Context& context);
   void NoteMove(const Context& context, ShardId shard);
+  void NoteMoved(ShardId shard, TimePoint now) {
+    if (shard.value >= moved_at_.size())
+      moved_at_.resize(shard.value + std::size_t{1}, TimePoint::min());
+    moved_at_[shard.value] = now;
+  }
+  TimePoint MovedAt(ShardId shard) const {
+    return shard.value < moved_at_.size() ? moved_at_[shard.value] : TimePoint::min();
+  }
   void WithdrawMoves(Context& context);
   bool Stuck(const Context& context, const MoveFact& move) const;
   void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
@@ -118,7 +127,9 @@ class Balancer {
   ChangedShards suspects_;                    ///< shards whose moves may have become void
   TimePoint withdraw_at_ = TimePoint::max();  ///< when the first of all moves times out
   std::map<ShardId, Seen> seen_;              ///< moves, and when this node first saw their phase
-  std::map<ShardId, TimePoint> moved_at_;     ///< when shards moved, for the cooldown
+  /// When each shard moved, for the cooldown; min: never. All are kept, because an operator may
+  /// order a longer cooldown at any time.
+  std::vector<TimePoint> moved_at_;
   std::map<ShardId, FailedTargets> failed_targets_;
   std::map<ShardId, Term> orphaned_;  ///< losses without a successor that were counted already
   bool orphans_outdated_ = true;

@@ -97,10 +97,11 @@ struct TransferRequested {
 struct PolicyRequested {
   RequestId request = 0;
   PolicyName name;      ///< any kind but kChanged
-  bool present = true;  ///< false: delete
+  bool present = true;  ///< false: delete; does not count for kLimits
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
-  std::uint32_t number = 0;                ///< the value of kExpectedNodes or kLimits
+  std::uint32_t number = 0;                ///< the value of kExpectedNodes
+  LimitsChange limits = {};                ///< of kLimits
 };
 /// An operator asks this node to call a failing `acquired` at once.
 struct RetryRequested {

@@ -5,6 +5,7 @@
 
 #include "core/force_release.h"
 #include "core/group_change.h"
+#include "core/move_limits.h"
 
 namespace baton::core {
 namespace {
@@ -222,16 +223,18 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyReques
     }
   }
   // Written even if the view shows it already: this view may be behind another node's answer.
-  PolicyFact wanted;
-  wanted.name = asked.name;
-  wanted.present = asked.present;
-  wanted.actor = asked.actor;
-  if (asked.name.kind == PolicyKind::kExpectedNodes) wanted.expected_nodes = asked.number;
-  if (asked.name.kind == PolicyKind::kLimits) wanted.max_moves = asked.number;
-  const OperationId operation =
-      context.Submit(WriteOwner::kRequests, context.view.PolicyChange(std::move(wanted)));
-  policies_[operation] = {.caller = {.request = asked.request, .answer_by = asked.answer_by},
-                          .attempts = kPolicyAttempts};
+  PolicyWrite write;
+  if (asked.name.kind == PolicyKind::kLimits) {
+    write = LimitsWrite(context.view, asked.limits, asked.actor);
+  } else {
+    write = context.view.PolicyChange(
+        {.name = asked.name, .present = asked.present, .actor = asked.actor});
+    if (asked.name.kind == PolicyKind::kExpectedNodes) write.policy.expected_nodes = asked.number;
+  }
+  policies_[context.Submit(WriteOwner::kRequests, std::move(write))] = {
+      .caller = {.request = asked.request, .answer_by = asked.answer_by},
+      .limits = asked.limits,
+      .attempts = kPolicyAttempts};
 }
 
 // The try begins later in the same step.
@@ -316,7 +319,10 @@ void OperatorRequests::Finish(Context& context, PolicyRequest asked,
   const bool looked_at = result.revision.value != 0 && !result.permanent;
   const bool in_time = context.now < asked.caller.answer_by;
   if (looked_at && settled.sent_once && in_time && --asked.attempts > 0) {
-    PolicyWrite again = context.view.PolicyChange(change.policy);
+    // Of limits, the other change may have set those that this one lets stay.
+    const bool limits = change.policy.name.kind == PolicyKind::kLimits;
+    PolicyWrite again = limits ? LimitsWrite(context.view, asked.limits, change.policy.actor)
+                               : context.view.PolicyChange(change.policy);
     policies_[context.Submit(WriteOwner::kRequests, std::move(again))] = asked;
   } else {
     AnswerTo(context, asked.caller.request, Status(AnotherCameFirst(result)));

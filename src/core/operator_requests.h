@@ -73,7 +73,8 @@ class OperatorRequests {
   };
   struct PolicyRequest {
     Caller caller;
-    int attempts = 0;  ///< how many are left, including this one
+    LimitsChange limits;  ///< of the policy kLimits
+    int attempts = 0;     ///< how many are left, including this one
   };
   struct GroupChange {
     Caller caller;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/may_claim.h"
+#include "core/move_limits.h"
 
 namespace baton::core {
 namespace {
@@ -93,9 +94,7 @@ OtherTries::Targets OtherTries::FindTargets(const Context& context) const {
     const auto found = targets.nodes.find(move.to);
     if (found != targets.nodes.end()) ++found->second.held;
   }
-  const PolicyFact* limits = view.policy({PolicyKind::kLimits});
-  const std::size_t budget =
-      limits != nullptr && limits->max_moves > 0 ? limits->max_moves : context.options.max_moves;
+  const std::size_t budget = MoveLimitsOf(view, context.options).max_moves;
   std::set<NodeId> failing = FailingNodes(view);
   failing.insert(context.self());
   if (in_flight < budget) {

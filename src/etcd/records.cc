@@ -83,6 +83,13 @@ bool IsSetting(std::int64_t milliseconds) {
   return milliseconds >= 0 && milliseconds <= kLongestDurationOption.count();
 }
 
+// Of a limit. Nullopt: no version writes such a value, and it does not count.
+std::optional<std::chrono::milliseconds> DelayOf(std::int64_t milliseconds) {
+  const std::chrono::milliseconds delay(milliseconds);
+  if (delay.count() < 0 || delay > kLongestDurationFlag) return std::nullopt;
+  return delay;
+}
+
 bool SoundFailover(const pb::ConfigRecord& config) {
   return config.failover() >= 0 && config.failover() <= kFailoverCount &&
          IsSetting(config.failover_delay_ms()) && IsSetting(config.lock_delay_ms()) &&
@@ -317,7 +324,9 @@ std::string EncodePolicy(const PolicyFact& policy) {
   record.set_max_moves(policy.max_moves);
   record.set_expected_nodes(policy.expected_nodes);
   record.set_change(policy.change);
-  return record.SerializeAsString();
+  if (policy.rebalance_delay) record.set_rebalance_delay_ms(policy.rebalance_delay->count());
+  if (policy.cooldown) record.set_cooldown_ms(policy.cooldown->count());
+  return Serialize(record, policy.unknown_fields);
 }
 
 std::string EncodeDeath(const DeathFact& death) {
@@ -433,6 +442,9 @@ PolicyFact DecodePolicy(std::string_view value, const PolicyName& name) {
   fact.max_moves = record.max_moves();
   fact.expected_nodes = record.expected_nodes();
   fact.change = record.change();
+  if (record.has_rebalance_delay_ms()) fact.rebalance_delay = DelayOf(record.rebalance_delay_ms());
+  if (record.has_cooldown_ms()) fact.cooldown = DelayOf(record.cooldown_ms());
+  fact.unknown_fields = UnknownFields(record);
   return fact;
 }
 

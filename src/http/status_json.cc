@@ -198,6 +198,15 @@ void AddFailover(const NodeStatus& status, json::object* object) {
   (*object)["config_schema"] = status.config_schema;
 }
 
+void AddLimits(const NodeStatus& status, json::object* object) {
+  const auto delay = [](const std::optional<std::chrono::milliseconds>& set) {
+    return set ? json::value(set->count()) : json::value(nullptr);
+  };
+  (*object)["max_moves"] = NullIfZero(status.max_moves);
+  (*object)["rebalance_delay_ms"] = delay(status.rebalance_delay);
+  (*object)["cooldown_ms"] = delay(status.cooldown);
+}
+
 void AddGroup(const NodeStatus& status, json::object* object) {
   json::object& out = *object;
   out["shard_count"] = status.shard_count;
@@ -207,7 +216,7 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   for (const MemberStatus& member : status.members) suspended += member.suspended;
   out["suspended"] = suspended;
   out["expected_nodes"] = NullIfZero(status.expected_nodes);
-  out["max_moves"] = NullIfZero(status.max_moves);
+  AddLimits(status, object);
   AddFailover(status, object);
   out["waiting_after_deaths"] = status.waiting;
   out["waiting_by_settings"] = status.waiting_by_settings;
@@ -336,7 +345,7 @@ std::string NodesJson(const NodeStatus& status) {
 std::string GroupJson(const NodeStatus& status) {
   json::object document = GroupObject(status);
   document["expected_nodes"] = NullIfZero(status.expected_nodes);
-  document["max_moves"] = NullIfZero(status.max_moves);
+  AddLimits(status, &document);
   AddFailover(status, &document);
   return Serialize(document);
 }

@@ -197,9 +197,12 @@ struct NodeStatus {
   bool braking = false;              ///< no vacancies are filled: too many members vanished at once
   std::uint32_t expected_nodes = 0;  ///< how many nodes an operator expects; 0: not set
   std::uint32_t max_moves = 0;       ///< the most moves in flight, by an operator; 0: not set
-  FailoverSettings failover;         ///< the group's; the defaults before its config is known
-  Placement placement;               ///< the group's rules; none before its config is known
-  std::uint32_t config_schema = 0;   ///< of the group's config; 0: not known
+  // Of planned moves, by an operator, as in the policy kLimits. Unset: each node's own option.
+  std::optional<std::chrono::milliseconds> rebalance_delay = {};
+  std::optional<std::chrono::milliseconds> cooldown = {};
+  FailoverSettings failover;        ///< the group's; the defaults before its config is known
+  Placement placement;              ///< the group's rules; none before its config is known
+  std::uint32_t config_schema = 0;  ///< of the group's config; 0: not known
   /// What the members' targets were computed from; null: the view is not complete yet.
   std::shared_ptr<const core::AssignmentOfView> assignment;
   std::vector<MemberStatus> members;     ///< by id, including members that are not live
@@ -239,11 +242,12 @@ struct PolicyRequest {
     kRebalance,
     kCancelRebalance,
     kSetExpectedNodes,
-    kSetMaxMoves
+    kSetLimits
   };
   Verb verb = Verb::kPause;
   NodeId node;               ///< only for kDrain and kUndrain
-  std::uint32_t number = 0;  ///< only for kSet...; 0: clears the setting
+  std::uint32_t number = 0;  ///< only for kSetExpectedNodes; 0: clears the setting
+  LimitsChange limits = {};  ///< only for kSetLimits
   bool dry_run = false;
   std::string actor;
   std::optional<Duration> within = {};  ///< see Control::Request

@@ -220,7 +220,11 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   const PolicyFact* expected = view.policy({PolicyKind::kExpectedNodes});
   if (expected != nullptr) status->expected_nodes = expected->expected_nodes;
   const PolicyFact* limits = view.policy({PolicyKind::kLimits});
-  if (limits != nullptr) status->max_moves = limits->max_moves;
+  if (limits != nullptr) {
+    status->max_moves = limits->max_moves;
+    status->rebalance_delay = limits->rebalance_delay;
+    status->cooldown = limits->cooldown;
+  }
   status->failover = view.failover();
   status->placement = view.rules().placement();
   status->config_schema = view.config().schema;

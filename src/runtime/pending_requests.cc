@@ -17,7 +17,7 @@ PolicyName NameOf(const PolicyRequest& request) {
     case PolicyRequest::Verb::kRebalance:
     case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
     case PolicyRequest::Verb::kSetExpectedNodes: return {PolicyKind::kExpectedNodes};
-    case PolicyRequest::Verb::kSetMaxMoves: return {PolicyKind::kLimits};
+    case PolicyRequest::Verb::kSetLimits: return {PolicyKind::kLimits};
   }
   return {};
 }
@@ -56,7 +56,8 @@ core::PolicyRequested PendingRequests::Add(PolicyRequest request, PolicyHandler 
           IsSetBy(request),
           request.actor,
           AnswerBy(request.within, now),
-          request.number};
+          request.number,
+          request.limits};
 }
 
 core::RetryRequested PendingRequests::Add(RetryRequest request, RetryHandler handler, TimePoint) {

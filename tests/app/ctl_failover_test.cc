@@ -52,6 +52,8 @@ TEST_F(BatonctlFailover, SettingsAreSetTogetherAndShown) {
             "\n");
   EXPECT_EQ(Batonctl(server_, {"group", "get"}).out,
             "expected-nodes not set\nmax-moves not set: each node's --max-moves\n"
+            "rebalance-delay not set: each node's --rebalance-delay\n"
+            "cooldown not set: each node's --cooldown\n"
             "failover after\nfailover-delay 1m\nlock-delay 1500ms\nplacement no rules\n");
   EXPECT_THAT(Batonctl(server_, {"group", "get", "-o", "json"}).out,
               EndsWith(R"("failover":"after","failover_delay_ms":60000,"lock_delay_ms":1500,)"
@@ -73,13 +75,22 @@ TEST_F(BatonctlFailover, WrongWordsAreRefused) {
        "failover-delay: \"30\" is not a duration; expected a whole number and a unit, such as "
        "500ms, 10s, 1m or 2h"},
       {{"lock_delay=1s"},
-       "no setting \"lock_delay\"; expected expected-nodes, max-moves, failover, failover-delay, "
-       "lock-delay; did you mean \"lock-delay\"?"},
+       "no setting \"lock_delay\"; expected expected-nodes, max-moves, rebalance-delay, cooldown, "
+       "failover, failover-delay, lock-delay; did you mean \"lock-delay\"?"},
       {{"lock-delay=1s", "lock-delay=2s"}, "lock-delay is given twice"},
-      {{"max-moves=-1"}, "max-moves is \"-1\"; expected 1 to 100000, or 0 to clear it"},
+      {{"max-moves=-1"}, "max-moves is \"-1\"; expected 1 to 100000, or default to clear it"},
+      {{"cooldown=25h"}, "cooldown is 25h; expected 0s to 24h, or default to clear it"},
+      {{"cooldown=-1s"},
+       "cooldown: \"-1s\" is not a duration; expected a whole number and a unit, such as 500ms, "
+       "10s, 1m or 2h"},
+      {{"rebalance-delay=86401s", "max-moves=8"},
+       "rebalance-delay is 86401s; expected 0s to 24h, or default to clear it"},
       {{"expected-nodes=3x"}, "expected-nodes is \"3x\"; expected 1 to 100000, or 0 to clear it"},
       {{"failover=never", "expected-nodes=3"},
-       "expected-nodes and max-moves are changes of their own; give each in a command of its own"}};
+       "expected-nodes, limits (max-moves, rebalance-delay, cooldown) and failover are changes of "
+       "their own; give each in a command of its own"},
+      {{"cooldown=1s", "lock-delay=1s"}, "are changes of their own"},
+      {{"cooldown=1s", "expected-nodes=3"}, "are changes of their own"}};
   for (const auto& [words, message] : table) {
     std::vector<std::string> command{"group", "set"};
     command.insert(command.end(), words.begin(), words.end());

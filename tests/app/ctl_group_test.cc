@@ -11,6 +11,7 @@
 
 #include "app/batonctl.h"
 #include "http/status_json.h"
+#include "runtime/admin/asked_settings.h"
 #include "runtime/admin_server.h"
 
 namespace baton::app {
@@ -33,6 +34,8 @@ TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
   server_.control.Freeze(true);
   EXPECT_EQ(Batonctl(server_, {"group", "get"}).out,
             "expected-nodes not set\nmax-moves not set: each node's --max-moves\n"
+            "rebalance-delay not set: each node's --rebalance-delay\n"
+            "cooldown not set: each node's --cooldown\n"
             "failover immediate\nlock-delay 0s\nplacement no rules\n");
   const Ran dry = Batonctl(server_, {"group", "set", "expected-nodes", "5", "--dry-run"});
   EXPECT_EQ(dry.out, "expected-nodes would be set to 5\n");
@@ -42,6 +45,7 @@ TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves", "9"}).exit, 0);
   EXPECT_EQ(Batonctl(server_, {"group", "get", "-o", "json"}).out,
             R"({"group":"orders","revision":900,"stale":false,"expected_nodes":5,"max_moves":9,)"
+            R"("rebalance_delay_ms":null,"cooldown_ms":null,)"
             R"("failover":"immediate","failover_delay_ms":null,"lock_delay_ms":0,)"
             R"("placement_rules":0,"config_schema":0})"
             "\n");
@@ -50,6 +54,68 @@ TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
             "expected-nodes is not set any more\n");
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-nodes", "5"}).exit, 2);
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves", "100001"}).exit, 2);
+}
+
+// Plan: limits are set together in one call, changed alone, and taken back.
+TEST_F(BatonctlOfAGroup, LimitsAreSetTogetherShownAndTakenBack) {
+  server_.control.Freeze(true);
+  const std::vector<std::string> set{"group", "set", "max-moves=8", "rebalance-delay=30s",
+                                     "cooldown=10m"};
+  std::vector<std::string> dry = set;
+  dry.emplace_back("--dry-run");
+  EXPECT_EQ(Batonctl(server_, dry).out, "would set max-moves=8 rebalance-delay=30s cooldown=10m\n");
+  EXPECT_EQ(server_.control.Now().max_moves, 0u);
+  EXPECT_EQ(Batonctl(server_, set).out, "set max-moves=8 rebalance-delay=30s cooldown=10m\n");
+  EXPECT_THAT(Batonctl(server_, {"group", "get"}).out,
+              HasSubstr("\nmax-moves 8\nrebalance-delay 30s\ncooldown 10m\n"));
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "cooldown", "0s", "-o", "json"}).out,
+            R"({"result":"done","message":"set cooldown=0s"})"
+            "\n");
+  const std::string shown = R"("max_moves":8,"rebalance_delay_ms":30000,"cooldown_ms":0,)";
+  EXPECT_THAT(Batonctl(server_, {"group", "get", "-o", "json"}).out, HasSubstr(shown));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out, HasSubstr(shown));
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves=default", "cooldown=default"}).out,
+            "set max-moves=default cooldown=default\n");
+  EXPECT_THAT(Batonctl(server_, {"group", "get"}).out,
+              HasSubstr("\nmax-moves not set: each node's --max-moves\nrebalance-delay 30s\n"
+                        "cooldown not set: each node's --cooldown\n"));
+}
+
+// Plan: the message itself, as another client may send it. Numbers and delays out of range, no
+// limit, and two settings at once are refused in one line.
+TEST_F(BatonctlOfAGroup, LimitsOutOfRangeAreRefusedByTheNode) {
+  const auto call = [&](const std::function<void(v1::SetGroupSettingRequest&)>& fill) {
+    v1::SetGroupSettingRequest request;
+    fill(request);
+    const auto asked = runtime::PolicyOf(request);
+    return asked ? "taken: " + runtime::SettingText(request) : asked.error().message;
+  };
+  const auto seconds = [](v1::DelaySetting* setting, std::int64_t number) {
+    setting->mutable_delay()->set_seconds(number);
+  };
+  EXPECT_EQ(call([](auto& request) { request.mutable_limits()->set_max_moves(100'001); }),
+            "max_moves is 100001; give 1 to 100000, or 0 to clear it");
+  EXPECT_EQ(call([&](auto& request) {
+              seconds(request.mutable_limits()->mutable_cooldown(), 24 * 3600);
+              request.mutable_limits()->mutable_rebalance_delay();
+            }),
+            "taken: rebalance_delay default, cooldown 24h");
+  EXPECT_EQ(call([&](auto& request) {
+              seconds(request.mutable_limits()->mutable_cooldown(), 24 * 3600 + 1);
+            }),
+            "cooldown is 86401s; give 0s to 24h, or no delay to clear it");
+  EXPECT_EQ(call([&](auto& request) {
+              seconds(request.mutable_limits()->mutable_rebalance_delay(), -1);
+            }),
+            "rebalance_delay is -1s; give 0s to 24h, or no delay to clear it");
+  EXPECT_EQ(call([](auto& request) { request.mutable_limits(); }), "give at least one limit");
+  EXPECT_EQ(call([](auto& request) {
+              request.mutable_limits()->set_max_moves(3);
+              request.set_max_moves(3);
+            }),
+            "give exactly one setting");
+  EXPECT_EQ(call([](auto& request) { request.set_max_moves(3); }), "taken: max_moves 3");
+  EXPECT_EQ(call([](auto&) {}), "give exactly one setting");
 }
 
 // Plan: two nodes left, one of them is back. Tables name both with the reason, JSON too.

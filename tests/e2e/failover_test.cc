@@ -92,7 +92,9 @@ TEST_F(Failover, SettingsAreTheGroups) {
   EXPECT_EQ(etcd_.Revision(), revision + 2);
   cluster_.Await("n2 shows the settings", [&] {
     return cluster_.Ctl("n2", {"group", "get"}).out ==
-           "expected-nodes not set\nmax-moves not set: each node's --max-moves\nfailover after\n"
+           "expected-nodes not set\nmax-moves not set: each node's --max-moves\n"
+           "rebalance-delay not set: each node's --rebalance-delay\n"
+           "cooldown not set: each node's --cooldown\nfailover after\n"
            "failover-delay 30s\nlock-delay 2s\nplacement no rules\n";
   });
   EXPECT_EQ(Config().schema(), 2u);

@@ -154,11 +154,39 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   policy.max_moves = 7;
   policy.expected_nodes = 9;
   policy.change = "max-moves 7";
+  policy.rebalance_delay = std::chrono::milliseconds(0);
+  policy.cooldown = std::chrono::hours(24);
   const PolicyFact read_policy = DecodePolicy(EncodePolicy(policy), {PolicyKind::kLimits});
   EXPECT_EQ(read_policy.actor, "ops");
   EXPECT_EQ(read_policy.max_moves, 7u);
   EXPECT_EQ(read_policy.expected_nodes, 9u);
   EXPECT_EQ(read_policy.change, "max-moves 7");
+  EXPECT_EQ(read_policy.rebalance_delay, std::chrono::milliseconds(0));
+  EXPECT_EQ(read_policy.cooldown, std::chrono::hours(24));
+  EXPECT_EQ(read_policy.unknown_fields, "");
+  EXPECT_FALSE(DecodePolicy(EncodePolicy({}), {PolicyKind::kLimits}).cooldown) << "not set";
+}
+
+// Plan: delays that no version writes don't count; the other fields do.
+TEST(Records, OfLimitsIgnoreDelaysOutOfRange) {
+  PolicyFact limits{.name = {PolicyKind::kLimits}, .max_moves = 7};
+  for (const std::int64_t wrong :
+       {std::int64_t{-1}, std::int64_t{86'400'001}, std::numeric_limits<std::int64_t>::min(),
+        std::numeric_limits<std::int64_t>::max()}) {
+    limits.rebalance_delay = limits.cooldown = std::chrono::milliseconds(wrong);
+    const PolicyFact read = DecodePolicy(EncodePolicy(limits), limits.name);
+    EXPECT_FALSE(read.rebalance_delay) << wrong;
+    EXPECT_FALSE(read.cooldown) << wrong;
+    EXPECT_EQ(read.max_moves, 7u);
+  }
+}
+
+// Plan: a later version has a field more.
+TEST(Records, OfLimitsKeepUnknownFields) {
+  const std::string bytes = EncodePolicy({.max_moves = 7}) + "\xfa\x07\x05later";
+  const PolicyFact read = DecodePolicy(bytes, {PolicyKind::kLimits});
+  EXPECT_EQ(read.unknown_fields, "\xfa\x07\x05later");
+  EXPECT_EQ(EncodePolicy(read), bytes);
 }
 
 // Plan: each policy with its settings, in a config of the schema that has them; and one of the
@@ -251,7 +279,12 @@ TEST(Records, OfAChangeHaveItsWords) {
   EXPECT_EQ(words({PolicyKind::kRebalance}, true), "rebalance");
   EXPECT_EQ(words({PolicyKind::kRebalance}, false), "cancel rebalance");
   EXPECT_EQ(words({PolicyKind::kLimits}, true, 7), "max-moves 7");
-  EXPECT_EQ(words({PolicyKind::kLimits}, false), "max-moves 0");
+  EXPECT_EQ(words({PolicyKind::kLimits}, false), "default limits");
+  EXPECT_EQ(ChangeWords({.name = {PolicyKind::kLimits},
+                         .present = true,
+                         .rebalance_delay = std::chrono::milliseconds(0),
+                         .cooldown = std::chrono::minutes(10)}),
+            "rebalance-delay 0s, cooldown 10m");
   EXPECT_EQ(words({PolicyKind::kExpectedNodes}, true, 9), "expected-nodes 9");
   EXPECT_EQ(words({PolicyKind::kExpectedNodes}, false), "expected-nodes 0");
 }

@@ -332,6 +332,10 @@ std::vector<Seed> RequestsSeeds() {
   nodes.set_expected_nodes(3);
   v1::SetGroupSettingRequest moves;
   moves.set_max_moves(8);
+  v1::SetGroupSettingRequest limits;
+  limits.mutable_limits()->set_max_moves(8);
+  limits.mutable_limits()->mutable_rebalance_delay()->mutable_delay()->set_seconds(30);
+  limits.mutable_limits()->mutable_cooldown();
   v1::ChangeGroupRequest change;
   change.set_failover(v1::FailoverSettings::POLICY_AFTER);
   change.mutable_failover_delay()->set_seconds(30);
@@ -367,7 +371,8 @@ std::vector<Seed> RequestsSeeds() {
           {"transfer", asked("TransferShard", transfer)},
           {"actor-cut-within-a-character", asked("TransferShard", cut)},
           {"retry", asked("RetryShard", retry)},
-          {"setting", asked("SetGroupSetting", nodes) + asked("SetGroupSetting", moves)},
+          {"setting", asked("SetGroupSetting", nodes) + asked("SetGroupSetting", moves) +
+                          asked("SetGroupSetting", limits)},
           {"failover", asked("ChangeGroup", change) + asked("ReleaseShard", release)},
           {"drain-and-undrain",
            asked("DrainNode", drain) + asked("GetStatus", status) + asked("UndrainNode", undrain)},

@@ -309,6 +309,12 @@ class FakeControl : public Control {
     return attempts;
   }
 
+  void SetLimits(const LimitsChange& limits) {
+    if (limits.max_moves) status_.max_moves = *limits.max_moves;
+    if (limits.rebalance_delay) status_.rebalance_delay = limits.rebalance_delay->delay;
+    if (limits.cooldown) status_.cooldown = limits.cooldown->delay;
+  }
+
   Status Set(const PolicyRequest& request) {
     const std::lock_guard lock(mutex_);
     policies_.push_back(request);
@@ -328,7 +334,7 @@ class FakeControl : public Control {
       case Verb::kRebalance: status_.rebalance_requested = true; break;
       case Verb::kCancelRebalance: status_.rebalance_requested = false; break;
       case Verb::kSetExpectedNodes: status_.expected_nodes = request.number; break;
-      case Verb::kSetMaxMoves: status_.max_moves = request.number; break;
+      case Verb::kSetLimits: SetLimits(request.limits); break;
     }
     Count();
     return Ok();

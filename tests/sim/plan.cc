@@ -8,6 +8,7 @@ constexpr std::uint64_t kGuardsDraw = 0x67756172;
 constexpr std::uint64_t kHealthDraw = 0x6865616C;
 constexpr std::uint64_t kFailoverDraw = 0x6661696C;
 constexpr std::uint64_t kPlacementDraw = 0x706C6163;
+constexpr std::uint64_t kLimitsDraw = 0x6C696D69;
 constexpr std::uint64_t kStormDraw = 0x73746F72;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
@@ -131,6 +132,25 @@ std::vector<PlacementChange> DrawPlacementChanges(Random random, const Plan& pla
   return changes;
 }
 
+LimitsChange::DelayOrder DrawDelay(Random& random) {
+  if (random.Chance(300)) return {};
+  return {milliseconds(random.Chance(200) ? 0 : random.Between(1, 20'000))};
+}
+
+std::vector<LimitsOrder> DrawLimits(Random random, const Plan& plan) {
+  std::vector<LimitsOrder> orders;
+  if (!random.Chance(100)) return orders;
+  for (int left = random.Between(1, 8); left > 0; --left) {
+    LimitsOrder order{.at = random.Between(Duration{0}, plan.troubles), .limits = {}};
+    if (random.Chance(500)) order.limits.rebalance_delay = DrawDelay(random);
+    if (random.Chance(500)) order.limits.cooldown = DrawDelay(random);
+    const bool number = order.limits.empty() || random.Chance(500);
+    if (number) order.limits.max_moves = random.Chance(300) ? 0 : random.Between(1, 64);
+    orders.push_back(order);
+  }
+  return orders;
+}
+
 constexpr const char* kMishapNames[kMishaps] = {
     "pause",
     "kill",
@@ -229,6 +249,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.health = Random(Mixed(seed, kHealthDraw)).Chance(250);
   plan.failover = DrawFailoverChanges(Random(Mixed(seed, kFailoverDraw)), plan);
   plan.placement = DrawPlacementChanges(Random(Mixed(seed, kPlacementDraw)), plan);
+  plan.limits = DrawLimits(Random(Mixed(seed, kLimitsDraw)), plan);
   return plan;
 }
 

@@ -70,6 +70,12 @@ struct PlacementChange {
   Placement placement;
 };
 
+/// When an operator changes the group's limits of planned moves, and how.
+struct LimitsOrder {
+  Duration at{};
+  LimitsChange limits;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   int nodes = 0;
@@ -82,7 +88,8 @@ struct Plan {
   bool failover_given = false;  ///< it was not drawn, and is set at once
   /// Empty: there are no rules; so it is in calm. Otherwise machines have zones.
   std::vector<PlacementChange> placement;
-  bool leaders_crash = false;  ///< again and again, besides the mishaps; no seed draws it
+  std::vector<LimitsOrder> limits;  ///< empty: each node has its own limits alone; so it is in calm
+  bool leaders_crash = false;       ///< again and again, besides the mishaps; no seed draws it
   /// Each machine is hit by so many storms (storms.cc), and there are no mishaps. 0: no storms.
   int storms = 0;
   int next_version = 0;  ///< of a thousand machines, this many run a later version

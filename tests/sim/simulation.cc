@@ -311,6 +311,7 @@ RunResult Simulation::Run() {
   StartHealthTroubles();
   StartFailover();
   StartPlacement();
+  StartLimits();
   TroublesFor(plan_.troubles);
   Calm();
   Rest();

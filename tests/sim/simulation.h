@@ -134,6 +134,10 @@ class Simulation {
   std::optional<Placement>
       placement_at_write_;  ///< to be set when a claim or transfer is under way
 
+  // The group's limits of planned moves (limits.cc).
+  void StartLimits();
+  void AskLimits(const LimitsChange& limits);
+
   /// Both are in the config.
   void SetSettings();
   bool setting_ = false;

@@ -88,15 +88,23 @@ ExitCode Quick(const CtlOptions& options, const Request& request, const QuickWor
   return Report(options, "done", words.done);
 }
 
-/// Sets one of the settings that are numbers; 0 clears it.
-ExitCode SetNumber(const CtlOptions& options, PolicyRequest::Verb verb, const char* setting,
-                   std::uint32_t number, const ChangeOptions& change) {
-  PolicyRequest request = PolicyOf(verb, change);
+/// 0 clears it.
+ExitCode SetExpectedNodes(const CtlOptions& options, std::uint32_t number,
+                          const ChangeOptions& change) {
+  PolicyRequest request = PolicyOf(PolicyRequest::Verb::kSetExpectedNodes, change);
   request.number = number;
   const std::string what = number == 0 ? "not set any more" : "set to " + std::to_string(number);
   return Quick(options, request,
-               {fmt::format("{} is {}", setting, what),
-                fmt::format("{} would be {}", setting, what), "group get"});
+               {fmt::format("{} is {}", kExpectedNodesSetting, what),
+                fmt::format("{} would be {}", kExpectedNodesSetting, what), "group get"});
+}
+
+ExitCode SetLimits(const CtlOptions& options, const LimitsChange& limits,
+                   const ChangeOptions& change) {
+  PolicyRequest request = PolicyOf(PolicyRequest::Verb::kSetLimits, change);
+  request.limits = limits;
+  const std::string words = LimitsWords(limits);
+  return Quick(options, request, {"set " + words, "would set " + words, "group get"});
 }
 
 /// What the operator must type, and what it means.
@@ -271,13 +279,9 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change) {
   if (settings.expected_nodes) {
-    return SetNumber(options, PolicyRequest::Verb::kSetExpectedNodes, kExpectedNodesSetting,
-                     *settings.expected_nodes, change);
+    return SetExpectedNodes(options, *settings.expected_nodes, change);
   }
-  if (settings.max_moves) {
-    return SetNumber(options, PolicyRequest::Verb::kSetMaxMoves, kMaxMovesSetting,
-                     *settings.max_moves, change);
-  }
+  if (!settings.limits.empty()) return SetLimits(options, settings.limits, change);
   const runtime::GroupChangeRequest request{.failover = settings.failover,
                                             .delay = settings.failover_delay,
                                             .lock_delay = settings.lock_delay,

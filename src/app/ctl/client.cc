@@ -71,6 +71,24 @@ void SetView(const Response& response, runtime::NodeStatus* status) {
   status->stale = response.stale();
 }
 
+v1::DelaySetting SettingOf(const LimitsChange::DelayOrder& order) {
+  v1::DelaySetting setting;
+  if (order.delay) *setting.mutable_delay() = runtime::DurationOf(*order.delay);
+  return setting;
+}
+
+/// A node whose version knows no other limit takes max_moves alone.
+void SetLimits(const LimitsChange& limits, v1::SetGroupSettingRequest* message) {
+  if (!limits.rebalance_delay && !limits.cooldown) {
+    return message->set_max_moves(limits.max_moves.value_or(0));
+  }
+  v1::LimitsChange& change = *message->mutable_limits();
+  if (limits.max_moves) change.set_max_moves(*limits.max_moves);
+  if (limits.rebalance_delay)
+    *change.mutable_rebalance_delay() = SettingOf(*limits.rebalance_delay);
+  if (limits.cooldown) *change.mutable_cooldown() = SettingOf(*limits.cooldown);
+}
+
 }  // namespace
 
 class AdminClient::Impl {
@@ -130,8 +148,8 @@ class AdminClient::Impl {
 
   Status SetGroupSetting(const PolicyRequest& request, TimePoint deadline) {
     v1::SetGroupSettingRequest message;
-    if (request.verb == PolicyRequest::Verb::kSetMaxMoves) {
-      message.set_max_moves(request.number);
+    if (request.verb == PolicyRequest::Verb::kSetLimits) {
+      SetLimits(request.limits, &message);
     } else {
       message.set_expected_nodes(request.number);
     }
@@ -420,7 +438,7 @@ Status AdminClient::Request(const PolicyRequest& request, TimePoint deadline) {
       return impl_->Change<v1::CancelRebalanceResponse, v1::CancelRebalanceRequest>(
           &Async::CancelRebalance, v1::CancelRebalanceRequest{}, request, deadline);
     case PolicyRequest::Verb::kSetExpectedNodes:
-    case PolicyRequest::Verb::kSetMaxMoves: return impl_->SetGroupSetting(request, deadline);
+    case PolicyRequest::Verb::kSetLimits: return impl_->SetGroupSetting(request, deadline);
   }
   return Error{ErrorCode::kInternal, "unknown policy"};
 }

@@ -241,7 +241,8 @@ void AddGroup(CLI::App& app, Commands& commands) {
   auto change = AddChangeFlags(set, false);
   set->add_option("settings", *words,
                   "failover=immediate, after or never; failover-delay=30s (of after); "
-                  "lock-delay=10s (0: none); expected-nodes=3 or max-moves=8 (0 clears it)")
+                  "lock-delay=10s (0: none); or max-moves=8, rebalance-delay=30s, cooldown=10m "
+                  "(default: each node's own option); or expected-nodes=3 (0 clears it)")
       ->required();
   set->callback([&commands, words, settings, change] {
     Result<GroupSettings> parsed = ParseGroupSettings(*words);

@@ -8,6 +8,7 @@
 
 #include "app/common/did_you_mean.h"
 #include "app/common/duration.h"
+#include "base/duration_text.h"
 #include "base/limits.h"
 
 namespace baton::app {
@@ -17,20 +18,33 @@ using std::chrono::milliseconds;
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
+constexpr const char* kZero = "0";
+
+/// `clears`: the value that clears the setting, for the message. 0 clears it in any case.
 Result<std::uint32_t> NumberOf(const std::string& setting, const std::string& text,
-                               std::uint32_t most) {
+                               std::uint32_t most, const char* clears) {
   std::uint32_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, failed] = std::from_chars(text.data(), end, number);
   if (failed == std::errc() && rest == end && number <= most) return number;
-  return Wrong(
-      fmt::format("{} is \"{}\"; expected 1 to {}, or 0 to clear it", setting, text, most));
+  return Wrong(fmt::format("{} is \"{}\"; expected 1 to {}, or {} to clear it", setting, text, most,
+                           clears));
 }
 
 Result<milliseconds> DurationOf(const std::string& setting, const std::string& text) {
   const Result<milliseconds> parsed = ParseDuration(text);
   if (parsed) return parsed;
   return Wrong(fmt::format("{}: {}", setting, parsed.error().message));
+}
+
+Result<LimitsChange::DelayOrder> DelayOrderOf(const std::string& setting, const std::string& text) {
+  if (text == kDefaultValue) return LimitsChange::DelayOrder{};
+  const Result<milliseconds> delay = DurationOf(setting, text);
+  if (!delay) return delay.error();
+  if (*delay <= kLongestDurationFlag) return LimitsChange::DelayOrder{*delay};
+  return Wrong(fmt::format("{} is {}; expected 0s to {}, or {} to clear it", setting,
+                           FormatDuration(*delay), FormatDuration(kLongestDurationFlag),
+                           kDefaultValue));
 }
 
 Result<FailoverPolicy> PolicyNamed(const std::string& word) {
@@ -52,20 +66,33 @@ Status Take(Result<T> value, std::optional<T>* to) {
   return Ok();
 }
 
+/// Nullopt: it is no limit.
+std::optional<Status> ReadLimit(const std::string& setting, const std::string& value,
+                                LimitsChange* limits) {
+  if (setting == kMaxMovesSetting) {
+    const std::string& number = value == kDefaultValue ? kZero : value;
+    return Take(NumberOf(setting, number, kMaxMoves, kDefaultValue), &limits->max_moves);
+  }
+  if (setting == kRebalanceDelaySetting) {
+    return Take(DelayOrderOf(setting, value), &limits->rebalance_delay);
+  }
+  if (setting == kCooldownSetting) return Take(DelayOrderOf(setting, value), &limits->cooldown);
+  return std::nullopt;
+}
+
 Status ReadInto(const std::string& setting, const std::string& value, GroupSettings* settings) {
   if (setting == kExpectedNodesSetting) {
-    return Take(NumberOf(setting, value, kMaxExpectedNodes), &settings->expected_nodes);
+    return Take(NumberOf(setting, value, kMaxExpectedNodes, kZero), &settings->expected_nodes);
   }
-  if (setting == kMaxMovesSetting) {
-    return Take(NumberOf(setting, value, kMaxMoves), &settings->max_moves);
-  }
+  if (const auto read = ReadLimit(setting, value, &settings->limits)) return *read;
   if (setting == kFailoverSetting) return Take(PolicyNamed(value), &settings->failover);
   if (setting == kFailoverDelaySetting) {
     return Take(DurationOf(setting, value), &settings->failover_delay);
   }
   if (setting == kLockDelaySetting) return Take(DurationOf(setting, value), &settings->lock_delay);
-  const std::vector<std::string> known = {kExpectedNodesSetting, kMaxMovesSetting, kFailoverSetting,
-                                          kFailoverDelaySetting, kLockDelaySetting};
+  const std::vector<std::string> known = {
+      kExpectedNodesSetting, kMaxMovesSetting,      kRebalanceDelaySetting, kCooldownSetting,
+      kFailoverSetting,      kFailoverDelaySetting, kLockDelaySetting};
   return Wrong(fmt::format("no setting \"{}\"; expected {}{}", setting, fmt::join(known, ", "),
                            DidYouMean(setting, known)));
 }
@@ -89,12 +116,32 @@ Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words) 
       return read.error();
     }
   }
-  if (given.size() > 1 && (settings.expected_nodes || settings.max_moves)) {
-    return Wrong(
-        fmt::format("{} and {} are changes of their own; give each in a command of its own",
-                    kExpectedNodesSetting, kMaxMovesSetting));
+  const bool fails_over = settings.failover || settings.failover_delay || settings.lock_delay;
+  if (int{settings.expected_nodes.has_value()} + !settings.limits.empty() + fails_over > 1) {
+    return Wrong(fmt::format(
+        "{}, limits ({}, {}, {}) and failover are changes of their own; give "
+        "each in a command of its own",
+        kExpectedNodesSetting, kMaxMovesSetting, kRebalanceDelaySetting, kCooldownSetting));
   }
   return settings;
+}
+
+std::string LimitsWords(const LimitsChange& limits) {
+  std::vector<std::string> words;
+  const auto add = [&words](const char* setting, const std::string& value) {
+    words.push_back(fmt::format("{}={}", setting, value));
+  };
+  const auto add_delay = [&add](const char* setting,
+                                const std::optional<LimitsChange::DelayOrder>& order) {
+    if (order) add(setting, order->delay ? FormatDuration(*order->delay) : kDefaultValue);
+  };
+  if (limits.max_moves) {
+    add(kMaxMovesSetting,
+        *limits.max_moves > 0 ? std::to_string(*limits.max_moves) : kDefaultValue);
+  }
+  add_delay(kRebalanceDelaySetting, limits.rebalance_delay);
+  add_delay(kCooldownSetting, limits.cooldown);
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 }  // namespace baton::app

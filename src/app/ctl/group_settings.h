@@ -17,15 +17,19 @@ namespace baton::app {
 // The settings, as verbs name them.
 inline constexpr const char* kExpectedNodesSetting = "expected-nodes";
 inline constexpr const char* kMaxMovesSetting = "max-moves";
+inline constexpr const char* kRebalanceDelaySetting = "rebalance-delay";
+inline constexpr const char* kCooldownSetting = "cooldown";
+/// The value that takes a limit back.
+inline constexpr const char* kDefaultValue = "default";
 inline constexpr const char* kFailoverSetting = "failover";
 inline constexpr const char* kFailoverDelaySetting = "failover-delay";
 inline constexpr const char* kLockDelaySetting = "lock-delay";
 
-/// The settings that one command changes: exactly one of the first two, or any of the others. Unset
-/// ones stay as they are.
+/// The settings that one command changes: expected_nodes alone, or limits, or any of the others.
+/// Unset ones stay as they are.
 struct GroupSettings {
   std::optional<std::uint32_t> expected_nodes = {};  ///< 0: no longer set
-  std::optional<std::uint32_t> max_moves = {};       ///< 0: no longer set
+  LimitsChange limits = {};
   std::optional<FailoverPolicy> failover = {};
   std::optional<std::chrono::milliseconds> failover_delay = {};
   std::optional<std::chrono::milliseconds> lock_delay = {};
@@ -33,8 +37,12 @@ struct GroupSettings {
 
 /// Reads words such as "failover=after" and "failover-delay=30s", or one setting and its value as
 /// two words. No words: nothing is set. kInvalidArgument: a word is unknown or malformed, is given
-/// twice, or must stand alone, or a duration is above 1,000 hours; the message is one line. Does
-/// not check whether the settings make sense together, or their other bounds: the node does this.
+/// twice, or stands beside settings of another kind, or a duration is above 1,000 hours; the
+/// message is one line. Does not check whether the settings make sense together, or their other
+/// bounds: the node does this.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
+
+/// The limits as the words that set them: "max-moves=8 cooldown=default".
+std::string LimitsWords(const LimitsChange& limits);
 
 }  // namespace baton::app

@@ -287,6 +287,13 @@ ExitCode ShowGroup(const CtlOptions& options) {
   };
   number(kExpectedNodesSetting, status.expected_nodes, "not set");
   number(kMaxMovesSetting, status.max_moves, "not set: each node's --max-moves");
+  const auto delay = [&line](const char* setting,
+                             const std::optional<std::chrono::milliseconds>& value) {
+    line(setting,
+         value ? FormatDuration(*value) : fmt::format("not set: each node's --{}", setting));
+  };
+  delay(kRebalanceDelaySetting, status.rebalance_delay);
+  delay(kCooldownSetting, status.cooldown);
   const FailoverSettings& failover = status.failover;
   line(kFailoverSetting, ToString(failover.policy));
   if (failover.policy == FailoverPolicy::kAfter) {

@@ -22,27 +22,65 @@ std::chrono::milliseconds CeilOf(const google::protobuf::Duration& duration) {
   return std::chrono::ceil<std::chrono::milliseconds>(NanosecondsOf(duration));
 }
 
-Result<PolicyRequest> Bounded(const char* name, PolicyRequest setting, std::uint32_t most) {
-  if (setting.number <= most) return setting;
-  return Invalid(
-      fmt::format("{} is {}; give 1 to {}, or 0 to clear it", name, setting.number, most));
+Status CheckNumber(const char* name, std::uint32_t number, std::uint32_t most) {
+  if (number <= most) return Ok();
+  return Invalid(fmt::format("{} is {}; give 1 to {}, or 0 to clear it", name, number, most));
+}
+
+Status CheckDelay(const char* name, const std::optional<LimitsChange::DelayOrder>& order) {
+  if (!order || !order->delay) return Ok();
+  if (order->delay->count() >= 0 && *order->delay <= kLongestDurationFlag) return Ok();
+  return Invalid(fmt::format("{} is {}; give 0s to {}, or no delay to clear it", name,
+                             FormatDuration(*order->delay), FormatDuration(kLongestDurationFlag)));
+}
+
+LimitsChange::DelayOrder OrderOf(const v1::DelaySetting& setting) {
+  LimitsChange::DelayOrder order;
+  if (setting.has_delay()) order.delay = CeilOf(setting.delay());
+  return order;
+}
+
+LimitsChange LimitsOf(const v1::SetGroupSettingRequest& request) {
+  LimitsChange change;
+  if (request.has_max_moves()) change.max_moves = request.max_moves();
+  const v1::LimitsChange& limits = request.limits();
+  if (limits.has_max_moves()) change.max_moves = limits.max_moves();
+  if (limits.has_rebalance_delay()) change.rebalance_delay = OrderOf(limits.rebalance_delay());
+  if (limits.has_cooldown()) change.cooldown = OrderOf(limits.cooldown());
+  return change;
+}
+
+Result<PolicyRequest> LimitsPolicyOf(const v1::SetGroupSettingRequest& request) {
+  PolicyRequest policy;
+  policy.verb = PolicyRequest::Verb::kSetLimits;
+  policy.limits = LimitsOf(request);
+  if (policy.limits.empty()) return Invalid("give at least one limit");
+  for (const Status& sound :
+       {CheckNumber("max_moves", policy.limits.max_moves.value_or(0), kMaxMoves),
+        CheckDelay("rebalance_delay", policy.limits.rebalance_delay),
+        CheckDelay("cooldown", policy.limits.cooldown)}) {
+    if (!sound) return sound.error();
+  }
+  return policy;
+}
+
+std::string DelayText(const char* name, const std::optional<LimitsChange::DelayOrder>& order) {
+  if (!order) return "";
+  return fmt::format("{} {}", name, order->delay ? FormatDuration(*order->delay) : "default");
 }
 
 }  // namespace
 
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request) {
-  if (request.has_expected_nodes() == request.has_max_moves()) {
-    return Invalid("give exactly one setting");
-  }
+  const int given = request.has_expected_nodes() + request.has_max_moves() + request.has_limits();
+  if (given != 1) return Invalid("give exactly one setting");
+  if (!request.has_expected_nodes()) return LimitsPolicyOf(request);
   PolicyRequest policy;
-  if (request.has_max_moves()) {
-    policy.verb = PolicyRequest::Verb::kSetMaxMoves;
-    policy.number = request.max_moves();
-    return Bounded("max_moves", policy, kMaxMoves);
-  }
   policy.verb = PolicyRequest::Verb::kSetExpectedNodes;
   policy.number = request.expected_nodes();
-  return Bounded("expected_nodes", policy, kMaxExpectedNodes);
+  const Status sound = CheckNumber("expected_nodes", policy.number, kMaxExpectedNodes);
+  if (!sound) return sound.error();
+  return policy;
 }
 
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request) {
@@ -65,8 +103,17 @@ Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request) {
 }
 
 std::string SettingText(const v1::SetGroupSettingRequest& request) {
-  if (request.has_max_moves()) return fmt::format("max_moves {}", request.max_moves());
-  return fmt::format("expected_nodes {}", request.expected_nodes());
+  if (request.has_expected_nodes()) {
+    return fmt::format("expected_nodes {}", request.expected_nodes());
+  }
+  const LimitsChange limits = LimitsOf(request);
+  std::vector<std::string> words;
+  if (limits.max_moves) words.push_back(fmt::format("max_moves {}", *limits.max_moves));
+  for (std::string& word : std::vector{DelayText("rebalance_delay", limits.rebalance_delay),
+                                       DelayText("cooldown", limits.cooldown)}) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string SettingText(const v1::ChangeGroupRequest& request) {

@@ -12,8 +12,9 @@
 
 namespace baton::runtime {
 
-/// The request that changes the setting. Only its verb and number are filled in. kInvalidArgument:
-/// not exactly one setting is given, or the number is too large. 0 clears the setting.
+/// The request that changes the setting. Only its verb, and its number or limits are filled in;
+/// delays are rounded up to milliseconds. kInvalidArgument: not exactly one setting is given, or a
+/// number or delay is too large. 0 clears a number.
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
 /// The change of the settings. Only the settings are filled in; durations are rounded up to
 /// milliseconds. kInvalidArgument: no setting is given, `failover` is a policy that this version
@@ -21,8 +22,8 @@ Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
 /// whether the settings make sense together.
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request);
 
-/// For example "max_moves 5". REQUIRES: PolicyOf accepts the request; otherwise the text means
-/// nothing.
+/// For example "max_moves 5, cooldown default". REQUIRES: PolicyOf accepts the request; otherwise
+/// the text means nothing.
 std::string SettingText(const v1::SetGroupSettingRequest& request);
 /// The settings that are given: "failover after, failover_delay 30s". If ChangeOf fails: "no
 /// settings".

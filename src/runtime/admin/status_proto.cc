@@ -358,6 +358,8 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_leaderless(status.leaderless);
   out->set_expected_nodes(status.expected_nodes);
   out->set_max_moves(status.max_moves);
+  if (status.rebalance_delay) *out->mutable_rebalance_delay() = DurationOf(*status.rebalance_delay);
+  if (status.cooldown) *out->mutable_cooldown() = DurationOf(*status.cooldown);
   ToProto(status.failover, out->mutable_failover());
   out->set_config_schema(status.config_schema);
   if (!status.placement.empty()) ToProto(status.placement, out->mutable_placement());
@@ -391,6 +393,10 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.leaderless = message.leaderless();
   status.expected_nodes = message.expected_nodes();
   status.max_moves = message.max_moves();
+  if (message.has_rebalance_delay()) {
+    status.rebalance_delay = MillisecondsOf(message.rebalance_delay());
+  }
+  if (message.has_cooldown()) status.cooldown = MillisecondsOf(message.cooldown());
   status.failover = FromProto(message.failover());
   status.config_schema = message.config_schema();
   status.placement = FromProto(message.placement());

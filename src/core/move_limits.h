@@ -1,0 +1,28 @@
+// MoveLimits: how many moves are made at once, and how soon. The policy `limits` of the group says
+// so, and this node's own options say what the policy does not.
+//
+// Pure functions of the view.
+#pragma once
+
+#include <cstddef>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "core/options.h"
+#include "core/view.h"
+
+namespace baton::core {
+
+struct MoveLimits {
+  std::size_t max_moves = 0;   ///< moves in flight in the whole group; at least 1
+  Duration rebalance_delay{};  ///< how long an imbalance must last
+  Duration cooldown{};         ///< how long balance leaves a shard alone that moved
+};
+
+/// What holds now. It changes with the policy, so it must be asked again for each decision.
+MoveLimits MoveLimitsOf(const View& view, const CoreOptions& options);
+
+/// The write of an operator's change: the view's limits with the change made.
+PolicyWrite LimitsWrite(const View& view, const LimitsChange& change, const std::string& actor);
+
+}  // namespace baton::core
