@@ -280,15 +280,6 @@ std::string YamlRule(const PlacementRule& rule) {
   return fmt::format("  - {}\n", fmt::join(lines, "\n    "));
 }
 
-std::vector<std::string> RangeTexts(const PlacementRule& rule) {
-  std::vector<std::string> texts;
-  for (const ShardRange& range : rule.shards) {
-    texts.push_back(range.first == range.last ? std::to_string(range.first)
-                                              : fmt::format("{}-{}", range.first, range.last));
-  }
-  return texts;
-}
-
 // Names and values have no characters that JSON escapes.
 std::string JsonTerms(const LabelTerms& terms) {
   std::vector<std::string> parts;
@@ -301,7 +292,8 @@ std::string JsonTerms(const LabelTerms& terms) {
 std::string JsonRule(const PlacementRule& rule) {
   std::vector<std::string> parts;
   if (!rule.shards.empty()) {
-    parts.push_back(fmt::format(R"("shards":["{}"])", fmt::join(RangeTexts(rule), R"(",")")));
+    parts.push_back(
+        fmt::format(R"("shards":["{}"])", fmt::join(RangeTexts(rule.shards), R"(",")")));
   }
   if (!rule.require.empty()) parts.push_back(R"("require":)" + JsonTerms(rule.require));
   std::vector<std::string> preferences;
@@ -353,8 +345,25 @@ std::string PlacementJson(const Placement& placement) {
   return fmt::format(R"({{"rules":[{}]}})", fmt::join(rules, ","));
 }
 
+std::vector<std::string> RangeTexts(const std::vector<ShardRange>& ranges) {
+  std::vector<std::string> texts;
+  for (const ShardRange& range : ranges) {
+    texts.push_back(range.first == range.last ? std::to_string(range.first)
+                                              : fmt::format("{}-{}", range.first, range.last));
+  }
+  return texts;
+}
+
+void AddToRanges(ShardId shard, std::vector<ShardRange>& ranges) {
+  if (ranges.empty() || ranges.back().last + 1 != shard.value) {
+    ranges.push_back({shard.value, shard.value});
+  } else {
+    ranges.back().last = shard.value;
+  }
+}
+
 std::string ShardWords(const PlacementRule& rule) {
-  return rule.shards.empty() ? "all" : fmt::format("{}", fmt::join(RangeTexts(rule), ", "));
+  return rule.shards.empty() ? "all" : fmt::format("{}", fmt::join(RangeTexts(rule.shards), ", "));
 }
 
 }  // namespace baton::app

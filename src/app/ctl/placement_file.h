@@ -13,6 +13,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/placement.h"
 #include "baton/result.h"
@@ -34,6 +35,11 @@ std::string PlacementYaml(const Placement& placement);
 /// The same as one line of JSON without a line feed: {"rules":[{"shards":["0-99"],
 /// "require":{"zone":["a"]},"prefer":[{"zone":["a"]}]}]}. An empty part of a rule is left out.
 std::string PlacementJson(const Placement& placement);
+
+/// Each range as text, as the rules have it: "0-99", "120".
+std::vector<std::string> RangeTexts(const std::vector<ShardRange>& ranges);
+/// Adds a shard of a greater number than all shards of `ranges`.
+void AddToRanges(ShardId shard, std::vector<ShardRange>& ranges);
 
 /// A rule's shards for messages: "0-99, 120"; "all" for all shards.
 std::string ShardWords(const PlacementRule& rule);

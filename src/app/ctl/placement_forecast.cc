@@ -11,60 +11,60 @@
 #include <boost/json.hpp>
 
 #include "app/ctl/placement_file.h"
-#include "app/ctl/tables.h"
+#include "app/ctl/ruled_group.h"
 #include "core/assignment.h"
-#include "core/may_claim.h"
-#include "core/pools.h"
-#include "core/shard_rules.h"
 
 namespace baton::app {
 namespace {
 
 namespace json = boost::json;
-using core::AssignmentInput;
-using core::AssignmentPool;
-using core::AssignmentShard;
 using core::kNobody;
 using core::MemberIndex;
 using runtime::MemberStatus;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
-using Why = MoveForecast::Why;
 
 constexpr std::size_t kMaxNamedNodes = 8;
 constexpr std::size_t kMaxNamedRanges = 20;
 
-core::Eligibility EligibilityOf(const core::AssignmentMember& member) {
-  return core::EligibilityOf(member.weight, member.draining);
-}
-
-// The status as the assignment reads it, with the rules' pools.
 class Forecaster {
  public:
   Forecaster(const NodeStatus& status, const Placement& placement)
-      : status_(status), placement_(placement) {
-    rules_.Set(placement, status.shard_count);
-    AddMembers();
-    pools_ = core::PoolsFor(placement, input_.members, facts_);
-    input_.pools = pools_.pools;
+      : status_(status),
+        placement_(placement),
+        nodes_(LiveNodesOf(status)),
+        group_(placement, status.shard_count, nodes_) {
+    for (MemberIndex m = 0; m < nodes_.size(); ++m) {
+      index_[nodes_[m].fact->node] = m;
+      forecast_.nodes.push_back({.node = nodes_[m].fact->node});
+    }
+    for (std::size_t r = 0; r < placement_.size(); ++r) forecast_.rules.push_back(RuleOf(r));
+    forecast_.leaders.resize(status.shard_count);
     for (const ShardStatus& shard : status.shards) {
       if (shard.shard.value < status.shard_count) AddShard(shard);
     }
   }
 
   PlacementForecast Make() {
-    for (std::size_t r = 0; r < placement_.size(); ++r) forecast_.rules.push_back(RuleOf(r));
-    CountShards();
-    for (const core::PlannedClaim& claim : core::Assign(input_).claims) {
-      AssignmentShard& shard = input_.shards[claim.shard.value];
-      shard = {.leader = claim.to, .pool = shard.pool};
-      ++forecast_.claims;
+    for (const core::PlannedClaim& claim : group_.Claim()) {
+      const ShardId shard = group_.NumberOf(claim.shard.value);
+      forecast_.claims.push_back(
+          {.shard = shard, .to = IdOf(claim.to), .rule = group_.RuleOf(shard)});
       ++forecast_.nodes[claim.to].gets;
     }
-    for (const core::PlannedMove& move : core::PlanMoves(input_, {}, input_.shards.size())) {
-      forecast_.moves.push_back(MoveOf(move));
+    for (const core::PlannedMove& move : group_.Balance(group_.shards().size())) {
+      const ShardId shard = group_.NumberOf(move.shard.value);
+      forecast_.moves.push_back({.shard = shard,
+                                 .from = IdOf(move.from),
+                                 .to = IdOf(move.to),
+                                 .why = group_.CauseOf(move),
+                                 .rule = group_.RuleOf(shard)});
       ++forecast_.nodes[move.from].gives;
       ++forecast_.nodes[move.to].gets;
+    }
+    for (std::size_t s = 0; s < group_.shards().size(); ++s) {
+      const MemberIndex leader = group_.shards()[s].leader;
+      if (leader != kNobody) forecast_.leaders[group_.NumberOf(s).value] = IdOf(leader);
     }
     std::sort(forecast_.nodes.begin(), forecast_.nodes.end(),
               [](const NodeForecast& a, const NodeForecast& b) { return a.node < b.node; });
@@ -72,117 +72,76 @@ class Forecaster {
   }
 
  private:
-  void AddMembers() {
-    for (const MemberStatus& member : status_.members) {
+  static std::vector<RuledNode> LiveNodesOf(const NodeStatus& status) {
+    std::vector<RuledNode> nodes;
+    for (const MemberStatus& member : status.members) {
       if (!member.fact.Live()) continue;
-      const bool draining = member.drained_by_policy || member.fact.state == MemberState::kDraining;
-      index_[member.fact.node] = static_cast<MemberIndex>(input_.members.size());
-      input_.members.push_back(
-          {.id = member.fact.node, .weight = member.fact.weight, .draining = draining});
-      facts_.push_back(&member.fact);
-      forecast_.nodes.push_back({.node = member.fact.node});
+      nodes.push_back(
+          {.fact = &member.fact,
+           .draining = member.drained_by_policy || member.fact.state == MemberState::kDraining});
     }
+    return nodes;
   }
 
-  void AddShard(const ShardStatus& shard) {
-    AssignmentShard entry;
-    entry.leader = IndexOf(shard.leader);
-    entry.waits = entry.leader == kNobody &&
-                  (!shard.leader.empty() || shard.quarantined || shard.claims_wait.count() > 0 ||
-                   runtime::WaitsBySettings(shard, status_.at));
-    if (entry.leader != kNobody) ++forecast_.nodes[entry.leader].leads;
-    const std::size_t rule = rules_.NumberOf(shard.shard);
-    if (rule < rules_.size()) entry.pool = pools_.of_rule[rule];
-    input_.shards.push_back(entry);
-    shard_of_.push_back(shard.shard);
-  }
+  const NodeId& IdOf(MemberIndex node) const { return nodes_[node].fact->node; }
 
   MemberIndex IndexOf(const NodeId& node) const {
     const auto found = index_.find(node);
     return found != index_.end() ? found->second : kNobody;
   }
 
+  void AddShard(const ShardStatus& shard) {
+    CountForRule(shard.shard);
+    const MemberIndex leader = IndexOf(shard.leader);
+    if (leader != kNobody) ++forecast_.nodes[leader].leads;
+    const bool waits = leader == kNobody && (!shard.leader.empty() || shard.quarantined ||
+                                             shard.claims_wait.count() > 0 ||
+                                             runtime::WaitsBySettings(shard, status_.at));
+    group_.AddShard(shard.shard, leader, waits);
+  }
+
+  void CountForRule(ShardId shard) {
+    const std::uint32_t number = group_.RuleOf(shard);
+    if (number == 0) {
+      ++forecast_.without_rule;
+      return;
+    }
+    RuleForecast& rule = forecast_.rules[number - 1];
+    ++rule.shards;
+    if (!rule.wanted.empty()) return;
+    ++forecast_.nobody_count;
+    AddToRanges(shard, forecast_.nobody);
+  }
+
   RuleForecast RuleOf(std::size_t rule) const {
     RuleForecast forecast;
-    const std::uint32_t pool = pools_.of_rule[rule];
-    const bool some = std::any_of(input_.members.begin(), input_.members.end(), [](const auto& m) {
-      return EligibilityOf(m) == core::Eligibility::kYes;
-    });
-    const auto all = some ? core::Eligibility::kYes : core::Eligibility::kLastResort;
-    const MemberFact* first = nullptr;
-    for (std::size_t m = 0; m < facts_.size(); ++m) {
-      if (facts_[m]->Fits(placement_[rule].require)) ++forecast.may_lead;
-      const bool wanted = pool == 0
-                              ? EligibilityOf(input_.members[m]) == all
-                              : input_.pools[pool - 1].members[m] == AssignmentPool::Place::kWanted;
-      if (!wanted) continue;
-      if (first == nullptr) first = facts_[m];
-      forecast.wanted.push_back(facts_[m]->node);
+    for (const RuledNode& node : nodes_) {
+      if (node.fact->Fits(placement_[rule].require)) ++forecast.may_lead;
     }
-    const std::vector<LabelTerms>& prefer = placement_[rule].prefer;
-    for (std::size_t p = 0; first != nullptr && p < prefer.size(); ++p) {
-      if (!first->Fits(prefer[p])) continue;
-      forecast.preference = p + 1;
-      break;
+    const std::vector<MemberIndex>& wanted = group_.Wanted(rule);
+    for (const MemberIndex node : wanted) forecast.wanted.push_back(IdOf(node));
+    if (!wanted.empty()) {
+      forecast.preference = PreferenceOf(placement_[rule], *nodes_[wanted.front()].fact);
     }
     std::sort(forecast.wanted.begin(), forecast.wanted.end());
     return forecast;
   }
 
-  void CountShards() {
-    for (const ShardId shard : shard_of_) {
-      const std::size_t rule = rules_.NumberOf(shard);
-      if (rule >= rules_.size()) {
-        ++forecast_.without_rule;
-        continue;
-      }
-      ++forecast_.rules[rule].shards;
-      if (!forecast_.rules[rule].wanted.empty()) continue;
-      ++forecast_.nobody_count;
-      std::vector<ShardRange>& nobody = forecast_.nobody;
-      if (nobody.empty() || nobody.back().last + 1 != shard.value) {
-        nobody.push_back({shard.value, shard.value});
-      } else {
-        nobody.back().last = shard.value;
-      }
-    }
-  }
-
-  MoveForecast MoveOf(const core::PlannedMove& move) const {
-    MoveForecast forecast{.shard = shard_of_[move.shard.value],
-                          .from = input_.members[move.from].id,
-                          .to = input_.members[move.to].id};
-    const std::size_t rule = rules_.NumberOf(forecast.shard);
-    if (rule < rules_.size()) forecast.rule = static_cast<std::uint32_t>(rule + 1);
-    const std::uint32_t pool = input_.shards[move.shard.value].pool;
-    const auto place =
-        pool == 0 ? AssignmentPool::Place::kWanted : input_.pools[pool - 1].members[move.from];
-    if (place == AssignmentPool::Place::kForbidden) {
-      forecast.why = Why::kForbidden;
-    } else if (input_.members[move.from].draining) {
-      forecast.why = Why::kDrain;
-    } else if (place == AssignmentPool::Place::kAllowed) {
-      forecast.why = Why::kPreferred;
-    }
-    return forecast;
-  }
-
   const NodeStatus& status_;
   const Placement& placement_;
-  core::ShardRules rules_;
-  core::Pools pools_;
-  AssignmentInput input_;
-  std::vector<const MemberFact*> facts_;  ///< of the input's members
-  std::vector<ShardId> shard_of_;         ///< the numbers of the input's shards
+  const std::vector<RuledNode> nodes_;
+  RuledGroup group_;
   std::map<NodeId, MemberIndex> index_;
-  PlacementForecast forecast_;  ///< its nodes are in the order of the input's members until the end
+  PlacementForecast forecast_;  ///< its nodes are in the order of `nodes_` until the end
 };
 
+}  // namespace
+
 std::string RangeWords(const std::vector<ShardRange>& ranges) {
-  PlacementRule shown;
   const std::size_t count = std::min(ranges.size(), kMaxNamedRanges);
-  shown.shards.assign(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count));
-  std::string words = ShardWords(shown);
+  const std::vector<std::string> texts =
+      RangeTexts({ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count)});
+  std::string words = fmt::format("{}", fmt::join(texts, ", "));
   if (ranges.size() > count) words += fmt::format(" and {} more ranges", ranges.size() - count);
   return words;
 }
@@ -194,18 +153,6 @@ std::string NodeNames(const std::vector<NodeId>& nodes) {
     words += fmt::format(" and {} more", nodes.size() - kMaxNamedNodes);
   }
   return words;
-}
-
-}  // namespace
-
-const char* ToString(MoveForecast::Why why) {
-  switch (why) {
-    case Why::kForbidden: return "rule_forbids";
-    case Why::kPreferred: return "rule_prefers";
-    case Why::kDrain: return "drain";
-    case Why::kBalance: return "balance";
-  }
-  return "unknown";
 }
 
 PlacementForecast Foresee(const NodeStatus& status, const Placement& placement) {
@@ -230,16 +177,16 @@ std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
 
 std::string MoveWords(const PlacementForecast& forecast) {
   if (forecast.moves.empty()) return "nothing would move";
-  std::map<Why, std::size_t> counts;
+  std::map<MoveCause, std::size_t> counts;
   for (const MoveForecast& move : forecast.moves) ++counts[move.why];
   std::vector<std::string> parts;
-  const auto add = [&](Why why, const char* words) {
+  const auto add = [&](MoveCause why, const char* words) {
     if (counts[why] > 0) parts.push_back(fmt::format("{} {}", counts[why], words));
   };
-  add(Why::kForbidden, "because a rule forbids their leader");
-  add(Why::kPreferred, "because a rule prefers others");
-  add(Why::kDrain, "because their leader drains");
-  add(Why::kBalance, "to spread shards evenly");
+  add(MoveCause::kForbidden, "because a rule forbids their leader");
+  add(MoveCause::kPreferred, "because a rule prefers others");
+  add(MoveCause::kDrain, "because their leader drains");
+  add(MoveCause::kBalance, "to spread shards evenly");
   return fmt::format("{} would move: {}", CountOf(forecast.moves.size(), "shard"),
                      fmt::join(parts, ", "));
 }
@@ -333,17 +280,15 @@ std::string ForecastJson(const PlacementForecast& forecast, const Placement& pla
                                  {"gets", node.gets},
                                  {"then", node.then()}});
   }
-  json::array nobody;
-  for (const ShardRange& range : forecast.nobody) {
-    nobody.push_back(json::string(ShardWords({.shards = {range}, .require = {}, .prefer = {}})));
-  }
-  return json::serialize(json::object{{"rules", std::move(rules)},
-                                      {"without_rule", forecast.without_rule},
-                                      {"nobody_may_lead", forecast.nobody_count},
-                                      {"nobody_may_lead_shards", std::move(nobody)},
-                                      {"claims", forecast.claims},
-                                      {"moves", std::move(moves)},
-                                      {"nodes", std::move(nodes)}});
+  const std::vector<std::string> nobody = RangeTexts(forecast.nobody);
+  return json::serialize(
+      json::object{{"rules", std::move(rules)},
+                   {"without_rule", forecast.without_rule},
+                   {"nobody_may_lead", forecast.nobody_count},
+                   {"nobody_may_lead_shards", json::array(nobody.begin(), nobody.end())},
+                   {"claims", forecast.claims.size()},
+                   {"moves", std::move(moves)},
+                   {"nodes", std::move(nodes)}});
 }
 
 }  // namespace baton::app

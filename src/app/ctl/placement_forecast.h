@@ -1,14 +1,15 @@
 // PlacementForecast: what a group would do if it had other placement rules.
 //
-// Computed from a node's status by the functions that the nodes use, too (core/pools.h,
-// core/assignment.h), as if all moves could begin at once. It ignores what ends by itself: delays,
-// cooldowns, and that some nodes get no shards for a while. Pure; any thread.
+// Computed from a node's status by the functions that the nodes use, too (ruled_group.h), as if all
+// moves could begin at once. It ignores what ends by itself: delays, cooldowns, and that some nodes
+// get no shards for a while. Pure; any thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "app/ctl/ruled_group.h"
 #include "app/ctl/table.h"
 #include "base/placement.h"
 #include "baton/types.h"
@@ -23,21 +24,20 @@ struct RuleForecast {
   std::size_t preference = 0;  ///< which of the rule's preferences these nodes fit, from 1; 0: none
 };
 
+/// A shard that nobody leads gets a leader.
+struct ClaimForecast {
+  ShardId shard;
+  NodeId to;
+  std::uint32_t rule = 0;  ///< the rule that decides about the shard, from 1; 0: no rule does
+};
+
 struct MoveForecast {
-  enum class Why : std::uint8_t {
-    kForbidden,  ///< the rule doesn't allow that `from` begins to lead the shard
-    kPreferred,  ///< the rule prefers other nodes
-    kDrain,      ///< `from` drains
-    kBalance,    ///< shards are spread evenly
-  };
   ShardId shard;
   NodeId from;
   NodeId to;
-  Why why = Why::kBalance;
+  MoveCause why = MoveCause::kBalance;
   std::uint32_t rule = 0;  ///< the rule that decides about the shard, from 1; 0: no rule does
 };
-/// "rule_forbids", "rule_prefers", "drain", "balance".
-const char* ToString(MoveForecast::Why why);
 
 struct NodeForecast {
   NodeId node;
@@ -52,13 +52,19 @@ struct PlacementForecast {
   std::uint32_t without_rule = 0;   ///< how many shards no rule decides about
   std::vector<ShardRange> nobody;   ///< shards that no live node may begin to lead, by number
   std::uint32_t nobody_count = 0;   ///< how many shards `nobody` has
-  std::uint32_t claims = 0;         ///< how many of the shards that nobody leads now get a leader
+  std::vector<ClaimForecast> claims;
   std::vector<MoveForecast> moves;  ///< urgent ones first
   std::vector<NodeForecast> nodes;  ///< live ones, by id
+  std::vector<NodeId> leaders;      ///< in the end, by shard number; empty: nobody
 };
 
 /// REQUIRES: CheckPlacement(placement); the status has all shards.
 PlacementForecast Foresee(const runtime::NodeStatus& status, const Placement& placement);
+
+/// "0-99, 120 and 5 more ranges": names 20 of them.
+std::string RangeWords(const std::vector<ShardRange>& ranges);
+/// "n1, n2 and 5 more": names 8 of them.
+std::string NodeNames(const std::vector<NodeId>& nodes);
 
 /// A line for each rule that lets no live node begin to lead its shards, and a last line that names
 /// all these shards. Empty if there is no such rule.

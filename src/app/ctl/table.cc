@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/format.h>
 #include <yaml-cpp/emitter.h>
 #include <boost/json.hpp>
 
@@ -122,6 +123,10 @@ std::string Render(const Table& foreign, bool color) {
   add_line([&](std::size_t i) { return Cell{table.columns[i].title, Style::kBold}; });
   for (const auto& row : table.rows) add_line([&](std::size_t i) { return row[i]; });
   return out;
+}
+
+std::string CountOf(std::size_t count, const std::string& thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 std::string YamlFromJson(const std::string& json) {

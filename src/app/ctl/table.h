@@ -4,6 +4,7 @@
 // information.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,6 +42,9 @@ std::string Render(const Table& table, bool color);
 /// Returns `text` in `style`, or unchanged if `color` is false. Escapes nothing. REQUIRES: the
 /// caller made text from outside this program Printable.
 std::string Paint(std::string_view text, Style style, bool color);
+
+/// A number with its noun, such as "1 shard" or "2 shards". The plural adds an "s".
+std::string CountOf(std::size_t count, const std::string& thing);
 
 /// Returns a JSON document as YAML. REQUIRES: `json` is JSON; otherwise an exception is thrown.
 std::string YamlFromJson(const std::string& json);

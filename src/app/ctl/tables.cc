@@ -381,8 +381,4 @@ std::string AgeWord(std::chrono::nanoseconds age) {
   return text;
 }
 
-std::string CountOf(std::size_t count, const std::string& thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 }  // namespace baton::app

@@ -48,7 +48,5 @@ std::vector<std::string> GoneLines(const runtime::NodeStatus& status);
 std::string BalanceWord(const runtime::NodeStatus& status);
 /// A duration for people, rounded down: 12ms, 1.2s, 3m5s, 90m0s.
 std::string AgeWord(std::chrono::nanoseconds age);
-/// A number with its noun, such as "1 shard" or "2 shards". The plural adds an "s".
-std::string CountOf(std::size_t count, const std::string& thing);
 
 }  // namespace baton::app

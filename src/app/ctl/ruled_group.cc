@@ -1,0 +1,113 @@
+#include "app/ctl/ruled_group.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/may_claim.h"
+
+namespace baton::app {
+namespace {
+
+using core::AssignmentPool;
+using core::Eligibility;
+using core::MemberIndex;
+
+Eligibility EligibilityOfMember(const core::AssignmentMember& member) {
+  return core::EligibilityOf(member.weight, member.draining);
+}
+
+}  // namespace
+
+const char* ToString(MoveCause cause) {
+  switch (cause) {
+    case MoveCause::kForbidden: return "rule_forbids";
+    case MoveCause::kPreferred: return "rule_prefers";
+    case MoveCause::kDrain: return "drain";
+    case MoveCause::kBalance: return "balance";
+  }
+  return "unknown";
+}
+
+std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node) {
+  for (std::size_t p = 0; p < rule.prefer.size(); ++p) {
+    if (node.Fits(rule.prefer[p])) return p + 1;
+  }
+  return 0;
+}
+
+RuledGroup::RuledGroup(const Placement& placement, std::uint32_t shard_count,
+                       const std::vector<RuledNode>& nodes) {
+  rules_.Set(placement, shard_count);
+  std::vector<const MemberFact*> facts;
+  for (const RuledNode& node : nodes) {
+    input_.members.push_back(
+        {.id = node.fact->node, .weight = node.fact->weight, .draining = node.draining});
+    facts.push_back(node.fact);
+  }
+  pools_ = core::PoolsFor(placement, input_.members, facts);
+  input_.pools = pools_.pools;
+  for (std::size_t r = 0; r < placement.size(); ++r) wanted_.push_back(WantedBy(r));
+}
+
+std::vector<MemberIndex> RuledGroup::WantedBy(std::size_t rule) const {
+  const std::uint32_t pool = pools_.of_rule[rule];
+  const bool some = std::any_of(
+      input_.members.begin(), input_.members.end(),
+      [](const auto& member) { return EligibilityOfMember(member) == Eligibility::kYes; });
+  const Eligibility all = some ? Eligibility::kYes : Eligibility::kLastResort;
+  std::vector<MemberIndex> wanted;
+  for (MemberIndex m = 0; m < input_.members.size(); ++m) {
+    const bool is_wanted =
+        pool == 0 ? EligibilityOfMember(input_.members[m]) == all
+                  : input_.pools[pool - 1].members[m] == AssignmentPool::Place::kWanted;
+    if (is_wanted) wanted.push_back(m);
+  }
+  return wanted;
+}
+
+void RuledGroup::AddShard(ShardId shard, MemberIndex leader, bool waits) {
+  BATON_CHECK(number_of_.empty() || number_of_.back() < shard);
+  core::AssignmentShard entry{.leader = leader, .waits = waits};
+  const std::uint32_t rule = RuleOf(shard);
+  if (rule > 0) entry.pool = pools_.of_rule[rule - 1];
+  input_.shards.push_back(entry);
+  number_of_.push_back(shard);
+}
+
+std::vector<core::PlannedClaim> RuledGroup::Claim() {
+  std::vector<core::PlannedClaim> claims = core::Assign(input_).claims;
+  for (const core::PlannedClaim& claim : claims) {
+    input_.shards[claim.shard.value].leader = claim.to;
+  }
+  return claims;
+}
+
+std::vector<core::PlannedMove> RuledGroup::Balance(std::size_t limit) {
+  std::vector<core::PlannedMove> moves = core::PlanMoves(input_, {}, limit);
+  for (const core::PlannedMove& move : moves) input_.shards[move.shard.value].leader = move.to;
+  return moves;
+}
+
+MoveCause RuledGroup::CauseOf(const core::PlannedMove& move) const {
+  const std::uint32_t pool = input_.shards[move.shard.value].pool;
+  const auto place =
+      pool == 0 ? AssignmentPool::Place::kWanted : input_.pools[pool - 1].members[move.from];
+  if (place == AssignmentPool::Place::kForbidden) return MoveCause::kForbidden;
+  if (input_.members[move.from].draining) return MoveCause::kDrain;
+  return place == AssignmentPool::Place::kAllowed ? MoveCause::kPreferred : MoveCause::kBalance;
+}
+
+std::uint32_t RuledGroup::RuleOf(ShardId shard) const {
+  const std::size_t rule = rules_.NumberOf(shard);
+  return rule < rules_.size() ? static_cast<std::uint32_t>(rule + 1) : 0;
+}
+
+bool RuledGroup::NobodyMayLead(ShardId shard) const {
+  const std::uint32_t rule = RuleOf(shard);
+  if (rule > 0) return wanted_[rule - 1].empty();
+  return std::all_of(input_.members.begin(), input_.members.end(), [](const auto& member) {
+    return EligibilityOfMember(member) == Eligibility::kNever;
+  });
+}
+
+}  // namespace baton::app

@@ -1,0 +1,82 @@
+// RuledGroup: a group with placement rules, as the assignment reads it. It tells what the group
+// would do: claim the vacancies, and then move what balance moves.
+//
+// It calls the same functions as the nodes (core/pools.h, core/assignment.h), as if all claims and
+// moves could begin at once. `placement check`, `rebalance simulate` and `plan` use it.
+//
+// Pure; one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/facts.h"
+#include "base/placement.h"
+#include "core/assignment.h"
+#include "core/pools.h"
+#include "core/shard_rules.h"
+
+namespace baton::app {
+
+/// Why a move is planned.
+enum class MoveCause : std::uint8_t {
+  kForbidden,  ///< the rule doesn't let its leader begin to lead it
+  kPreferred,  ///< the rule prefers other nodes
+  kDrain,      ///< its leader drains
+  kBalance,    ///< shards are spread evenly
+};
+/// "rule_forbids", "rule_prefers", "drain", "balance".
+const char* ToString(MoveCause cause);
+
+/// A live node.
+struct RuledNode {
+  const MemberFact* fact = nullptr;  ///< its id, weight and labels; the caller keeps it
+  bool draining = false;             ///< by its own state or by an operator's policy
+};
+
+/// Which of the rule's preferences the node fits first, from 1; 0: none.
+std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node);
+
+class RuledGroup {
+ public:
+  /// REQUIRES: CheckPlacement(placement); the nodes have distinct ids.
+  RuledGroup(const Placement& placement, std::uint32_t shard_count,
+             const std::vector<RuledNode>& nodes);
+
+  /// Adds a shard after those of lower number. `leader` is an index into `nodes`; core::kNobody: a
+  /// vacancy, unless it `waits` (AssignmentShard::waits). REQUIRES: shard < shard_count.
+  void AddShard(ShardId shard, core::MemberIndex leader, bool waits);
+
+  /// Claims the vacancies, as all nodes would together, and returns the claims. Their shards are
+  /// indexes: see NumberOf.
+  std::vector<core::PlannedClaim> Claim();
+  /// Carries out what balance would move, at most `limit` moves, and returns them, urgent ones
+  /// first. Their shards are indexes.
+  std::vector<core::PlannedMove> Balance(std::size_t limit);
+  /// Why the move is made. It may be one that was carried out.
+  MoveCause CauseOf(const core::PlannedMove& move) const;
+
+  const std::vector<core::AssignmentMember>& members() const { return input_.members; }
+  const std::vector<core::AssignmentShard>& shards() const { return input_.shards; }
+  /// The number of the shard with this index.
+  ShardId NumberOf(std::size_t index) const { return number_of_[index]; }
+  /// The rule that counts for the shard, from 1; 0: none does.
+  std::uint32_t RuleOf(ShardId shard) const;
+  /// The nodes that should lead the rule's shards now, by index. Empty: nobody may. `rule` is from
+  /// 0.
+  const std::vector<core::MemberIndex>& Wanted(std::size_t rule) const { return wanted_[rule]; }
+  /// Whether no node of the group may begin to lead the shard, by the rules, weights and drains.
+  bool NobodyMayLead(ShardId shard) const;
+
+ private:
+  std::vector<core::MemberIndex> WantedBy(std::size_t rule) const;
+
+  core::ShardRules rules_;
+  core::AssignmentInput input_;
+  core::Pools pools_;                                   // with of_rule alone
+  std::vector<std::vector<core::MemberIndex>> wanted_;  // by rule
+  std::vector<ShardId> number_of_;
+};
+
+}  // namespace baton::app

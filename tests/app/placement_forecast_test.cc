@@ -1,0 +1,104 @@
+// The forecast of `placement check`, without a node and a program: who is wanted, what is claimed
+// and moved, and who leads in the end.
+#include "app/ctl/placement_forecast.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/group_status.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::NodeStatus;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+PlacementRule RuleFor(std::vector<ShardRange> shards, LabelTerms require,
+                      std::vector<LabelTerms> prefer = {}) {
+  return {.shards = std::move(shards), .require = std::move(require), .prefer = std::move(prefer)};
+}
+
+// Each claim and move as a word: "3>b", "0:a>b rule_forbids 1".
+std::vector<std::string> Words(const PlacementForecast& forecast) {
+  std::vector<std::string> words;
+  for (const ClaimForecast& claim : forecast.claims) {
+    words.push_back(std::to_string(claim.shard.value) + ">" + claim.to + " " +
+                    std::to_string(claim.rule));
+  }
+  for (const MoveForecast& move : forecast.moves) {
+    words.push_back(std::to_string(move.shard.value) + ":" + move.from + ">" + move.to + " " +
+                    ToString(move.why) + " " + std::to_string(move.rule));
+  }
+  return words;
+}
+
+// Plan: two nodes in zone x and one in y; no rules. One shard is vacant, and balance moves one.
+TEST(PlacementForecast, WithoutRulesItClaimsAndBalances) {
+  const NodeStatus status = StatusOf({LiveNode("a", "x"), LiveNode("b", "x"), LiveNode("c", "y")},
+                                     {"a", "a", "a", "b", "", "b"});
+  const PlacementForecast forecast = Foresee(status, {});
+  EXPECT_THAT(Words(forecast), ElementsAre("4>c 0", "0:a>c balance 0"));
+  EXPECT_THAT(forecast.leaders, ElementsAre("c", "a", "a", "b", "c", "b"));
+  EXPECT_EQ(forecast.without_rule, 6u);
+  EXPECT_THAT(forecast.rules, IsEmpty());
+  EXPECT_EQ(forecast.nobody_count, 0u);
+  ASSERT_EQ(forecast.nodes.size(), 3u);
+  EXPECT_EQ(forecast.nodes[0].leads, 3u);
+  EXPECT_EQ(forecast.nodes[0].gives, 1u);
+  EXPECT_EQ(forecast.nodes[2].gets, 2u);
+  EXPECT_EQ(forecast.nodes[2].then(), 2u);
+}
+
+// Plan: the first rule requires zone x, the second prefers z, which nobody has, and then y, and the
+// third is a pin to nobody. Each shard moves for its own reason, or stays.
+TEST(PlacementForecast, EachRuleSaysWhomItWantsAndWhy) {
+  NodeStatus status = StatusOf({LiveNode("c", "y"), LiveNode("b", "x"), LiveNode("a", "x")},
+                               {"c", "b", "a", "c", "a", "b", "c"});
+  status.members[2].drained_by_policy = true;
+  const Placement placement = {
+      RuleFor({{0, 1}}, {{"zone", {"x"}}}),
+      RuleFor({{2, 3}, {100, 200}}, {}, {{{"zone", {"z"}}}, {{"zone", {"y"}}}}),
+      RuleFor({{6, 6}}, {{"node", {"q"}}})};
+  const PlacementForecast forecast = Foresee(status, placement);
+  EXPECT_THAT(Words(forecast),
+              ElementsAre("0:c>b rule_forbids 1", "2:a>c drain 2", "4:a>b drain 0"));
+  ASSERT_EQ(forecast.rules.size(), 3u);
+  EXPECT_EQ(forecast.rules[0].shards, 2u);
+  EXPECT_EQ(forecast.rules[0].may_lead, 2u) << "it may, but it drains";
+  EXPECT_THAT(forecast.rules[0].wanted, ElementsAre("b"));
+  EXPECT_EQ(forecast.rules[0].preference, 0u);
+  EXPECT_EQ(forecast.rules[1].shards, 2u);
+  EXPECT_THAT(forecast.rules[1].wanted, ElementsAre("c"));
+  EXPECT_EQ(forecast.rules[1].preference, 2u);
+  EXPECT_THAT(forecast.rules[2].wanted, IsEmpty());
+  EXPECT_EQ(forecast.without_rule, 2u);
+  EXPECT_EQ(forecast.nobody_count, 1u);
+  EXPECT_EQ(RangeWords(forecast.nobody), "6");
+  EXPECT_EQ(forecast.leaders[6], "c") << "a sitting leader goes on";
+  EXPECT_THAT(InfeasibleLines(forecast, placement),
+              ElementsAre("rule 3 (node=q) lets no live node begin to lead its 1 shard",
+                          "nobody may begin to lead 1 shard: 6"));
+}
+
+// Plan: a member that is gone, one that leads nothing and has weight 0, and shards that wait: a
+// damaged record, a leader that died soon, and a lock delay. None of them is claimed.
+TEST(PlacementForecast, WhatWaitsIsNotClaimed) {
+  NodeStatus status =
+      StatusOf({LiveNode("a"), LiveNode("b"), LiveNode("c")}, {"a", "", "", "", "", "gone"});
+  status.members[1].fact.weight = 0;
+  status.members[2].fact.present = false;
+  status.shards[1].quarantined = true;
+  status.shards[2].claims_wait = std::chrono::seconds(3);
+  status.shards[3].locked_until = status.at + std::chrono::seconds(1);
+  const PlacementForecast forecast = Foresee(status, {});
+  EXPECT_THAT(Words(forecast), ElementsAre("4>a 0"));
+  EXPECT_THAT(forecast.leaders, ElementsAre("a", "", "", "", "a", ""));
+  EXPECT_EQ(forecast.nodes.size(), 2u);
+}
+
+}  // namespace
+}  // namespace baton::app
