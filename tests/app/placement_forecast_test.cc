@@ -100,5 +100,17 @@ TEST(PlacementForecast, WhatWaitsIsNotClaimed) {
   EXPECT_EQ(forecast.nodes.size(), 2u);
 }
 
+// Plan: failover=never, and five shards wait for a node that is gone. Nobody but this node can get
+// them, so the others keep no seats free for them: b, which has just joined, gets two of four.
+TEST(PlacementForecast, ShardsKeptForAnAbsentLeaderTakeNoSeats) {
+  NodeStatus status =
+      StatusOf({LiveNode("a"), LiveNode("b")}, {"a", "a", "a", "a", "", "", "", "", ""});
+  status.failover.policy = FailoverPolicy::kNever;
+  for (std::size_t s = 4; s < 9; ++s) status.shards[s].waits_for = "gone";
+  const PlacementForecast forecast = Foresee(status, {});
+  EXPECT_THAT(Words(forecast), ElementsAre("0:a>b balance 0", "1:a>b balance 0"));
+  EXPECT_EQ(forecast.without_rule, 9u);
+}
+
 }  // namespace
 }  // namespace baton::app

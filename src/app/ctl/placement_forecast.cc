@@ -94,6 +94,9 @@ class Forecaster {
     CountForRule(shard.shard);
     const MemberIndex leader = IndexOf(shard.leader);
     if (leader != kNobody) ++forecast_.nodes[leader].leads;
+    // Nobody else can get it, so nobody keeps a seat for it.
+    const bool kept = status_.failover.policy == FailoverPolicy::kNever && !shard.waits_for.empty();
+    if (leader == kNobody && kept) return;
     const bool waits = leader == kNobody && (!shard.leader.empty() || shard.quarantined ||
                                              shard.claims_wait.count() > 0 ||
                                              runtime::WaitsBySettings(shard, status_.at));
