@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/placement.h"
 #include "base/text_rules.h"
 
 namespace baton::app {
@@ -64,6 +65,43 @@ TEST(PlanState, AnswersTheSameForAnyOrderOfNodes) {
             Answer(R"({"shards":9,"nodes":[{"id":"c"},{"id":"a"},{"id":"b"}],)" + leaders));
 }
 
+// Plan: shards 0 to 2 need zone x, and two of them lie elsewhere; shard 3 has only a pin to a node
+// that is not there, and shard 4 prefers a node with a label. Claims, moves and the rest say which
+// rule counts.
+TEST(PlanState, KeepsToPlacementRules) {
+  EXPECT_EQ(
+      Answer(R"({"shards":6,
+                 "nodes":[{"id":"a","zone":"x"},{"id":"b","zone":"y","labels":{"disk":"ssd"}},
+                          {"id":"c"}],
+                 "leaders":{"0":"a","1":"b","3":"c","4":"c","5":"c"},
+                 "placement":{"rules":[{"shards":["0-2"],"require":{"zone":["x"]}},
+                                       {"shards":["3"],"require":{"node":["z"]}},
+                                       {"shards":["4"],"prefer":[{"disk":["nvme","ssd"]}]}]}})"),
+      R"({"claims":[{"shard":2,"to":"a","rule":1}],"moves":[)"
+      R"({"shard":1,"from":"b","to":"a","reason":"rebalance","why":"rule_forbids","rule":1},)"
+      R"({"shard":4,"from":"c","to":"b","reason":"rebalance","why":"rule_prefers","rule":3}],)"
+      R"("before":{"a":1,"b":1,"c":3},"after":{"a":3,"b":1,"c":2},)"
+      R"("nobody_may_lead":[{"rule":2,"require":"node=z","shards":["3"]}]})");
+}
+
+// Plan: vacancies of a rule that fits nobody stay vacant, and are named in ranges; with all nodes
+// gone nobody may lead those without a rule either. With no rules in `placement`, none is named.
+TEST(PlanState, NamesShardsThatNobodyMayLead) {
+  const std::string rules =
+      R"("placement":{"rules":[{"shards":[0,"2-3"],"require":{"zone":"q","disk":["a","b"]}}]}})";
+  EXPECT_EQ(Answer(R"({"shards":5,"nodes":[{"id":"a","zone":"x"}],)" + rules),
+            R"({"claims":[{"shard":1,"to":"a","rule":null},{"shard":4,"to":"a","rule":null}],)"
+            R"("moves":[],"before":{},"after":{"a":2},"nobody_may_lead":[)"
+            R"({"rule":1,"require":"zone=q, disk=a|b","shards":["0","2-3"]}]})");
+  EXPECT_EQ(Answer(R"({"shards":5,"nodes":[{"id":"a","state":"dead"}],)" + rules),
+            R"({"claims":[],"moves":[],"before":{},"after":{},"nobody_may_lead":[)"
+            R"({"rule":null,"require":"any node","shards":["1","4"]},)"
+            R"({"rule":1,"require":"zone=q, disk=a|b","shards":["0","2-3"]}]})");
+  EXPECT_EQ(Answer(R"({"shards":1,"nodes":[{"id":"a"}],"placement":{"rules":[]}})"),
+            R"({"claims":[{"shard":0,"to":"a","rule":null}],"moves":[],"before":{},)"
+            R"("after":{"a":1},"nobody_may_lead":[]})");
+}
+
 TEST(PlanState, TakesTheLargestState) {
   // A million shards over ten thousand nodes: one hundred each.
   std::string nodes;
@@ -97,7 +135,7 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
       {"[]", R"(document: is an array; expected an object with "shards" and "nodes")"},
       {R"({"shards":1,"nodes":[],"pins":{}})",
        R"(document: field "pins" is not known; )"
-       "expected only these: shards, nodes, leaders, limits"},
+       "expected only these: shards, nodes, leaders, placement, limits"},
       {R"({"nodes":[]})", "shards: is missing; expected the number of shards"},
       {R"({"shards":"12","nodes":[]})", "shards: is \"12\"; expected " + number + "1 to 1000000"},
       {R"({"shards":0,"nodes":[]})", "shards: is 0; expected " + number + "1 to 1000000"},
@@ -116,8 +154,35 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
        "nodes[0].id: is \"" + std::string(39, 'x') + "...; expected " + id},
       {R"({"shards":1,"nodes":[{"id":"a"},{"id":"a","state":"dead"}]})",
        R"(nodes[1].id: is "a" again; expected each id once)"},
-      {R"({"shards":1,"nodes":[{"id":"a","zone":"x"}]})",
-       R"(nodes[0]: field "zone" is not known; expected only these: id, weight, state)"},
+      {R"({"shards":1,"nodes":[{"id":"a","rack":"x"}]})",
+       R"(nodes[0]: field "rack" is not known; )"
+       "expected only these: id, weight, state, zone, labels"},
+      {R"({"shards":1,"nodes":[{"id":"a","zone":"x y"}]})",
+       "nodes[0].zone: is \"x y\"; expected " + id},
+      {R"({"shards":1,"nodes":[{"id":"a","labels":["x"]}]})",
+       "nodes[0].labels: is an array; expected an object of labels"},
+      {R"({"shards":1,"nodes":[{"id":"a","labels":{"Disk":"ssd"}}]})",
+       R"(nodes[0].labels: has "Disk"; expected )" + std::string(kLabelNameRule)},
+      {R"({"shards":1,"nodes":[{"id":"a","labels":{"disk":7}}]})",
+       "nodes[0].labels.disk: is 7; expected " + id},
+      {R"({"shards":1,"nodes":[{"id":"a","labels":{"zone":"x"}}]})",
+       "nodes[0].labels: label 'zone' is the node's zone already; leave it out"},
+      {R"({"shards":1,"nodes":[],"placement":[]})",
+       "placement: is an array; expected an object with \"rules\", as `placement get -o json` "
+       "prints it"},
+      {R"({"shards":1,"nodes":[],"placement":{}})",
+       "placement.rules: is missing; expected an array of rules"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[],"standbys":1}})",
+       R"(placement: field "standbys" is not known; expected only rules)"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":{}}})",
+       "placement.rules: is an object; expected an array of rules"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[{},{"spread":"zone"}]}})",
+       R"(placement.rules[1]: unknown key "spread"; expected shards, require, prefer or node)"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[{"shards":["3-1"]}]}})",
+       "placement.rules[0]: rule 1: shards: shards 3-1 are no range; give the lower number first, "
+       "and none above 999999"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[{"require":{"version":1.5}}]}})",
+       "placement.rules[0]: has a fraction or a truth; expected texts as values"},
       {R"({"shards":1,"nodes":[{"id":"a","weight":-1}]})",
        "nodes[0].weight: is -1; expected " + number + "0 to 4294967295"},
       {R"({"shards":1,"nodes":[{"id":"a","weight":null}]})",
@@ -144,7 +209,7 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
        "limits.max_moves: is -3; expected " + number + "0 to 4294967295"},
       {R"({"shards":2,"nodes":[],"new\nline":1})",
        R"(document: field "new\nline" is not known; )"
-       "expected only these: shards, nodes, leaders, limits"},
+       "expected only these: shards, nodes, leaders, placement, limits"},
       {std::string(100, '[') + std::string(100, ']'), "line 1, column 33: not JSON (too deep)"},
   };
   for (const BadState& bad : table) {

@@ -12,10 +12,15 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include "app/ctl/json_document.h"
+#include "app/ctl/placement_file.h"
+#include "app/ctl/ruled_group.h"
 #include "base/limits.h"
+#include "base/placement.h"
 #include "base/text_rules.h"
 #include "core/assignment.h"
 
@@ -23,12 +28,16 @@ namespace baton::app {
 namespace {
 
 namespace json = boost::json;
-using core::AssignmentInput;
 using core::kNobody;
 using core::MemberIndex;
 
+constexpr std::size_t kMaxRuleBytes = 1 << 20;
+
 struct State {
-  AssignmentInput view;
+  std::vector<MemberFact> facts;     ///< of the nodes that are not dead
+  std::vector<bool> draining;        ///< of the same nodes
+  std::vector<MemberIndex> leaders;  ///< by shard
+  std::optional<Placement> placement;
   std::size_t max_moves = std::numeric_limits<std::size_t>::max();
 };
 
@@ -92,37 +101,79 @@ Result<MemberState> ReadMemberState(const json::object& node, const std::string&
   return Wrong(path + ".state", "is " + Quote(*value), "\"active\", \"draining\" or \"dead\"");
 }
 
-Status ReadNode(const json::value& value, const std::string& path, AssignmentInput& view,
-                NodeIndexes& indexes) {
-  if (!value.is_object()) return Wrong(path, "is " + Quote(value), "an object with an \"id\"");
-  const json::object& node = value.get_object();
-  if (Status status = RefuseOtherFields(node, path, {"id", "weight", "state"}); !status) {
-    return status;
+// An optional name; empty if it is not there.
+Result<std::string> ReadName(const json::value* value, const std::string& path) {
+  if (value == nullptr) return std::string();
+  std::string text;
+  if (value->is_string()) text.assign(value->get_string().data(), value->get_string().size());
+  if (!IsName(text)) return Wrong(path, "is " + Quote(*value), kNameRule);
+  return text;
+}
+
+Result<Labels> ReadLabels(const json::object& node, const std::string& path) {
+  Labels labels;
+  const json::value* value = node.if_contains("labels");
+  if (value == nullptr) return labels;
+  if (!value->is_object()) return Wrong(path, "is " + Quote(*value), "an object of labels");
+  for (const auto& field : value->get_object()) {
+    const std::string name(field.key().data(), field.key().size());
+    if (!IsLabelName(name)) return Wrong(path, "has " + QuoteText(name), kLabelNameRule);
+    Result<std::string> text = ReadName(&field.value(), path + "." + name);
+    if (!text) return text.error();
+    labels[name] = *std::move(text);
   }
-  const Result<NodeId> id = ReadNodeId(node, path);
+  if (const Status sound = CheckLabels(labels); !sound) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: {}", path, sound.error().message)};
+  }
+  return labels;
+}
+
+Result<MemberFact> ReadFact(const json::object& node, const std::string& path) {
+  MemberFact fact;
+  Result<NodeId> id = ReadNodeId(node, path);
   if (!id) return id.error();
-  std::uint32_t weight = 1;
+  fact.node = *std::move(id);
   if (const json::value* given = node.if_contains("weight")) {
     const Result<std::uint32_t> number =
         ReadNumber(*given, path + ".weight", 0, std::numeric_limits<std::uint32_t>::max());
     if (!number) return number.error();
-    weight = number.value();
+    fact.weight = number.value();
   }
   const Result<MemberState> state = ReadMemberState(node, path);
   if (!state) return state.error();
+  fact.state = state.value();
+  Result<std::string> zone = ReadName(node.if_contains("zone"), path + ".zone");
+  if (!zone) return zone.error();
+  fact.zone = *std::move(zone);
+  Result<Labels> labels = ReadLabels(node, path + ".labels");
+  if (!labels) return labels.error();
+  fact.labels = *std::move(labels);
+  return fact;
+}
 
-  const bool dead = state.value() == MemberState::kDead;
-  const auto index = dead ? kNobody : static_cast<MemberIndex>(view.members.size());
-  if (!indexes.emplace(id.value(), index).second) {
-    return Wrong(path + ".id", fmt::format("is {} again", QuoteText(id.value())), "each id once");
+Status ReadNode(const json::value& value, const std::string& path, State& state,
+                NodeIndexes& indexes) {
+  if (!value.is_object()) return Wrong(path, "is " + Quote(value), "an object with an \"id\"");
+  const json::object& node = value.get_object();
+  if (Status status = RefuseOtherFields(node, path, {"id", "weight", "state", "zone", "labels"});
+      !status) {
+    return status;
+  }
+  Result<MemberFact> fact = ReadFact(node, path);
+  if (!fact) return fact.error();
+
+  const bool dead = fact->state == MemberState::kDead;
+  const auto index = dead ? kNobody : static_cast<MemberIndex>(state.facts.size());
+  if (!indexes.emplace(fact->node, index).second) {
+    return Wrong(path + ".id", fmt::format("is {} again", QuoteText(fact->node)), "each id once");
   }
   if (dead) return Ok();
-  view.members.push_back(
-      {.id = id.value(), .weight = weight, .draining = state.value() == MemberState::kDraining});
+  state.draining.push_back(fact->state == MemberState::kDraining);
+  state.facts.push_back(*std::move(fact));
   return Ok();
 }
 
-Status ReadNodes(const json::object& document, AssignmentInput& view, NodeIndexes& indexes) {
+Status ReadNodes(const json::object& document, State& state, NodeIndexes& indexes) {
   const json::value* value = document.if_contains("nodes");
   if (value == nullptr) return Wrong("nodes", "is missing", "an array of nodes");
   if (!value->is_array()) return Wrong("nodes", "is " + Quote(*value), "an array of nodes");
@@ -132,8 +183,68 @@ Status ReadNodes(const json::object& document, AssignmentInput& view, NodeIndexe
                  "at most " + std::to_string(kMaxPlanNodes));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Status status = ReadNode(nodes[i], fmt::format("nodes[{}]", i), view, indexes);
+    Status status = ReadNode(nodes[i], fmt::format("nodes[{}]", i), state, indexes);
     if (!status) return status;
+  }
+  return Ok();
+}
+
+// A number or truth would lose its form on its way through YAML; whole numbers don't.
+bool HasOddValue(const json::value& value) {
+  if (value.is_array()) {
+    const json::array& all = value.get_array();
+    return std::any_of(all.begin(), all.end(), HasOddValue);
+  }
+  if (value.is_object()) {
+    const json::object& all = value.get_object();
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& field) { return HasOddValue(field.value()); });
+  }
+  return value.is_double() || value.is_bool();
+}
+
+// The file of `placement set` may be JSON, too. Here it is read rule by rule, so that an error
+// names the rule: its own lines mean nothing in the document.
+Result<PlacementRule> ReadRule(const json::value& value, const std::string& path) {
+  if (HasOddValue(value)) return Wrong(path, "has a fraction or a truth", "texts as values");
+  const std::string text = json::serialize(json::object{{"rules", json::array{value}}});
+  if (text.size() > kMaxRuleBytes) {
+    return Wrong(path, fmt::format("has {} bytes", text.size()),
+                 "at most " + std::to_string(kMaxRuleBytes));
+  }
+  Result<Placement> read = ParsePlacement(path, text);
+  if (read) return std::move(read->front());
+  std::string message = read.error().message;
+  const std::string first_line = path + ":1:";
+  if (message.starts_with(first_line)) message.replace(0, first_line.size(), path + ":");
+  return Error{ErrorCode::kInvalidArgument, std::move(message)};
+}
+
+Status ReadPlacement(const json::object& document, State& state) {
+  const json::value* value = document.if_contains("placement");
+  if (value == nullptr) return Ok();
+  constexpr const char* kForm = "an object with \"rules\", as `placement get -o json` prints it";
+  if (!value->is_object()) return Wrong("placement", "is " + Quote(*value), kForm);
+  const json::object& placement = value->get_object();
+  if (Status status = RefuseOtherFields(placement, "placement", {"rules"}); !status) return status;
+  const json::value* rules = placement.if_contains("rules");
+  if (rules == nullptr) return Wrong("placement.rules", "is missing", "an array of rules");
+  if (!rules->is_array()) {
+    return Wrong("placement.rules", "is " + Quote(*rules), "an array of rules");
+  }
+  if (rules->get_array().size() > kMaxPlacementRules) {
+    return Wrong("placement.rules", fmt::format("has {} rules", rules->get_array().size()),
+                 "at most " + std::to_string(kMaxPlacementRules));
+  }
+  state.placement.emplace();
+  for (std::size_t i = 0; i < rules->get_array().size(); ++i) {
+    Result<PlacementRule> rule =
+        ReadRule(rules->get_array()[i], fmt::format("placement.rules[{}]", i));
+    if (!rule) return rule.error();
+    state.placement->push_back(*std::move(rule));
+  }
+  if (const Status sound = CheckPlacement(*state.placement); !sound) {
+    return Error{ErrorCode::kInvalidArgument, "placement: " + sound.error().message};
   }
   return Ok();
 }
@@ -148,8 +259,7 @@ std::optional<std::uint32_t> ParseShard(std::string_view text, std::size_t shard
   return number;
 }
 
-Status ReadLeaders(const json::object& document, const NodeIndexes& indexes,
-                   AssignmentInput& view) {
+Status ReadLeaders(const json::object& document, const NodeIndexes& indexes, State& state) {
   const json::value* value = document.if_contains("leaders");
   if (value == nullptr) return Ok();
   if (!value->is_object()) {
@@ -157,10 +267,10 @@ Status ReadLeaders(const json::object& document, const NodeIndexes& indexes,
   }
   for (const auto& field : value->get_object()) {
     const std::string_view key(field.key().data(), field.key().size());
-    const std::optional<std::uint32_t> shard = ParseShard(key, view.shards.size());
+    const std::optional<std::uint32_t> shard = ParseShard(key, state.leaders.size());
     if (!shard) {
       return Wrong("leaders", QuoteText(key) + " is not one of the shards",
-                   fmt::format("numbers from \"0\" to \"{}\"", view.shards.size() - 1));
+                   fmt::format("numbers from \"0\" to \"{}\"", state.leaders.size() - 1));
     }
     if (field.value().is_null()) continue;
     if (!field.value().is_string()) {
@@ -169,7 +279,7 @@ Status ReadLeaders(const json::object& document, const NodeIndexes& indexes,
     }
     const json::string& leader = field.value().get_string();
     const auto found = indexes.find(NodeId(leader.data(), leader.size()));
-    if (found != indexes.end()) view.shards[*shard].leader = found->second;
+    if (found != indexes.end()) state.leaders[*shard] = found->second;
   }
   return Ok();
 }
@@ -196,8 +306,8 @@ Result<State> ReadState(const json::value& value) {
     return Wrong("document", "is " + Quote(value), "an object with \"shards\" and \"nodes\"");
   }
   const json::object& document = value.get_object();
-  if (Status status =
-          RefuseOtherFields(document, "document", {"shards", "nodes", "leaders", "limits"});
+  if (Status status = RefuseOtherFields(document, "document",
+                                        {"shards", "nodes", "leaders", "placement", "limits"});
       !status) {
     return status.error();
   }
@@ -207,65 +317,111 @@ Result<State> ReadState(const json::value& value) {
   if (!count) return count.error();
 
   State state;
-  state.view.shards.resize(count.value());
+  state.leaders.resize(count.value(), kNobody);
   NodeIndexes indexes;
-  if (Status status = ReadNodes(document, state.view, indexes); !status) return status.error();
-  if (Status status = ReadLeaders(document, indexes, state.view); !status) return status.error();
+  if (Status status = ReadNodes(document, state, indexes); !status) return status.error();
+  if (Status status = ReadLeaders(document, indexes, state); !status) return status.error();
+  if (Status status = ReadPlacement(document, state); !status) return status.error();
   if (Status status = ReadLimits(document, state); !status) return status.error();
   return state;
 }
 
-// The functions below escape neither words nor node ids: these consist of letters, digits, '-', '_'
-// and '.'.
+// Writes the answer. It escapes neither words nor node ids nor labels: these consist of letters,
+// digits, '-', '_', '.' and '/'.
+class Planner {
+ public:
+  explicit Planner(const State& state)
+      : state_(state), group_(GroupOf(state)), ruled_(state.placement.has_value()) {
+    for (std::uint32_t s = 0; s < state.leaders.size(); ++s) {
+      group_.AddShard(ShardId{s}, state.leaders[s], false);
+    }
+  }
 
-std::string WriteCounts(const AssignmentInput& view) {
-  std::map<std::string_view, std::size_t> counts;
-  for (const core::AssignmentShard& shard : view.shards) {
-    if (shard.leader != kNobody) ++counts[view.members[shard.leader].id];
+  std::string Plan() {
+    const std::string before = Counts();
+    const std::string claims = Claims(group_.Claim());
+    const std::string moves = Moves(group_.Balance(state_.max_moves));
+    return fmt::format(R"({{"claims":[{}],"moves":[{}],"before":{},"after":{}{}}})", claims, moves,
+                       before, Counts(),
+                       ruled_ ? fmt::format(R"(,"nobody_may_lead":[{}])", Nobody()) : "");
   }
-  std::string text;
-  for (const auto& [id, count] : counts) {
-    text += fmt::format(R"({}"{}":{})", text.empty() ? "" : ",", id, count);
-  }
-  return fmt::format("{{{}}}", text);
-}
 
-std::string WriteClaims(const AssignmentInput& view,
-                        const std::vector<core::PlannedClaim>& claims) {
-  std::string text;
-  for (const core::PlannedClaim& claim : claims) {
-    text += text.empty() ? "" : ",";
-    text +=
-        fmt::format(R"({{"shard":{},"to":"{}"}})", claim.shard.value, view.members[claim.to].id);
+ private:
+  static RuledGroup GroupOf(const State& state) {
+    std::vector<RuledNode> nodes;
+    for (std::size_t n = 0; n < state.facts.size(); ++n) {
+      nodes.push_back({.fact = &state.facts[n], .draining = state.draining[n]});
+    }
+    const auto shards = static_cast<std::uint32_t>(state.leaders.size());
+    return {state.placement.value_or(Placement{}), shards, nodes};
   }
-  return fmt::format("[{}]", text);
-}
 
-std::string WriteMoves(const AssignmentInput& view, const std::vector<core::PlannedMove>& moves) {
-  std::string text;
-  for (const core::PlannedMove& move : moves) {
-    text += text.empty() ? "" : ",";
-    text +=
-        fmt::format(R"({{"shard":{},"from":"{}","to":"{}","reason":"{}"}})", move.shard.value,
-                    view.members[move.from].id, view.members[move.to].id, ToString(move.reason));
-  }
-  return fmt::format("[{}]", text);
-}
+  const NodeId& IdOf(MemberIndex node) const { return group_.members()[node].id; }
 
-std::string Plan(State state) {
-  AssignmentInput& view = state.view;
-  const std::string before = WriteCounts(view);
-  const std::vector<core::PlannedClaim> claims = core::Assign(view).claims;
-  for (const core::PlannedClaim& claim : claims) {
-    view.shards[claim.shard.value] = {.leader = claim.to};
+  std::string Counts() const {
+    std::map<std::string_view, std::size_t> counts;
+    for (const core::AssignmentShard& shard : group_.shards()) {
+      if (shard.leader != kNobody) ++counts[IdOf(shard.leader)];
+    }
+    std::string text;
+    for (const auto& [id, count] : counts) {
+      text += fmt::format(R"({}"{}":{})", text.empty() ? "" : ",", id, count);
+    }
+    return fmt::format("{{{}}}", text);
   }
-  const std::vector<core::PlannedMove> moves = core::PlanMoves(view, {}, state.max_moves);
-  for (const core::PlannedMove& move : moves) {
-    view.shards[move.shard.value] = {.leader = move.to};
+
+  // A rule's number, from 1; null for 0.
+  static std::string RuleWord(std::uint32_t rule) {
+    return rule == 0 ? "null" : std::to_string(rule);
   }
-  return fmt::format(R"({{"claims":{},"moves":{},"before":{},"after":{}}})",
-                     WriteClaims(view, claims), WriteMoves(view, moves), before, WriteCounts(view));
-}
+  // Only with rules, so that answers to states without rules stay as they were.
+  std::string RuleField(ShardId shard) const {
+    return ruled_ ? fmt::format(R"(,"rule":{})", RuleWord(group_.RuleOf(shard))) : "";
+  }
+
+  std::string Claims(const std::vector<core::PlannedClaim>& claims) const {
+    std::string text;
+    for (const core::PlannedClaim& claim : claims) {
+      text += text.empty() ? "" : ",";
+      text += fmt::format(R"({{"shard":{},"to":"{}"{}}})", claim.shard.value, IdOf(claim.to),
+                          RuleField(claim.shard));
+    }
+    return text;
+  }
+
+  std::string Moves(const std::vector<core::PlannedMove>& moves) const {
+    std::string text;
+    for (const core::PlannedMove& move : moves) {
+      text += text.empty() ? "" : ",";
+      text += fmt::format(R"({{"shard":{},"from":"{}","to":"{}","reason":"{}")", move.shard.value,
+                          IdOf(move.from), IdOf(move.to), ToString(move.reason));
+      if (ruled_) text += fmt::format(R"(,"why":"{}")", ToString(group_.CauseOf(move)));
+      text += RuleField(move.shard) + "}";
+    }
+    return text;
+  }
+
+  // The shards that nobody may begin to lead, by rule; those without a rule come first.
+  std::string Nobody() const {
+    std::map<std::uint32_t, std::vector<ShardRange>> nobody;
+    for (std::uint32_t s = 0; s < state_.leaders.size(); ++s) {
+      const ShardId shard{s};
+      if (group_.NobodyMayLead(shard)) AddToRanges(shard, nobody[group_.RuleOf(shard)]);
+    }
+    std::string text;
+    for (const auto& [rule, ranges] : nobody) {
+      text += fmt::format(R"({}{{"rule":{},"require":"{}","shards":["{}"]}})",
+                          text.empty() ? "" : ",", RuleWord(rule),
+                          rule == 0 ? "any node" : TermWords((*state_.placement)[rule - 1].require),
+                          fmt::join(RangeTexts(ranges), R"(",")"));
+    }
+    return text;
+  }
+
+  const State& state_;
+  RuledGroup group_;
+  const bool ruled_;
+};
 
 }  // namespace
 
@@ -276,9 +432,9 @@ Result<std::string> PlanFromState(std::string_view json) {
   }
   const Result<boost::json::value> document = ParseJsonDocument(json);
   if (!document) return document.error();
-  Result<State> state = ReadState(document.value());
+  const Result<State> state = ReadState(document.value());
   if (!state) return state.error();
-  return Plan(std::move(state).value());
+  return Planner(*state).Plan();
 }
 
 }  // namespace baton::app

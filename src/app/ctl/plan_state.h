@@ -1,7 +1,7 @@
 // `batonctl plan -f STATE.json`: shows what a group would do in a made-up state. Pure; any thread.
 //
-// Calls the same functions as the nodes (core/assignment.h). First every vacancy is claimed, then
-// moves are planned.
+// Calls the same functions as the nodes (ruled_group.h). First every vacancy is claimed, then moves
+// are planned.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,14 @@ inline constexpr std::uint32_t kMaxPlanNodes = 10'000;
 inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 
 /// Plans for a state such as
-///   {"shards":12,"nodes":[{"id":"a","weight":1,"state":"active"}],"leaders":{"0":"a","1":null},
-///    "limits":{"max_moves":10}}
+///   {"shards":12,"nodes":[{"id":"a","weight":1,"state":"active","zone":"x",
+///    "labels":{"disk":"ssd"}}],"leaders":{"0":"a","1":null},
+///    "placement":{"rules":[{"shards":["0-2"],"require":{"zone":["x"]}}]},"limits":{"max_moves":10}}
 /// `shards`, `nodes` and each node's `id` are required. The default weight is 1. `state` is
 /// "active" (the default), "draining" or "dead"; a dead node has no effect. A shard is vacant if
-/// its leader is null, absent, dead, or not one of `nodes`. Without `limits`, any number of moves
-/// is planned.
+/// its leader is null, absent, dead, or not one of `nodes`. `placement` has the group's placement
+/// rules, as PlacementJson writes them; any document that ParsePlacement takes will do. Without
+/// `limits`, any number of moves is planned.
 ///
 /// Returns one line of JSON, without a line feed:
 ///   {"claims":[{"shard":1,"to":"a"}],"moves":[{"shard":0,"from":"a","to":"b",
@@ -30,6 +32,11 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// Claims are sorted by shard number, and moves by urgency. `before` and `after` count the shards
 /// that each node leads in the given state and in the end; nodes without shards are left out. The
 /// order of `nodes` doesn't matter.
+///
+/// If the state has `placement`, each claim and move also has the number of the rule that counts
+/// for its shard, `"rule":1` (or null), each move has `"why":"rule_forbids"` (MoveCause), and the
+/// shards that nobody may begin to lead are named, whether somebody leads them or not:
+///   "nobody_may_lead":[{"rule":1,"require":"zone=x","shards":["0-2"]}]
 ///
 /// kInvalidArgument: the text is not JSON, a value is wrong or out of bounds, or a field is
 /// unknown. The message is one line: the path in the document, what is wrong, and what was
