@@ -181,5 +181,67 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
               HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
 }
 
+// Plan: zone a is n1 alone. Its two shards go to zone b, which the rule allows; nothing is changed.
+// Then a rule needs zone a, and the exit code says that its shards would have no leader.
+TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
+  ASSERT_EQ(Placement({"set", "-"}, "rules: [{prefer: [{zone: a}, {zone: b}]}]").exit, 0);
+  const std::vector<std::string> verb = {"rebalance", "simulate", "--without", "zone=a"};
+  const Ran simulated = Batonctl(server_, verb);
+  EXPECT_EQ(simulated.exit, 0) << simulated.err;
+  EXPECT_THAT(simulated.err, IsEmpty());
+  EXPECT_EQ(simulated.out,
+            "without zone=a: n1; 2 nodes left\n"
+            "2 shards would be claimed as soon as leases end\n"
+            "\n"
+            "LED BY  COUNT  SHARDS\n"
+            "n2          1  0\n"
+            "n3          1  1\n"
+            "\n"
+            "NODE  WEIGHT  LEADS  SHARE  GIVES  GETS  THEN  SHARE THEN\n"
+            "n1         1      2  33.3%      -     -  away           -\n"
+            "n2         1      2  33.3%      0     1     3       50.0%\n"
+            "n3         1      2  33.3%      0     1     3       50.0%\n"
+            "\n"
+            "RULE  LED BY                NOW  THEN\n"
+            "   1  preference 1: zone=a    2     0\n"
+            "   1  preference 2: zone=b    4     6\n"
+            "\n"
+            "then nothing would move\n");
+  ASSERT_EQ(Placement({"set", "-"}, "rules: [{shards: 0-1, require: {zone: a}}]").exit, 0);
+  const Ran nobody = Batonctl(
+      server_, {"rebalance", "simulate", "--without=node=n1", "--without=node=n3", "-o", "json"});
+  EXPECT_EQ(nobody.exit, 6);
+  EXPECT_EQ(nobody.err, "batonctl: rule 1 (zone=a) would let nobody lead 2 shards: 0-1\n");
+  EXPECT_EQ(
+      nobody.out,
+      R"({"without":["node=n1","node=n3"],"away":["n1","n3"],"failover":"immediate",)"
+      R"("failover_delay_ms":null,"lock_delay_ms":0,)"
+      R"("claims":[{"shard":4,"from":"n3","to":"n2","rule":null},)"
+      R"({"shard":5,"from":"n3","to":"n2","rule":null}],"moves":[],"nodes":[)"
+      R"({"node":"n1","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0},)"
+      R"({"node":"n2","away":false,"weight":1,"leads":2,"gives":0,"gets":2,"then":4},)"
+      R"({"node":"n3","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0}],)"
+      R"("rules":[{"rule":1,"shards":2,"require":"zone=a","may_lead":0,"preference":null,)"
+      R"("wanted":[],"led_now":{"by_preference":[],"by_others":2,"against_rule":0,"by_nobody":0},)"
+      R"("led_then":{"by_preference":[],"by_others":0,"against_rule":0,"by_nobody":2}}],)"
+      R"("without_rule":4,"leaderless":2,"leaderless_shards":[{"why":"rule_forbids","rule":1,)"
+      R"("count":2,"shards":["0-1"]}]})"
+      "\n");
+  EXPECT_THAT(server_.control.GroupChanges(), SizeIs(2)) << "the two of set";
+  EXPECT_THAT(Batonctl(server_, {"rebalance", "simulate", "--without", "zone=b", "-o", "wide"}).out,
+              HasSubstr("SHARD  LED BY  THEN  RULE\n    2  n2      n1       -\n"));
+}
+
+// Plan: words that name no label, and a label that no node has.
+TEST_F(BatonctlPlacement, ASimulationNeedsNodesToTakeAway) {
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "simulate"}).exit, 2);
+  const Ran wrong = Batonctl(server_, {"rebalance", "simulate", "--without", "n1"});
+  EXPECT_EQ(wrong.exit, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("\"n1\" is no label with a value; give LABEL=VALUE"));
+  const Ran nobody = Batonctl(server_, {"rebalance", "simulate", "--without", "zone=q"});
+  EXPECT_EQ(nobody.exit, 4);
+  EXPECT_EQ(nobody.err, "batonctl: no live node has zone=q; zone of live nodes: a, b\n");
+}
+
 }  // namespace
 }  // namespace baton::app

@@ -15,6 +15,8 @@
 #include "app/ctl/placement.h"
 #include "app/ctl/plan.h"
 #include "app/ctl/show.h"
+#include "app/ctl/simulate.h"
+#include "app/ctl/simulation.h"
 #include "app/ctl/top.h"
 #include "base/limits.h"
 #include "http/address.h"
@@ -278,10 +280,33 @@ void AddPlacement(CLI::App& app, Commands& commands) {
   });
 }
 
+void AddSimulate(CLI::App& rebalance, Commands& commands) {
+  CLI::App* verb =
+      AddVerb(rebalance, "simulate", "Who would lead what if nodes were lost; changes nothing");
+  auto words = std::make_shared<std::vector<std::string>>();
+  auto without = std::make_shared<std::vector<LabelTerm>>();
+  verb->add_option("--without", *words,
+                   "LABEL=VALUE of the nodes to take away, such as zone=a or node=n3; may be given "
+                   "several times")
+      ->required()
+      ->type_name("LABEL=VALUE")
+      ->allow_extra_args(false);
+  verb->callback([&commands, words, without] {
+    without->clear();
+    for (const std::string& word : *words) {
+      Result<LabelTerm> term = ParseWithout(word);
+      if (!term) throw CLI::ValidationError("--without", term.error().message);
+      without->push_back(*std::move(term));
+    }
+    commands.run = [&commands, without] { return SimulateLoss(commands.options, *without); };
+  });
+}
+
 void AddRebalance(CLI::App& app, Commands& commands) {
   CLI::App* verb =
       AddVerb(app, "rebalance", "Balance how many shards each node leads")->require_subcommand(1);
   AddRead(*verb, commands, "plan", "What would move now", ShowRebalancePlan);
+  AddSimulate(*verb, commands);
   AddChange(*verb, commands, "apply", "Move it now", ApplyRebalance, true);
   AddRead(*verb, commands, "status", "Moves in flight", ShowRebalanceStatus);
   AddChange(*verb, commands, "cancel", "End an applied rebalance", CancelRebalance, false);

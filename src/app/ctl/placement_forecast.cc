@@ -252,7 +252,7 @@ Table MovesTable(const PlacementForecast& forecast) {
   return table;
 }
 
-std::string ForecastJson(const PlacementForecast& forecast, const Placement& placement) {
+json::array RulesJson(const PlacementForecast& forecast, const Placement& placement) {
   json::array rules;
   for (std::size_t r = 0; r < forecast.rules.size(); ++r) {
     const RuleForecast& rule = forecast.rules[r];
@@ -265,6 +265,10 @@ std::string ForecastJson(const PlacementForecast& forecast, const Placement& pla
     if (rule.preference > 0) object["preference"] = rule.preference;
     rules.push_back(std::move(object));
   }
+  return rules;
+}
+
+json::array MovesJson(const PlacementForecast& forecast) {
   json::array moves;
   for (const MoveForecast& move : forecast.moves) {
     json::object object{{"shard", move.shard.value},
@@ -275,6 +279,10 @@ std::string ForecastJson(const PlacementForecast& forecast, const Placement& pla
     if (move.rule > 0) object["rule"] = move.rule;
     moves.push_back(std::move(object));
   }
+  return moves;
+}
+
+std::string ForecastJson(const PlacementForecast& forecast, const Placement& placement) {
   json::array nodes;
   for (const NodeForecast& node : forecast.nodes) {
     nodes.push_back(json::object{{"node", node.node},
@@ -285,12 +293,12 @@ std::string ForecastJson(const PlacementForecast& forecast, const Placement& pla
   }
   const std::vector<std::string> nobody = RangeTexts(forecast.nobody);
   return json::serialize(
-      json::object{{"rules", std::move(rules)},
+      json::object{{"rules", RulesJson(forecast, placement)},
                    {"without_rule", forecast.without_rule},
                    {"nobody_may_lead", forecast.nobody_count},
                    {"nobody_may_lead_shards", json::array(nobody.begin(), nobody.end())},
                    {"claims", forecast.claims.size()},
-                   {"moves", std::move(moves)},
+                   {"moves", MovesJson(forecast)},
                    {"nodes", std::move(nodes)}});
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/array.hpp>
+
 #include "app/ctl/ruled_group.h"
 #include "app/ctl/table.h"
 #include "base/placement.h"
@@ -75,6 +77,9 @@ std::string MoveWords(const PlacementForecast& forecast);
 Table RulesTable(const PlacementForecast& forecast, const Placement& placement);
 Table NodesTable(const PlacementForecast& forecast);
 Table MovesTable(const PlacementForecast& forecast);
+/// The parts of ForecastJson that a simulation has, too.
+boost::json::array RulesJson(const PlacementForecast& forecast, const Placement& placement);
+boost::json::array MovesJson(const PlacementForecast& forecast);
 /// One line: {"rules":[…],"without_rule":…,"nobody_may_lead":…,"nobody_may_lead_shards":[…],
 /// "claims":…,"moves":[…],"nodes":[…]}.
 std::string ForecastJson(const PlacementForecast& forecast, const Placement& placement);

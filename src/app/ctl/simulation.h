@@ -1,0 +1,100 @@
+// Simulation: what a group would do if some of its nodes were lost. For `rebalance simulate`.
+//
+// Takes the nodes out of a status, makes their shards vacant or lets them wait, as the failover
+// settings say, and asks the forecast (placement_forecast.h). So the same functions decide as in
+// the nodes. It shows the end: leases have ended, and delays of the failover settings are over.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/ctl/placement_forecast.h"
+#include "app/ctl/table.h"
+#include "base/placement.h"
+#include "baton/result.h"
+#include "baton/types.h"
+#include "runtime/control.h"
+
+namespace baton::app {
+
+/// Reads "zone=a" or "node=n3". kInvalidArgument: it has another form; the message says what was
+/// expected.
+Result<LabelTerm> ParseWithout(const std::string& word);
+
+/// A live node now and then.
+struct NodeOutlook {
+  NodeId node;
+  std::uint32_t weight = 0;
+  bool away = false;  ///< it is taken away
+  std::uint32_t leads = 0;
+  std::uint32_t gives = 0;  ///< by moves; all it leads if it is taken away
+  std::uint32_t gets = 0;   ///< by claims and moves
+  std::uint32_t then() const { return leads - gives + gets; }
+};
+
+/// By whom a rule's shards are led.
+struct RuleKept {
+  std::vector<std::uint32_t> by_preference;  ///< by nodes that fit the first one, the second, ...
+  std::uint32_t by_others = 0;               ///< by nodes that fit none, but may lead by the rule
+  std::uint32_t against_rule = 0;            ///< by nodes that may not begin to lead
+  std::uint32_t by_nobody = 0;
+  friend bool operator==(const RuleKept&, const RuleKept&) = default;
+};
+struct RuleOutlook {
+  RuleKept now;
+  RuleKept then;
+};
+
+/// Shards that nobody would lead, for one reason.
+struct Leaderless {
+  enum class Why : std::uint8_t {
+    kRule,            ///< the rule lets no node lead them that would be left
+    kNoNode,          ///< no node that may lead would be left
+    kWaitsForLeader,  ///< failover=never: they wait for the node that led them
+    kWaitsNow,        ///< nobody may claim them now either, for another reason
+  };
+  Why why = Why::kRule;
+  std::uint32_t rule = 0;  ///< of kRule, from 1; else 0
+  std::vector<ShardRange> shards;
+  std::uint32_t count = 0;
+};
+/// "rule_forbids", "no_node", "waits_for_leader", "waits".
+const char* ToString(Leaderless::Why why);
+
+struct Simulation {
+  std::vector<LabelTerm> without;  ///< as given
+  std::vector<NodeId> away;        ///< nodes that are taken away, by id
+  std::vector<NodeId> leaders;     ///< now, by shard number; empty: nobody
+  FailoverSettings failover;
+  PlacementForecast forecast;          ///< of the nodes that are left
+  std::vector<NodeOutlook> nodes;      ///< by id
+  std::vector<RuleOutlook> rules;      ///< in the order of the rules
+  std::vector<Leaderless> leaderless;  ///< by reason, then by rule
+  std::uint32_t leaderless_count = 0;
+};
+
+/// Takes away each live node that has one of the labels. kNotFound: a label fits no live node; the
+/// message names the values that live nodes have. REQUIRES: CheckPlacement(status.placement); the
+/// status has all shards.
+Result<Simulation> Simulate(const runtime::NodeStatus& status,
+                            const std::vector<LabelTerm>& without);
+
+/// "without zone=a: n1, n2; 4 nodes are left", and by when their shards have other leaders.
+std::vector<std::string> SummaryLines(const Simulation& simulation);
+/// A line for each entry of `leaderless`.
+std::vector<std::string> LeaderlessLines(const Simulation& simulation, const Placement& placement);
+/// Who would claim which shards; one row for each node, or, `wide`, for each shard.
+Table ClaimsTable(const Simulation& simulation, bool wide);
+Table OutlookTable(const Simulation& simulation);
+/// By whom each rule's shards are led, now and then.
+Table KeptTable(const Simulation& simulation, const Placement& placement);
+/// One line: {"without":[…],"away":[…],"failover":…,"failover_delay_ms":…,"lock_delay_ms":…,
+/// "claims":[…],"moves":[…],"nodes":[…],"rules":[…],"without_rule":…,"leaderless":…,
+/// "leaderless_shards":[…]}.
+std::string SimulationJson(const Simulation& simulation, const Placement& placement);
+
+}  // namespace baton::app
