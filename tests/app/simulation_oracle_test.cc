@@ -1,0 +1,530 @@
+// The simulation of `rebalance simulate` against an oracle, on random groups.
+//
+// The oracle is written from docs/placement.md, by brute force: it goes through all nodes for each
+// shard, and shares no code with core/pools.h and core/assignment.h. A failure names the seed,
+// which determines the case.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "app/ctl/simulation.h"
+#include "app/group_status.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::MemberStatus;
+using runtime::NodeStatus;
+using runtime::ShardStatus;
+using Nodes = std::set<NodeId>;
+
+constexpr std::uint64_t kCases = 10'000;
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  /// From 0 to `sides` - 1.
+  std::uint32_t Roll(std::uint32_t sides) { return static_cast<std::uint32_t>(engine_() % sides); }
+  bool OneIn(std::uint32_t sides) { return Roll(sides) == 0; }
+  std::string OneOf(const std::vector<std::string>& words) {
+    return words[Roll(static_cast<std::uint32_t>(words.size()))];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+MemberStatus RandomNode(Random& random, std::uint32_t number, bool equal_weights) {
+  MemberStatus node = LiveNode("n" + std::to_string(number), random.OneOf({"a", "b", "c", ""}));
+  const std::string disk = random.OneOf({"ssd", "hdd", ""});
+  if (!disk.empty()) node.fact.labels["disk"] = disk;
+  if (!equal_weights) node.fact.weight = random.Roll(5);
+  if (random.OneIn(8)) node.fact.state = MemberState::kDraining;
+  if (random.OneIn(12)) node.drained_by_policy = true;
+  if (random.OneIn(12)) node.fact.present = false;
+  return node;
+}
+
+LabelTerm RandomTerm(Random& random, const std::string& label) {
+  const std::vector<std::string> values =
+      label == "zone"   ? std::vector<std::string>{"a", "b", "c"}
+      : label == "disk" ? std::vector<std::string>{"ssd", "hdd"}
+                        : std::vector<std::string>{"n0", "n1", "n2", "n3", "n9"};
+  std::set<std::string> some{random.OneOf(values)};
+  if (random.OneIn(3)) some.insert(random.OneOf(values));
+  return {.label = label, .values = {some.begin(), some.end()}};
+}
+
+LabelTerms RandomTerms(Random& random) {
+  LabelTerms terms{RandomTerm(random, random.OneOf({"zone", "zone", "disk", "node"}))};
+  if (terms[0].label == "zone" && random.OneIn(4)) terms.push_back(RandomTerm(random, "disk"));
+  return terms;
+}
+
+PlacementRule RandomRule(Random& random) {
+  PlacementRule rule;
+  for (std::uint32_t ranges = random.Roll(3); ranges > 0; --ranges) {
+    const std::uint32_t first = random.Roll(26);
+    rule.shards.push_back({first, first + random.Roll(12)});
+  }
+  if (random.OneIn(2)) rule.require = RandomTerms(random);
+  for (std::uint32_t prefer = random.Roll(4); prefer > 0; --prefer) {
+    rule.prefer.push_back(RandomTerms(random));
+  }
+  return rule;
+}
+
+// Some shards that nobody leads wait.
+void LetSomeWait(Random& random, NodeStatus& status) {
+  for (ShardStatus& shard : status.shards) {
+    if (!shard.leader.empty() || !random.OneIn(3)) continue;
+    const bool kept = status.failover.policy != FailoverPolicy::kImmediate && random.OneIn(2);
+    if (kept) {
+      shard.waits_for = "n" + std::to_string(random.Roll(8));
+    } else if (random.OneIn(2)) {
+      shard.quarantined = true;
+    } else {
+      shard.claims_wait = std::chrono::seconds(3);
+    }
+  }
+}
+
+NodeStatus RandomStatus(Random& random) {
+  std::vector<MemberStatus> nodes;
+  const bool equal_weights = !random.OneIn(3);
+  const std::uint32_t count = 1 + random.Roll(8);
+  for (std::uint32_t n = 0; n < count; ++n) {
+    nodes.push_back(RandomNode(random, n, equal_weights));
+  }
+  std::shuffle(nodes.begin(), nodes.end(), std::mt19937(random.Roll(1000)));
+  std::vector<NodeId> leaders;
+  const std::uint32_t shards = 1 + random.Roll(30);
+  const std::uint32_t vacant = 2 + random.Roll(20);
+  for (std::uint32_t s = 0; s < shards; ++s) {
+    const MemberStatus& leader = nodes[random.Roll(count)];
+    const bool nobody = random.OneIn(vacant) || !leader.fact.present;
+    leaders.push_back(nobody ? "" : leader.fact.node);
+  }
+  NodeStatus status = StatusOf(nodes, leaders);
+  for (std::uint32_t rules = random.Roll(5); rules > 0; --rules) {
+    status.placement.push_back(RandomRule(random));
+  }
+  if (random.OneIn(4)) status.failover.policy = FailoverPolicy::kNever;
+  if (random.OneIn(6)) status.failover.policy = FailoverPolicy::kAfter;
+  if (random.OneIn(3)) LetSomeWait(random, status);
+  return status;
+}
+
+// One or two labels that live nodes have; none if no node lives.
+std::vector<LabelTerm> RandomWithout(Random& random, const NodeStatus& status) {
+  std::vector<LabelTerm> known;
+  for (const MemberStatus& member : status.members) {
+    if (!member.fact.present) continue;
+    known.push_back({"node", {member.fact.node}});
+    if (!member.fact.zone.empty()) known.push_back({"zone", {member.fact.zone}});
+    for (const auto& [name, value] : member.fact.labels) known.push_back({name, {value}});
+  }
+  std::vector<LabelTerm> without;
+  for (std::uint32_t i = 1 + random.Roll(2); i > 0 && !known.empty(); --i) {
+    without.push_back(known[random.Roll(static_cast<std::uint32_t>(known.size()))]);
+  }
+  return without;
+}
+
+// --- The oracle: what docs/placement.md says.
+
+std::string LabelOf(const MemberFact& node, const std::string& label) {
+  if (label == "node") return node.node;
+  if (label == "zone") return node.zone;
+  const auto found = node.labels.find(label);
+  return found == node.labels.end() ? "" : found->second;
+}
+
+// The node must have each of the labels, with one of the values.
+bool HasAll(const MemberFact& node, const LabelTerms& terms) {
+  for (const LabelTerm& term : terms) {
+    bool has = false;
+    for (const std::string& value : term.values) has = has || LabelOf(node, term.label) == value;
+    if (!has) return false;
+  }
+  return true;
+}
+
+// The first rule that names a shard counts for it.
+const PlacementRule* RuleOf(const Placement& placement, std::uint32_t shard) {
+  for (const PlacementRule& rule : placement) {
+    if (rule.shards.empty()) return &rule;
+    for (const ShardRange& range : rule.shards) {
+      if (range.first <= shard && shard <= range.last) return &rule;
+    }
+  }
+  return nullptr;
+}
+
+class Oracle {
+ public:
+  Oracle(const NodeStatus& status, const std::vector<LabelTerm>& without) : status_(status) {
+    for (const MemberStatus& member : status.members) {
+      if (!member.fact.present) continue;
+      bool lost = false;
+      for (const LabelTerm& term : without) lost = lost || HasAll(member.fact, {term});
+      (lost ? lost_ : left_)[member.fact.node] = &member;
+    }
+    for (const ShardStatus& shard : status.shards) leaders_.push_back(LeaderLeft(shard));
+  }
+
+  void Judge(const Simulation& simulation) {
+    JudgeClaims(simulation);
+    held_ = leaders_;
+    JudgeMoves(simulation);
+    ASSERT_EQ(leaders_, simulation.forecast.leaders);
+    JudgeEnds(simulation);
+    JudgePools();
+    JudgeCounts(simulation);
+  }
+
+  const std::vector<NodeId>& leaders() const { return leaders_; }
+  const std::map<NodeId, const MemberStatus*>& left() const { return left_; }
+
+ private:
+  // What the rules make of the nodes for one shard.
+  struct Choice {
+    Nodes best;          ///< the nodes that should lead it; empty: nobody may
+    Nodes forbidden;     ///< of the nodes that are left
+    bool drain = false;  ///< all of `best` drain
+    friend bool operator<(const Choice& a, const Choice& b) {
+      return std::tie(a.best, a.forbidden) < std::tie(b.best, b.forbidden);
+    }
+  };
+  struct Group {
+    std::vector<std::uint32_t> shards;
+    bool fills_up = false;  ///< the shards that any node may lead
+  };
+
+  static bool Drains(const MemberStatus& node) {
+    return node.drained_by_policy || node.fact.state == MemberState::kDraining;
+  }
+
+  NodeId LeaderLeft(const ShardStatus& shard) const {
+    return left_.contains(shard.leader) ? shard.leader : "";
+  }
+
+  // Of the nodes that may lead, those that don't drain come first; then the order of preference.
+  Choice ChoiceFor(std::uint32_t shard) const {
+    const PlacementRule* rule = RuleOf(status_.placement, shard);
+    return ChoiceBy(rule == nullptr ? PlacementRule{} : *rule);
+  }
+  Choice ChoiceBy(const PlacementRule& rule) const {
+    Choice choice;
+    Nodes stay;
+    Nodes drain;
+    for (const auto& [id, node] : left_) {
+      if (!HasAll(node->fact, rule.require)) {
+        choice.forbidden.insert(id);
+      } else if (node->fact.weight > 0) {
+        (Drains(*node) ? drain : stay).insert(id);
+      }
+    }
+    choice.drain = stay.empty();
+    const Nodes& may = choice.drain ? drain : stay;
+    for (const LabelTerms& preference : rule.prefer) {
+      for (const NodeId& id : may) {
+        if (HasAll(left_.at(id)->fact, preference)) choice.best.insert(id);
+      }
+      if (!choice.best.empty()) return choice;
+    }
+    choice.best = may;
+    return choice;
+  }
+
+  // The status waits for the node that led the shard, with failover=never.
+  bool KeptForever(std::uint32_t shard) const {
+    const ShardStatus& now = status_.shards[shard];
+    return status_.failover.policy == FailoverPolicy::kNever &&
+           (lost_.contains(now.leader) || (now.leader.empty() && !now.waits_for.empty()));
+  }
+  // Nobody leads it, and nobody may claim it.
+  bool Waits(std::uint32_t shard) const {
+    const ShardStatus& now = status_.shards[shard];
+    if (left_.contains(now.leader)) return false;
+    if (lost_.contains(now.leader)) return status_.failover.policy == FailoverPolicy::kNever;
+    return now.quarantined || now.claims_wait.count() > 0 || !now.waits_for.empty();
+  }
+
+  // A vacancy is claimed exactly if a node that is left may lead it, by one of the best nodes.
+  void JudgeClaims(const Simulation& simulation) {
+    std::map<std::uint32_t, NodeId> claims;
+    for (const ClaimForecast& claim : simulation.forecast.claims) {
+      EXPECT_TRUE(claims.emplace(claim.shard.value, claim.to).second) << "claimed twice";
+    }
+    for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
+      SCOPED_TRACE("shard " + std::to_string(s));
+      const bool vacant = leaders_[s].empty() && !Waits(s);
+      const Choice choice = ChoiceFor(s);
+      ASSERT_EQ(claims.contains(s), vacant && !choice.best.empty());
+      if (!claims.contains(s)) continue;
+      EXPECT_TRUE(choice.best.contains(claims[s])) << claims[s];
+      leaders_[s] = claims[s];
+    }
+  }
+
+  // A shard moves at most once, off its leader, to one of its best nodes, if some don't drain.
+  void JudgeMoves(const Simulation& simulation) {
+    std::set<std::uint32_t> moved;
+    for (const MoveForecast& move : simulation.forecast.moves) {
+      const std::uint32_t s = move.shard.value;
+      SCOPED_TRACE("move of shard " + std::to_string(s));
+      ASSERT_LT(s, leaders_.size());
+      EXPECT_TRUE(moved.insert(s).second);
+      EXPECT_EQ(leaders_[s], move.from);
+      EXPECT_NE(move.from, move.to);
+      const Choice choice = ChoiceFor(s);
+      EXPECT_TRUE(choice.best.contains(move.to)) << move.to;
+      EXPECT_FALSE(choice.drain);
+      leaders_[s] = move.to;
+    }
+  }
+
+  // In the end each shard is at one of its best nodes. It has no leader exactly if it waits or
+  // nobody may lead it. A leader goes on if no node may take over from it.
+  void JudgeEnds(const Simulation& simulation) {
+    std::set<std::pair<Leaderless::Why, std::uint32_t>> named;
+    for (const Leaderless& leaderless : simulation.leaderless) {
+      for (const ShardRange& range : leaderless.shards) {
+        for (std::uint32_t s = range.first; s <= range.last; ++s) named.insert({leaderless.why, s});
+      }
+    }
+    std::set<std::pair<Leaderless::Why, std::uint32_t>> expected;
+    for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
+      SCOPED_TRACE("end of shard " + std::to_string(s));
+      const Choice choice = ChoiceFor(s);
+      if (leaders_[s].empty()) {
+        EXPECT_TRUE(Waits(s) || choice.best.empty());
+        expected.insert({WhyLeaderless(s, choice), s});
+      } else if (choice.drain) {
+        EXPECT_EQ(leaders_[s], held_[s]) << "nobody takes over to drain at once";
+      } else {
+        EXPECT_TRUE(choice.best.contains(leaders_[s])) << leaders_[s];
+      }
+    }
+    EXPECT_EQ(named, expected);
+    EXPECT_EQ(simulation.leaderless_count, expected.size());
+  }
+
+  Leaderless::Why WhyLeaderless(std::uint32_t shard, const Choice& choice) const {
+    if (KeptForever(shard)) return Leaderless::Why::kWaitsForLeader;
+    bool some = false;
+    for (const auto& [id, node] : left_) some = some || node->fact.weight > 0;
+    if (!some) return Leaderless::Why::kNoNode;
+    return choice.best.empty() ? Leaderless::Why::kRule : Leaderless::Why::kWaitsNow;
+  }
+
+  // The shards of rules that want and forbid the same nodes are spread by themselves.
+  void JudgePools() {
+    std::map<Choice, Group> groups;
+    const Choice any = ChoiceBy({});
+    bool waits = false;
+    for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
+      if (KeptForever(s)) continue;
+      waits = waits || leaders_[s].empty();
+      const Choice choice = ChoiceFor(s);
+      Group& group = groups[choice];
+      group.shards.push_back(s);
+      group.fills_up = choice.best == any.best && choice.forbidden.empty();
+    }
+    for (const auto& [choice, group] : groups) {
+      if (choice.best.empty() || choice.drain) continue;
+      if (group.fills_up && groups.size() > 1) {
+        if (!waits) JudgeFillingUp(choice, group);
+      } else {
+        JudgePool(choice, group);
+      }
+      JudgeGiving(choice, group);
+    }
+  }
+
+  std::map<NodeId, std::uint32_t> Count(const std::vector<NodeId>& leaders,
+                                        const std::vector<std::uint32_t>& shards) const {
+    std::map<NodeId, std::uint32_t> counts;
+    for (const std::uint32_t s : shards) ++counts[leaders[s]];
+    return counts;
+  }
+
+  std::uint64_t WeightOf(const NodeId& node) const { return left_.at(node)->fact.weight; }
+
+  // Each node has its share by weight, rounded down or up. With equal weights no fewer moves would
+  // do.
+  void JudgePool(const Choice& choice, const Group& group) {
+    std::uint64_t weights = 0;
+    std::set<std::uint64_t> different;
+    for (const NodeId& node : choice.best) {
+      weights += WeightOf(node);
+      different.insert(WeightOf(node));
+    }
+    std::map<NodeId, std::uint32_t> before = Count(held_, group.shards);
+    std::map<NodeId, std::uint32_t> after = Count(leaders_, group.shards);
+    std::uint64_t missing = 0;
+    std::uint64_t too_few = 0;
+    std::uint64_t must_go = group.shards.size() - before[""];
+    for (const NodeId& node : choice.best) {
+      const std::uint64_t share = group.shards.size() * WeightOf(node);
+      const std::uint64_t floor = share / weights;
+      const std::uint64_t ceiling = (share + weights - 1) / weights;
+      EXPECT_LE(after[node], ceiling) << node;
+      missing += floor - std::min<std::uint64_t>(floor, after[node]);
+      too_few += floor - std::min<std::uint64_t>(floor, before[node]);
+      must_go -= std::min<std::uint64_t>(ceiling, before[node]);
+    }
+    EXPECT_LE(missing, after[""]) << "only shards that wait keep seats free";
+    if (after[""] > 0 || different.size() > 1) return;
+    std::uint64_t moves = 0;
+    for (const std::uint32_t s : group.shards) moves += held_[s] != leaders_[s] ? 1 : 0;
+    EXPECT_EQ(moves, std::max(too_few, must_go)) << "the fewest moves";
+  }
+
+  // Moving one more of these shards to another node would make the whole no more even.
+  void JudgeFillingUp(const Choice& choice, const Group& group) {
+    std::map<NodeId, std::uint64_t> load;
+    for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
+      // It stays only until a node comes that may take over.
+      const Choice of_shard = ChoiceFor(s);
+      const bool leaves = of_shard.drain && !of_shard.best.empty();
+      if (!leaves) ++load[leaders_[s]];
+    }
+    std::map<NodeId, std::uint32_t> here = Count(leaders_, group.shards);
+    for (const NodeId& a : choice.best) {
+      for (const NodeId& b : choice.best) {
+        if (a == b || here[a] == 0) continue;
+        EXPECT_LT((load[a] - 1) * WeightOf(b), (load[b] + 1) * WeightOf(a))
+            << a << " has " << load[a] << ", " << b << " has " << load[b];
+      }
+    }
+  }
+
+  // Nothing moves to a node that also gives, so nothing moves that could have stayed.
+  void JudgeGiving(const Choice& choice, const Group& group) {
+    Nodes gives;
+    Nodes gets;
+    for (const std::uint32_t s : group.shards) {
+      if (held_[s] == leaders_[s]) continue;
+      if (choice.best.contains(held_[s])) gives.insert(held_[s]);
+      gets.insert(leaders_[s]);
+    }
+    for (const NodeId& node : gives) EXPECT_FALSE(gets.contains(node)) << node;
+  }
+
+  // The counts of nodes and rules are those of the leaders, and nodes come by id.
+  void JudgeCounts(const Simulation& simulation) {
+    std::map<NodeId, std::pair<std::uint32_t, std::uint32_t>> counts;
+    for (const auto& nodes : {left_, lost_}) {
+      for (const auto& [id, node] : nodes) counts[id] = {};
+    }
+    for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
+      const NodeId& now = status_.shards[s].leader;
+      if (counts.contains(now)) ++counts[now].first;
+      if (!leaders_[s].empty()) ++counts[leaders_[s]].second;
+    }
+    ASSERT_EQ(simulation.nodes.size(), counts.size());
+    auto next = counts.begin();
+    for (const NodeOutlook& node : simulation.nodes) {
+      EXPECT_EQ(node.node, next->first);
+      EXPECT_EQ(node.leads, next->second.first) << node.node;
+      EXPECT_EQ(node.then(), next->second.second) << node.node;
+      EXPECT_EQ(node.away, lost_.contains(node.node));
+      ++next;
+    }
+    std::vector<RuleKept> kept(status_.placement.size());
+    for (std::size_t r = 0; r < kept.size(); ++r) {
+      kept[r].by_preference.resize(status_.placement[r].prefer.size());
+    }
+    for (std::uint32_t s = 0; s < leaders_.size(); ++s) CountKept(s, kept);
+    ASSERT_EQ(simulation.rules.size(), kept.size());
+    for (std::size_t r = 0; r < kept.size(); ++r) EXPECT_EQ(simulation.rules[r].then, kept[r]);
+  }
+
+  void CountKept(std::uint32_t shard, std::vector<RuleKept>& kept) const {
+    const PlacementRule* rule = RuleOf(status_.placement, shard);
+    if (rule == nullptr) return;
+    RuleKept& of_rule = kept[static_cast<std::size_t>(rule - status_.placement.data())];
+    if (leaders_[shard].empty()) {
+      ++of_rule.by_nobody;
+      return;
+    }
+    const MemberFact& leader = left_.at(leaders_[shard])->fact;
+    if (!HasAll(leader, rule->require)) {
+      ++of_rule.against_rule;
+      return;
+    }
+    for (std::size_t p = 0; p < rule->prefer.size(); ++p) {
+      if (!HasAll(leader, rule->prefer[p])) continue;
+      ++of_rule.by_preference[p];
+      return;
+    }
+    ++of_rule.by_others;
+  }
+
+  const NodeStatus& status_;
+  std::map<NodeId, const MemberStatus*> left_;  // nodes that live and are not taken away
+  std::map<NodeId, const MemberStatus*> lost_;
+  std::vector<NodeId> leaders_;  // of nodes that are left, by shard; in the end as simulated
+  std::vector<NodeId> held_;     // after the claims
+};
+
+// What was simulated, carried out.
+NodeStatus Settled(NodeStatus status, const Oracle& oracle) {
+  const NodeStatus before = status;
+  std::erase_if(status.members, [&](const MemberStatus& member) {
+    return !oracle.left().contains(member.fact.node);
+  });
+  for (std::size_t s = 0; s < status.shards.size(); ++s) {
+    const NodeId& leader = oracle.leaders()[s];
+    ShardStatus& shard = status.shards[s];
+    const bool kept = leader.empty() && status.failover.policy == FailoverPolicy::kNever &&
+                      !before.shards[s].leader.empty();
+    if (kept) shard.waits_for = before.shards[s].leader;
+    shard.leader = leader;
+  }
+  return status;
+}
+
+// Plan: 10,000 random groups, of which nodes are taken away. The oracle judges the answer. Once it
+// is carried out, nothing is left to do.
+TEST(SimulationOracle, AgreesInTenThousandRandomCases) {
+  std::map<std::string, std::uint64_t> seen;
+  for (std::uint64_t seed = 1; seed <= kCases / BATON_FEWER_SEEDS; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const NodeStatus status = RandomStatus(random);
+    const std::vector<LabelTerm> without = RandomWithout(random, status);
+    const Result<Simulation> simulation = Simulate(status, without);
+    ASSERT_TRUE(simulation.ok()) << simulation.error().message;
+    Oracle oracle(status, without);
+    oracle.Judge(*simulation);
+    if (HasFailure()) return;
+    const NodeStatus settled = Settled(status, oracle);
+    const Result<Simulation> again = Simulate(settled, {});
+    ASSERT_TRUE(again.ok());
+    EXPECT_TRUE(again->forecast.claims.empty());
+    EXPECT_TRUE(again->forecast.moves.empty());
+    if (HasFailure()) return;
+    ++seen[simulation->forecast.claims.empty() ? "no claims" : "claims"];
+    for (const MoveForecast& move : simulation->forecast.moves) ++seen[ToString(move.why)];
+    for (const Leaderless& leaderless : simulation->leaderless) ++seen[ToString(leaderless.why)];
+  }
+  // Each kind of answer comes often enough to be judged.
+  for (const char* word : {"claims", "rule_forbids", "rule_prefers", "drain", "balance", "no_node",
+                           "waits_for_leader", "waits"}) {
+    EXPECT_GT(seen[word], kCases / BATON_FEWER_SEEDS / 50) << word;
+  }
+}
+
+}  // namespace
+}  // namespace baton::app
