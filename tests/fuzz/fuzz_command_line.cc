@@ -71,6 +71,8 @@ std::vector<Seed> CommandLineSeeds() {
        batonctl + "group\nset\nfailover=after\nfailover-delay=30s\n--dry-run\n"},
       {"batonctl-release", batonctl + "shards\nrelease\n3\n--force\n--confirm\norders/3\n"},
       {"batonctl-placement", batonctl + "placement\ncheck\nrules.yaml\n-ojson\n"},
+      {"batonctl-simulate",
+       batonctl + "rebalance\nsimulate\n--without\nzone=a\n--without=node=n3\n-owide\n"},
       {"batonctl-wrong", batonctl + "nodes\ndrain\n--frob\n"}};
 }
 
