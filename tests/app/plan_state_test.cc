@@ -119,6 +119,16 @@ struct BadState {
   std::string line;
 };
 
+void ExpectEachRefused(const std::vector<BadState>& table) {
+  for (const BadState& bad : table) {
+    const Result<std::string> answer = PlanFromState(bad.json);
+    ASSERT_FALSE(answer.ok()) << bad.json;
+    EXPECT_EQ(answer.error().code, ErrorCode::kInvalidArgument) << bad.json;
+    EXPECT_EQ(answer.error().message, bad.line) << bad.json;
+    EXPECT_THAT(answer.error().message, Not(HasSubstr("\n"))) << bad.json;
+  }
+}
+
 TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
   const std::string number = "a whole number from ";
   const std::string id = kNameRule;
@@ -167,22 +177,6 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
        "nodes[0].labels.disk: is 7; expected " + id},
       {R"({"shards":1,"nodes":[{"id":"a","labels":{"zone":"x"}}]})",
        "nodes[0].labels: label 'zone' is the node's zone already; leave it out"},
-      {R"({"shards":1,"nodes":[],"placement":[]})",
-       "placement: is an array; expected an object with \"rules\", as `placement get -o json` "
-       "prints it"},
-      {R"({"shards":1,"nodes":[],"placement":{}})",
-       "placement.rules: is missing; expected an array of rules"},
-      {R"({"shards":1,"nodes":[],"placement":{"rules":[],"standbys":1}})",
-       R"(placement: field "standbys" is not known; expected only rules)"},
-      {R"({"shards":1,"nodes":[],"placement":{"rules":{}}})",
-       "placement.rules: is an object; expected an array of rules"},
-      {R"({"shards":1,"nodes":[],"placement":{"rules":[{},{"spread":"zone"}]}})",
-       R"(placement.rules[1]: unknown key "spread"; expected shards, require, prefer or node)"},
-      {R"({"shards":1,"nodes":[],"placement":{"rules":[{"shards":["3-1"]}]}})",
-       "placement.rules[0]: rule 1: shards: shards 3-1 are no range; give the lower number first, "
-       "and none above 999999"},
-      {R"({"shards":1,"nodes":[],"placement":{"rules":[{"require":{"version":1.5}}]}})",
-       "placement.rules[0]: has a fraction or a truth; expected texts as values"},
       {R"({"shards":1,"nodes":[{"id":"a","weight":-1}]})",
        "nodes[0].weight: is -1; expected " + number + "0 to 4294967295"},
       {R"({"shards":1,"nodes":[{"id":"a","weight":null}]})",
@@ -212,13 +206,28 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
        "expected only these: shards, nodes, leaders, placement, limits"},
       {std::string(100, '[') + std::string(100, ']'), "line 1, column 33: not JSON (too deep)"},
   };
-  for (const BadState& bad : table) {
-    const Result<std::string> answer = PlanFromState(bad.json);
-    ASSERT_FALSE(answer.ok()) << bad.json;
-    EXPECT_EQ(answer.error().code, ErrorCode::kInvalidArgument) << bad.json;
-    EXPECT_EQ(answer.error().message, bad.line) << bad.json;
-    EXPECT_THAT(answer.error().message, Not(HasSubstr("\n"))) << bad.json;
-  }
+  ExpectEachRefused(table);
+}
+
+TEST(PlanState, AnswersBadRulesInTheSameWay) {
+  ExpectEachRefused({
+      {R"({"shards":1,"nodes":[],"placement":[]})",
+       "placement: is an array; expected an object with \"rules\", as `placement get -o json` "
+       "prints it"},
+      {R"({"shards":1,"nodes":[],"placement":{}})",
+       "placement.rules: is missing; expected an array of rules"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[],"standbys":1}})",
+       R"(placement: field "standbys" is not known; expected only rules)"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":{}}})",
+       "placement.rules: is an object; expected an array of rules"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[{},{"spread":"zone"}]}})",
+       R"(placement.rules[1]: unknown key "spread"; expected shards, require, prefer or node)"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[{"shards":["3-1"]}]}})",
+       "placement.rules[0]: rule 1: shards: shards 3-1 are no range; give the lower number first, "
+       "and none above 999999"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[{"require":{"version":1.5}}]}})",
+       "placement.rules[0]: has a fraction or a truth; expected texts as values"},
+  });
 }
 
 }  // namespace
