@@ -13,7 +13,7 @@
 namespace baton::test {
 namespace {
 
-constexpr std::uint32_t kShards = 12;
+constexpr std::uint32_t kRuledShards = 12;
 
 PlacementRule Rule(std::vector<ShardRange> shards, LabelTerms require,
                    std::vector<LabelTerms> prefer = {}) {
@@ -28,7 +28,7 @@ class PlacementTest : public ::testing::Test {
   void SetUp() override {
     ClusterOptions options;
     options.nodes = 4;
-    options.shards = kShards;
+    options.shards = kRuledShards;
     options.tune = [](core::CoreOptions& tuned) {
       tuned.self.zone = tuned.self.node <= "n2" ? "a" : "b";
       tuned.rebalance_delay = seconds(1);
@@ -208,7 +208,7 @@ TEST_F(PlacementTest, WhoStallsIsPassedOverByANodeThatMayLead) {
   cluster_->Start("n2");
   cluster_->Run(seconds(20));
   EXPECT_EQ(cluster_->LedBy("n3") + cluster_->LedBy("n4"), 0u);
-  EXPECT_EQ(cluster_->LedBy("n1") + cluster_->LedBy("n2"), kShards) << Led();
+  EXPECT_EQ(cluster_->LedBy("n1") + cluster_->LedBy("n2"), kRuledShards) << Led();
 }
 
 // Plan: a node stops, and nobody else may lead two of its shards. It hands the others over, resigns
@@ -224,7 +224,8 @@ TEST_F(PlacementTest, WhoStopsWaitsForNobodyThatTheRulesForbid) {
   EXPECT_TRUE(cluster_->drained("n2"));
   cluster_->Run(seconds(10));
   EXPECT_EQ(cluster_->LeaderOf(ShardId{0}), "");
-  EXPECT_EQ(cluster_->LedBy("n1") + cluster_->LedBy("n3") + cluster_->LedBy("n4"), kShards - 2u);
+  EXPECT_EQ(cluster_->LedBy("n1") + cluster_->LedBy("n3") + cluster_->LedBy("n4"),
+            kRuledShards - 2u);
 }
 
 // Plan: a node drains, and rules say that only it may lead some shards: they stay with it.

@@ -16,6 +16,7 @@ void Simulation::AskLimits(const LimitsChange& limits) {
   Strike(Fault::kOperatorAsked, *process);
   process->Request(
       runtime::PolicyRequest{.verb = runtime::PolicyRequest::Verb::kSetLimits,
+                             .node = {},
                              .limits = limits,
                              .actor = "operator's change " + std::to_string(++policies_asked_)});
 }
