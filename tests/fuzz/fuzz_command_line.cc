@@ -69,6 +69,8 @@ std::vector<Seed> CommandLineSeeds() {
       {"batonctl-global", batonctl + "--endpoint\n[::1]:7400\n--timeout\n5s\nstatus\n"},
       {"batonctl-settings",
        batonctl + "group\nset\nfailover=after\nfailover-delay=30s\n--dry-run\n"},
+      {"batonctl-limits",
+       batonctl + "group\nset\nmax-moves=8\nrebalance-delay=30s\ncooldown=default\n"},
       {"batonctl-release", batonctl + "shards\nrelease\n3\n--force\n--confirm\norders/3\n"},
       {"batonctl-placement", batonctl + "placement\ncheck\nrules.yaml\n-ojson\n"},
       {"batonctl-simulate",

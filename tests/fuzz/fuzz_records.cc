@@ -300,10 +300,11 @@ std::vector<Seed> RecordsSeeds() {
           {"config", of(4, etcd::EncodeConfig(config))},
           {"config-failover", of(4, etcd::EncodeConfig(slow))},
           {"config-placement", of(4, etcd::EncodeConfig(ruled))},
-          {"policy", of(5, etcd::EncodePolicy({.actor = "me",
-                                               .max_moves = 7,
-                                               .rebalance_delay = std::chrono::seconds(30),
-                                               .cooldown = std::chrono::minutes(10)}))},
+          {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))},
+          {"policy-limits", of(5, etcd::EncodePolicy({.actor = "me",
+                                                      .max_moves = 7,
+                                                      .rebalance_delay = std::chrono::seconds(30),
+                                                      .cooldown = std::chrono::minutes(10)}))},
           {"died", of(6, etcd::EncodeDeath({.node = "n1", .session = SessionId{77}}))},
           {"ripe", of(7, etcd::EncodeRipe({.node = "n1", .up_to = Revision{700}}))}};
 }

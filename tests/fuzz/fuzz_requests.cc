@@ -371,8 +371,8 @@ std::vector<Seed> RequestsSeeds() {
           {"transfer", asked("TransferShard", transfer)},
           {"actor-cut-within-a-character", asked("TransferShard", cut)},
           {"retry", asked("RetryShard", retry)},
-          {"setting", asked("SetGroupSetting", nodes) + asked("SetGroupSetting", moves) +
-                          asked("SetGroupSetting", limits)},
+          {"setting", asked("SetGroupSetting", nodes) + asked("SetGroupSetting", moves)},
+          {"limits", asked("SetGroupSetting", limits)},
           {"failover", asked("ChangeGroup", change) + asked("ReleaseShard", release)},
           {"drain-and-undrain",
            asked("DrainNode", drain) + asked("GetStatus", status) + asked("UndrainNode", undrain)},
