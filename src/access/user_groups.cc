@@ -20,7 +20,7 @@ namespace baton::access {
 namespace {
 
 constexpr std::size_t kLargestEntry = 1 << 20;  // bytes, of the user database
-constexpr int kMostGroups = 1 << 16;            // of a user: what Linux allows
+constexpr int kMaxGroups = 1 << 16;             // of a user: what Linux allows
 
 /// They may always call, and must not be crowded out.
 bool IsKept(uid_t user) { return user == 0 || user == geteuid(); }
@@ -42,8 +42,7 @@ std::optional<Groups> GroupsInDatabase(uid_t user) {
   int count = 64;
   Groups groups(static_cast<std::size_t>(count));
   while (getgrouplist(found->pw_name, found->pw_gid, groups.data(), &count) < 0) {
-    if (count > kMostGroups || static_cast<std::size_t>(count) <= groups.size())
-      return std::nullopt;
+    if (count > kMaxGroups || static_cast<std::size_t>(count) <= groups.size()) return std::nullopt;
     groups.resize(static_cast<std::size_t>(count));
   }
   groups.resize(static_cast<std::size_t>(count));
@@ -64,7 +63,7 @@ struct UserGroups::State {
   // REQUIRES: mutex is held. Null: there is no place, as all wait for answers.
   Entry* EntryOf(uid_t user) {
     if (const auto known = users.find(user); known != users.end()) return &known->second;
-    if (users.size() >= kMostUsers) {
+    if (users.size() >= kMaxUsers) {
       auto oldest = users.end();
       for (auto one = users.begin(); one != users.end(); ++one) {
         if (one->second.waits || IsKept(one->first)) continue;
@@ -105,7 +104,7 @@ struct UserGroups::State {
   const Ask ask;
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
-  std::map<uid_t, Entry> users;                       // at most kMostUsers
+  std::map<uid_t, Entry> users;                       // at most kMaxUsers
   std::deque<std::pair<uid_t, TimePoint>> questions;  // one a user; the first is being asked
   bool running = false;                               // the thread
   bool ending = false;

@@ -4,7 +4,7 @@
 // the answers are kept. If an answer is older than kFresh, Of still returns it, and the database is
 // asked again. An answer older than kUsable is not used. So if a user calls all the time, a change
 // of its groups takes effect after about a minute; otherwise after ten minutes at most. At most
-// kMostUsers users are kept. If there are more, the user whose last call is oldest is forgotten,
+// kMaxUsers users are kept. If there are more, the user whose last call is oldest is forgotten,
 // but never root and this process's user.
 //
 // Thread-safe; waits only for a short lock, except Know and AwaitAnswers.
@@ -36,7 +36,7 @@ class UserGroups {
   static constexpr std::chrono::seconds kFresh{60};    ///< the age from which Of asks again
   static constexpr std::chrono::seconds kAskAgain{5};  ///< the pause if it did not answer
   static constexpr std::chrono::minutes kUsable{10};   ///< the age from which answers are not used
-  static constexpr std::size_t kMostUsers = 1024;
+  static constexpr std::size_t kMaxUsers = 1024;
 
   /// `ask` is called on one thread at a time; but a call by Know may come at the same time. It may
   /// be called after this object's end, because the destructor does not wait. REQUIRES: `ask` owns

@@ -18,7 +18,7 @@ using Clock = std::chrono::system_clock;
 
 Clock::time_point EndOf(const X509& certificate) {
   // A certificate may name the year 9999, which the clock can't hold.
-  constexpr int kMostDays = 90'000;
+  constexpr int kMaxDays = 90'000;
   const std::unique_ptr<ASN1_TIME, void (*)(ASN1_TIME*)> epoch(ASN1_TIME_set(nullptr, 0),
                                                                ASN1_TIME_free);
   int days = 0;
@@ -27,7 +27,7 @@ Clock::time_point EndOf(const X509& certificate) {
                                                        X509_get0_notAfter(&certificate)) == 1;
   ERR_clear_error();
   if (!read || days < 0) return Clock::time_point::min();
-  return Clock::time_point{} + std::chrono::days(std::min(days, kMostDays)) +
+  return Clock::time_point{} + std::chrono::days(std::min(days, kMaxDays)) +
          std::chrono::seconds(seconds);
 }
 

@@ -27,8 +27,8 @@ constexpr std::size_t kMaxServers = 16;
 
 /// In quotes, and safe to print: a stranger's certificate can have any name.
 std::string QuotedName(const std::string& name) {
-  constexpr std::size_t kMost = 300;
-  return "\"" + OneLine(name, kMost) + "\"";
+  constexpr std::size_t kMaxNameBytes = 300;
+  return "\"" + OneLine(name, kMaxNameBytes) + "\"";
 }
 
 /// Runs after gRPC has found that the certificate is valid and signed by an authority.

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kDirectoryMagic = "baton-directory 1\n";
 constexpr std::size_t kDirectoryDigits = 16;
-constexpr std::size_t kMostDirectoryBytes = 1024;
+constexpr std::size_t kMaxDirectoryBytes = 1024;
 constexpr const char* kWhatFollows =
     "with failover never, this node does not take back by itself what it led, and such shards wait "
     "for `batonctl shards release`";
@@ -75,7 +75,7 @@ Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
         fmt::format("'{}' can't be opened: {}; name another --state-dir", path, WhyNot(errno))};
   }
   if (Status checked = CheckStateFile(file.get(), path); !checked) return checked.error();
-  std::string text(kMostDirectoryBytes, '\0');
+  std::string text(kMaxDirectoryBytes, '\0');
   const ssize_t size = pread(file.get(), text.data(), text.size(), 0);
   if (size < 0) return Error{ErrorCode::kUnavailable, WhyNot(errno)};
   text.resize(static_cast<std::size_t>(size));

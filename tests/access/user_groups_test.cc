@@ -95,7 +95,7 @@ TEST_F(UserGroupsTest, TheLastAnswerCountsWhileTheDatabaseIsAway) {
 TEST_F(UserGroupsTest, OfThoseWhoCalledLatelyAreKept) {
   database_.Set(0, Groups{0});
   groups_.Know(0, kStart);
-  const auto most = static_cast<uid_t>(UserGroups::kMostUsers);
+  const auto most = static_cast<uid_t>(UserGroups::kMaxUsers);
   for (uid_t user = 1; user <= most; ++user) {
     database_.Set(user, Groups{user});
     EXPECT_THAT(Later(user, kStart + user * 1ms), Pointee(ElementsAre(user)));

@@ -46,8 +46,10 @@ ServiceManager ServiceManager::OfEnvironment() {
   const std::int64_t microseconds = NumberIn(TakeFromEnvironment("WATCHDOG_USEC"));
   const std::string process = TakeFromEnvironment("WATCHDOG_PID");
   const bool asked = process.empty() || NumberIn(process) == getpid();
-  constexpr std::int64_t kMost = std::chrono::microseconds(std::chrono::hours(24)).count();
-  const std::chrono::microseconds within(std::clamp<std::int64_t>(microseconds, 0, kMost));
+  constexpr std::int64_t kMaxMicroseconds =
+      std::chrono::microseconds(std::chrono::hours(24)).count();
+  const std::chrono::microseconds within(
+      std::clamp<std::int64_t>(microseconds, 0, kMaxMicroseconds));
   return {std::move(address), asked ? Duration(within) / 2 : Duration::zero()};
 }
 
