@@ -108,11 +108,12 @@ export class Cluster {
     this.nodes = new Map();
   }
 
-  /** Starts batond and waits until it is ready. Without a guard: the page shows how a lease ends. */
-  async add(id, flags = []) {
+  /** Starts a node and waits until it is ready. Without a guard: the page shows how a lease ends. `command` is
+      batond, or a program that takes its flags. */
+  async add(id, flags = [], command = process.env.BATOND) {
     const ready = join(this.folder, `${id}.ready`);
     await rm(ready, {force: true});
-    const program = await Program.start(process.env.BATOND, [
+    const program = await Program.start(command, [
       '--group', this.options.group ?? 'page', '--shards', String(this.options.shards), '--node', id, '--etcd', this.endpoint,
       '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--ttl', this.options.ttl, '--ready-file', ready,
       '--guard', 'off', '--state-dir', join(this.folder, `${id}.state`), ...this.options.flags, ...flags], join(this.folder, `${id}.log`));

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
+import {rm, writeFile} from 'node:fs/promises';
 import {join} from 'node:path';
 import {after, afterEach, before, describe, test} from 'node:test';
 
@@ -260,6 +261,59 @@ describe('a move whose target stands still', () => {
     assert.match(move[2], /^n2 to prepare$/);
     await findings(page, `Shard ${shard} is stuck moving`);
     assert.match(await text(page, '#findings'), /waits for n2 to prepare/);
+    assert.deepEqual(complaints, []);
+  });
+});
+
+describe('an application that fails, and a process that dies', () => {
+  let cluster;
+  let open;
+  let cause;
+  before(async () => {
+    // The lease is so long that nobody sees its end.
+    cluster = await Cluster.start({shards: 6, ttl: '60s', flags: ['--settle', '500ms', '--rebalance-delay', '500ms', '--cooldown', '1s']});
+    cause = join(cluster.folder, 'cause');
+    await writeFile(cause, 'a file is missing');
+    await cluster.add('h', ['--mode', 'throw-while', '--shard', '2', '--while', cause, '--callback-ms', '30000'], process.env.HANGING_NODE);
+    open = await openPage(browser, cluster.nodes.get('h').url);
+  });
+  after(async () => {
+    await open?.close();
+    await cluster?.end({failed});
+  });
+
+  check('a shard that fails to activate is named with its attempts and its last error', async () => {
+    // Plan: `acquired` of shard 2 throws each time, and there is no other node to try it.
+    const {page, complaints} = open;
+    const error = /(\d+) attempts?\b.*; the last error: this shard's state can't be loaded/;
+    await findings(page, 'Shard 2 fails to activate');
+    const found = await eventually('several attempts', async () => {
+      const [, attempts] = (await text(page, '#findings')).match(error);
+      return Number(attempts) > 2 && text(page, '#findings');
+    });
+    assert.match(found, /\bh, \d+ attempts; the last error/);
+    await page.click('#findings li[data-shard="2"]');
+    await shows(page, '#shard', 'Fails to activate');
+    assert.match(await text(page, '#shard'), error);
+    await rm(cause);
+    await shows(page, '#verdict', 'All 6 shards are led');
+    assert.deepEqual(complaints, []);
+  });
+
+  check('a proven death is shown in words, for each shard of the dead process', async () => {
+    // Plan: n1 is killed, and starts again with its state directory, which proves the death.
+    const {page, complaints} = open;
+    await cluster.add('n1');
+    await cluster.balanced('h', ['h', 'n1']);
+    const {shards} = await cluster.get('h', '/v1/shards');
+    const lost = shards.filter(({leader}) => leader === 'n1').map(({shard}) => shard);
+    assert.equal(lost.length, 3);
+    await cluster.kill('n1');
+    await cluster.add('n1');
+    await eventually('the death of the leader of each', async () => {
+      const died = (await rows(page, 'events')).filter((row) => row[3] === 'process died' && /^n1\s*→\s*(h|n1)$/.test(row[2]));
+      return died.map((row) => Number(row[1])).sort().join() === lost.join();
+    });
     assert.deepEqual(complaints, []);
   });
 });

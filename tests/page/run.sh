@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh NODE [FILE...]: runs the page's tests with that Node.js. Exits with 77 (skipped) if
-# something that they need is missing. BATOND and BATONCTL name the tested programs.
+# something that they need is missing. BATOND and BATONCTL name the tested programs, HANGING_NODE a
+# program that embeds a node and fails (tests/e2e).
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
