@@ -95,6 +95,7 @@ class SessionTest : public ::testing::Test {
     occupant.ttl = seconds(10);
     occupant.external = external;
     occupant.address = std::move(address);
+    occupant.unknown_fields = "what a later version can do";
     view_.Merge({Fact(occupant)}, now_);
   }
 
@@ -393,7 +394,8 @@ TEST_F(SessionTest, EachRefusalInARowIsWaitedForLonger) {
 }
 
 // Plan: the key names the very session that the state directory proves dead. The node takes the key
-// over, guarded by its mod revision, and then revokes the old lease.
+// over, guarded by its mod revision, and then revokes the old lease. Of a predecessor of a later
+// version it copies nothing: the record says what this process can do.
 TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
   options_.proven_dead = {SessionId{77}};
   Occupy(SessionId{77});
@@ -406,6 +408,7 @@ TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
   ASSERT_TRUE(put);
   ASSERT_TRUE(std::holds_alternative<MemberTakeover>(*put->write));
   EXPECT_EQ(std::get<MemberTakeover>(*put->write).read, Revision{15});
+  EXPECT_EQ(std::get<MemberTakeover>(*put->write).member.unknown_fields, "");
   AnswerPut(*put, Revision{20});
   const auto revoke = Find<RevokeLease>(Advance());
   ASSERT_TRUE(revoke);
