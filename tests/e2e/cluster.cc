@@ -386,13 +386,19 @@ double Cluster::Metric(const std::string& id, const std::string& series,
   return found == std::string::npos ? 0 : std::atof(body.c_str() + found + line.size());
 }
 
+std::vector<std::string> Cluster::CtlCommand(const std::string& id,
+                                             const std::vector<std::string>& words) const {
+  std::vector<std::string> command = {BATONCTL, "--endpoint", nodes_.at(id)->endpoint()};
+  if (nodes_.at(id)->secure_) {
+    for (const std::string& word : CtlFlags()) command.push_back(word);
+  }
+  command.insert(command.end(), words.begin(), words.end());
+  return command;
+}
+
 app::Ran Cluster::Ctl(const std::string& id, const std::vector<std::string>& words) const {
   app::RunOptions options;
-  options.arguments = {BATONCTL, "--endpoint", nodes_.at(id)->endpoint()};
-  if (nodes_.at(id)->secure_) {
-    for (const std::string& word : CtlFlags()) options.arguments.push_back(word);
-  }
-  options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+  options.arguments = CtlCommand(id, words);
   return app::RunProcess(options);
 }
 

@@ -148,6 +148,9 @@ class Cluster {
   /// except the group's, as in `baton_moves_total{result="done"}`.
   double Metric(const std::string& id, const std::string& series,
                 const std::string& target = "/metrics") const;
+  /// The words that run batonctl with `id` as its endpoint.
+  std::vector<std::string> CtlCommand(const std::string& id,
+                                      const std::vector<std::string>& words) const;
   /// Runs batonctl with `id` as its endpoint.
   app::Ran Ctl(const std::string& id, const std::vector<std::string>& words) const;
 

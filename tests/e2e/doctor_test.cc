@@ -60,8 +60,8 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
   EXPECT_THAT(text.out, HasSubstr("ok       session"));
   EXPECT_THAT(text.out, HasSubstr("-> "));
   // On a terminal, whose words have colours.
-  const std::string command =
-      std::string(BATONCTL) + " --endpoint " + cluster.node("n2").endpoint() + " doctor";
+  std::string command;
+  for (const std::string& word : cluster.CtlCommand("n2", {"doctor"})) command += word + " ";
   const app::Ran painted = app::RunProcess(
       {.arguments = {"script", "-qec", command, "/dev/null"}, .input = "", .watch = {}});
   EXPECT_EQ(painted.exit, 0) << painted.out << painted.err;
