@@ -27,7 +27,6 @@ constexpr Target kTargets[] = {
     {"keys", RunKeys, KeysSeeds},
     {"messages", RunMessages, MessagesSeeds},
     {"pem", RunPem, PemSeeds},
-    {"placement", RunPlacement, PlacementSeeds},
     {"records", RunRecords, RecordsSeeds},
     {"requests", RunRequests, RequestsSeeds},
     {"routes", RunRoutes, RoutesSeeds},
