@@ -5,6 +5,7 @@
 // revision, or if the key is absent, the revision at which it was deleted or read as absent.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -35,6 +36,9 @@ inline constexpr std::uint32_t kConfigSchema = kPlacementSchema;
 inline constexpr std::uint32_t kFailoverProtocol = 2;
 inline constexpr std::uint32_t kPlacementProtocol = 3;
 inline constexpr std::uint32_t kProtocolVersion = kPlacementProtocol;
+
+/// The most shards that a member says it is a ready standby for. It says nothing of the others.
+inline constexpr std::size_t kMaxReadyReported = 100'000;
 
 /// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
@@ -114,6 +118,9 @@ struct MemberFact {
   /// The application said in this session that it is not healthy. So the state is kDraining: other
   /// nodes take the shards, and the node stays a member.
   bool unhealthy = false;
+  /// The shards for which the node is a ready standby in this session, as its application says.
+  /// Sorted and distinct; at most kMaxReadyReported.
+  std::vector<ShardId> ready{};
   /// The random id of the node's state directory; 0: it has none.
   std::uint64_t directory = 0;
   /// An address, the zone, a label or the version in the value is not valid; that field is empty
@@ -125,6 +132,10 @@ struct MemberFact {
   const std::string& Label(std::string_view name) const;
   /// Whether the node's labels fit all terms.
   bool Fits(const LabelTerms& terms) const;
+  /// Whether the node says that it is a ready standby for the shard.
+  bool ReadyFor(ShardId shard) const {
+    return std::binary_search(ready.begin(), ready.end(), shard);
+  }
   /// Whether the node has said that it leaves the group.
   bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
   /// Whether the key has the lease `which`. A claim's guard checks the same.

@@ -150,6 +150,12 @@ struct ApplicationChanged {
 struct HealthChanged {
   bool healthy = true;
 };
+/// The application says whether it could serve a shard at once that this node stands by for.
+struct StandbyReadySaid {
+  OperationId operation = 0;  ///< of the kStandby callback that began the standby
+  ShardId shard;
+  bool ready = true;
+};
 /// Give everything away and leave, within CoreOptions::drain_timeout.
 struct DrainRequested {};
 /// Leave at once: resign what is still held.
@@ -161,7 +167,7 @@ using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted,
                            KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
                            CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
                            GroupChangeRequested, ReleaseRequested, ApplicationChanged,
-                           HealthChanged, DrainRequested, StopRequested, Tick>;
+                           HealthChanged, StandbyReadySaid, DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
@@ -229,6 +235,8 @@ enum class CallbackKind : std::uint8_t {
   kLost,
   kSuspended,
   kResumed,
+  kStandby,       ///< the node stands by for the shard; no result is awaited
+  kStandbyEnded,  ///< no longer, and it does not lead the shard either; no result is awaited
 };
 const char* ToString(CallbackKind kind);
 struct RunCallback {

@@ -44,10 +44,16 @@ struct ViewChanges {
   bool policy = false;    ///< a policy or a `ripe` mark
   bool balancer = false;  ///< the balancer's record, or its leader's session
   bool config = false;
+  /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready standby
+  /// or is none any more. A change of readiness alone does not set `members`. Sorted, distinct. The
+  /// standbys of a shard in `shards` may have changed, too, because its leader did.
+  std::vector<ShardId> standbys;
   std::vector<NodeId> changed_members;  ///< which members changed; some more than once
   /// Members whose session has just ended and was so short that their Steadiness::DelayOf grew.
   std::vector<NodeId> flapping;
-  bool any() const { return !shards.empty() || members || policy || balancer || config; }
+  bool any() const {
+    return !shards.empty() || !standbys.empty() || members || policy || balancer || config;
+  }
   /// Adds a later ViewChanges. Afterwards the shards may be unsorted, and some may occur twice.
   void Add(ViewChanges later) {
     if (shards.empty()) {

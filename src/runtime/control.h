@@ -94,6 +94,14 @@ struct FailingActivation {
   std::string last_error;              ///< one line; the engine cuts what callbacks throw
 };
 
+/// A node that stands by for a shard.
+struct StandbyStatus {
+  NodeId node;
+  std::string address;  ///< its service address
+  bool ready = false;   ///< its application says that it could take over at once
+  friend bool operator==(const StandbyStatus&, const StandbyStatus&) = default;
+};
+
 struct ShardStatus {
   ShardId shard;
   NodeId leader;        ///< empty: nobody leads
@@ -120,6 +128,8 @@ struct ShardStatus {
   std::uint32_t rule = 0;         ///< the placement rule that counts for it, from 1; 0: none does
   bool nobody_may_lead = false;   ///< nobody leads it, and the rule lets no live node lead it
   bool led_against_rule = false;  ///< the rule would not let its leader begin to lead it
+  /// The first to take over first; null if the shard has no standbys.
+  std::shared_ptr<const std::vector<StandbyStatus>> standbys;
 };
 
 /// How long the lock delay still keeps everybody from claiming the shard; 0: it does not.
@@ -221,6 +231,10 @@ struct NodeStatus {
   /// may also wait for another reason.
   std::uint32_t nobody_may_lead = 0;
   std::uint32_t led_against_rules = 0;  ///< how many shards are led_against_rule
+  /// Of the shards whose rule asks for standbys: how many have no ready one.
+  std::uint32_t without_ready_standby = 0;
+  std::uint32_t standing_by = 0;  ///< for how many shards this node stands by
+  std::uint32_t ready_here = 0;   ///< for how many of these it is ready
   std::vector<Transition> recent;       ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
 };
