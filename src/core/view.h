@@ -30,6 +30,7 @@
 #include "core/known_sessions.h"
 #include "core/leader_index.h"
 #include "core/shard_rules.h"
+#include "core/standbys.h"
 #include "core/steadiness.h"
 
 namespace baton::core {
@@ -205,6 +206,12 @@ class View {
   /// Whether the record is readable and names a leader whose session is alive.
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return led_by_.at(shard.value) != LeaderIndex::kNobody; }
+  /// The nodes that stand by for the shard now, the first to take over first; some may not be ready
+  /// (MemberFact::ReadyFor). Empty if no rule asks for standbys.
+  std::vector<NodeId> StandbysOf(ShardId shard) const {
+    return standbys_.Of(shard, InForce(shard) ? member(record(shard).leader) : nullptr);
+  }
+  const Standbys& standbys() const { return standbys_; }
   /// How many shards the node leads by records in force.
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
@@ -346,6 +353,7 @@ class View {
   ConfigFact config_;
   ConfigFact fitting_config_;
   ShardRules rules_;
+  Standbys standbys_;
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;
