@@ -146,6 +146,7 @@ struct MemberFact {
     return present && readability == Readability::kReadable && state != MemberState::kDead &&
            HoldsSession(session);
   }
+  friend bool operator==(const MemberFact&, const MemberFact&) = default;
 };
 
 /// What a shard's record says about deaths of leaders (see core/death_backoff.h).

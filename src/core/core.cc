@@ -187,6 +187,7 @@ void Core::Record(Context& context, const ApplicationChanged& event) {
     leaderships_.PushBounds(context, context.now - application_.detached_at);
     incoming_moves_.PushBounds(context.now - application_.detached_at);
   }
+  if (event.state == ApplicationState::kAbsent) standby_duties_.Forget();
   const bool leaving =
       !std::holds_alternative<Running>(lifecycle_) && !std::holds_alternative<Draining>(lifecycle_);
   if (event.state != ApplicationState::kAbsent || leaving) return;
@@ -206,6 +207,8 @@ void Core::Record(Context& context, const HealthChanged& event) {
               event.healthy ? "the application is healthy again: this node takes shards"
                             : "the application is not healthy: other nodes take the shards");
 }
+
+void Core::Record(Context&, const StandbyReadySaid& event) { standby_duties_.On(event); }
 
 void Core::Record(Context& context, const DrainRequested&) {
   if (std::holds_alternative<Running>(lifecycle_)) {
@@ -248,8 +251,10 @@ void Core::Advance(Context& context) {
   if (halted()) return AdvanceEnd(context);  // takes nothing new, and writes nothing more
   deadline_.Advance(context, leaderships_);
   NoteViewChanges(context);
-  incoming_moves_.Advance(context, leaderships_.failed().Room(context));
+  standby_duties_.Advance(context, leaderships_);
+  incoming_moves_.Advance(context, standby_duties_, leaderships_.failed().Room(context));
   leaderships_.Advance(context);
+  if (auto ready = standby_duties_.TakeReady(context)) session_.SetReady(*std::move(ready));
   session_.SetFailing(leaderships_.failed().says_failing());
   session_.AdvanceRecord(context.now, view_, context.actions, context.wake_at);
   ripe_marks_.Advance(context);
@@ -263,6 +268,7 @@ void Core::NoteViewChanges(Context& context) {
   ViewChanges changes = view_.TakeChanges();
   leaderships_.Reconcile(context, changes);
   news_.Note(context, changes, leaderships_);
+  standby_duties_.Note(view_, changes, leaderships_);
   incoming_moves_.Note(changes);
   ripe_marks_.Note(view_, changes);
   succession_.Note(changes);
@@ -346,6 +352,7 @@ bool Core::GiveUpAll(Context& context) {
   const bool may_act = options_.external && application_.state != ApplicationState::kAbsent;
   const bool leave_lease = may_act && !leaderships_.held().empty();
   leaderships_.LoseAll(context, Reason::kShutdown);
+  standby_duties_.EndAll(context);
   return leave_lease;
 }
 

@@ -74,6 +74,9 @@ class Session {
   /// node's record also says that the node drains. True at first.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
+  /// Sets for which shards the member record should say that this node is a ready standby; sorted
+  /// and distinct. None at first. The record names the first kMaxReadyReported of them.
+  void SetReady(std::vector<ShardId> ready);
   /// Whether other nodes know all about this node's leaving: the member record says that the node
   /// leaves, or can't be made to say so. Also true if no leaving is wanted.
   bool SaysThatItLeaves(const View& view) const;
@@ -209,6 +212,7 @@ class Session {
   MemberState wanted_state_ = MemberState::kActive;
   bool wanted_failing_ = false;
   bool wanted_healthy_ = true;
+  std::vector<ShardId> wanted_ready_;
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();
   TimePoint last_renewed_ = TimePoint::min();

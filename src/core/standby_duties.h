@@ -1,18 +1,21 @@
 // StandbyDuties: the shards for which this node stands by, as its application knows them.
 //
-// The duties follow View::standbys() while the session is live: for each new one the application's
-// `standby` callback begins, and for each that ended without a leadership here, `standby_ended`. A
-// duty ends silently when the node gains the shard, because `acquired` comes then. While the session
-// is not live, nothing changes. If the session is lost, the duties go on in the next one: being warm
-// depends on no lease.
+// The duties follow View::StandbysOf while the session is live. For each new duty the application's
+// `standby` callback begins, and for each that ends without a leadership here, `standby_ended`. If
+// this node gains the shard, the duty ends without a callback of its own, because `acquired` comes.
+// While the session is not live, nothing changes. If the session is lost, the duties go on in the
+// next one: a loaded state depends on no lease.
 //
 // A node that drains, stops or halts ends all duties. If its external application is gone, they end
-// without a callback, and begin again once one is attached.
+// without a callback, and begin again once an application is attached. Without a listener nothing
+// has to be loaded, so each duty is ready at once.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/context.h"
@@ -22,31 +25,47 @@ namespace baton::core {
 
 class StandbyDuties {
  public:
-  /// Records which shards changed. REQUIRES: each ViewChanges is passed before the next Advance.
-  void Note(const ViewChanges& changes);
-  /// The application says whether it could serve the shard at once. Ignored unless `operation` is
-  /// that of the shard's present duty.
+  /// The application says whether it could serve the shard at once. Does nothing unless the
+  /// operation is that of the shard's present duty.
   void On(const StandbyReadySaid& event);
+  /// Records which shards changed; Advance looks at them again. Ends the duties of shards that this
+  /// node leads now. REQUIRES: each ViewChanges of the view is passed here before the next Advance,
+  /// and to `leaderships` before.
+  void Note(const View& view, const ViewChanges& changes, const Leaderships& leaderships);
   /// Begins and ends duties.
   void Advance(Context& context, const Leaderships& leaderships);
-  /// Ends all duties, with a callback for each.
+  /// Ends all duties, each with a callback.
   void EndAll(Context& context);
-  /// The external application is gone: forgets all duties.
+  /// The external application is gone: forgets all duties, without callbacks.
   void Forget();
+
+  std::size_t size() const { return duties_.size(); }
+  bool Has(ShardId shard) const { return duties_.contains(shard); }
   /// Whether this node is a ready standby for the shard.
   bool Ready(ShardId shard) const;
-  std::size_t size() const { return duties_.size(); }
-  /// The shards for which this node is a ready standby; sorted.
-  std::vector<ShardId> ready() const;
-  /// Whether ready() is not what it was at the last call. 
-  bool TakeChanged() { return std::exchange(ready_changed_, false); }
+  /// For how many shards it is.
+  std::size_t ready() const { return ready_; }
+  /// All of these, sorted, if they changed since this was last returned, and if it is time to tell
+  /// the group (SayReadyEvery); otherwise nullopt.
+  std::optional<std::vector<ShardId>> TakeReady(Context& context);
 
  private:
   struct Duty {
     OperationId callback = 0;
     bool ready = false;
   };
+
+  void Look(Context& context, ShardId shard, const Leaderships& leaderships);
+  void Begin(Context& context, ShardId shard);
+  void End(Context& context, ShardId shard);
+  void SetReady(Duty& duty, bool ready);
+  void Erase(ShardId shard);
+
   std::map<ShardId, Duty> duties_;
+  std::size_t ready_ = 0;
+  ChangedShards changed_;
+  bool ready_changed_ = false;
+  TimePoint say_ready_not_before_{};
 };
 
 }  // namespace baton::core

@@ -34,9 +34,9 @@ namespace baton::core {
 class Standbys {
  public:
   /// Takes the rules and the nodes as they are now. `nodes` are those that may begin to lead and
-  /// don't drain, with distinct ids, sorted by id. Returns the shards whose replicas changed, sorted.
-  /// Costs O(shards x replicas) for each node that came or went, and nothing without rules about
-  /// standbys. The result is the same, whatever the nodes were before.
+  /// don't drain, with distinct ids, sorted by id. Returns the shards whose replicas changed,
+  /// sorted. Costs O(shards x replicas) for each node that came or went, and nothing without rules
+  /// about standbys. The result is the same, whatever the nodes were before.
   std::vector<ShardId> Update(const ShardRules& rules, std::uint32_t shards,
                               const std::vector<const MemberFact*>& nodes);
   /// Whether no rule asks for standbys.

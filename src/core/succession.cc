@@ -161,7 +161,9 @@ void Succession::CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_vi
   const auto index = static_cast<MemberIndex>(found - input.members.begin());
   for (std::size_t i = 0; i < input.shards.size(); ++i) {
     AssignmentShard& shard = input.shards[i];
-    if (shard.vacant() && claiming_.contains(of_view.shard_of[i])) shard = {.leader = index};
+    if (shard.vacant() && claiming_.contains(of_view.shard_of[i])) {
+      shard = {.leader = index, .pool = shard.pool};
+    }
   }
 }
 
@@ -314,23 +316,43 @@ void Succession::PassOver(Context& context) {
   context.WakeAt(pass_over_at_);
 }
 
-// Takes the shards for which this node is next in line: all of them, unless placement rules have a
-// line of their own for some.
+// The ready standbys of a vacancy that may take over for the stalled node, in their order.
+std::vector<NodeId> Succession::ReadyLine(const Context& context, const Line& line, ShardId shard,
+                                          const NodeId& stalled) {
+  if (context.view.standbys().empty()) return {};
+  std::vector<NodeId> ready = context.view.StandbysOf(shard);
+  std::erase_if(ready, [&](const NodeId& node) {
+    const bool in_line = std::binary_search(line.nodes.begin(), line.nodes.end(), node);
+    return node == stalled || !in_line || !context.view.member(node)->ReadyFor(shard);
+  });
+  return ready;
+}
+
+// Takes the shards for which this node is next in line. A shard's ready standbys come first. After
+// them the line is the same for all shards, unless placement rules have a line of their own for
+// some.
 void Succession::TakeOver(const Context& context, const Line& line, std::size_t place,
                           Assigned& assigned) {
   const ShardRules& rules = context.view.rules();
-  std::map<std::size_t, bool> next;  // by rule
+  std::map<std::pair<std::size_t, std::size_t>, bool> next;  // by rule and place
   std::size_t taken = 0;
   for (const ShardId shard : assigned.shards) {
     std::uint32_t& holder = assigned_to_[shard.value];
     if (holder == kToNobody) continue;
-    const std::size_t rule = rules.NumberOf(shard);
-    const auto [mine, unknown] = next.try_emplace(rule, false);
-    if (unknown) {
-      const Line by_rule = rule < rules.size() ? LineFor(context, line, rule, assigned.node) : line;
-      mine->second = NextInLine(by_rule, assigned.node, place) == context.self();
+    const std::vector<NodeId> ready = ReadyLine(context, line, shard, assigned.node);
+    if (place <= ready.size()) {
+      if (ready[place - 1] != context.self()) continue;
+    } else {
+      const std::size_t rule = rules.NumberOf(shard);
+      const std::size_t later = place - ready.size();
+      const auto [mine, unknown] = next.try_emplace({rule, later}, false);
+      if (unknown) {
+        const Line by_rule =
+            rule < rules.size() ? LineFor(context, line, rule, assigned.node) : line;
+        mine->second = NextInLine(by_rule, assigned.node, later) == context.self();
+      }
+      if (!mine->second) continue;
     }
-    if (!mine->second) continue;
     holder = kToNobody;
     ++taken;
     taken_over_.insert(shard);
