@@ -22,7 +22,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,11 +38,11 @@ class Standbys {
   /// Takes the rules and the nodes as they are now. `nodes` are those that may begin to lead and
   /// don't drain, with distinct ids, sorted by id. Returns the shards whose replicas changed,
   /// sorted. Costs O(shards x replicas) for each node that came or went, and nothing without rules
-  /// about standbys. The result is the same, whatever the nodes were before.
+  /// about standbys. The result does not depend on what the nodes were before.
   std::vector<ShardId> Update(const ShardRules& rules, std::uint32_t shards,
                               const std::vector<const MemberFact*>& nodes);
   /// Whether no rule asks for standbys.
-  bool empty() const;
+  bool empty() const { return stride_ == 0; }
   /// How many standbys the shard's rule asks for. REQUIRES: as for all questions, a shard below the
   /// last Update's `shards`.
   std::uint32_t Wanted(ShardId shard) const;
@@ -52,6 +54,47 @@ class Standbys {
   std::vector<NodeId> Of(ShardId shard, const MemberFact* leader) const;
   /// Whether `node` is one of these. Faster than Of.
   bool StandsBy(ShardId shard, const MemberFact* leader, const NodeId& node) const;
+
+ private:
+  using Number = std::uint32_t;  ///< of a node in nodes_
+  static constexpr Number kFree = std::numeric_limits<Number>::max();
+  struct Node {
+    MemberFact fact;  ///< only what choosing a replica needs: see Copy
+    std::uint64_t hash = 0;
+  };
+  /// What one rule says of each node.
+  struct Pool {
+    std::uint32_t replicas = 0;        ///< 0: the rule asks for no standbys
+    bool weighted = false;             ///< its nodes differ in weight
+    std::vector<std::uint32_t> tier;   ///< by node: the preference that it fits first
+    std::vector<std::uint32_t> value;  ///< by node: a number for its value of the `spread` label
+    std::vector<bool> allowed;         ///< by node
+    std::vector<Number> nodes;         ///< the allowed ones
+  };
+
+  struct Arrivals {
+    std::vector<Number> came;
+    std::vector<bool> gone;  ///< by number
+  };
+
+  bool TakeRules(const ShardRules& rules, std::uint32_t shards);
+  Arrivals TakeNodes(const std::vector<const MemberFact*>& nodes);
+  Pool PoolOf(const PlacementRule& rule) const;
+  bool ChooseAgain(ShardId shard, const Arrivals& arrivals, bool all);
+  bool Better(const Pool& pool, ShardId shard, Number a, Number b) const;
+  void Choose(const Pool& pool, ShardId shard, std::vector<Number> from,
+              std::vector<Number>& chosen) const;
+  std::span<const Number> NumbersOf(ShardId shard) const;
+  /// The replica that does not stand by while `leader` leads; kFree: all do.
+  Number IdleReplica(ShardId shard, const MemberFact* leader) const;
+
+  Placement placement_;
+  std::vector<std::uint8_t> rule_of_;  ///< by shard; placement_.size(): no rule
+  std::size_t stride_ = 0;             ///< slots of a shard
+  std::vector<Number> slots_;          ///< by shard: its replicas, then kFree
+  std::vector<Node> nodes_;            ///< by number; with an empty id: a free number
+  std::map<NodeId, Number> numbers_;
+  std::vector<Pool> pools_;  ///< by rule
 };
 
 }  // namespace baton::core
