@@ -123,8 +123,8 @@ struct MemberFact {
   std::vector<ShardId> ready{};
   /// The random id of the node's state directory; 0: it has none.
   std::uint64_t directory = 0;
-  /// An address, the zone, a label or the version in the value is not valid; that field is empty
-  /// here, or the label is missing.
+  /// An address, the zone, a label, the version or the list of ready shards in the value is not
+  /// valid; that field is empty here, or the label is missing.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
