@@ -136,11 +136,11 @@ TEST_F(BatonctlPlacement, RulesThatNobodyFitsAreNamed) {
 // Plan: a file that is wrong or missing is refused without a call.
 TEST_F(BatonctlPlacement, WrongFilesAreRefusedWithoutACall) {
   for (const char* verb : {"check", "set"}) {
-    const Ran wrong = Placement({verb, "-"}, "rules:\n  - spread: zone\n");
+    const Ran wrong = Placement({verb, "-"}, "rules:\n  - spreads: zone\n");
     EXPECT_EQ(wrong.exit, 2);
     EXPECT_EQ(wrong.err,
-              "batonctl: stdin:2: unknown key \"spread\"; expected shards, require, prefer or "
-              "node\n");
+              "batonctl: stdin:2: unknown key \"spreads\"; expected shards, require, prefer, node, "
+              "standbys or spread; did you mean \"spread\"?\n");
     EXPECT_THAT(wrong.out, IsEmpty());
     EXPECT_EQ(Batonctl(server_, {"placement", verb, "/nowhere/rules.yaml"}).exit, 2);
     EXPECT_EQ(Batonctl(server_, {"placement", verb}).exit, 2);

@@ -216,7 +216,8 @@ TEST(AdminService, PassesPlacementRulesOn) {
   AdminServer server({"n1", "n2"}, 4);
   Client client(server.endpoint);
   const Placement rules = {
-      {.shards = {{0, 1}}, .require = {{"zone", {"a", "b"}}}, .prefer = {{{"node", {"n1"}}}}}};
+      {.shards = {{0, 1}}, .require = {{"zone", {"a", "b"}}}, .prefer = {{{"node", {"n1"}}}}},
+      {.shards = {}, .require = {}, .prefer = {}, .standbys = 2, .spread = "zone"}};
   v1::ChangeGroupRequest request;
   ToProto(rules, request.mutable_placement());
   v1::ChangeGroupResponse response;
@@ -249,6 +250,10 @@ TEST(AdminService, RefusesUnsoundPlacementRules) {
   EXPECT_EQ(unsound.error_message(),
             "placement: rule 1: shards: shards 9-3 are no range; give the lower number first, and "
             "none above 999999");
+  request.mutable_placement()->mutable_rules(0)->clear_shards();
+  request.mutable_placement()->mutable_rules(0)->set_standbys(9);
+  EXPECT_EQ(client.Call(&Stub::ChangeGroup, request, &response).error_message(),
+            "placement: rule 1: 9 standbys; give at most 8");
   EXPECT_THAT(server.control.GroupChanges(), SizeIs(0));
 }
 
