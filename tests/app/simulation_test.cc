@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/ctl/simulation_report.h"
 #include "app/group_status.h"
 
 namespace baton::app {
