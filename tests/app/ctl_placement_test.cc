@@ -95,10 +95,12 @@ TEST_F(BatonctlPlacement, ACheckShowsWhatWouldMoveAndWhy) {
   const Ran wide = Placement({"check", "-", "-o", "wide"}, kZoneB);
   EXPECT_THAT(wide.out, HasSubstr("SHARD  FROM  TO  WHY           RULE\n"));
   EXPECT_THAT(wide.out, HasSubstr("  rule_forbids     1\n"));
-  EXPECT_THAT(Placement({"check", "-", "-o", "json"}, kZoneB).out,
-              HasSubstr(R"({"rules":[{"rule":1,"shards":3,"require":"zone=b","may_lead":2,)"
-                        R"("preference":null,"wanted":["n2","n3"]}],"without_rule":3,)"
-                        R"("nobody_may_lead":0,"nobody_may_lead_shards":[],"claims":0,"moves":[)"));
+  EXPECT_THAT(
+      Placement({"check", "-", "-o", "json"}, kZoneB).out,
+      HasSubstr(
+          R"({"rules":[{"rule":1,"shards":3,"require":"zone=b","may_lead":2,)"
+          R"("preference":null,"wanted":["n2","n3"],"standbys":0,"spread":null}],"without_rule":3,)"
+          R"("nobody_may_lead":0,"nobody_may_lead_shards":[],"claims":0,"moves":[)"));
   EXPECT_THAT(server_.control.GroupChanges(), IsEmpty());
 }
 
@@ -216,13 +218,15 @@ TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
       nobody.out,
       R"({"without":["node=n1","node=n3"],"away":["n1","n3"],"failover":"immediate",)"
       R"("failover_delay_ms":null,"lock_delay_ms":0,)"
-      R"("claims":[{"shard":4,"from":"n3","to":"n2","rule":null},)"
-      R"({"shard":5,"from":"n3","to":"n2","rule":null}],"moves":[],"nodes":[)"
+      R"("claims":[{"shard":4,"from":"n3","to":"n2","rule":null,"ready_standby":false},)"
+      R"({"shard":5,"from":"n3","to":"n2","rule":null,"ready_standby":false}],)"
+      R"("claims_by_ready_standbys":null,"moves":[],"nodes":[)"
       R"({"node":"n1","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0},)"
       R"({"node":"n2","away":false,"weight":1,"leads":2,"gives":0,"gets":2,"then":4},)"
       R"({"node":"n3","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0}],)"
       R"("rules":[{"rule":1,"shards":2,"require":"zone=a","may_lead":0,"preference":null,)"
-      R"("wanted":[],"led_now":{"by_preference":[],"by_others":2,"against_rule":0,"by_nobody":0},)"
+      R"("wanted":[],"standbys":0,"spread":null,"led_now":{"by_preference":[],"by_others":2,)"
+      R"("against_rule":0,"by_nobody":0},)"
       R"("led_then":{"by_preference":[],"by_others":0,"against_rule":0,"by_nobody":2}}],)"
       R"("without_rule":4,"leaderless":2,"leaderless_shards":[{"why":"rule_forbids","rule":1,)"
       R"("count":2,"shards":["0-1"]}]})"
@@ -230,6 +234,25 @@ TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
   EXPECT_THAT(server_.control.GroupChanges(), SizeIs(2)) << "the two of set";
   EXPECT_THAT(Batonctl(server_, {"rebalance", "simulate", "--without", "zone=b", "-o", "wide"}).out,
               HasSubstr("SHARD  LED BY  THEN  RULE\n    2  n2      n1       -\n"));
+}
+
+// Plan: rules with standbys come back as they were set, and the check shows them and names what the
+// group is too small for. The exit code is 0: these shards have leaders.
+TEST_F(BatonctlPlacement, StandbysAreSetAndChecked) {
+  const std::string rules =
+      "rules:\n  - shards: 0-2\n    standbys: 2\n    spread: zone\n  - standbys: 3\n";
+  const Ran check = Placement({"check", "-"}, rules);
+  EXPECT_EQ(check.exit, 0);
+  EXPECT_EQ(check.err,
+            "batonctl: rule 2 asks for 3 standbys, but only 3 live nodes may lead or stand by for "
+            "its 3 shards\n");
+  EXPECT_THAT(check.out, HasSubstr("RULE  SHARDS  REQUIRE   MAY LEAD  WANTED NOW  STANDBYS\n"
+                                   "   1       3  any node         3  n1, n2, n3  2 by zone\n"
+                                   "   2       3  any node         3  n1, n2, n3  3\n"));
+  const Ran set = Placement({"set", "-"}, rules);
+  EXPECT_EQ(set.exit, 0);
+  EXPECT_EQ(set.err, check.err);
+  EXPECT_EQ(Batonctl(server_, {"placement", "get"}).out, rules);
 }
 
 // Plan: words that name no label, and a label that no node has.

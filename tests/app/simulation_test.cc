@@ -121,6 +121,54 @@ TEST(Simulation, NobodyIsLeftOrNobodyFits) {
   EXPECT_EQ(refusal({"disk", {"ssd"}}), "no live node has disk=ssd; no live node has this label");
 }
 
+// Plan: n1 leads ten shards, and a standby is ready for nine of them. n1 is lost. The summary
+// counts the nine, and the tables say who was ready.
+TEST(Simulation, SaysHowManyShardsReadyStandbysTakeOver) {
+  NodeStatus status =
+      StatusOf({LiveNode("n1", "a"), LiveNode("n2", "b"), LiveNode("n3", "c")}, {"n1", "n2", "n3"});
+  while (status.shard_count < 12) AddShard(status, "n1");
+  status.placement.push_back({.shards = {}, .require = {}, .prefer = {}, .standbys = 2});
+  status.placement[0].spread = "zone";
+  for (std::size_t s = 3; s < 12; ++s) SetReady(status.shards[s], {s < 9 ? "n2" : "n3"});
+  const Result<Simulation> simulation = Simulate(status, kWithoutZoneA);
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_THAT(SummaryLines(*simulation),
+              ElementsAre("without zone=a: n1; 2 nodes left",
+                          "10 shards would be claimed as soon as leases end, 9 of them by ready "
+                          "standbys"));
+  EXPECT_EQ(Render(ClaimsTable(*simulation, false), false),
+            "LED BY  COUNT  READY  SHARDS\n"
+            "n2          6      6  3-8\n"
+            "n3          4      3  0, 9-11\n");
+  EXPECT_THAT(Render(ClaimsTable(*simulation, true), false),
+              HasSubstr("SHARD  LED BY  THEN  RULE  READY\n"
+                        "    0  n1      n3       1  no\n"
+                        "    3  n1      n2       1  yes\n"));
+  EXPECT_EQ(MoveWords(simulation->forecast), "1 shard would move: 1 to spread shards evenly");
+  const std::string json = SimulationJson(*simulation, status.placement);
+  EXPECT_THAT(json, HasSubstr(R"("claims_by_ready_standbys":9,)"));
+  EXPECT_THAT(json,
+              HasSubstr(R"({"shard":3,"from":"n1","to":"n2","rule":1,"ready_standby":true})"));
+}
+
+// Plan: the words for one shard and for many, with none and all of them ready.
+TEST(Simulation, CountsReadyStandbysInWords) {
+  NodeStatus status = StatusOf({LiveNode("n1", "a"), LiveNode("n2", "b")}, {"n1", "n2"});
+  status.placement.push_back({.shards = {}, .require = {}, .prefer = {}, .standbys = 1});
+  const auto summary = [&] { return SummaryLines(*Simulate(status, kWithoutZoneA)).back(); };
+  const std::string one = "1 shard would be claimed as soon as leases end, ";
+  EXPECT_EQ(summary(), one + "by no ready standby");
+  SetReady(status.shards[0], {"n2"});
+  EXPECT_EQ(summary(), one + "by a ready standby");
+  AddShard(status, "n1");
+  const std::string two = "2 shards would be claimed as soon as leases end, ";
+  EXPECT_EQ(summary(), two + "1 of them by a ready standby");
+  SetReady(status.shards[2], {"n2"});
+  EXPECT_EQ(summary(), two + "all of them by ready standbys");
+  for (auto& shard : status.shards) shard.standbys = nullptr;
+  EXPECT_EQ(summary(), two + "none of them by a ready standby");
+}
+
 // Plan: what docs/placement.md shows.
 TEST(Simulation, IsAsTheDocumentShows) {
   NodeStatus status = ThreeZones();

@@ -208,7 +208,7 @@ std::vector<std::string> StandbyLines(const PlacementForecast& forecast,
   return lines;
 }
 
-std::string StandbyWords(const PlacementRule& rule) {
+std::string StandbysText(const PlacementRule& rule) {
   if (rule.standbys == 0) return "-";
   const std::string count = std::to_string(rule.standbys);
   return rule.spread.empty() ? count : count + " by " + rule.spread;
@@ -259,7 +259,7 @@ Table RulesTable(const PlacementForecast& forecast, const Placement& placement) 
          {TermWords(placement[r].require)},
          {std::to_string(rule.may_lead)},
          rule.wanted.empty() ? Cell{"nobody", Style::kBad} : Cell{wanted}},
-        StandbyWords(placement[r]));
+        StandbysText(placement[r]));
   }
   if (forecast.without_rule > 0) {
     add({{"-"},

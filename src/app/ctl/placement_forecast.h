@@ -78,7 +78,7 @@ std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
 std::vector<std::string> StandbyLines(const PlacementForecast& forecast,
                                       const Placement& placement);
 /// "2 by zone"; "-" if the rule asks for none.
-std::string StandbyWords(const PlacementRule& rule);
+std::string StandbysText(const PlacementRule& rule);
 /// Whether some rule asks for standbys.
 bool AsksForStandbys(const Placement& placement);
 /// "12 shards would move: 8 because a rule forbids their leader, 4 to spread shards evenly".

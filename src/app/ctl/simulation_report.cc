@@ -94,7 +94,7 @@ Table EachClaimTable(const Simulation& simulation) {
 }
 
 // How many of the claims are by ready standbys, in words.
-std::string ReadyWords(std::size_t ready, std::size_t claims) {
+std::string TakeoverWords(std::size_t ready, std::size_t claims) {
   if (claims == 1) return ready == 1 ? "by a ready standby" : "by no ready standby";
   if (ready == 0) return "none of them by a ready standby";
   if (ready == claims) return "all of them by ready standbys";
@@ -122,7 +122,7 @@ std::vector<std::string> SummaryLines(const Simulation& simulation) {
   }
   const std::size_t claims = simulation.forecast.claims.size();
   if (simulation.by_ready_standbys) {
-    when += ", " + ReadyWords(*simulation.by_ready_standbys, claims);
+    when += ", " + TakeoverWords(*simulation.by_ready_standbys, claims);
   }
   lines.push_back(claims == 0
                       ? "no shard would be claimed"
