@@ -193,6 +193,37 @@ TEST(Simulation, IsAsTheDocumentShows) {
               ElementsAre("rule 1 (zone=a|b) would let nobody lead 12 shards: 0-11"));
 }
 
+// Plan: what docs/placement.md shows of standbys: six nodes with two shards each.
+TEST(Simulation, OfStandbysIsAsTheDocumentShows) {
+  NodeStatus status =
+      StatusOf({LiveNode("n1", "a"), LiveNode("n2", "a"), LiveNode("n3", "b"), LiveNode("n4", "b"),
+                LiveNode("n5", "c"), LiveNode("n6", "c")},
+               {"n1", "n1", "n2", "n2", "n3", "n3", "n4", "n4", "n5", "n5", "n6", "n6"});
+  status.placement.push_back({.shards = {}, .require = {}, .prefer = {}, .standbys = 1});
+  status.placement[0].spread = "zone";
+  SetReady(status.shards[0], {"n5"});
+  SetReady(status.shards[1], {"n5"});
+  SetReady(status.shards[2], {"n6"});
+  SetReady(status.shards[3], {"n4"});
+  const Result<Simulation> simulation = Simulate(status, kWithoutZoneA);
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_EQ(SummaryLines(*simulation).back(),
+            "4 shards would be claimed as soon as leases end, all of them by ready standbys");
+  EXPECT_EQ(Render(ClaimsTable(*simulation, false), false),
+            "LED BY  COUNT  READY  SHARDS\n"
+            "n4          1      1  3\n"
+            "n5          2      2  0-1\n"
+            "n6          1      1  2\n");
+  EXPECT_THAT(Render(OutlookTable(*simulation), false),
+              HasSubstr("n3         1      2  16.7%      0     1     3       25.0%\n"));
+  EXPECT_THAT(Render(OutlookTable(*simulation), false),
+              HasSubstr("n5         1      2  16.7%      1     2     3       25.0%\n"));
+  EXPECT_EQ(Render(KeptTable(*simulation, status.placement), false),
+            "RULE  LED BY    NOW  THEN\n"
+            "   1  any node   12    12\n");
+  EXPECT_EQ(MoveWords(simulation->forecast), "1 shard would move: 1 to spread shards evenly");
+}
+
 TEST(Simulation, ReadsWhatToTakeAway) {
   EXPECT_EQ(*ParseWithout("zone=a"), (LabelTerm{"zone", {"a"}}));
   EXPECT_EQ(*ParseWithout("example.org/x=A-1.b"), (LabelTerm{"example.org/x", {"A-1.b"}}));
