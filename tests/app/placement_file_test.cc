@@ -179,7 +179,8 @@ TEST(PlacementFile, WrongFilesAreRefused) {
   for (const auto& [text, message] : table) EXPECT_EQ(Refusal(text), "p.yaml:" + message);
 }
 
-// Plan: words that are no number, and numbers that are too great; and each label by which nobody can be spread.
+// Plan: words that are no number, numbers that are too great, and labels by which nobody can be
+// spread.
 TEST(PlacementFile, WrongStandbysAreRefused) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"standbys: two", "standbys is \"two\"; expected a number from 0 to 8"},
