@@ -239,6 +239,10 @@ enum class CallbackKind : std::uint8_t {
   kStandbyEnded,  ///< no longer, and it does not lead the shard either; no result is awaited
 };
 const char* ToString(CallbackKind kind);
+/// Whether it tells of a standby. The core awaits no result of such a callback, and gets none.
+constexpr bool IsOfStandby(CallbackKind kind) {
+  return kind == CallbackKind::kStandby || kind == CallbackKind::kStandbyEnded;
+}
 struct RunCallback {
   OperationId operation = 0;
   ShardId shard;
