@@ -53,6 +53,20 @@ json::object ShardObject(const ShardStatus& shard) {
           {"state", ToString(shard.state)}};
 }
 
+json::object StandbyObject(const NodeId& node, const std::string& address, bool ready) {
+  return {{"node", node}, {"address", NullIfEmpty(address)}, {"ready", ready}};
+}
+
+/// The shard's standbys with their addresses, as callers need them.
+json::array StandbyArray(const ShardStatus& shard) {
+  json::array array;
+  if (shard.standbys == nullptr) return array;
+  for (const runtime::StandbyStatus& standby : *shard.standbys) {
+    array.push_back(StandbyObject(standby.node, standby.address, standby.ready));
+  }
+  return array;
+}
+
 json::value FailingValue(const ShardStatus& shard) {
   if (!shard.failing) return nullptr;
   return json::object{{"attempts", shard.failing->attempts},
@@ -235,6 +249,16 @@ ShardState StateOfRoute(const runtime::ViewRoute& route) {
   return own ? ShardState::kLed : route.state;
 }
 
+// Adds nothing to a route without standbys: there may be a million of them.
+void AddStandbys(const runtime::ViewRoute& route, json::object* object) {
+  if (route.standbys == nullptr) return;
+  json::array array;
+  for (const runtime::ViewStandby& standby : *route.standbys) {
+    array.push_back(StandbyObject(standby.node->node, standby.node->address, standby.ready));
+  }
+  (*object)["standbys"] = std::move(array);
+}
+
 }  // namespace
 
 // Shard by shard: as JSON values, 100,000 shards would take a hundred megabytes.
@@ -281,6 +305,7 @@ std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
   json::object document = GroupObject(status);
   document["age_ms"] = Milliseconds(status.view_age);
   for (auto& field : ShardObject(*found)) document[field.key()] = field.value();
+  document["standbys"] = StandbyArray(*found);
   return Serialize(document);
 }
 
@@ -304,6 +329,7 @@ std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::View
       object["leader"] = route.leader->node;
       object["address"] = NullIfEmpty(route.leader->address);
     }
+    AddStandbys(route, &object);
     text += Serialize(object);
   }
   return text += "]}";

@@ -34,8 +34,8 @@ std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId 
 /// NodeStatus::at of its status.
 boost::json::object ShardFields(const runtime::ShardStatus& shard, TimePoint at);
 
-/// `/v1/lookup`: group, revision, stale, age_ms (the view's age), shard, leader, address, term and
-/// state. nullopt: `status` does not have the shard.
+/// `/v1/lookup`: group, revision, stale, age_ms (the view's age), shard, leader, address, term,
+/// state and standbys (node, address and ready of each). nullopt: `status` does not have the shard.
 std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// How new a list of routes is.
@@ -46,8 +46,8 @@ struct RoutesStamp {
   bool stale = false;
 };
 /// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
-/// state and revision. The state is "led" also for shards that are activating or suspended: these
-/// states change without a revision, so a poll might miss their end.
+/// state, revision and, if there are any, standbys. The state is "led" also for shards that are
+/// activating or suspended: these states change without a revision, so a poll might miss their end.
 std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
 /// `/v1/status`: the node, the group, its members, live moves, how many shards fail to activate and

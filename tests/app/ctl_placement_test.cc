@@ -1,5 +1,6 @@
 // batonctl and placement rules: get, check and set. The real program against a real gRPC server on
 // a fake node.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ using runtime::AdminServer;
 using runtime::NodeStatus;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 // n1 leads 0 and 1 in zone a, n2 leads 2 and 3, and n3 leads 4 and 5, both in zone b.
@@ -181,6 +183,21 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
                         "rules)"));
   EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
               HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
+}
+
+// Plan: "order-4711" belongs to shard 1. The answer about a shard names its standbys; the members
+// say where they are, and n9 is not one of them.
+TEST_F(BatonctlPlacement, ALookupShowsWhoStandsBy) {
+  EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out, Not(HasSubstr("standbys")));
+  server_.control.Change([](NodeStatus& status) {
+    status.shards[1].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
+        std::vector<runtime::StandbyStatus>{{"n3", "127.0.0.1:7403", true}, {"n9", "", false}});
+  });
+  EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711", "-o", "json"}).out,
+              HasSubstr(R"("standbys":[{"node":"n3","address":"127.0.0.1:7403","ready":true},)"
+                        R"({"node":"n9","address":null,"ready":false}]})"));
+  EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out,
+              HasSubstr("standbys: n3 (127.0.0.1:7403, ready), n9 (no address, not ready)\n"));
 }
 
 // Plan: zone a is n1 alone. Its two shards go to zone b, which the rule allows; nothing is changed.

@@ -92,7 +92,7 @@ void Publish(routing::RouteServer& routes) {
                                                                 .hash = HashFunction::kMurmur2,
                                                                 .incarnation = 77});
   const auto leader =
-      std::make_shared<runtime::RouteLeader>(runtime::RouteLeader{"n1", "127.0.0.1:7400"});
+      std::make_shared<runtime::RouteNode>(runtime::RouteNode{"n1", "127.0.0.1:7400"});
   runtime::RouteBatch batch{.group = group,
                             .routes = {},
                             .revision = Revision{900},
