@@ -64,7 +64,7 @@ inline const char* ToString(SessionPhase phase) {
 }
 
 struct MemberStatus {
-  MemberFact fact;
+  MemberFact fact;  ///< `ready` is empty: ShardStatus::standbys says it
   bool drained_by_policy = false;
   std::uint32_t led = 0;     ///< the number of shards that it leads
   std::uint32_t target = 0;  ///< the number of shards that it should lead by the assignment
@@ -99,7 +99,7 @@ struct StandbyStatus {
   NodeId node;
   std::string address;  ///< its service address
   bool ready = false;   ///< its application says that it could take over at once
-  friend bool operator==(const StandbyStatus&, const StandbyStatus&) = default;
+  friend auto operator<=>(const StandbyStatus&, const StandbyStatus&) = default;
 };
 
 struct ShardStatus {
@@ -128,6 +128,7 @@ struct ShardStatus {
   std::uint32_t rule = 0;         ///< the placement rule that counts for it, from 1; 0: none does
   bool nobody_may_lead = false;   ///< nobody leads it, and the rule lets no live node lead it
   bool led_against_rule = false;  ///< the rule would not let its leader begin to lead it
+  bool without_ready_standby = false;  ///< its rule asks for standbys, and none is ready
   /// The first to take over first; null if the shard has no standbys.
   std::shared_ptr<const std::vector<StandbyStatus>> standbys;
 };
@@ -230,12 +231,11 @@ struct NodeStatus {
   /// Of the leaderless ones, how many have a placement rule that lets no live node lead them. These
   /// may also wait for another reason.
   std::uint32_t nobody_may_lead = 0;
-  std::uint32_t led_against_rules = 0;  ///< how many shards are led_against_rule
-  /// Of the shards whose rule asks for standbys: how many have no ready one.
-  std::uint32_t without_ready_standby = 0;
-  std::uint32_t standing_by = 0;  ///< for how many shards this node stands by
-  std::uint32_t ready_here = 0;   ///< for how many of these it is ready
-  std::vector<Transition> recent;       ///< the newest of the history, oldest first, at most 256
+  std::uint32_t led_against_rules = 0;      ///< how many shards are led_against_rule
+  std::uint32_t without_ready_standby = 0;  ///< how many shards are without_ready_standby
+  std::uint32_t standing_by = 0;            ///< for how many shards this node stands by
+  std::uint32_t ready_here = 0;             ///< for how many of these it is ready
+  std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
 };
 
