@@ -93,6 +93,17 @@ void AddWaits(const ShardStatus& shard, TimePoint at, json::object* object) {
   (*object)["led_against_rule"] = shard.led_against_rule;
 }
 
+json::array StandbyArray(const ShardStatus& shard) {
+  json::array array;
+  if (shard.standbys == nullptr) return array;
+  for (const runtime::StandbyStatus& standby : *shard.standbys) {
+    array.push_back(json::object{{"node", standby.node},
+                                 {"address", NullIfEmpty(standby.address)},
+                                 {"ready", standby.ready}});
+  }
+  return array;
+}
+
 json::object TransitionObject(const Transition& transition) {
   json::object object{{"shard", transition.shard.value},
                       {"reason", ToString(transition.reason)},
@@ -236,6 +247,9 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["waiting_by_settings"] = status.waiting_by_settings;
   out["nobody_may_lead"] = status.nobody_may_lead;
   out["led_against_rules"] = status.led_against_rules;
+  out["without_ready_standby"] = status.without_ready_standby;
+  out["standing_by"] = status.standing_by;
+  out["ready_here"] = status.ready_here;
   out["balancer"] = NullIfEmpty(status.balancer);
   out["paused"] = status.paused;
   out["rebalance_requested"] = status.rebalance_requested;
@@ -270,6 +284,7 @@ std::string ShardsJson(const NodeStatus& status) {
     if (text.back() != '[') text += ',';
     json::object object = ShardObject(shard);
     if (shard.failing) object["failing"] = FailingValue(shard);
+    if (shard.standbys) object["standbys"] = StandbyArray(shard);
     text += Serialize(object);
   }
   return text += "]}";
@@ -283,6 +298,8 @@ boost::json::object ShardFields(const ShardStatus& shard, TimePoint at) {
   object["quarantined"] = shard.quarantined;
   object["failing"] = FailingValue(shard);
   AddWaits(shard, at, &object);
+  object["standbys"] = StandbyArray(shard);
+  object["without_ready_standby"] = shard.without_ready_standby;
   return object;
 }
 

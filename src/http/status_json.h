@@ -21,13 +21,14 @@ namespace baton::http {
 
 /// `/v1/shards`: group, revision, stale (NodeStatus::stale), and for each shard: shard, leader,
 /// address, term and state. A shard that fails to activate also has `failing`: attempts, lasted_ms
-/// and last_error.
+/// and last_error. A shard with standbys has `standbys`: node, address and ready of each.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: group, revision, stale, and of this shard: shard, leader, address, term,
 /// state, reason, previous, move, quarantined, failing, deaths, claims_wait_ms, waits_for,
-/// others_wait_ms, lock_wait_ms, rule, nobody_may_lead, led_against_rule and recent. nullopt: there
-/// is no such shard, or the status has no shards.
+/// others_wait_ms, lock_wait_ms, rule, nobody_may_lead, led_against_rule, standbys (empty if it has
+/// none), without_ready_standby and recent. nullopt: there is no such shard, or the status has no
+/// shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent. `at`:

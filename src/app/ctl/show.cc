@@ -101,6 +101,8 @@ void PrintStatus(const CtlOptions& options, const StatusAnswer& answer, TimePoin
   }
   PrintField(options, "balance", {BalanceLine(answer)});
   PrintFailing(options, status, deadline);
+  const std::string without = WithoutReadyStandby(status);
+  if (!without.empty()) PrintField(options, "standbys", {without, Style::kWarning});
   if (status.braking) {
     PrintField(options, "brake", {"succession waits: too many members vanished at once"});
   }
@@ -167,6 +169,9 @@ void AddWhatTheLeaderKnows(AdminClient& client, const ClientTls& tls, TimePoint 
 
 void PrintShard(const CtlOptions& options, const NodeStatus& status) {
   PrintTable(options, ShardsTable(status, true));
+  for (const std::string& line : StandbyLines(status.shards.front())) {
+    PrintLine("standby: " + line);
+  }
   for (const Transition& transition : status.recent) {
     PrintLine(fmt::format("term {}: {} -> {}, {}, gap {}{}", transition.term.value,
                           transition.from.empty() ? "nobody" : transition.from,
@@ -243,7 +248,9 @@ ExitCode ListShards(const CtlOptions& options) {
   if (options.structured()) {
     PrintStructured(options, http::ShardsJson(status.value()));
   } else {
-    PrintTable(options, ShardsTable(status.value(), Wide(options)));
+    Table table = ShardsTable(status.value(), Wide(options));
+    AddStandbys(status.value(), &table);
+    PrintTable(options, table);
     SayAsOf(status.value());
   }
   return ExitCode::kDone;
