@@ -178,7 +178,8 @@ TEST(AccessRules, WhatIsWrongHasALine) {
       {"rules:\n\n- {usr: root, role: read}", "access.yaml:3: unknown key \"usr\""},
       {"rules: []\nanonymous: read", "access.yaml:2: unknown key \"anonymous\"; expected rules"},
       {"rules: [", "this is not YAML"},
-      {"this_host: read\n---\nother_hosts: none\n", "access.yaml:3: a second YAML document"},
+      {"this_host: read\n---\nother_hosts: none\n", "access.yaml:2: a second YAML document"},
+      {"{this_host: read}, x\n", "access.yaml:1: a second YAML document"},
       {"rules:\n- {user: [root], role: read}", "expected a list"},
       {"rules:\n- {user: root, group: root, role: read}", "expected a list"},
   };

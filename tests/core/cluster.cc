@@ -286,7 +286,7 @@ void Cluster::Step(Node& node, const core::Event& event) {
     for (const std::string& text : core::FindViolations(*node.core)) {
       Violation(node.id + ": " + text);
     }
-    Check(node);
+    Check(node, output.actions.empty());
   }
   if (node.finished) {
     const std::optional<bool> finished = node.finished;

@@ -279,7 +279,8 @@ class Cluster {
   void DeliverWatch(const NodeId& id, std::uint64_t generation);
   void ExpireLeases();
 
-  void Check(const Node& stepped);
+  void Check(const Node& stepped, bool idle);
+  void CheckLed(const Node& node, const Node& stepped);
   void CheckPublished(Node& node, const core::SetLeadership& published);
   void CheckWrite(Node& node, const core::SubmitWrite& submit);
   void CheckReport(Node& node, const Transition& transition);
@@ -306,6 +307,7 @@ class Cluster {
   std::vector<std::pair<NodeId, Transition>> transitions_;
   std::set<SessionId> broken_sessions_;  ///< ended by an operator: only the fence covers them
   std::map<ShardId, Revision> broken_records_;  ///< rewritten by an operator at this revision
+  Revision checked_{-1};                        ///< etcd as it was when all nodes were checked last
   std::vector<std::string> violations_;
 };
 

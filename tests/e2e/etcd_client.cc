@@ -97,6 +97,13 @@ std::int64_t EtcdClient::Revision() {
   return Range(request).header().revision();
 }
 
+std::int64_t EtcdClient::DatabaseBytes() {
+  const auto response = Await<etcdserverpb::StatusResponse>("status", [&](auto handler) {
+    transport_->MaintenanceStatus(kDeadline, std::move(handler));
+  });
+  return response.dbsize();
+}
+
 void EtcdClient::Compact(std::int64_t revision) {
   std::vector<std::string> line = {"etcdctl",    "--endpoints", endpoint_,
                                    "compaction", "--physical",  std::to_string(revision)};

@@ -30,6 +30,8 @@ class EtcdClient {
   void Revoke(std::int64_t lease);
   /// etcd's present revision.
   std::int64_t Revision();
+  /// The size of the database file of one of etcd's members.
+  std::int64_t DatabaseBytes();
   /// Compacts all history before `revision`, by etcdctl.
   void Compact(std::int64_t revision);
 

@@ -72,6 +72,7 @@ TEST(Guard, AKillIsKnownBeforeTheLeaseRunsOut) {
   EXPECT_EQ(cluster.Metric("n1", "baton_transitions_total{reason=\"process_died\"}") +
                 cluster.Metric("n2", "baton_transitions_total{reason=\"process_died\"}"),
             static_cast<double>(orphans.size()));
+  EXPECT_THAT(cluster.Ctl("n1", {"history"}).out, HasSubstr("process_died"));
   cluster.Start("n3");
   cluster.AwaitBalanced({"n1", "n2", "n3"});
 }

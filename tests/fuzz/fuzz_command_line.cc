@@ -73,6 +73,8 @@ std::vector<Seed> CommandLineSeeds() {
        batonctl + "group\nset\nmax-moves=8\nrebalance-delay=30s\ncooldown=default\n"},
       {"batonctl-release", batonctl + "shards\nrelease\n3\n--force\n--confirm\norders/3\n"},
       {"batonctl-placement", batonctl + "placement\ncheck\nrules.yaml\n-ojson\n"},
+      {"batonctl-simulate",
+       batonctl + "rebalance\nsimulate\n--without\nzone=a\n--without=node=n3\n-owide\n"},
       {"batonctl-wrong", batonctl + "nodes\ndrain\n--frob\n"}};
 }
 

@@ -27,6 +27,7 @@ constexpr Target kTargets[] = {
     {"keys", RunKeys, KeysSeeds},
     {"messages", RunMessages, MessagesSeeds},
     {"pem", RunPem, PemSeeds},
+    {"placement", RunPlacement, PlacementSeeds},
     {"records", RunRecords, RecordsSeeds},
     {"requests", RunRequests, RequestsSeeds},
     {"routes", RunRoutes, RoutesSeeds},

@@ -26,6 +26,8 @@ void RunMessages(std::string_view bytes);
 std::vector<Seed> MessagesSeeds();
 void RunPem(std::string_view bytes);
 std::vector<Seed> PemSeeds();
+void RunPlacement(std::string_view bytes);
+std::vector<Seed> PlacementSeeds();
 void RunRecords(std::string_view bytes);
 std::vector<Seed> RecordsSeeds();
 void RunRequests(std::string_view bytes);

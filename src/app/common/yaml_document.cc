@@ -1,9 +1,11 @@
 #include "app/common/yaml_document.h"
 
 #include <cstddef>
-#include <vector>
+#include <optional>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include "base/escape.h"
 
@@ -11,6 +13,39 @@ namespace baton::app {
 namespace {
 
 constexpr std::size_t kLongestWhy = 64;
+
+// Notes where each document begins.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { last_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  const YAML::Mark& last() const { return last_; }
+
+ private:
+  YAML::Mark last_;
+};
+
+// Where a second document begins, if one does: YAML::Load would ignore it without a word. Not by
+// YAML::LoadAll, because yaml-cpp 0.7 finds empty documents without an end at a token that can't
+// begin one, as in "{a: b}, c".
+std::optional<YAML::Mark> SecondDocument(const std::string& text) {
+  std::istringstream input(text);
+  YAML::Parser parser(input);
+  DocumentStarts starts;
+  const bool second = parser.HandleNextDocument(starts) && parser.HandleNextDocument(starts);
+  return second ? std::optional(starts.last()) : std::nullopt;
+}
 
 Error WrongAt(const std::string& path, const YAML::Mark& mark, const std::string& what) {
   return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, mark.line + 1, what)};
@@ -20,13 +55,11 @@ Error WrongAt(const std::string& path, const YAML::Mark& mark, const std::string
 
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text) {
   try {
-    // All of them: YAML::Load reads the first, and what follows it would be ignored without a word.
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      return WrongAt(path, documents[1].Mark(),
-                     "a second YAML document begins here (after \"---\" or \"...\"); keep one");
+    YAML::Node document = YAML::Load(text);
+    if (const auto second = SecondDocument(text)) {
+      return WrongAt(path, *second, "a second YAML document begins here; keep one");
     }
-    return documents.empty() ? YAML::Node() : documents.front();
+    return document;
   } catch (const YAML::Exception& malformed) {
     // yaml-cpp repeats a byte of the text, which may steer a terminal.
     return WrongAt(path, malformed.mark,

@@ -13,6 +13,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "app/common/did_you_mean.h"
+#include "app/common/yaml_document.h"
 #include "base/escape.h"
 #include "base/small_file.h"
 #include "base/text_rules.h"
@@ -49,14 +50,11 @@ class PlacementReader {
  public:
   explicit PlacementReader(const std::string& name) : name_(name) {}
 
-  Result<Placement> Read(const std::vector<YAML::Node>& documents) const {
-    if (documents.empty() || documents.front().IsNull()) {
-      return AtLine(1, fmt::format("there is nothing; {}", kDocumentForm));
+  Result<Placement> Read(const YAML::Node& root) const {
+    if (root.IsNull()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{}:1: there is nothing; {}", name_, kDocumentForm)};
     }
-    if (documents.size() > 1) {
-      return At(documents[1], "a second document begins; expected one alone");
-    }
-    const YAML::Node& root = documents.front();
     if (!root.IsMap() || root.size() == 0) return At(root, kDocumentForm);
     if (Status keys = CheckKeys(root, {"rules"}, kDocumentForm); !keys) return keys.error();
     const YAML::Node list = root.begin()->second;  // what the iterator points to is temporary
@@ -75,13 +73,10 @@ class PlacementReader {
     return placement;
   }
 
-  Error AtLine(int line, const std::string& what) const {
-    return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", name_, line, what)};
-  }
-
  private:
   Error At(const YAML::Node& node, const std::string& what) const {
-    return AtLine(node.Mark().line + 1, what);
+    return {ErrorCode::kInvalidArgument,
+            fmt::format("{}:{}: {}", name_, node.Mark().line + 1, what)};
   }
 
   Status CheckKeys(const YAML::Node& map, const std::vector<std::string>& known,
@@ -339,14 +334,9 @@ Result<std::string> ReadInput() {
 }  // namespace
 
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text) {
-  const PlacementReader reader(name);
-  try {
-    return reader.Read(YAML::LoadAll(text));
-  } catch (const YAML::Exception& malformed) {
-    return reader.AtLine(
-        malformed.mark.line + 1,
-        fmt::format("this is not YAML: {}", OneLine(malformed.msg, kLongestQuote)));
-  }
+  const Result<YAML::Node> document = ParseYamlDocument(name, text);
+  if (!document) return document.error();
+  return PlacementReader(name).Read(*document);
 }
 
 Result<Placement> ReadPlacementFile(const std::string& path) {
