@@ -471,7 +471,7 @@ void Simulation::CheckMoves() {
 }
 
 // Nodes die one after another. Each time the nodes that are left share what the dead one led, and
-// nothing else has to move.
+// nothing else has to move; but among standbys, planned moves spread them again (standbys.cc).
 void Simulation::CheckSuccession() {
   const std::size_t dying = std::min<std::size_t>(2, machines_.size() - 1);
   const std::size_t first = random_.Below(machines_.size());
