@@ -187,7 +187,8 @@ void Core::Record(Context& context, const ApplicationChanged& event) {
     leaderships_.PushBounds(context, context.now - application_.detached_at);
     incoming_moves_.PushBounds(context.now - application_.detached_at);
   }
-  if (event.state == ApplicationState::kAbsent) standby_duties_.Forget();
+  // An application in this process has what it loaded, however long it was silent.
+  if (event.state == ApplicationState::kAbsent && options_.external) standby_duties_.Forget();
   const bool leaving =
       !std::holds_alternative<Running>(lifecycle_) && !std::holds_alternative<Draining>(lifecycle_);
   if (event.state != ApplicationState::kAbsent || leaving) return;

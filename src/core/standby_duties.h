@@ -43,6 +43,12 @@ class StandbyDuties {
   bool Has(ShardId shard) const { return duties_.contains(shard); }
   /// Whether this node is a ready standby for the shard.
   bool Ready(ShardId shard) const;
+  /// The operation of the kStandby callback that began the shard's duty; 0: there is no duty, or no
+  /// listener.
+  OperationId OperationOf(ShardId shard) const {
+    const auto found = duties_.find(shard);
+    return found != duties_.end() ? found->second.callback : 0;
+  }
   /// For how many shards it is.
   std::size_t ready() const { return ready_; }
   /// All of these, sorted, if they changed since this was last returned, and if it is time to tell
