@@ -139,9 +139,9 @@ inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A node changes what its member record says about failing at most once in this time.
 inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
 /// How often a node changes what its member record says about ready standbys. Such a record may
-/// have some thousand shards, and each member reads each change. So a change is told after a second
-/// at most in groups of up to 20 members, and otherwise more rarely: the whole group writes about
-/// 20 such changes a second.
+/// have some thousand shards, and each member reads each change. So a change is written after a
+/// second at most in groups of up to 20 members, and otherwise more rarely: the whole group writes
+/// about 20 such changes a second.
 constexpr Duration SayReadyEvery(std::size_t members) {
   return std::max<Duration>(std::chrono::seconds(1),
                             std::chrono::milliseconds(50) * static_cast<std::int64_t>(members));

@@ -63,8 +63,10 @@ void StandbyDuties::Begin(Context& context, ShardId shard) {
 void StandbyDuties::End(Context& context, ShardId shard) {
   Erase(shard);
   if (!context.options.has_listener) return;
-  context.Do(RunCallback{
-      .operation = context.next_operation++, .shard = shard, .kind = CallbackKind::kStandbyEnded});
+  context.Do(RunCallback{.operation = context.next_operation++,
+                         .shard = shard,
+                         .kind = CallbackKind::kStandbyEnded,
+                         .term = {}});
 }
 
 void StandbyDuties::Erase(ShardId shard) {

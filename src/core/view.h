@@ -46,7 +46,7 @@ struct ViewChanges {
   bool balancer = false;  ///< the balancer's record, or its leader's session
   bool config = false;
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
-  /// standby or is none any more. A change of readiness alone does not set `members`. Sorted,
+  /// standby or ceased to be one. A change of readiness alone does not set `members`. Sorted,
   /// distinct. The standbys of a shard in `shards` may have changed, too, because its leader did.
   std::vector<ShardId> standbys;
   std::vector<NodeId> changed_members;  ///< which members changed; some more than once
