@@ -327,25 +327,35 @@ class BATON_EXPORT Observer {
   }
 };
 
-/// A leader of shards. All of its routes in one view share this object.
-struct RouteLeader {
+/// A node that leads shards, or stands by for them. All routes of one view that name it share this
+/// object.
+struct RouteNode {
   NodeId node;
   std::string address;  ///< its service address
 };
 
+/// A node that stands by for a shard.
+struct ViewStandby {
+  std::shared_ptr<const RouteNode> node;  ///< never null
+  bool ready = false;                     ///< its application says that it could take over at once
+  friend bool operator==(const ViewStandby&, const ViewStandby&) = default;
+};
+
 /// A shard's route as one view has it. Servers keep and send these. A Router turns the routes that
-/// it receives into Route (baton/routes.h). A ViewRoute shares its leader's names, because several
+/// it receives into Route (baton/routes.h). A ViewRoute shares its nodes' names, because several
 /// threads use it while a member's address changes.
 struct ViewRoute {
   ShardId shard;
-  std::shared_ptr<const RouteLeader> leader;  ///< null: nobody leads
-  Term term;                                  ///< 0 if nobody leads
+  std::shared_ptr<const RouteNode> leader;  ///< null: nobody leads
+  Term term;                                ///< 0 if nobody leads
   ShardState state = ShardState::kLeaderless;
   /// The etcd revision from which the route is known. It never decreases. In every view, a change
   /// made at revision r gives the route a revision of at least r. So a caller that knows all routes
   /// up to revision r needs to ask only for routes with greater revisions. The states activating
   /// and suspended, which only the leader knows, change without a new revision.
   Revision revision;
+  /// The nodes that stand by, the first to take over first. Null: there are none.
+  std::shared_ptr<const std::vector<ViewStandby>> standbys{};
 };
 
 /// Describes the group and the server of its routes. Only `incarnation` can change.
