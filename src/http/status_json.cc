@@ -93,17 +93,6 @@ void AddWaits(const ShardStatus& shard, TimePoint at, json::object* object) {
   (*object)["led_against_rule"] = shard.led_against_rule;
 }
 
-json::array StandbyArray(const ShardStatus& shard) {
-  json::array array;
-  if (shard.standbys == nullptr) return array;
-  for (const runtime::StandbyStatus& standby : *shard.standbys) {
-    array.push_back(json::object{{"node", standby.node},
-                                 {"address", NullIfEmpty(standby.address)},
-                                 {"ready", standby.ready}});
-  }
-  return array;
-}
-
 json::object TransitionObject(const Transition& transition) {
   json::object object{{"shard", transition.shard.value},
                       {"reason", ToString(transition.reason)},

@@ -21,11 +21,6 @@ AttachEvent::Kind KindOf(CallbackKind kind) {
   return AttachEvent::KIND_UNSPECIFIED;
 }
 
-// Such an event is not about a leadership, so it has no term and no reason.
-bool IsOfStandby(CallbackKind kind) {
-  return kind == CallbackKind::kStandby || kind == CallbackKind::kStandbyEnded;
-}
-
 }  // namespace
 
 bool IsAnswered(CallbackKind kind) {
@@ -41,6 +36,7 @@ AttachEvent EventOf(AttachEvent::Kind kind, ShardId shard, Term term) {
 }
 
 AttachEvent EventOf(const core::RunCallback& callback) {
+  // An event about standing by is not about a leadership, so it has no term and no reason.
   const bool standby = IsOfStandby(callback.kind);
   AttachEvent event =
       EventOf(KindOf(callback.kind), callback.shard, standby ? Term{} : callback.term);
