@@ -33,6 +33,12 @@ struct NodeChange {
   friend bool operator==(const NodeChange&, const NodeChange&) = default;
 };
 
+/// What became of a change.
+struct NodeChanged {
+  NodeSettings settings;  ///< after the change; of a dry run: as they would be
+  bool differs = false;   ///< false: the node had these settings already
+};
+
 /// The settings after the change; the same settings if it changes nothing. kInvalidArgument: the
 /// change is empty, names a label twice, or leads to settings that no option could set (kMaxWeight,
 /// CheckLabels).
