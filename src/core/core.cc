@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/may_claim.h"
+#include "core/node_change_request.h"
 
 namespace baton::core {
 namespace {
@@ -174,6 +175,18 @@ void Core::Record(Context&, const RetryRequested& event) { requests_.On(event); 
 void Core::Record(Context&, const GroupChangeRequested& event) { requests_.On(event); }
 
 void Core::Record(Context&, const ReleaseRequested& event) { requests_.On(event); }
+
+// The member record follows in the same step if there is a session; a later session begins with it.
+void Core::Record(Context& context, const NodeChangeRequested& event) {
+  const Result<NodeChanged> changed = NodeChangeFor(context, event);
+  if (changed.ok() && changed->differs && !event.dry_run) {
+    options_.self.weight = changed->settings.weight;
+    options_.self.labels = changed->settings.labels;
+    context.Do(
+        ReportNodeChange{"set " + event.node + " " + ChangeWords(event.change), event.actor});
+  }
+  context.Do(AnswerNodeChange{event.request, changed});
+}
 
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.

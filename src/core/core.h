@@ -108,6 +108,7 @@ class Core {
   void Record(Context& context, const RetryRequested& event);
   void Record(Context& context, const GroupChangeRequested& event);
   void Record(Context& context, const ReleaseRequested& event);
+  void Record(Context& context, const NodeChangeRequested& event);
   void Record(Context& context, const ApplicationChanged& event);
   void Record(Context& context, const HealthChanged& event);
   void Record(Context& context, const StandbyReadySaid& event);

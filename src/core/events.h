@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "base/node_change.h"
 #include "base/writes.h"
 #include "baton/result.h"
 #include "baton/types.h"
@@ -130,6 +131,14 @@ struct ReleaseRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
+/// An operator asks for other settings of a node, which must be this one.
+struct NodeChangeRequested {
+  RequestId request = 0;
+  NodeId node;
+  NodeChange change;
+  bool dry_run = false;
+  std::string actor;
+};
 /// Whether the application that acts on this node's leaderships can be reached. It is another
 /// process, or this one if it has a watchdog (then never kDetached).
 enum class ApplicationState : std::uint8_t {
@@ -163,11 +172,12 @@ struct StopRequested {};
 /// Nothing happened but time passing.
 struct Tick {};
 
-using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
-                           KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
-                           CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
-                           GroupChangeRequested, ReleaseRequested, ApplicationChanged,
-                           HealthChanged, StandbyReadySaid, DrainRequested, StopRequested, Tick>;
+using Event =
+    std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
+                 KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
+                 CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
+                 GroupChangeRequested, ReleaseRequested, NodeChangeRequested, ApplicationChanged,
+                 HealthChanged, StandbyReadySaid, DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
@@ -310,12 +320,21 @@ struct AnswerRetry {
   RequestId request = 0;
   Result<std::uint32_t> result;
 };
+/// This node has other settings from now on, and will say so in its member record.
+struct ReportNodeChange {
+  std::string change;  ///< in words: "set n3 weight 2, label disk=ssd"
+  std::string actor;
+};
+struct AnswerNodeChange {
+  RequestId request = 0;
+  Boxed<Result<NodeChanged>> result;
+};
 
 using Action =
     std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession, SubmitWrite,
                  ProbeWatch, ReopenWatch, AuditView, SetLeadership, SetDeadline, RunCallback,
                  ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode, Finished,
-                 AnswerTransfer, AnswerPolicy, AnswerRetry>;
+                 AnswerTransfer, AnswerPolicy, AnswerRetry, ReportNodeChange, AnswerNodeChange>;
 
 /// The result of one step.
 struct Output {

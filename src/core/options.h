@@ -28,7 +28,7 @@ struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
   /// Our member record. The core fills in session, lease, ttl, state, division_version and
-  /// `external`.
+  /// `external`. An operator may change weight and labels (NodeChangeRequested).
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;

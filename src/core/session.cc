@@ -230,8 +230,8 @@ void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, Tim
   actions.push_back(RevokeLease{revocation_->operation, revocation_->lease});
 }
 
-// Keeps the member record as it should be: readable, with the wanted state, and saying whether
-// activations fail here.
+// Keeps the member record as it should be: readable, with the wanted state, weight and labels, and
+// saying whether activations fail here.
 void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                             TimePoint& wake_at) {
   if (!member()) return;
@@ -243,7 +243,8 @@ void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>
     const bool readable = stored->readability == Readability::kReadable;
     const MemberFact wanted = Value(id());
     const bool health = stored->unhealthy != wanted.unhealthy;
-    if (readable && stored->state == wanted.state && !health) {
+    const bool settings = stored->weight != wanted.weight || stored->labels != wanted.labels;
+    if (readable && stored->state == wanted.state && !health && !settings) {
       const bool failing = stored->failing != wanted_failing_;
       if (!failing && stored->ready == wanted_ready_) return;
       if (failing && now < say_failing_not_before_) {

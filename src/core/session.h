@@ -80,8 +80,9 @@ class Session {
   /// Whether other nodes know all about this node's leaving: the member record says that the node
   /// leaves, or can't be made to say so. Also true if no leaving is wanted.
   bool SaysThatItLeaves(const View& view) const;
-  /// Writes the member record if it does not say what it should. A change of SetFailing or
-  /// SetHealthy alone is written at most once a second. Advance does this, too.
+  /// Writes the member record if it does not say what it should, also about the weight and labels
+  /// of CoreOptions::self. A change of SetFailing or SetHealthy alone is written at most once a
+  /// second. Advance does this, too.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
 

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "base/node_change.h"
 #include "base/server_identity.h"
 #include "baton/export.h"
 #include "baton/result.h"
@@ -294,6 +295,14 @@ struct ReleaseRequest {
   std::optional<Duration> within = {};  ///< see Control::Request
 };
 
+/// Changes weight and labels of a running node, which must be the one that is asked.
+struct NodeChangeRequest {
+  NodeId node;
+  NodeChange change;
+  bool dry_run = false;
+  std::string actor = {};
+};
+
 /// Files of a process on which its security depends. Empty names are left out.
 struct SensitiveFiles {
   std::vector<std::string> secret = {};   ///< the password and the keys: nobody else may read them
@@ -427,6 +436,12 @@ class BATON_EXPORT Control {
   /// change is possible. kInvalidArgument: the settings or rules make no sense.
   /// kFailedPrecondition: some member's version would not keep to them. Idempotent.
   virtual void Request(GroupChangeRequest request, std::function<void(Status)> handler) = 0;
+  /// Changes this node's weight and labels, until its process ends. Answers at once; the group
+  /// hears of it when etcd takes the node's record. Idempotent. kInvalidArgument: see
+  /// SettingsAfter. kFailedPrecondition, kNotFound: the request names another node. kUnavailable:
+  /// the node stops.
+  virtual void Request(NodeChangeRequest request,
+                       std::function<void(Result<NodeChanged>)> handler) = 0;
   /// Releases by force a shard whose last leader's session has ended. A dry run finds out whether
   /// that is possible. kFailedPrecondition: the session lives, any node may claim the shard
   /// already, or the nodes will replace its damaged record. Under FailoverPolicy::kNever they

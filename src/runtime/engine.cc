@@ -445,6 +445,10 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
 void Engine::Do(const core::AnswerTransfer& action) { requests_.Answer(action); }
 void Engine::Do(const core::AnswerPolicy& action) { requests_.Answer(action); }
 void Engine::Do(const core::AnswerRetry& action) { requests_.Answer(action); }
+void Engine::Do(const core::AnswerNodeChange& action) { requests_.Answer(action); }
+
+// Only this node's history has it, because nothing in etcd says who changed a member's record.
+void Engine::Do(const core::ReportNodeChange& action) { follower_.AddToHistory(action); }
 
 NodeStatus Engine::MakeStatus(TimePoint now, StatusBoard& board) const {
   NodeStatus status = StatusOf(core_, now, board);

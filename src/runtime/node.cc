@@ -98,6 +98,10 @@ class Node::Impl final : public runtime::Control {
   void Request(runtime::ReleaseRequest request, std::function<void(Status)> handler) override {
     PassOn(std::move(request), std::move(handler));
   }
+  void Request(runtime::NodeChangeRequest request,
+               std::function<void(Result<NodeChanged>)> handler) override {
+    PassOn(std::move(request), std::move(handler));
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     planner_.Plan(std::move(handler));
   }
