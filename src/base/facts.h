@@ -107,7 +107,7 @@ struct MemberFact {
   std::string http_address{};
   std::string service_address{};  ///< the address in routes
   std::string zone{};
-  Labels labels{};  ///< without `node` and `zone`; a session's labels never change
+  Labels labels{};  ///< without `node` and `zone`; in a session, only an operator changes them
   std::uint32_t weight = 1;
   std::string software_version{};
   std::uint32_t protocol_version = 0;

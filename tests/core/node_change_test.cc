@@ -89,7 +89,7 @@ TEST_F(NodeChangeTest, AWeightMovesTheBalance) {
 // Plan: a rule wants a disk that no node has, so nothing moves. n3 gets the label, and the shards
 // of the rule; then n4 gets it and n3 loses it.
 TEST_F(NodeChangeTest, ARuleTakesAndDropsANodeByItsLabels) {
-  SetRule({.shards = {{0, 5}}, .require = {{"disk", {"ssd"}}}});
+  SetRule({.shards = {{0, 5}}, .require = {{"disk", {"ssd"}}}, .prefer = {}});
   cluster_->Run(seconds(20));
   EXPECT_EQ(Led(), "3 3 3 3");
   EXPECT_EQ(Set("n3", {.labels = {{"disk", "ssd"}}}), "changed: weight 1, label disk=ssd");
@@ -105,7 +105,7 @@ TEST_F(NodeChangeTest, ARuleTakesAndDropsANodeByItsLabels) {
 
 // Plan: the last node with the label loses it. The shards stay where they are.
 TEST_F(NodeChangeTest, ALeaderStaysIfNobodyElseFits) {
-  SetRule({.shards = {{0, 5}}, .require = {{"disk", {"ssd"}}}});
+  SetRule({.shards = {{0, 5}}, .require = {{"disk", {"ssd"}}}, .prefer = {}});
   Set("n3", {.labels = {{"disk", "ssd"}}});
   ASSERT_TRUE(Comes("2 2 6 2")) << Led();
   Set("n3", {.removed = {"disk"}});

@@ -306,6 +306,53 @@ TEST(AdminService, ReleasesOnlyAShardThatIsConfirmed) {
   EXPECT_TRUE(releases[1].within.has_value());
 }
 
+// Plan: what is not given stays unset. The answer has what the node has then; a dry run asks, too.
+TEST(AdminService, PassesAChangeOfTheNodeOn) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::SetNodeRequest request;
+  request.set_node("n1");
+  request.set_actor("ann@host");
+  (*request.mutable_labels())["disk"] = "ssd";
+  request.add_remove_labels("rack");
+  v1::SetNodeResponse response;
+  ASSERT_TRUE(client.Call(&Stub::SetNode, request, &response).ok());
+  EXPECT_TRUE(response.changed());
+  EXPECT_EQ(response.weight(), 1u);
+  EXPECT_EQ(response.labels().at("disk"), "ssd");
+  request.set_weight(0);
+  request.set_dry_run(true);
+  ASSERT_TRUE(client.Call(&Stub::SetNode, request, &response).ok());
+  EXPECT_EQ(response.weight(), 0u);
+  const auto changes = server.control.NodeChanges();
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[0].change, (NodeChange{.labels = {{"disk", "ssd"}}, .removed = {"rack"}}));
+  EXPECT_THAT(changes[0].actor, EndsWith(", says ann@host"));
+  EXPECT_EQ(changes[1].change.weight, 0u);
+  EXPECT_TRUE(changes[1].dry_run);
+}
+
+// Plan: no node's name, no change, a label that no flag could set; then another node.
+TEST(AdminService, RefusesAChangeOfTheNodeThatMakesNoSense) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::SetNodeRequest request;
+  v1::SetNodeResponse response;
+  const auto refusal = [&] { return client.Call(&Stub::SetNode, request, &response); };
+  request.set_node("n/1");
+  request.set_weight(3);
+  EXPECT_EQ(refusal().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(server.control.NodeChanges(), SizeIs(0));
+  request.set_node("n1");
+  request.clear_weight();
+  EXPECT_EQ(refusal().error_message(), "nothing to change; give a weight or a label");
+  (*request.mutable_labels())["zone"] = "a";
+  EXPECT_EQ(refusal().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(refusal().error_message(), "label 'zone' is the node's zone already; leave it out");
+  request.set_node("n2");
+  EXPECT_EQ(refusal().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
 // Callers' texts become part of etcd's records and keys: an actor is one line with a bound, cut
 // between characters, and a node must have a valid name.
 TEST(AdminService, WritesNoActorThatNobodyCanRead) {
