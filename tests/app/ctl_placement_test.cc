@@ -185,6 +185,32 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
               HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
 }
 
+// Plan: no shard has standbys; then one has two, and another one lacks them.
+TEST_F(BatonctlPlacement, ShardsShowWhoStandsByForThem) {
+  EXPECT_THAT(Batonctl(server_, {"shards", "list"}).out, Not(HasSubstr("STANDBYS")));
+  EXPECT_THAT(Batonctl(server_, {"status"}).out, Not(HasSubstr("standby")));
+  server_.control.Change([](NodeStatus& status) {
+    status.shards[1].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
+        std::vector<runtime::StandbyStatus>{{"n3", "127.0.0.1:7403", true}, {"n9", "", false}});
+    status.shards[2].without_ready_standby = true;
+    status.without_ready_standby = 1;
+  });
+  const std::string list = Batonctl(server_, {"shards", "list"}).out;
+  EXPECT_THAT(list, HasSubstr("STANDBYS"));
+  EXPECT_THAT(list, HasSubstr("n3 ready, n9 not ready"));
+  EXPECT_THAT(list, HasSubstr("no node"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "1"}).out,
+              HasSubstr("standby: n3 ready\nstandby: n9 not ready\n"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2"}).out, HasSubstr("standby: no node\n"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "json"}).out,
+              HasSubstr(R"("standbys":[{"node":"n3","address":"127.0.0.1:7403","ready":true},)"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2", "-o", "json"}).out,
+              HasSubstr(R"("standbys":[],"without_ready_standby":true)"));
+  EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("1 shard has no ready standby"));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
+              HasSubstr(R"("without_ready_standby":1,"standing_by":0,"ready_here":0,)"));
+}
+
 // Plan: "order-4711" belongs to shard 1. The answer about a shard names its standbys; the members
 // say where they are, and n9 is not one of them.
 TEST_F(BatonctlPlacement, ALookupShowsWhoStandsBy) {

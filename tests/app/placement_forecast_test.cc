@@ -168,7 +168,7 @@ TEST(PlacementForecast, SaysWhichStandbysTheRulesAskFor) {
             "   1       1  zone=y           2  b, c        2\n"
             "   2       1  any node         3  a, b, c     -\n"
             "   3       1  any node         3  a, b, c     2 by zone\n");
-  EXPECT_THAT(StandbyLines(forecast, placement),
+  EXPECT_THAT(TooFewStandbyLines(forecast, placement),
               ElementsAre("rule 1 asks for 2 standbys, but only 2 live nodes may lead or stand by "
                           "for its 1 shard"));
   const std::string json = ForecastJson(forecast, placement);

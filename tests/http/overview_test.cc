@@ -178,6 +178,7 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"("reason":"lease_expired","previous":"n0","move":null,"quarantined":false,"failing":null,)"
       R"("deaths":0,"claims_wait_ms":0,"waits_for":null,"others_wait_ms":null,"lock_wait_ms":0,)"
       R"("rule":null,"nobody_may_lead":false,"led_against_rule":false,)"
+      R"("standbys":[],"without_ready_standby":false,)"
       R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
 }
 

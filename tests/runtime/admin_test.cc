@@ -105,6 +105,12 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     status.shards[1].nobody_may_lead = true;
     status.shards[2].rule = 2;
     status.shards[2].led_against_rule = true;
+    status.without_ready_standby = 1;
+    status.standing_by = 6;
+    status.ready_here = 5;
+    status.shards[2].without_ready_standby = true;
+    status.shards[3].standbys = std::make_shared<const std::vector<StandbyStatus>>(
+        std::vector<StandbyStatus>{{"n2", "127.0.0.1:7402", true}, {"n3", "", false}});
   });
   server.control.FailActivation(ShardId{3}, 12, "no such table");
   v1::GetStatusRequest request;

@@ -335,7 +335,7 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
   const std::vector<std::string> infeasible = InfeasibleLines(forecast, *placement);
   for (const std::string& line : infeasible) Say(line);
   if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
-  for (const std::string& line : StandbyLines(forecast, *placement)) Say(line);
+  for (const std::string& line : TooFewStandbyLines(forecast, *placement)) Say(line);
   const runtime::GroupChangeRequest request{
       .placement = *placement, .dry_run = change.dry_run, .actor = ActorName()};
   const Status result = client.Request(request, CallDeadline(deadline));

@@ -192,8 +192,8 @@ std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
   return lines;
 }
 
-std::vector<std::string> StandbyLines(const PlacementForecast& forecast,
-                                      const Placement& placement) {
+std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
+                                            const Placement& placement) {
   std::vector<std::string> lines;
   for (std::size_t r = 0; r < forecast.rules.size(); ++r) {
     const RuleForecast& rule = forecast.rules[r];

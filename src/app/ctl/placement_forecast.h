@@ -75,8 +75,8 @@ std::string NodeNames(const std::vector<NodeId>& nodes);
 std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
 /// A line for each rule that asks for more standbys than live nodes may be. Empty if there is none.
-std::vector<std::string> StandbyLines(const PlacementForecast& forecast,
-                                      const Placement& placement);
+std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
+                                            const Placement& placement);
 /// "2 by zone"; "-" if the rule asks for none.
 std::string StandbysText(const PlacementRule& rule);
 /// Whether some rule asks for standbys.

@@ -186,7 +186,7 @@ std::vector<std::string> StandbyLines(const ShardStatus& shard) {
   std::vector<std::string> lines;
   if (shard.standbys == nullptr) return lines;
   for (const runtime::StandbyStatus& standby : *shard.standbys) {
-    lines.push_back(standby.node + (standby.ready ? " ready" : " loading"));
+    lines.push_back(standby.node + (standby.ready ? " ready" : " not ready"));
   }
   return lines;
 }
