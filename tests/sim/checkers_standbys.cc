@@ -35,7 +35,7 @@ core::Standbys NewStandbys(const core::View& truth, const NodeId& without = {}) 
 
 }  // namespace
 
-// ---- what applications are told ----
+// ---- callbacks ----
 
 StandbyChecker::Role StandbyChecker::RoleOf(const Process& process, ShardId shard) const {
   const auto found = roles_.find({process.number(), shard});

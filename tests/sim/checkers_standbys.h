@@ -1,5 +1,5 @@
-// StandbyChecker: the checkers' part for standbys, I14. It judges by what applications are told and
-// by etcd's keys; who stands by for what it computes again from these.
+// StandbyChecker: the part of the checkers for standbys, I14. It judges by the callbacks of applications
+// and by the keys of etcd; who stands by for what it computes again from these.
 //
 //  - Order, at each application: `standby` comes only while it neither leads the shard (from
 //    `acquired` to `lost`) nor stands by already, and `standby_ended` only while it stands by.
@@ -37,7 +37,7 @@ class StandbyChecker {
   using Report = std::function<void(const std::string&)>;
   explicit StandbyChecker(Report report) : report_(std::move(report)) {}
 
-  // What applications are told.
+  // The callbacks of applications.
   void Called(const Process& process, ShardId shard, core::CallbackKind kind);
   void Leaves(const Process& process);
 
