@@ -1,5 +1,5 @@
-// StandbyChecker: the part of the checkers for standbys, I14. It judges by the callbacks of applications
-// and by the keys of etcd; who stands by for what it computes again from these.
+// StandbyChecker: the part of the checkers for standbys, I14. It judges by the callbacks of
+// applications and by the keys of etcd; who stands by for what it computes again from these.
 //
 //  - Order, at each application: `standby` comes only while it neither leads the shard (from
 //    `acquired` to `lost`) nor stands by already, and `standby_ended` only while it stands by.
