@@ -201,7 +201,10 @@ void Core::Record(Context& context, const ApplicationChanged& event) {
     incoming_moves_.PushBounds(context.now - application_.detached_at);
   }
   // An application in this process has what it loaded, however long it was silent.
-  if (event.state == ApplicationState::kAbsent && options_.external) standby_duties_.Forget();
+  if (event.state == ApplicationState::kAbsent && options_.external) {
+    standby_duties_.Forget();
+    session_.SetReady({});  // or the next application's session would begin with the old list
+  }
   const bool leaving =
       !std::holds_alternative<Running>(lifecycle_) && !std::holds_alternative<Draining>(lifecycle_);
   if (event.state != ApplicationState::kAbsent || leaving) return;
