@@ -241,6 +241,9 @@ std::vector<ShardId> Standbys::Update(const ShardRules& rules, std::uint32_t sha
   }
   if (all) slots_.assign(rule_of_.size() * stride_, kFree);
   const Arrivals arrivals = TakeNodes(nodes);
+  const bool left =
+      std::find(arrivals.gone.begin(), arrivals.gone.end(), true) != arrivals.gone.end();
+  if (!all && !left && arrivals.came.empty()) return changed;
   pools_.clear();
   for (const PlacementRule& rule : placement_) pools_.push_back(PoolOf(rule));
   for (std::uint32_t s = 0; s < shards; ++s) {

@@ -43,6 +43,7 @@ void Succession::Clear() {
 
 void Succession::Note(const ViewChanges& changes) {
   noted_.shards.insert(noted_.shards.end(), changes.shards.begin(), changes.shards.end());
+  noted_.standbys.insert(noted_.standbys.end(), changes.standbys.begin(), changes.standbys.end());
   noted_.members = noted_.members || changes.members;
   noted_.policy = noted_.policy || changes.policy || changes.config;
   if (!changes.members && !changes.policy && !changes.config) return;
@@ -111,13 +112,15 @@ bool Succession::Brake(Context& context) {
   return brake;
 }
 
-// A change of members or policies, or a vacancy that we are not claiming, makes the assignment
-// outdated. Claims that succeed do not.
+// A change of members or policies, or of a vacancy that we are not claiming or of its standbys,
+// makes the assignment outdated. Claims that succeed do not.
 bool Succession::Outdated(const Context& context) const {
   if (noted_.members || noted_.policy) return true;
-  return std::any_of(noted_.shards.begin(), noted_.shards.end(), [&](ShardId shard) {
+  const auto vacant = [&](ShardId shard) {
     return context.view.VacantSince(shard).has_value() && !claiming_.contains(shard);
-  });
+  };
+  return std::any_of(noted_.shards.begin(), noted_.shards.end(), vacant) ||
+         std::any_of(noted_.standbys.begin(), noted_.standbys.end(), vacant);
 }
 
 void Succession::NoteProgress(const Context& context) {
