@@ -182,19 +182,6 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
   }
 }
 
-/// The admin service names standbys without their addresses, which the members have.
-void AddStandbyAddresses(const std::vector<runtime::MemberStatus>& members, ShardStatus* shard) {
-  if (shard->standbys == nullptr) return;
-  auto standbys = std::make_shared<std::vector<StandbyStatus>>(*shard->standbys);
-  for (StandbyStatus& standby : *standbys) {
-    const auto found = std::find_if(
-        members.begin(), members.end(),
-        [&](const runtime::MemberStatus& member) { return member.fact.node == standby.node; });
-    if (found != members.end()) standby.address = found->fact.service_address;
-  }
-  shard->standbys = std::move(standbys);
-}
-
 std::string StandbysLine(const std::vector<StandbyStatus>& standbys) {
   std::vector<std::string> words;
   for (const StandbyStatus& standby : standbys) {
@@ -281,7 +268,6 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
   auto status = client.DescribeShard(shard.value(), CallDeadline(options));
   if (!status) return Fail(status.error());
   status.value().view_age = known.view_age;  // from the call before
-  for (ShardStatus& each : status.value().shards) AddStandbyAddresses(known.members, &each);
   if (options.structured()) {
     const auto document = http::LookupJson(status.value(), shard.value());
     if (!document) return Fail({ErrorCode::kNotFound, "the node's answer lacks the shard"});
