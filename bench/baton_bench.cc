@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "bench/application.h"
 #include "bench/bare_streams.h"
+#include "bench/loading_node.h"
 #include "bench/machine.h"
 #include "bench/parts.h"
 #include "bench/results.h"
@@ -37,6 +38,8 @@ constexpr Part kParts[] = {
     {"k", "scrapes of /metrics/shards", MeasureScrapes},
     {"l", "TLS and client certificates", MeasureTls},
     {"m", "the death of one of three nodes, with and without guards", MeasureGuarded},
+    {"n", "the death of a node whose shards load slowly, with and without standbys",
+     MeasureStandbys},
 };
 
 struct Arguments {
@@ -124,6 +127,7 @@ int Main(int argc, char** argv) {
   settings.go_recipe = PathOf("go_recipe");
   std::string sidecar;
   std::string bare_streams;
+  std::vector<std::string> loading_node;
   CLI::App app("Baton's figures, on a private etcd that is started and ended for each run.");
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
@@ -135,6 +139,9 @@ int Main(int argc, char** argv) {
   app.add_option("--application", sidecar, "measure nothing: be an application of this sidecar");
   app.add_option("--bare-streams", bare_streams,
                  "measure nothing: be a bare server of streams, whose address this file gets");
+  app.add_option("--loading-node", loading_node,
+                 "measure nothing: be a node whose shards load slowly (bench/loading_node.h)")
+      ->expected(kLoadingNodeWords);
   app.add_flag("--quick", settings.quick, "no 100,000 shards, one repeat, a short steady state");
   app.add_option("--json", arguments.json, "also write all values to this file");
   app.add_option("--results", arguments.results, "also write the page (bench/RESULTS.md) there");
@@ -145,6 +152,7 @@ int Main(int argc, char** argv) {
   }
   if (!sidecar.empty()) BeApplication(sidecar);
   if (!bare_streams.empty()) BeBareStreams(bare_streams);
+  if (!loading_node.empty()) BeLoadingNode(loading_node);
   if (settings.quick) {
     if (repeat->count() == 0) settings.repeat = 1;
     settings.steady_seconds = 10;

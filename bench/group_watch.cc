@@ -55,6 +55,22 @@ std::map<NodeId, std::uint32_t> GroupWatch::Leaders() const {
   return counts_;
 }
 
+std::vector<ShardId> GroupWatch::LedBy(const NodeId& node) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ShardId> led;
+  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
+    if (leaders_[shard] == node) led.push_back(ShardId{shard});
+  }
+  return led;
+}
+
+std::size_t GroupWatch::ReadyStandbys() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t ready = 0;
+  for (const auto& [node, count] : ready_) ready += count;
+  return ready;
+}
+
 TimePoint GroupWatch::LastClaim() const {
   const std::lock_guard lock(mutex_);
   return last_claim_;
@@ -76,6 +92,7 @@ void GroupWatch::Take(const etcdserverpb::WatchResponse& response) {
 
 void GroupWatch::Take(const MemberFact& member, TimePoint at) {
   if (!member.present) left_[member.node] = at;
+  ready_[member.node] = member.present ? member.ready.size() : 0;
   if (member.present) sessions_[member.node] = member.session;
   if (member.present && member.create_revision == member.revision) joined_[member.node] = at;
 }

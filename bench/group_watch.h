@@ -35,6 +35,10 @@ class GroupWatch {
   TimePoint Revoke(const NodeId& node);
   /// How many shards' records name each node.
   std::map<NodeId, std::uint32_t> Leaders() const;
+  /// The shards whose records name the node.
+  std::vector<ShardId> LedBy(const NodeId& node) const;
+  /// How many standbys say that they are ready, over all shards.
+  std::size_t ReadyStandbys() const;
   /// When a shard's record last changed.
   TimePoint LastClaim() const;
   std::uint32_t shards() const { return static_cast<std::uint32_t>(leaders_.size()); }
@@ -49,6 +53,7 @@ class GroupWatch {
   std::map<NodeId, TimePoint> joined_;
   std::map<NodeId, TimePoint> left_;
   std::map<NodeId, SessionId> sessions_;
+  std::map<NodeId, std::size_t> ready_;  ///< for how many shards each node is a ready standby
   std::vector<NodeId> leaders_;
   std::map<NodeId, std::uint32_t> counts_;
   TimePoint last_claim_{};

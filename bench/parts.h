@@ -55,5 +55,8 @@ void MeasureTls(const Settings& settings, Report& report);
 /// (m) One of three daemons is killed, with and without guards, and a process of etcd's Go recipe:
 /// from the SIGKILL to the last shard's new leader.
 void MeasureGuarded(const Settings& settings, Report& report);
+/// (n) One of three nodes whose shards take 2 s to load is killed, with and without standbys: from
+/// the SIGKILL until its shards are served again.
+void MeasureStandbys(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

@@ -32,7 +32,7 @@ class Series {
 Series Ratio(const Series& of, const Series& over);
 
 struct Row {
-  std::string part;  ///< "a" to "m"
+  std::string part;  ///< "a" to "n"
   std::string what;
   std::string unit;
   Series values;

@@ -47,6 +47,7 @@ constexpr const char* kHeadings[] = {
     "(k) Scrapes",
     "(l) TLS and client certificates",
     "(m) SIGKILL of one of three nodes, with and without guards",
+    "(n) SIGKILL of a node whose shards load slowly, with and without standbys",
 };
 
 const char* Heading(const std::string& part) {

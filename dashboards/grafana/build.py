@@ -247,7 +247,8 @@ def fleet():
                            ("max(baton_shards_waiting_after_deaths{S})", "wait after deaths"),
                            ("max(baton_shards_waiting_by_settings{S})", "wait by the settings"),
                            ("max(baton_shards_nobody_may_lead{S})", "no live node may lead"),
-                           ("max(baton_shards_led_against_rules{S})", "led against a rule")])),
+                           ("max(baton_shards_led_against_rules{S})", "led against a rule"),
+                           ("max(baton_shards_without_ready_standby{S})", "no ready standby")])),
                 (6, attention()),
             ]),
             (8, [

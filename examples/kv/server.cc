@@ -7,6 +7,11 @@
 //
 // All nodes share the data folder. It stands for storage that each of them can reach, such as a
 // database or an object store. At SIGTERM the node hands every shard over, then ends.
+//
+// With --load-time-ms a shard's data takes this long to load, as in a service that keeps it in
+// memory. If the group's placement rules ask for standbys, they load the data in advance and serve
+// at once when the leader dies. With --guard-program, the path of baton-guard, the group knows at
+// once that this process is dead; it needs --state-dir.
 #include <baton/credentials.h>
 #include <baton/grpc.h>
 #include <baton/node.h>
@@ -38,6 +43,10 @@ baton::NodeOptions OptionsFrom(const kv::Flags& flags) {
   options.expect_nodes = static_cast<std::uint32_t>(kv::NumberOf(flags, "expect-nodes", 1, 10'000));
   options.rebalance_delay =
       std::chrono::milliseconds(kv::NumberOf(flags, "rebalance-delay-ms", 0, 3'600'000));
+  if (const std::string& guard = flags.find("guard-program")->second; !guard.empty()) {
+    options.guard = baton::GuardMode::kOwn;
+    options.guard_program = guard;
+  }
   return options;
 }
 
@@ -75,14 +84,21 @@ int main(int argc, char** argv) {
                                           {"tls-ca", ""},
                                           {"ttl", "10"},
                                           {"expect-nodes", "1"},
-                                          {"rebalance-delay-ms", "5000"}});
+                                          {"rebalance-delay-ms", "5000"},
+                                          {"load-time-ms", "0"},
+                                          {"guard-program", ""}});
   const baton::NodeOptions options = OptionsFrom(flags);
   const auto certificates = CertificatesFrom(flags);
-  auto shards =
-      std::make_shared<kv::Shards>(flags.find("data")->second, options.group, options.shards);
+  auto shards = std::make_shared<kv::Shards>(kv::Shards::Options{
+      .folder = flags.find("data")->second,
+      .group = options.group,
+      .count = options.shards,
+      .load_time = std::chrono::milliseconds(kv::NumberOf(flags, "load-time-ms", 0, 3'600'000))});
   auto started = baton::Node::Start(options, shards);
   if (!started) kv::Fail(started.error().message, 1);
   baton::Node& node = *started.value();
+  shards->BeginStandbys(
+      [&node](baton::ShardId shard, bool ready) { node.SetStandbyReady(shard, ready); });
 
   baton::OwnerGuard guard(node);
   kv::KvService service(guard, *shards);

@@ -10,6 +10,7 @@ happens to its shards.
 import argparse
 import collections
 import concurrent.futures
+import dataclasses
 import functools
 import http.client
 import json
@@ -29,6 +30,7 @@ FINAL = ("INVALID_ARGUMENT", "NOT_FOUND", "PERMISSION_DENIED", "UNIMPLEMENTED")
 CANNOT_REACH = 3  # exit code, as batonctl's
 LONGEST_PAUSE = 2.0
 MOST_ANSWERED = 100_000  # operations are numbered one after another
+MOST_WORDS = 10_000  # in a message
 
 
 def boottime_ns():
@@ -51,12 +53,26 @@ class Tls(collections.namedtuple("Tls", "ca cert key name", defaults=(None, None
         return [path and pathlib.Path(path).read_bytes() for path in (self.ca, self.key, self.cert)]
 
 
+@dataclasses.dataclass
+class Standby:
+    """A shard for which the application stands by."""
+    operation: int  # of the event that began it
+    answered: dict  # the member's at that time: another batond uses the same numbers
+    ready: bool | None = None  # what the application said last
+
+
 class Member:
     """Takes part in the group while run() runs. `application` has prepare(shard), acquired(shard, term),
     releasing(shard, term) and lost(shard, term). For one shard they are called one after another; they
     may block and raise. Only leads() says whether the program may act on a shard. It turns 0 just before
-    releasing(), which waits for work that has begun. `tls`: a Tls, if batond's port has TLS; unix sockets
-    have none. Its files are read at each attach; OSError: not even once. Thread-safe."""
+    releasing(), which waits for work that has begun.
+
+    It may also have standby(shard) and standby_ended(shard). As a standby the program loads the shard's
+    state, keeps it fresh and does not act on it; it calls set_standby_ready() once the state is loaded. A
+    standby ends with standby_ended(), which drops the state, with acquired() or with lost().
+
+    `tls`: a Tls, if batond's port has TLS; unix sockets have none. Its files are read at each attach;
+    OSError: not even once. Thread-safe."""
 
     def __init__(self, address, application, workers=4, tls=None):
         import grpc  # here, because an argument of the program names the stubs' folder
@@ -74,6 +90,8 @@ class Member:
         self._alive = True  # a sign of life that batond has not been sent yet
         self._said = False  # in the last hello
         self._watched = False  # by batond
+        self._welcomed = False  # on the present stream
+        self._standbys = {}  # by shard: its Standby, from the call of standby to the call that ends it
         self._answers = queue.SimpleQueue()
         self._begin_anew()
 
@@ -92,6 +110,24 @@ class Member:
         """Returns all shards led right now, with their terms."""
         with self._lock:
             return dict(self._terms) if boottime_ns() < self._deadline_ns else {}
+
+    def set_standby_ready(self, shard, ready=True):
+        """Says whether the program could serve the shard at once for which standby() was called last. Call it
+        when the answer changes, also from inside standby(). Does nothing if that standby has ended."""
+        with self._lock:
+            standby = self._standbys.get(shard)
+            if standby is not None and standby.ready != ready:
+                standby.ready = ready
+                self._say_ready([standby])
+
+    def _say_ready(self, standbys):
+        """REQUIRES: the lock is held."""
+        if not self._welcomed:
+            return  # after the welcome all is said again, if they go on
+        words = [self._pb.AttachStandby(operation=standby.operation, ready=standby.ready)
+                 for standby in standbys if standby.ready is not None and standby.answered is self._answered]
+        for i in range(0, len(words), MOST_WORDS):
+            self._answers.put(self._pb.AttachRequest(standbys=words[i:i + MOST_WORDS]))
 
     def alive(self):
         """Says that the program does its work. With `batond --watchdog` it must call this again within that
@@ -140,6 +176,7 @@ class Member:
         with self._lock:
             self._answers.put(None)  # ends the former stream's requests
             self._answers = answers
+            self._welcomed = False
             hello = self._pb.AttachHello(protocol=1, client="examples/python", group=self._group,
                                          token=self._token, pid=os.getpid(), alive=self._alive)
             self._said = self._alive
@@ -165,8 +202,12 @@ class Member:
                 self._watched = message.welcome.HasField("watchdog")
                 self._alive = self._alive and not self._said
                 self._say_alive()
-                if not message.welcome.resumed:  # all leaderships are over, without further events
+                self._welcomed = True
+                if message.welcome.resumed:
+                    self._say_ready(self._standbys.values())
+                else:  # all leaderships and standbys are over, without further events
                     work = [(0, "lost", shard, term) for shard, term in self._terms.items()]
+                    work += [(0, "standby_ended", shard, 0) for shard in self._standbys]
                     self._begin_anew()
                 self._terms.clear()
             for event in message.events:
@@ -190,7 +231,8 @@ class Member:
         elif event.kind in (kind.KIND_STOP, kind.KIND_LOST):
             self._terms.pop(event.shard, None)
         names = {kind.KIND_PREPARE: "prepare", kind.KIND_ACQUIRED: "acquired",
-                 kind.KIND_RELEASING: "releasing", kind.KIND_LOST: "lost"}
+                 kind.KIND_RELEASING: "releasing", kind.KIND_LOST: "lost",
+                 kind.KIND_STANDBY: "standby", kind.KIND_STANDBY_ENDED: "standby_ended"}
         work = [(event.operation, names.get(event.kind), event.shard, event.term)]
         return work if event.operation != 0 else []
 
@@ -201,13 +243,32 @@ class Member:
                 self._terms.pop(shard, None)
                 self._ended[shard] = operation
 
+    def _stand_by(self, answered, operation, name, shard):
+        """Records that this call begins or ends a standby. False: it has ended before, so nothing is called."""
+        with self._lock:
+            if name == "standby":
+                if answered is not self._answered:
+                    return False
+                self._standbys[shard] = Standby(operation, answered)
+            elif name in ("standby_ended", "acquired", "lost"):
+                began = self._standbys.pop(shard, None) is not None
+                return began or name != "standby_ended"
+            return True
+
+    def _tell(self, name, shard, term):
+        """Calls the application."""
+        if name in ("standby", "standby_ended"):
+            getattr(self._application, name, lambda _: None)(shard)
+        else:
+            getattr(self._application, name)(*([shard] if name == "prepare" else [shard, term]))
+
     def _call(self, answers, answered, operation, name, shard, term):
         ok = answered.get(operation, True)
         if name == "releasing":  # no new work begins while it waits for work that has begun
             self._end(answered, operation, shard)
         try:
-            if name is not None and operation not in answered:
-                getattr(self._application, name)(*([shard] if name == "prepare" else [shard, term]))
+            if name is not None and operation not in answered and self._stand_by(answered, operation, name, shard):
+                self._tell(name, shard, term)
         except Exception as error:  # the application's error fails this one operation
             print(f"{name} of shard {shard} failed: {error}", file=sys.stderr)
             ok = False
@@ -268,7 +329,9 @@ def work(member):
 
 
 class Sayer:
-    """An application that only prints its calls."""
+    """An application that only prints its calls. It has nothing to load: as a standby it is ready at once."""
+
+    member = None  # set it before run()
 
     def _say(self, *words):
         print(" ".join(map(str, words)) + "\n", end="", flush=True)  # whole lines: threads
@@ -277,6 +340,11 @@ class Sayer:
     acquired = functools.partialmethod(_say, "acquired")
     releasing = functools.partialmethod(_say, "releasing")
     lost = functools.partialmethod(_say, "lost")
+    standby_ended = functools.partialmethod(_say, "standby_ended")
+
+    def standby(self, shard):
+        self._say("standby", shard)
+        self.member.set_standby_ready(shard)
 
 
 def main():
@@ -301,7 +369,8 @@ def main():
     try:
         # The variables of TLS may be batond's own, in whose environment this program runs.
         tls = None if options.sidecar.startswith("unix:") else tls_of(options)
-        member = Member(options.sidecar, Sayer(), tls=tls)
+        sayer = Sayer()
+        member = sayer.member = Member(options.sidecar, sayer, tls=tls)
     except (OSError, ValueError) as error:
         complain(error)
         return 1

@@ -21,6 +21,10 @@
 // succeeded, the node calls it for only 16 new shards at once (2 after failures; see
 // NodeOptions::callback_timeout). So make Lost harmless for a shard that was not loaded.
 //
+// If placement rules ask for standbys, Standby comes before all this on some of the nodes that
+// don't lead the shard, and StandbyEnded, Acquired or Lost later. Being a standby never makes
+// Leads() true.
+//
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
 // of different shards run side by side. A callback may block, be slow or throw: renewals go on, and
@@ -88,6 +92,22 @@ class BATON_EXPORT Listener {
   /// just being handed over or resigned. A handoff goes on through a suspension, so Releasing may
   /// have come before. If it has, don't begin work again here: wait until Acquired comes again.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
+
+  /// This node stands by for `shard`: load its state and keep it fresh, so that the node can take
+  /// over at once, but don't act on it. Call Node::SetStandbyReady when the state is loaded. Until
+  /// then other standbys come first when the leader dies. The state may take long to load; do that
+  /// in a thread of your own, because a callback that blocks holds up the shard's other callbacks.
+  ///
+  /// A standby ends with StandbyEnded; with Acquired, if the node takes the shard over; or with
+  /// Lost, if it loses the shard before Acquired. Prepare may come meanwhile, but not to a ready
+  /// standby. After a leadership of this node, Standby comes again, soon after Lost, if the node
+  /// stands by for the shard then. Nothing comes if the node loses its session: a standby that
+  /// goes on in the next session is ready there. If Standby throws, that is only logged.
+  virtual void Standby(ShardId shard) { (void)shard; }
+  /// This node no longer stands by for `shard`, and does not lead it either: drop the state. Comes
+  /// once after each Standby that did not end with Acquired or Lost, also if the node drains, stops
+  /// or halts.
+  virtual void StandbyEnded(ShardId shard) { (void)shard; }
 
   /// One change of one shard's leadership that this node counts (see Transition). Comes in order
   /// with the shard's other callbacks.

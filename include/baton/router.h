@@ -159,6 +159,20 @@ class BATON_EXPORT Router {
   /// The same for a key; nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
 
+  /// The nodes that stand by for a shard, the first to take over first, with their service
+  /// addresses. Use it for reads that may be stale. It is only a hint: a node may have ceased to be
+  /// a standby, or to be ready. A standby has no term and no fence. So what it returns may be out
+  /// of date by any time, and may be older than what another standby returned before. Its
+  /// application must be willing to answer: an OwnerGuard there refuses the request, and names the
+  /// leader.
+  ///
+  /// Empty if no placement rule asks for standbys of the shard, if no node can be one, if the key
+  /// or the shard is invalid, or if no routes were read yet. While nobody leads the shard, there
+  /// may be one standby more than the rule asks for. The answer is as current as that of Owner. The
+  /// cost and the memory are the same, and the list is allocated. If shards have standbys, the
+  /// tables that threads keep share 4 bytes a shard and 8 bytes a standby.
+  std::vector<RouteStandby> Standbys(const CallTarget& target) const;
+
   /// How current the routes are, and what is wrong if they are not. Waits for no server, only for a
   /// short lock.
   RoutesAge Age() const;

@@ -23,6 +23,14 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
+/// A node that stands by for a shard. `node` and `address` are valid as long as their router.
+struct RouteStandby {
+  std::string_view node{};     ///< node id; never empty
+  std::string_view address{};  ///< its service address; empty: it has none
+  bool ready = false;          ///< its application says that it could take over at once
+  friend bool operator==(const RouteStandby&, const RouteStandby&) = default;
+};
+
 /// How current a router's routes are.
 struct RoutesAge {
   Revision revision{};  ///< the routes are complete up to this revision; 0: they are incomplete

@@ -46,6 +46,7 @@ constexpr Row kTable[] = {
     {kAdmin, "ResumeBalance", Role::kOperate},
     {kAdmin, "SetGroupSetting", Role::kOperate},
     {kAdmin, "ChangeGroup", Role::kAdmin},
+    {kAdmin, "SetNode", Role::kAdmin},
     {kAdmin, "ReleaseShard", Role::kAdmin},
     {kRouting, "Lookup", Role::kRead, Kind::kRoutes},
     {kRouting, "WatchRoutes", Role::kRead, Kind::kRoutes},

@@ -5,6 +5,7 @@
 // revision, or if the key is absent, the revision at which it was deleted or read as absent.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -35,6 +36,9 @@ inline constexpr std::uint32_t kConfigSchema = kPlacementSchema;
 inline constexpr std::uint32_t kFailoverProtocol = 2;
 inline constexpr std::uint32_t kPlacementProtocol = 3;
 inline constexpr std::uint32_t kProtocolVersion = kPlacementProtocol;
+
+/// The most shards that a member says it is a ready standby for. It says nothing of the others.
+inline constexpr std::size_t kMaxReadyReported = 100'000;
 
 /// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
@@ -103,7 +107,7 @@ struct MemberFact {
   std::string http_address{};
   std::string service_address{};  ///< the address in routes
   std::string zone{};
-  Labels labels{};  ///< without `node` and `zone`; a session's labels never change
+  Labels labels{};  ///< without `node` and `zone`; in a session, only an operator changes them
   std::uint32_t weight = 1;
   std::string software_version{};
   std::uint32_t protocol_version = 0;
@@ -114,10 +118,13 @@ struct MemberFact {
   /// The application said in this session that it is not healthy. So the state is kDraining: other
   /// nodes take the shards, and the node stays a member.
   bool unhealthy = false;
+  /// The shards for which the node is a ready standby in this session, as its application says.
+  /// Sorted and distinct; at most kMaxReadyReported.
+  std::vector<ShardId> ready{};
   /// The random id of the node's state directory; 0: it has none.
   std::uint64_t directory = 0;
-  /// An address, the zone, a label or the version in the value is not valid; that field is empty
-  /// here, or the label is missing.
+  /// An address, the zone, a label, the version or the list of ready shards in the value is not
+  /// valid; that field is empty here, or the label is missing.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
@@ -125,6 +132,10 @@ struct MemberFact {
   const std::string& Label(std::string_view name) const;
   /// Whether the node's labels fit all terms.
   bool Fits(const LabelTerms& terms) const;
+  /// Whether the node says that it is a ready standby for the shard.
+  bool ReadyFor(ShardId shard) const {
+    return std::binary_search(ready.begin(), ready.end(), shard);
+  }
   /// Whether the node has said that it leaves the group.
   bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
   /// Whether the key has the lease `which`. A claim's guard checks the same.
@@ -135,6 +146,7 @@ struct MemberFact {
     return present && readability == Readability::kReadable && state != MemberState::kDead &&
            HoldsSession(session);
   }
+  friend bool operator==(const MemberFact&, const MemberFact&) = default;
 };
 
 /// What a shard's record says about deaths of leaders (see core/death_backoff.h).

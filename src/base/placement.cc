@@ -71,6 +71,18 @@ Status In(const std::string& where, const Status& status) {
   return status ? status : Status(Wrong(where + ": " + status.error().message));
 }
 
+Status CheckStandbys(const PlacementRule& rule, std::size_t& text) {
+  if (Status few = AtMost(rule.standbys, kMaxStandbys, "standbys"); !few) return few;
+  if (rule.spread.empty()) return Ok();
+  if (Status name = In("spread", CheckName(rule.spread)); !name) return name;
+  if (rule.spread == kNodeLabel) {
+    return Wrong("spread: each node has a value of label 'node' of its own; give another label");
+  }
+  if (rule.standbys == 0) return Wrong("spread needs standbys; give standbys, too");
+  text += rule.spread.size();
+  return Ok();
+}
+
 Status CheckRule(const PlacementRule& rule, std::size_t& text) {
   if (Status ranges = In("shards", CheckRanges(rule.shards)); !ranges) return ranges;
   if (Status require = In("require", CheckTerms(rule.require, text)); !require) return require;
@@ -80,7 +92,7 @@ Status CheckRule(const PlacementRule& rule, std::size_t& text) {
     if (rule.prefer[i].empty()) return Wrong(where + " has no label");
     if (Status valid = In(where, CheckTerms(rule.prefer[i], text)); !valid) return valid;
   }
-  return Ok();
+  return CheckStandbys(rule, text);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Placement: an operator's rules about which nodes may lead which shards, as plain values.
 //
-// A node has labels: names with one value each, the same for the node's whole session. Two names
-// are given: `node` is the node's id, and `zone` its zone. The other labels come from the node's
-// options.
+// A node has labels: names with one value each. Two names are given: `node` is the node's id, and
+// `zone` its zone. The other labels come from the node's options, or from an operator while it runs
+// (node_change.h).
 //
 // Pure; any thread.
 #pragma once
@@ -26,6 +26,7 @@ inline constexpr std::size_t kMaxPreferences = 8;    ///< in a rule
 inline constexpr std::size_t kMaxLabelTerms = 16;    ///< in a `require`, or in a preference
 inline constexpr std::size_t kMaxLabelValues = 64;   ///< in a term
 inline constexpr std::size_t kMaxLabels = 32;        ///< of a node, without `node` and `zone`
+inline constexpr std::uint32_t kMaxStandbys = 8;     ///< of a shard
 inline constexpr std::size_t kLongestLabel = 63;     ///< bytes of a label's name
 /// The most bytes of all names and values in a group's rules.
 inline constexpr std::size_t kMaxPlacementText = 64 * 1024;
@@ -74,6 +75,12 @@ struct PlacementRule {
   /// Of these nodes, the ones that fit an earlier preference come first, and nodes that fit no
   /// preference come last.
   std::vector<LabelTerms> prefer;
+  /// How many nodes stand by for each of the shards, at most kMaxStandbys.
+  std::uint32_t standbys = 0;
+  /// A label. The nodes that may lead or stand by for a shard are chosen so that as few of them as
+  /// possible share a value of this label. Empty: chosen without regard to labels. REQUIRES:
+  /// standbys > 0.
+  std::string spread = {};
   bool CountsFor(ShardId shard) const;  ///< ignores earlier rules
   friend bool operator==(const PlacementRule&, const PlacementRule&) = default;
 };

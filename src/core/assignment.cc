@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -92,18 +93,26 @@ Assignment ForEachPart(const AssignmentInput& input, Each each) {
   return whole;
 }
 
-}  // namespace
+bool HasStandby(const AssignmentShard& shard) { return shard.vacant() && shard.standby != kNobody; }
 
-Assignment Assign(const AssignmentInput& input) {
-  if (input.pools.empty()) return AssignEvenly(input);
-  Assignment whole = ForEachPart(input, [](const Part&) {});
-  std::sort(whole.claims.begin(), whole.claims.end(),
-            [](const PlannedClaim& a, const PlannedClaim& b) { return a.shard < b.shard; });
-  return whole;
+// The input with each vacancy that has a ready standby as led by it; nullopt: there is none.
+std::optional<AssignmentInput> WithStandbys(const AssignmentInput& input) {
+  if (std::none_of(input.shards.begin(), input.shards.end(), HasStandby)) return std::nullopt;
+  AssignmentInput result = input;
+  for (AssignmentShard& shard : result.shards) {
+    if (!HasStandby(shard)) continue;
+    BATON_CHECK(shard.standby < input.members.size());
+    shard.leader = shard.standby;
+  }
+  return result;
 }
 
-std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
-                                   std::size_t limit) {
+Assignment AssignRest(const AssignmentInput& input) {
+  return input.pools.empty() ? AssignEvenly(input) : ForEachPart(input, [](const Part&) {});
+}
+
+std::vector<PlannedMove> PlanMovesOfRest(const AssignmentInput& input,
+                                         const std::vector<bool>& movable, std::size_t limit) {
   if (input.pools.empty()) return PlanEvenMoves(input, movable, limit);
   BATON_CHECK(movable.empty() || movable.size() == input.shards.size());
   std::vector<PlannedMove> moves;
@@ -122,6 +131,26 @@ std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vect
   });
   if (moves.size() > limit) moves.resize(limit);
   return moves;
+}
+
+}  // namespace
+
+Assignment Assign(const AssignmentInput& input) {
+  const std::optional<AssignmentInput> with_standbys = WithStandbys(input);
+  Assignment whole = AssignRest(with_standbys ? *with_standbys : input);
+  for (std::size_t s = 0; with_standbys && s < input.shards.size(); ++s) {
+    if (!HasStandby(input.shards[s])) continue;
+    whole.claims.push_back({ShardId{static_cast<std::uint32_t>(s)}, input.shards[s].standby});
+  }
+  std::sort(whole.claims.begin(), whole.claims.end(),
+            [](const PlannedClaim& a, const PlannedClaim& b) { return a.shard < b.shard; });
+  return whole;
+}
+
+std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
+                                   std::size_t limit) {
+  const std::optional<AssignmentInput> with_standbys = WithStandbys(input);
+  return PlanMovesOfRest(with_standbys ? *with_standbys : input, movable, limit);
 }
 
 }  // namespace baton::core

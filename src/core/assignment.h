@@ -12,9 +12,12 @@
 // spread evenly over the members that the pool wants, by themselves. Then the shards without a pool
 // fill up: their part of the assignment counts what the pools give to each member.
 //
+// A vacancy with a ready standby goes to it first, and counts as held by it in all of the above. So
+// after a death some members may hold more than their targets; planned moves mend that.
+//
 // The assignment is self-consistent: after any subset of its claims has been carried out, a new
-// computation yields the remaining claims unchanged. A claim never makes a move necessary that was
-// not necessary before it.
+// computation yields the remaining claims unchanged. A claim of a vacancy without a ready standby
+// never makes a move necessary that was not necessary before it.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +64,9 @@ struct AssignmentShard {
   /// For a vacancy: the live member that resigned the shard for `callback_timeout`. This member
   /// gets the shard only if no other member is below its target. Overrides `prefers`.
   MemberIndex avoids = kNobody;
+  /// For a vacancy: the member that gets it, whatever its target, because it is the shard's first
+  /// ready standby. kNobody: none is ready. Overrides `prefers`; never the same as `avoids`.
+  MemberIndex standby = kNobody;
   /// For a shard that is led: the target of its live move; kNobody: no move, or the target takes no
   /// part.
   MemberIndex moving_to = kNobody;

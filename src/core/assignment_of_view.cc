@@ -37,6 +37,18 @@ void KeepForOwner(const View& view, ShardId shard, bool may, AssignmentShard& en
   WaitUntil(RipeAt(view, shard), result);
 }
 
+// The first ready standby of a vacancy that takes part. `index_of` gives a node's number.
+template <typename IndexOf>
+MemberIndex FirstReady(const View& view, ShardId shard, MemberIndex avoids, IndexOf index_of) {
+  if (view.standbys().empty()) return kNobody;
+  for (const NodeId& node : view.StandbysOf(shard)) {
+    const MemberIndex member = index_of(node);
+    if (member == kNobody || member == avoids) continue;
+    if (view.member(node)->ReadyFor(shard)) return member;
+  }
+  return kNobody;
+}
+
 void AddMoves(const View& view, const std::map<NodeId, MemberIndex>& index,
               AssignmentOfView& result) {
   for (const auto& [shard, move] : view.moves()) {
@@ -127,6 +139,9 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
                  view.SessionAlive({record.resigned_by, record.session})) {
         entry.avoids = index_of(record.resigned_by);
       }
+    }
+    if (claimable == Claimable::kByAnyNode) {
+      entry.standby = FirstReady(view, shard, entry.avoids, index_of);
     }
     // the leader's member value can't be read, but its session lives
     if (claimable != Claimable::kByAnyNode && !entry.waits && entry.leader == kNobody) continue;

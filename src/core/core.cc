@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/may_claim.h"
+#include "core/node_change_request.h"
 
 namespace baton::core {
 namespace {
@@ -175,6 +176,18 @@ void Core::Record(Context&, const GroupChangeRequested& event) { requests_.On(ev
 
 void Core::Record(Context&, const ReleaseRequested& event) { requests_.On(event); }
 
+// The member record follows in the same step if there is a session; a later session begins with it.
+void Core::Record(Context& context, const NodeChangeRequested& event) {
+  const Result<NodeChanged> changed = NodeChangeFor(context, event);
+  if (changed.ok() && changed->differs && !event.dry_run) {
+    options_.self.weight = changed->settings.weight;
+    options_.self.labels = changed->settings.labels;
+    context.Do(
+        ReportNodeChange{"set " + event.node + " " + ChangeWords(event.change), event.actor});
+  }
+  context.Do(AnswerNodeChange{event.request, changed});
+}
+
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.
 void Core::Record(Context& context, const ApplicationChanged& event) {
@@ -186,6 +199,11 @@ void Core::Record(Context& context, const ApplicationChanged& event) {
   if (event.state == ApplicationState::kAttached && back) {
     leaderships_.PushBounds(context, context.now - application_.detached_at);
     incoming_moves_.PushBounds(context.now - application_.detached_at);
+  }
+  // An application in this process has what it loaded, however long it was silent.
+  if (event.state == ApplicationState::kAbsent && options_.external) {
+    standby_duties_.Forget();
+    session_.SetReady({});  // or the next application's session would begin with the old list
   }
   const bool leaving =
       !std::holds_alternative<Running>(lifecycle_) && !std::holds_alternative<Draining>(lifecycle_);
@@ -206,6 +224,8 @@ void Core::Record(Context& context, const HealthChanged& event) {
               event.healthy ? "the application is healthy again: this node takes shards"
                             : "the application is not healthy: other nodes take the shards");
 }
+
+void Core::Record(Context&, const StandbyReadySaid& event) { standby_duties_.On(event); }
 
 void Core::Record(Context& context, const DrainRequested&) {
   if (std::holds_alternative<Running>(lifecycle_)) {
@@ -248,8 +268,10 @@ void Core::Advance(Context& context) {
   if (halted()) return AdvanceEnd(context);  // takes nothing new, and writes nothing more
   deadline_.Advance(context, leaderships_);
   NoteViewChanges(context);
-  incoming_moves_.Advance(context, leaderships_.failed().Room(context));
+  standby_duties_.Advance(context, leaderships_);
+  incoming_moves_.Advance(context, standby_duties_, leaderships_.failed().Room(context));
   leaderships_.Advance(context);
+  if (auto ready = standby_duties_.TakeReady(context)) session_.SetReady(*std::move(ready));
   session_.SetFailing(leaderships_.failed().says_failing());
   session_.AdvanceRecord(context.now, view_, context.actions, context.wake_at);
   ripe_marks_.Advance(context);
@@ -263,6 +285,7 @@ void Core::NoteViewChanges(Context& context) {
   ViewChanges changes = view_.TakeChanges();
   leaderships_.Reconcile(context, changes);
   news_.Note(context, changes, leaderships_);
+  standby_duties_.Note(view_, changes, leaderships_);
   incoming_moves_.Note(changes);
   ripe_marks_.Note(view_, changes);
   succession_.Note(changes);
@@ -346,6 +369,7 @@ bool Core::GiveUpAll(Context& context) {
   const bool may_act = options_.external && application_.state != ApplicationState::kAbsent;
   const bool leave_lease = may_act && !leaderships_.held().empty();
   leaderships_.LoseAll(context, Reason::kShutdown);
+  standby_duties_.EndAll(context);
   return leave_lease;
 }
 

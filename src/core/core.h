@@ -37,6 +37,7 @@
 #include "core/record_news.h"
 #include "core/ripe_marks.h"
 #include "core/session.h"
+#include "core/standby_duties.h"
 #include "core/succession.h"
 #include "core/view.h"
 #include "core/watch_progress.h"
@@ -63,6 +64,7 @@ class Core {
   const Succession& succession() const { return succession_; }
   const Balancer& balancer() const { return balancer_; }
   const IncomingMoves& incoming_moves() const { return incoming_moves_; }
+  const StandbyDuties& standby_duties() const { return standby_duties_; }
   const OperatorRequests& requests() const { return requests_; }
   /// Why this node stopped for good; nullopt: it has not halted.
   std::optional<Error> halted() const;
@@ -106,8 +108,10 @@ class Core {
   void Record(Context& context, const RetryRequested& event);
   void Record(Context& context, const GroupChangeRequested& event);
   void Record(Context& context, const ReleaseRequested& event);
+  void Record(Context& context, const NodeChangeRequested& event);
   void Record(Context& context, const ApplicationChanged& event);
   void Record(Context& context, const HealthChanged& event);
+  void Record(Context& context, const StandbyReadySaid& event);
   void Record(Context& context, const DrainRequested& event);
   void Record(Context& context, const StopRequested& event);
   void Record(Context& context, const Tick& event);
@@ -141,6 +145,7 @@ class Core {
   LeadDeadline deadline_;
   OperatorRequests requests_;
   Leaderships leaderships_;
+  StandbyDuties standby_duties_;
   IncomingMoves incoming_moves_;
   Succession succession_;
   RipeMarks ripe_marks_;

@@ -10,6 +10,8 @@ const char* ToString(CallbackKind kind) {
     case CallbackKind::kLost: return "lost";
     case CallbackKind::kSuspended: return "suspended";
     case CallbackKind::kResumed: return "resumed";
+    case CallbackKind::kStandby: return "standby";
+    case CallbackKind::kStandbyEnded: return "standby_ended";
   }
   return "unknown";
 }

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "base/node_change.h"
 #include "base/writes.h"
 #include "baton/result.h"
 #include "baton/types.h"
@@ -130,6 +131,14 @@ struct ReleaseRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
+/// An operator asks for other settings of a node, which must be this one.
+struct NodeChangeRequested {
+  RequestId request = 0;
+  NodeId node;
+  NodeChange change;
+  bool dry_run = false;
+  std::string actor;
+};
 /// Whether the application that acts on this node's leaderships can be reached. It is another
 /// process, or this one if it has a watchdog (then never kDetached).
 enum class ApplicationState : std::uint8_t {
@@ -150,6 +159,12 @@ struct ApplicationChanged {
 struct HealthChanged {
   bool healthy = true;
 };
+/// The application says whether it could serve a shard at once that this node stands by for.
+struct StandbyReadySaid {
+  OperationId operation = 0;  ///< of the kStandby callback that began the standby
+  ShardId shard;
+  bool ready = true;
+};
 /// Give everything away and leave, within CoreOptions::drain_timeout.
 struct DrainRequested {};
 /// Leave at once: resign what is still held.
@@ -157,11 +172,12 @@ struct StopRequested {};
 /// Nothing happened but time passing.
 struct Tick {};
 
-using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
-                           KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
-                           CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
-                           GroupChangeRequested, ReleaseRequested, ApplicationChanged,
-                           HealthChanged, DrainRequested, StopRequested, Tick>;
+using Event =
+    std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
+                 KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
+                 CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
+                 GroupChangeRequested, ReleaseRequested, NodeChangeRequested, ApplicationChanged,
+                 HealthChanged, StandbyReadySaid, DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
@@ -229,8 +245,14 @@ enum class CallbackKind : std::uint8_t {
   kLost,
   kSuspended,
   kResumed,
+  kStandby,       ///< the node stands by for the shard; no result is awaited
+  kStandbyEnded,  ///< no longer, and it does not lead the shard either; no result is awaited
 };
 const char* ToString(CallbackKind kind);
+/// Whether it tells of a standby. The core awaits no result of such a callback, and gets none.
+constexpr bool IsOfStandby(CallbackKind kind) {
+  return kind == CallbackKind::kStandby || kind == CallbackKind::kStandbyEnded;
+}
 struct RunCallback {
   OperationId operation = 0;
   ShardId shard;
@@ -298,12 +320,21 @@ struct AnswerRetry {
   RequestId request = 0;
   Result<std::uint32_t> result;
 };
+/// This node has other settings from now on, and will say so in its member record.
+struct ReportNodeChange {
+  std::string change;  ///< in words: "set n3 weight 2, label disk=ssd"
+  std::string actor;
+};
+struct AnswerNodeChange {
+  RequestId request = 0;
+  Boxed<Result<NodeChanged>> result;
+};
 
 using Action =
     std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession, SubmitWrite,
                  ProbeWatch, ReopenWatch, AuditView, SetLeadership, SetDeadline, RunCallback,
                  ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode, Finished,
-                 AnswerTransfer, AnswerPolicy, AnswerRetry>;
+                 AnswerTransfer, AnswerPolicy, AnswerRetry, ReportNodeChange, AnswerNodeChange>;
 
 /// The result of one step.
 struct Output {

@@ -6,13 +6,17 @@ bool IncomingMoves::Wanted(const Context& context, const MoveFact& move) const {
   return move.to == context.self() && context.view.LiveMove(move);
 }
 
-void IncomingMoves::Advance(Context& context, std::size_t room) {
+void IncomingMoves::Advance(Context& context, const StandbyDuties& standby_duties,
+                            std::size_t room) {
   DropGone(context);
   if (!context.live() || context.draining || !context.attached()) return;
   if (changed_.all()) {
-    for (const auto& [shard, move] : context.view.moves()) BeginIfPlanned(context, shard, room);
+    for (const auto& [shard, move] : context.view.moves()) {
+      BeginIfPlanned(context, shard, standby_duties, room);
+    }
   } else {
-    for (const ShardId shard : changed_.shards()) BeginIfPlanned(context, shard, room);
+    for (const ShardId shard : changed_.shards())
+      BeginIfPlanned(context, shard, standby_duties, room);
   }
   changed_.Clear();
   if (room < kUnbounded) changed_.SetAll();  // what found no room may find some next time
@@ -20,19 +24,20 @@ void IncomingMoves::Advance(Context& context, std::size_t room) {
   WriteReady(context);
 }
 
-void IncomingMoves::BeginIfPlanned(Context& context, ShardId shard, std::size_t room) {
+void IncomingMoves::BeginIfPlanned(Context& context, ShardId shard,
+                                   const StandbyDuties& standby_duties, std::size_t room) {
   const MoveFact* move = context.view.move(shard);
   if (move == nullptr || move->phase != MovePhase::kPlanned || !Wanted(context, *move)) return;
   if (preparing_.size() >= room && move->reason != Reason::kOperator) return;
-  if (!preparing_.contains(shard)) Begin(context, *move);
+  if (!preparing_.contains(shard)) Begin(context, *move, standby_duties.Ready(shard));
 }
 
-void IncomingMoves::Begin(Context& context, const MoveFact& move) {
+void IncomingMoves::Begin(Context& context, const MoveFact& move, bool ready) {
   Preparing& preparing = preparing_[move.shard];
   preparing.ends = move.ends;
   preparing.since = context.now;
   preparing.deadline = context.now + context.options.prepare_timeout;
-  if (!context.options.has_listener) {
+  if (ready || !context.options.has_listener) {
     preparing.stage = Stage::kReady;
     return;
   }

@@ -2,7 +2,8 @@
 //
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
 // Then the node writes `prepared`, with its session, into the move. Only after that does the
-// shard's leader hand the shard over. If `prepare` fails, or has not returned within
+// shard's leader hand the shard over. A ready standby has loaded the state already, so it counts as
+// prepared at once, without a callback. If `prepare` fails, or has not returned within
 // prepare_timeout, the node writes `void` with the reason instead, and the leader keeps the shard.
 // (Advance notices the timeout.) Without a listener, each shard counts as prepared at once. If the
 // move ends while `prepare` runs, the result is dropped, and the application is not told.
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "core/standby_duties.h"
 
 namespace baton::core {
 
@@ -49,12 +51,13 @@ class IncomingMoves {
   /// Records which shards changed in the view; Advance looks at their moves again. REQUIRES: each
   /// ViewChanges of the view is passed here before the next Advance.
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
-  /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
-  /// no longer live. `room`: how many moves may be in preparation here (FailedActivations::Room). A
-  /// move takes room from the start of its prepare until it is no longer live (View::LiveMove): it
-  /// was carried out, withdrawn or replaced, or the view shows our `void`. An operator's move
-  /// begins even if there is no room, and takes room, too.
-  void Advance(Context& context, std::size_t room);
+  /// Begins new prepares (a shard for which `standby_duties` are ready counts as prepared), writes
+  /// the results of finished prepares, and drops prepares whose move is no longer live. `room`: how
+  /// many moves may be in preparation here (FailedActivations::Room). A move takes room from the
+  /// start of its prepare until it is no longer live (View::LiveMove): it was carried out,
+  /// withdrawn or replaced, or the view shows our `void`. An operator's move begins even if there
+  /// is no room, and takes room, too.
+  void Advance(Context& context, const StandbyDuties& standby_duties, std::size_t room);
   /// Call it when the external application is attached again, after it was detached for `away`.
   /// Adds that time to the deadlines of the running callbacks.
   void PushBounds(Duration away);
@@ -80,10 +83,11 @@ class IncomingMoves {
   };
 
   bool Wanted(const Context& context, const MoveFact& move) const;
-  void Begin(Context& context, const MoveFact& move);
+  void Begin(Context& context, const MoveFact& move, bool ready);
   void DropGone(const Context& context);
   void DropIfGone(const Context& context, ShardId shard);
-  void BeginIfPlanned(Context& context, ShardId shard, std::size_t room);
+  void BeginIfPlanned(Context& context, ShardId shard, const StandbyDuties& standby_duties,
+                      std::size_t room);
   void CheckBounds(Context& context);
   void WriteReady(Context& context);
   bool WriteBatch(Context& context);

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "core/may_claim.h"
+
 namespace baton::core {
 namespace {
 
@@ -27,6 +29,7 @@ void CheckHeld(const Core& core, std::vector<std::string>& wrong) {
     if (held.activated && held.activation != 0) {
       wrong.push_back(Name(shard) + " is activated, but `acquired` still runs");
     }
+    if (core.standby_duties().Has(shard)) wrong.push_back(Name(shard) + " is held by a standby");
     if (held.activated && held.unreported) {
       wrong.push_back(Name(shard) + " is activated, but its transition was not reported");
     }
@@ -41,6 +44,24 @@ void CheckSession(const Core& core, std::vector<std::string>& wrong) {
   }
   if (core.halted() && !core.leaderships().held().empty()) {
     wrong.push_back("halted, but holds shards");
+  }
+  if ((core.finished() || core.halted()) && core.standby_duties().size() > 0) {
+    wrong.push_back("finished or halted, but stands by");
+  }
+}
+
+// The view updates its replicas as nodes come and go; they are those of a new computation.
+void CheckStandbys(const View& view, std::vector<std::string>& wrong) {
+  std::vector<const MemberFact*> nodes;
+  for (const auto& [node, member] : view.members()) {
+    if (EligibilityOf(view, member) == Eligibility::kYes) nodes.push_back(&member);
+  }
+  Standbys fresh;
+  fresh.Update(view.rules(), view.shard_count(), nodes);
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const ShardId shard{s};
+    if (fresh.ReplicasOf(shard) == view.standbys().ReplicasOf(shard)) continue;
+    wrong.push_back(Name(shard) + " has other replicas than a new computation gives");
   }
 }
 
@@ -75,7 +96,10 @@ std::vector<std::string> FindViolations(const Core& core) {
   std::vector<std::string> wrong;
   CheckHeld(core, wrong);
   CheckSession(core, wrong);
-  if (core.view().shard_count() <= kMaxIndexesChecked) CheckIndexes(core.view(), wrong);
+  if (core.view().shard_count() <= kMaxIndexesChecked) {
+    CheckIndexes(core.view(), wrong);
+    CheckStandbys(core.view(), wrong);
+  }
   if (core.pending_writes() > kMaxPendingWrites) wrong.push_back("too many writes in flight");
   return wrong;
 }

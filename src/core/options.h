@@ -2,7 +2,9 @@
 // the parts of the core share.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -26,7 +28,7 @@ struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
   /// Our member record. The core fills in session, lease, ttl, state, division_version and
-  /// `external`.
+  /// `external`. An operator may change weight and labels (NodeChangeRequested).
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;
@@ -136,6 +138,14 @@ inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A node changes what its member record says about failing at most once in this time.
 inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
+/// How often a node changes what its member record says about ready standbys. Such a record may
+/// have some thousand shards, and each member reads each change. So a change is written after a
+/// second at most in groups of up to 20 members, and otherwise more rarely: the whole group writes
+/// about 20 such changes a second.
+constexpr Duration SayReadyEvery(std::size_t members) {
+  return std::max<Duration>(std::chrono::seconds(1),
+                            std::chrono::milliseconds(50) * static_cast<std::int64_t>(members));
+}
 /// Another node may try a shard if `acquired` has failed this many times (or exceeded its timeout),
 /// and kOtherTryAfter has passed since the first failure. If the cause is common, most nodes are
 /// failing by then, and nothing moves.

@@ -52,7 +52,8 @@ void RecordNews::NoteUnusableText(Context& context, const ViewChanges& changes) 
     context.Say(
         Notice::Level::kWarning,
         "the record of member " + node + " at revision " + std::to_string(member->revision.value) +
-            " has an address, zone, label or version that can't be used; it counts as empty");
+            " has an address, zone, label, version or list of ready shards that can't be used; it "
+            "counts as empty");
   }
 }
 

@@ -67,6 +67,11 @@ MemberFact Session::Value(SessionId lease) const {
   return value;
 }
 
+void Session::SetReady(std::vector<ShardId> ready) {
+  if (ready.size() > kMaxReadyReported) ready.resize(kMaxReadyReported);
+  wanted_ready_ = std::move(ready);
+}
+
 // ---- advance -----------------------------------------------------------------------------------
 
 void Session::Advance(TimePoint now, const View& view, std::vector<Action>& actions,
@@ -160,6 +165,7 @@ void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Actio
   if (!creating.write) {
     const MemberFact* occupant = view.member(options_.self.node);
     MemberFact value = Value(creating.lease);
+    value.ready = wanted_ready_;
     if (occupant != nullptr && occupant->present && TakesOver(*occupant)) {
       creating.write = MemberTakeover{value, occupant->revision};
       creating.replaces = occupant->lease;
@@ -224,8 +230,8 @@ void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, Tim
   actions.push_back(RevokeLease{revocation_->operation, revocation_->lease});
 }
 
-// Keeps the member record as it should be: readable, with the wanted state, and saying whether
-// activations fail here.
+// Keeps the member record as it should be: readable, with the wanted state, weight and labels, and
+// saying whether activations fail here.
 void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                             TimePoint& wake_at) {
   if (!member()) return;
@@ -237,9 +243,13 @@ void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>
     const bool readable = stored->readability == Readability::kReadable;
     const MemberFact wanted = Value(id());
     const bool health = stored->unhealthy != wanted.unhealthy;
-    if (readable && stored->state == wanted.state && !health) {
-      if (stored->failing == wanted_failing_) return;
-      if (now < say_failing_not_before_) return LowerTo(wake_at, say_failing_not_before_);
+    const bool settings = stored->weight != wanted.weight || stored->labels != wanted.labels;
+    if (readable && stored->state == wanted.state && !health && !settings) {
+      const bool failing = stored->failing != wanted_failing_;
+      if (!failing && stored->ready == wanted_ready_) return;
+      if (failing && now < say_failing_not_before_) {
+        return LowerTo(wake_at, say_failing_not_before_);
+      }
     }
     // A node that leaves says so at once.
     const bool paced = readable && health && wanted_state_ == MemberState::kActive;
@@ -247,6 +257,7 @@ void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>
     if (health) say_health_not_before_ = now + kSayHealthEvery;
     say_failing_not_before_ = now + kSayFailingEvery;
     MemberFact value = wanted;
+    value.ready = wanted_ready_;
     value.unknown_fields = stored->unknown_fields;
     update_ = Update{.operation = (*next_operation_)++,
                      .write = MemberUpdate{value, guard()},

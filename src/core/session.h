@@ -74,11 +74,15 @@ class Session {
   /// node's record also says that the node drains. True at first.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
+  /// Sets for which shards the member record should say that this node is a ready standby; sorted
+  /// and distinct. None at first. The record names the first kMaxReadyReported of them.
+  void SetReady(std::vector<ShardId> ready);
   /// Whether other nodes know all about this node's leaving: the member record says that the node
   /// leaves, or can't be made to say so. Also true if no leaving is wanted.
   bool SaysThatItLeaves(const View& view) const;
-  /// Writes the member record if it does not say what it should. A change of SetFailing or
-  /// SetHealthy alone is written at most once a second. Advance does this, too.
+  /// Writes the member record if it does not say what it should, also about the weight and labels
+  /// of CoreOptions::self. A change of SetFailing or SetHealthy alone is written at most once a
+  /// second. Advance does this, too.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
 
@@ -209,6 +213,7 @@ class Session {
   MemberState wanted_state_ = MemberState::kActive;
   bool wanted_failing_ = false;
   bool wanted_healthy_ = true;
+  std::vector<ShardId> wanted_ready_;
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();
   TimePoint last_renewed_ = TimePoint::min();

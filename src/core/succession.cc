@@ -43,6 +43,7 @@ void Succession::Clear() {
 
 void Succession::Note(const ViewChanges& changes) {
   noted_.shards.insert(noted_.shards.end(), changes.shards.begin(), changes.shards.end());
+  noted_.standbys.insert(noted_.standbys.end(), changes.standbys.begin(), changes.standbys.end());
   noted_.members = noted_.members || changes.members;
   noted_.policy = noted_.policy || changes.policy || changes.config;
   if (!changes.members && !changes.policy && !changes.config) return;
@@ -111,13 +112,15 @@ bool Succession::Brake(Context& context) {
   return brake;
 }
 
-// A change of members or policies, or a vacancy that we are not claiming, makes the assignment
-// outdated. Claims that succeed do not.
+// A change of members or policies, or of a vacancy that we are not claiming or of its standbys,
+// makes the assignment outdated. Claims that succeed do not.
 bool Succession::Outdated(const Context& context) const {
   if (noted_.members || noted_.policy) return true;
-  return std::any_of(noted_.shards.begin(), noted_.shards.end(), [&](ShardId shard) {
+  const auto vacant = [&](ShardId shard) {
     return context.view.VacantSince(shard).has_value() && !claiming_.contains(shard);
-  });
+  };
+  return std::any_of(noted_.shards.begin(), noted_.shards.end(), vacant) ||
+         std::any_of(noted_.standbys.begin(), noted_.standbys.end(), vacant);
 }
 
 void Succession::NoteProgress(const Context& context) {
@@ -161,7 +164,9 @@ void Succession::CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_vi
   const auto index = static_cast<MemberIndex>(found - input.members.begin());
   for (std::size_t i = 0; i < input.shards.size(); ++i) {
     AssignmentShard& shard = input.shards[i];
-    if (shard.vacant() && claiming_.contains(of_view.shard_of[i])) shard = {.leader = index};
+    if (shard.vacant() && claiming_.contains(of_view.shard_of[i])) {
+      shard = {.leader = index, .pool = shard.pool};
+    }
   }
 }
 
@@ -314,23 +319,43 @@ void Succession::PassOver(Context& context) {
   context.WakeAt(pass_over_at_);
 }
 
-// Takes the shards for which this node is next in line: all of them, unless placement rules have a
-// line of their own for some.
+// The ready standbys of a vacancy that may take over for the stalled node, in their order.
+std::vector<NodeId> Succession::ReadyLine(const Context& context, const Line& line, ShardId shard,
+                                          const NodeId& stalled) {
+  if (context.view.standbys().empty()) return {};
+  std::vector<NodeId> ready = context.view.StandbysOf(shard);
+  std::erase_if(ready, [&](const NodeId& node) {
+    const bool in_line = std::binary_search(line.nodes.begin(), line.nodes.end(), node);
+    return node == stalled || !in_line || !context.view.member(node)->ReadyFor(shard);
+  });
+  return ready;
+}
+
+// Takes the shards for which this node is next in line. A shard's ready standbys come first. After
+// them the line is the same for all shards, unless placement rules have a line of their own for
+// some.
 void Succession::TakeOver(const Context& context, const Line& line, std::size_t place,
                           Assigned& assigned) {
   const ShardRules& rules = context.view.rules();
-  std::map<std::size_t, bool> next;  // by rule
+  std::map<std::pair<std::size_t, std::size_t>, bool> next;  // by rule and place
   std::size_t taken = 0;
   for (const ShardId shard : assigned.shards) {
     std::uint32_t& holder = assigned_to_[shard.value];
     if (holder == kToNobody) continue;
-    const std::size_t rule = rules.NumberOf(shard);
-    const auto [mine, unknown] = next.try_emplace(rule, false);
-    if (unknown) {
-      const Line by_rule = rule < rules.size() ? LineFor(context, line, rule, assigned.node) : line;
-      mine->second = NextInLine(by_rule, assigned.node, place) == context.self();
+    const std::vector<NodeId> ready = ReadyLine(context, line, shard, assigned.node);
+    if (place <= ready.size()) {
+      if (ready[place - 1] != context.self()) continue;
+    } else {
+      const std::size_t rule = rules.NumberOf(shard);
+      const std::size_t later = place - ready.size();
+      const auto [mine, unknown] = next.try_emplace({rule, later}, false);
+      if (unknown) {
+        const Line by_rule =
+            rule < rules.size() ? LineFor(context, line, rule, assigned.node) : line;
+        mine->second = NextInLine(by_rule, assigned.node, later) == context.self();
+      }
+      if (!mine->second) continue;
     }
-    if (!mine->second) continue;
     holder = kToNobody;
     ++taken;
     taken_over_.insert(shard);

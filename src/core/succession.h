@@ -11,7 +11,8 @@
 //  - A claim was refused a moment ago.
 //
 // If a successor claims nothing for too long (kPassOverAfter), the next node in line claims in its
-// place. Nodes with different views may see different lines; a claim's guards decide.
+// place: for each shard its other ready standbys first. Nodes with different views may see
+// different lines; a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -65,7 +66,7 @@ class Succession {
   };
   /// The nodes that may take over for others.
   struct Line {
-    std::vector<NodeId> nodes;
+    std::vector<NodeId> nodes;                ///< sorted
     TimePoint changes_at = TimePoint::max();  ///< when another node may join the line
   };
   static constexpr std::uint32_t kToNobody = std::numeric_limits<std::uint32_t>::max();
@@ -86,6 +87,8 @@ class Succession {
   void PassOver(Context& context);
   void TakeOver(const Context& context, const Line& line, std::size_t place, Assigned& assigned);
   static Line LineOf(const Context& context);
+  static std::vector<NodeId> ReadyLine(const Context& context, const Line& line, ShardId shard,
+                                       const NodeId& stalled);
   static Line LineFor(const Context& context, const Line& line, std::size_t rule,
                       const NodeId& stalled);
   static NodeId NextInLine(const Line& line, const NodeId& stalled, std::size_t place);

@@ -1,11 +1,13 @@
 #include "core/view.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <variant>
 
 #include "base/check.h"
+#include "core/may_claim.h"
 #include "core/snapshot_keys.h"
 
 namespace baton::core {
@@ -15,6 +17,14 @@ namespace {
 template <typename T>
 bool Newer(const T& known, const T& fact) {
   return fact.revision > known.revision;
+}
+
+// Whether the facts differ in nothing but their revision and the shards with a ready standby.
+bool SaysOnlyOtherReadiness(const MemberFact& before, MemberFact after) {
+  if (before.ready == after.ready) return false;
+  after.ready = before.ready;
+  after.revision = before.revision;
+  return after == before;
 }
 
 }  // namespace
@@ -63,6 +73,7 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
   read_before_ = std::exchange(read_at_, now);
   snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
   ForgetAbsent();
+  UpdateStandbys();
   if (!complete_) {
     complete_ = true;
     absences_.NoteComplete(now);
@@ -77,10 +88,12 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
 void View::Merge(const Changes& changes, TimePoint now) {
   revision_ = std::max(revision_, changes.revision);
   MergeAll(changes.facts, Source::kWatch, now);
+  UpdateStandbys();
 }
 
 void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
   MergeAll(facts, Source::kRead, now);
+  UpdateStandbys();
 }
 
 // A key that the snapshot does not contain is absent at its revision, unless a later fact is known.
@@ -105,7 +118,7 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
   for (const MemberFact& absent : gone) MergeOne(absent, Source::kRead, now);
   for (auto& [name, policy] : policies_) {
     if (keys.policies.contains(name) || policy.revision >= at) continue;
-    if (policy.present) changes_.policy = true;
+    if (policy.present) changes_.policy = standbys_outdated_ = true;
     policy = PolicyFact{};
     policy.name = name;
     policy.revision = at;
@@ -171,7 +184,7 @@ void View::MergeOne(const PolicyFact& fact, Source, TimePoint) {
   if (added.second) known.revision = snapshot_revision_;
   if (!Newer(known, fact)) return;
   known = fact;
-  changes_.policy = true;
+  changes_.policy = standbys_outdated_ = true;  // the policy may drain a node
 }
 
 void View::MergeOne(const DeathFact& fact, Source, TimePoint now) {
@@ -198,7 +211,10 @@ void View::MergeOne(const ConfigFact& fact, Source, TimePoint) {
   const bool same = fact.hash == last.hash && fact.cluster_id == last.cluster_id;
   if (!readable || (!same && last.present)) return;
   if (fact.schema > kConfigSchema || fact.shards != shard_count()) return;
-  if (fact.placement != last.placement) rules_.Set(fact.placement, shard_count());
+  if (fact.placement != last.placement) {
+    rules_.Set(fact.placement, shard_count());
+    standbys_outdated_ = true;
+  }
   fitting_config_ = fact;
 }
 
@@ -269,6 +285,9 @@ void View::MergeOne(const MemberFact& fact, Source source, TimePoint now) {
   live_members_ += fact.Live() ? 1 : 0;
   live_members_ -= before.Live() ? 1 : 0;
   if (!before.present && !fact.present) return;
+  NoteReady(before, fact);
+  if (SaysOnlyOtherReadiness(before, fact)) return;
+  standbys_outdated_ = true;
   NoteMembership(before, fact, now);
   NoteLeaseEnd(before, fact, source, now);
   NoteDeparture(before, fact, source, now);
@@ -277,6 +296,25 @@ void View::MergeOne(const MemberFact& fact, Source source, TimePoint now) {
   if (before.lease != fact.lease || before.present != fact.present) {
     MarkLeaderChanged(fact.node, now);
   }
+}
+
+void View::NoteReady(const MemberFact& before, const MemberFact& after) {
+  std::vector<ShardId> differ;
+  std::set_symmetric_difference(before.ready.begin(), before.ready.end(), after.ready.begin(),
+                                after.ready.end(), std::back_inserter(differ));
+  std::erase_if(differ, [&](ShardId shard) { return shard.value >= shard_count(); });
+  changes_.standbys.insert(changes_.standbys.end(), differ.begin(), differ.end());
+}
+
+// The nodes that may stand by are those that may begin to lead and don't drain.
+void View::UpdateStandbys() {
+  if (!std::exchange(standbys_outdated_, false)) return;
+  std::vector<const MemberFact*> nodes;
+  for (const auto& [node, member] : members_) {
+    if (EligibilityOf(*this, member) == Eligibility::kYes) nodes.push_back(&member);
+  }
+  const std::vector<ShardId> changed = standbys_.Update(rules_, shard_count(), nodes);
+  changes_.standbys.insert(changes_.standbys.end(), changed.begin(), changed.end());
 }
 
 void View::NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now) {
@@ -423,43 +461,16 @@ ViewChanges View::TakeChanges() {
   changes_ = ViewChanges{};
   for (const ShardId shard : taken.shards) changed_flag_[shard.value] = false;
   std::sort(taken.shards.begin(), taken.shards.end());
+  std::sort(taken.standbys.begin(), taken.standbys.end());
+  const auto rest = std::unique(taken.standbys.begin(), taken.standbys.end());
+  taken.standbys.erase(rest, taken.standbys.end());
   return taken;
-}
-
-const MoveFact* View::move(ShardId shard) const {
-  const auto found = moves_.find(shard);
-  return found != moves_.end() ? &found->second : nullptr;
-}
-
-Revision View::move_revision(ShardId shard) const {
-  const MoveFact* known = move(shard);
-  return known != nullptr ? known->revision : move_absent_at_.at(shard.value);
-}
-
-const MemberFact* View::member(const NodeId& node) const {
-  const auto found = members_.find(node);
-  return found != members_.end() ? &found->second : nullptr;
-}
-
-const PolicyFact* View::policy(const PolicyName& name) const {
-  const auto found = policies_.find(name);
-  return found != policies_.end() && found->second.present ? &found->second : nullptr;
-}
-
-Revision View::policies_changed() const {
-  const PolicyFact* known = policy({PolicyKind::kChanged});
-  return known != nullptr ? known->revision : Revision{};
 }
 
 PolicyWrite View::PolicyChange(PolicyFact wanted) const {
   const PolicyFact* known = policy(wanted.name);
   const Revision read = known != nullptr ? known->revision : Revision{};
   return {.policy = std::move(wanted), .read = read, .changed = policies_changed()};
-}
-
-bool View::SessionAlive(const SessionRef& ref) const {
-  const MemberFact* found = member(ref.node);
-  return found != nullptr && found->HoldsSession(ref.session);
 }
 
 bool View::InForce(const RecordFact& record) const {
@@ -480,17 +491,6 @@ bool View::LiveMove(const MoveFact& move) const {
 bool View::Draining(const MemberFact& member) const {
   return member.state == MemberState::kDraining ||
          policy({PolicyKind::kDrain, member.node}) != nullptr;
-}
-
-std::optional<SessionRef> View::LastKnownLeader(ShardId shard) const {
-  const auto found = damage_.find(shard);
-  return found != damage_.end() ? found->second.last_leader : std::nullopt;
-}
-
-std::optional<TimePoint> View::DamagedSince(ShardId shard) const {
-  const auto found = damage_.find(shard);
-  if (found == damage_.end()) return std::nullopt;
-  return found->second.since;
 }
 
 }  // namespace baton::core

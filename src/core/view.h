@@ -30,6 +30,7 @@
 #include "core/known_sessions.h"
 #include "core/leader_index.h"
 #include "core/shard_rules.h"
+#include "core/standbys.h"
 #include "core/steadiness.h"
 
 namespace baton::core {
@@ -44,10 +45,16 @@ struct ViewChanges {
   bool policy = false;    ///< a policy or a `ripe` mark
   bool balancer = false;  ///< the balancer's record, or its leader's session
   bool config = false;
+  /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
+  /// standby or ceased to be one. A change of readiness alone does not set `members`. Sorted,
+  /// distinct. The standbys of a shard in `shards` may have changed, too, because its leader did.
+  std::vector<ShardId> standbys;
   std::vector<NodeId> changed_members;  ///< which members changed; some more than once
   /// Members whose session has just ended and was so short that their Steadiness::DelayOf grew.
   std::vector<NodeId> flapping;
-  bool any() const { return !shards.empty() || members || policy || balancer || config; }
+  bool any() const {
+    return !shards.empty() || !standbys.empty() || members || policy || balancer || config;
+  }
   /// Adds a later ViewChanges. Afterwards the shards may be unsorted, and some may occur twice.
   void Add(ViewChanges later) {
     if (shards.empty()) {
@@ -59,6 +66,7 @@ struct ViewChanges {
     policy |= later.policy;
     balancer |= later.balancer;
     config |= later.config;
+    standbys.insert(standbys.end(), later.standbys.begin(), later.standbys.end());
     changed_members.insert(changed_members.end(), later.changed_members.begin(),
                            later.changed_members.end());
     flapping.insert(flapping.end(), later.flapping.begin(), later.flapping.end());
@@ -167,20 +175,35 @@ class View {
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
   const RecordFact& balancer() const { return balancer_; }
   /// The shard's move, also if it is not live; null if there is no move.
-  const MoveFact* move(ShardId shard) const;
+  const MoveFact* move(ShardId shard) const {
+    const auto found = moves_.find(shard);
+    return found != moves_.end() ? &found->second : nullptr;
+  }
   /// The move's revision; if there is no move, the revision at which it was known to be absent.
-  Revision move_revision(ShardId shard) const;
+  Revision move_revision(ShardId shard) const {
+    const MoveFact* known = move(shard);
+    return known != nullptr ? known->revision : move_absent_at_.at(shard.value);
+  }
   const std::map<ShardId, MoveFact>& moves() const { return moves_; }
   /// By node id. Includes members that are not live. Also includes absent members (`present` is
   /// false) until the next snapshot confirms their absence.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
   /// The node's member key, even if the member is absent or not live; null if nothing is known of
   /// it.
-  const MemberFact* member(const NodeId& node) const;
+  const MemberFact* member(const NodeId& node) const {
+    const auto found = members_.find(node);
+    return found != members_.end() ? &found->second : nullptr;
+  }
   /// The policy; null if it is not set.
-  const PolicyFact* policy(const PolicyName& name) const;
+  const PolicyFact* policy(const PolicyName& name) const {
+    const auto found = policies_.find(name);
+    return found != policies_.end() && found->second.present ? &found->second : nullptr;
+  }
   /// The mod revision of the last change of any policy; 0: no policy was ever changed.
-  Revision policies_changed() const;
+  Revision policies_changed() const {
+    const PolicyFact* known = policy({PolicyKind::kChanged});
+    return known != nullptr ? known->revision : Revision{};
+  }
   /// Makes the write that sets `policy`, or deletes it if its `present` is false. The write is
   /// guarded by the revisions that are known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
@@ -195,10 +218,27 @@ class View {
 
   /// Whether the node's member key is attached to this session's lease: the same check as a claim's
   /// guard.
-  bool SessionAlive(const SessionRef& ref) const;
+  bool SessionAlive(const SessionRef& ref) const {
+    const MemberFact* found = member(ref.node);
+    return found != nullptr && found->HoldsSession(ref.session);
+  }
   /// Whether the record is readable and names a leader whose session is alive.
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return led_by_.at(shard.value) != LeaderIndex::kNobody; }
+  /// The nodes that stand by for the shard now, the first to take over first; some may not be ready
+  /// (MemberFact::ReadyFor). Empty if no rule asks for standbys.
+  std::vector<NodeId> StandbysOf(ShardId shard) const {
+    return standbys_.Of(shard, LeaderOf(shard));
+  }
+  /// Whether the node is one of these.
+  bool StandsBy(ShardId shard, const NodeId& node) const {
+    return standbys_.StandsBy(shard, LeaderOf(shard), node);
+  }
+  const Standbys& standbys() const { return standbys_; }
+  /// The leader by a record in force; null: nobody leads.
+  const MemberFact* LeaderOf(ShardId shard) const {
+    return InForce(shard) ? member(record(shard).leader) : nullptr;
+  }
   /// How many shards the node leads by records in force.
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
@@ -256,11 +296,17 @@ class View {
   /// The session that a shard's record named just before the record became unreadable; the session
   /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
   /// a read, not the watch, showed the damage or a later change: others may have led in between.
-  std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
+  std::optional<SessionRef> LastKnownLeader(ShardId shard) const {
+    const auto found = damage_.find(shard);
+    return found != damage_.end() ? found->second.last_leader : std::nullopt;
+  }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
   /// nullopt if it is readable. A change of the unreadable record that the watch shows keeps this
   /// time. A change that only a read shows sets it to the read's time.
-  std::optional<TimePoint> DamagedSince(ShardId shard) const;
+  std::optional<TimePoint> DamagedSince(ShardId shard) const {
+    const auto found = damage_.find(shard);
+    return found != damage_.end() ? std::optional(found->second.since) : std::nullopt;
+  }
   struct Damage {
     std::optional<SessionRef> last_leader;  ///< see LastKnownLeader
     TimePoint since;                        ///< see DamagedSince
@@ -317,6 +363,8 @@ class View {
   bool MembersAsNewAs(const RecordFact& record) const;
   void UpdateDeaths(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
+  void NoteReady(const MemberFact& before, const MemberFact& after);
+  void UpdateStandbys();
   WentBack KnownAndFound(const ShardRecordFact& fact) const;
   WentBack KnownAndFound(const MemberFact& fact) const;
   WentBack KnownAndFound(const ConfigFact& fact) const { return {config_.revision, fact.revision}; }
@@ -340,6 +388,8 @@ class View {
   ConfigFact config_;
   ConfigFact fitting_config_;
   ShardRules rules_;
+  Standbys standbys_;
+  bool standbys_outdated_ = false;
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/records.pb.h"
+#include "etcd/ready_gaps.h"
 
 namespace baton::etcd {
 namespace {
@@ -114,6 +117,8 @@ Placement PlacementOf(const pb::ConfigRecord& config) {
     }
     rule.require = TermsOf(stored.require());
     for (const pb::RecordLabelTerms& terms : stored.prefer()) rule.prefer.push_back(TermsOf(terms));
+    rule.standbys = stored.standbys();
+    rule.spread = stored.spread();
     placement.push_back(std::move(rule));
   }
   return placement;
@@ -137,6 +142,8 @@ void StorePlacement(const Placement& placement, pb::ConfigRecord* config) {
     }
     if (!rule.require.empty()) StoreTerms(rule.require, stored->mutable_require());
     for (const LabelTerms& terms : rule.prefer) StoreTerms(terms, stored->add_prefer());
+    stored->set_standbys(rule.standbys);
+    stored->set_spread(rule.spread);
   }
 }
 
@@ -178,6 +185,17 @@ void TakeLabels(const pb::MemberRecord& record, MemberFact* fact) {
     fact->unusable_text = fact->unusable_text || label.empty();
     fact->labels.merge(label);
   }
+}
+
+// A list that can't be used counts as empty: then these shards go to other nodes, as if nobody had
+// loaded them. If the whole record counted as damaged, a healthy leader would lose its shards.
+void TakeReady(const pb::MemberRecord& record, MemberFact* fact) {
+  if (record.ready_session() != record.session()) return;
+  const auto& gaps = record.ready_gaps();
+  std::optional<std::vector<ShardId>> ready =
+      ShardsOf({gaps.data(), static_cast<std::size_t>(gaps.size())});
+  fact->unusable_text = fact->unusable_text || !ready;
+  if (ready) fact->ready = *std::move(ready);
 }
 
 // Takes a member's texts as far as everybody who reads them can bear them: routers, batonctl, the
@@ -276,6 +294,9 @@ std::string EncodeMember(const MemberFact& member) {
   }
   for (const auto& [name, value] : member.labels) record.add_labels(name + "=" + value);
   if (!member.labels.empty()) record.set_labels_session(member.session.value);
+  const std::vector<std::uint32_t> gaps = GapsOf(member.ready);
+  record.mutable_ready_gaps()->Assign(gaps.begin(), gaps.end());
+  if (!gaps.empty()) record.set_ready_session(member.session.value);
   return Serialize(record, member.unknown_fields);
 }
 
@@ -375,6 +396,7 @@ MemberFact DecodeMember(std::string_view value, const NodeId& node) {
   fact.dead_reason = Load(record.dead_reason(), kReasonCount, Reason::kProcessDied);
   fact.ttl = std::chrono::milliseconds(record.ttl_ms());
   TakeTexts(record, &fact);
+  TakeReady(record, &fact);
   fact.weight = record.weight();
   fact.protocol_version = record.protocol_version();
   fact.division_version = record.division_version();

@@ -13,7 +13,7 @@ void ShardAges::OnRoutes(const runtime::RouteBatch& batch) {
     if (route.shard.value >= entries_.size()) continue;
     Entry& entry = entries_[route.shard.value];
     const bool same = entry.term == route.term && entry.state == route.state;
-    if (same && entry.since != TimePoint::min()) continue;  // only its address changed
+    if (same && entry.since != TimePoint::min()) continue;  // only addresses or standbys changed
     entry = {.term = route.term,
              .state = route.state,
              .since = now,

@@ -53,6 +53,20 @@ json::object ShardObject(const ShardStatus& shard) {
           {"state", ToString(shard.state)}};
 }
 
+json::object StandbyObject(const NodeId& node, const std::string& address, bool ready) {
+  return {{"node", node}, {"address", NullIfEmpty(address)}, {"ready", ready}};
+}
+
+/// The shard's standbys with their addresses, as callers need them.
+json::array StandbyArray(const ShardStatus& shard) {
+  json::array array;
+  if (shard.standbys == nullptr) return array;
+  for (const runtime::StandbyStatus& standby : *shard.standbys) {
+    array.push_back(StandbyObject(standby.node, standby.address, standby.ready));
+  }
+  return array;
+}
+
 json::value FailingValue(const ShardStatus& shard) {
   if (!shard.failing) return nullptr;
   return json::object{{"attempts", shard.failing->attempts},
@@ -222,6 +236,9 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["waiting_by_settings"] = status.waiting_by_settings;
   out["nobody_may_lead"] = status.nobody_may_lead;
   out["led_against_rules"] = status.led_against_rules;
+  out["without_ready_standby"] = status.without_ready_standby;
+  out["standing_by"] = status.standing_by;
+  out["ready_here"] = status.ready_here;
   out["balancer"] = NullIfEmpty(status.balancer);
   out["paused"] = status.paused;
   out["rebalance_requested"] = status.rebalance_requested;
@@ -235,6 +252,16 @@ ShardState StateOfRoute(const runtime::ViewRoute& route) {
   return own ? ShardState::kLed : route.state;
 }
 
+// Adds nothing to a route without standbys: there may be a million of them.
+void AddStandbys(const runtime::ViewRoute& route, json::object* object) {
+  if (route.standbys == nullptr) return;
+  json::array array;
+  for (const runtime::ViewStandby& standby : *route.standbys) {
+    array.push_back(StandbyObject(standby.node->node, standby.node->address, standby.ready));
+  }
+  (*object)["standbys"] = std::move(array);
+}
+
 }  // namespace
 
 // Shard by shard: as JSON values, 100,000 shards would take a hundred megabytes.
@@ -246,6 +273,7 @@ std::string ShardsJson(const NodeStatus& status) {
     if (text.back() != '[') text += ',';
     json::object object = ShardObject(shard);
     if (shard.failing) object["failing"] = FailingValue(shard);
+    if (shard.standbys) object["standbys"] = StandbyArray(shard);
     text += Serialize(object);
   }
   return text += "]}";
@@ -259,6 +287,8 @@ boost::json::object ShardFields(const ShardStatus& shard, TimePoint at) {
   object["quarantined"] = shard.quarantined;
   object["failing"] = FailingValue(shard);
   AddWaits(shard, at, &object);
+  object["standbys"] = StandbyArray(shard);
+  object["without_ready_standby"] = shard.without_ready_standby;
   return object;
 }
 
@@ -281,6 +311,7 @@ std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
   json::object document = GroupObject(status);
   document["age_ms"] = Milliseconds(status.view_age);
   for (auto& field : ShardObject(*found)) document[field.key()] = field.value();
+  document["standbys"] = StandbyArray(*found);
   return Serialize(document);
 }
 
@@ -304,6 +335,7 @@ std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::View
       object["leader"] = route.leader->node;
       object["address"] = NullIfEmpty(route.leader->address);
     }
+    AddStandbys(route, &object);
     text += Serialize(object);
   }
   return text += "]}";

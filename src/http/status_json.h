@@ -21,21 +21,22 @@ namespace baton::http {
 
 /// `/v1/shards`: group, revision, stale (NodeStatus::stale), and for each shard: shard, leader,
 /// address, term and state. A shard that fails to activate also has `failing`: attempts, lasted_ms
-/// and last_error.
+/// and last_error. A shard with standbys has `standbys`: node, address and ready of each.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: group, revision, stale, and of this shard: shard, leader, address, term,
 /// state, reason, previous, move, quarantined, failing, deaths, claims_wait_ms, waits_for,
-/// others_wait_ms, lock_wait_ms, rule, nobody_may_lead, led_against_rule and recent. nullopt: there
-/// is no such shard, or the status has no shards.
+/// others_wait_ms, lock_wait_ms, rule, nobody_may_lead, led_against_rule, standbys (empty if it has
+/// none), without_ready_standby and recent. nullopt: there is no such shard, or the status has no
+/// shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent. `at`:
 /// NodeStatus::at of its status.
 boost::json::object ShardFields(const runtime::ShardStatus& shard, TimePoint at);
 
-/// `/v1/lookup`: group, revision, stale, age_ms (the view's age), shard, leader, address, term and
-/// state. nullopt: `status` does not have the shard.
+/// `/v1/lookup`: group, revision, stale, age_ms (the view's age), shard, leader, address, term,
+/// state and standbys (node, address and ready of each). nullopt: `status` does not have the shard.
 std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// How new a list of routes is.
@@ -46,8 +47,8 @@ struct RoutesStamp {
   bool stale = false;
 };
 /// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
-/// state and revision. The state is "led" also for shards that are activating or suspended: these
-/// states change without a revision, so a poll might miss their end.
+/// state, revision and, if there are any, standbys. The state is "led" also for shards that are
+/// activating or suspended: these states change without a revision, so a poll might miss their end.
 std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
 /// `/v1/status`: the node, the group, its members, live moves, how many shards fail to activate and

@@ -7,8 +7,8 @@
 // nothing before the first call of `changed` with kAttached.
 //
 // Threads: the node calls every method on its loop, in the order of the core's actions, except
-// `state` (any thread) and End. None may block or throw. Completions and `changed` may be called
-// from any thread, also within Run.
+// `state` (any thread) and End. None may block or throw. Completions, `changed` and `said` may be
+// called from any thread, also within Run.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,16 @@ class Application {
  public:
   virtual ~Application() = default;
 
-  /// Called once, before the other methods. The application calls `changed` with each new state.
-  virtual void Begin(std::function<void(core::ApplicationState)> changed) = 0;
+  /// Called once, before the other methods. The application calls `changed` with each new state. It
+  /// calls `said` when it says whether it is ready to take over a shard that it stands by for; it
+  /// may do so for the operation of the shard's last kStandby callback, until the shard's next
+  /// kStandbyEnded, kAcquired or kLost. Only the newest word about each shard reaches the node, in
+  /// one of the next turns of its loop.
+  virtual void Begin(std::function<void(core::ApplicationState)> changed,
+                     std::function<void(const core::StandbyReadySaid&)> said) = 0;
   /// Starts a callback. The application calls `done` at most once; `ok` is false if the callback
-  /// failed. The callbacks of a shard begin in the same order as a Listener's, but one may begin
-  /// before the last has completed.
+  /// failed. A failed kStandby or kStandbyEnded is only counted. The callbacks of a shard begin
+  /// in the same order as a Listener's, but one may begin before the last has completed.
   virtual void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) = 0;
   /// The node does not lead the shard from now on, and next sends the write that gives it away. The
   /// application need not have completed `releasing`.
@@ -38,7 +43,7 @@ class Application {
   virtual void OnDeadline(TimePoint deadline) = 0;
   /// The application's state at this moment. Any thread.
   virtual core::ApplicationState state() const = 0;
-  /// The node ends. After this returns, the application calls neither completions nor `changed`.
+  /// The node ends. After this returns, the application calls no completions, `changed` or `said`.
   /// Called on the thread that stops the node.
   virtual void End() = 0;
 };

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "base/node_change.h"
 #include "base/server_identity.h"
 #include "baton/export.h"
 #include "baton/result.h"
@@ -64,7 +65,7 @@ inline const char* ToString(SessionPhase phase) {
 }
 
 struct MemberStatus {
-  MemberFact fact;
+  MemberFact fact;  ///< `ready` is empty: ShardStatus::standbys says it
   bool drained_by_policy = false;
   std::uint32_t led = 0;     ///< the number of shards that it leads
   std::uint32_t target = 0;  ///< the number of shards that it should lead by the assignment
@@ -94,6 +95,14 @@ struct FailingActivation {
   std::string last_error;              ///< one line; the engine cuts what callbacks throw
 };
 
+/// A node that stands by for a shard.
+struct StandbyStatus {
+  NodeId node;
+  std::string address;  ///< its service address
+  bool ready = false;   ///< its application says that it could take over at once
+  friend auto operator<=>(const StandbyStatus&, const StandbyStatus&) = default;
+};
+
 struct ShardStatus {
   ShardId shard;
   NodeId leader;        ///< empty: nobody leads
@@ -120,6 +129,9 @@ struct ShardStatus {
   std::uint32_t rule = 0;         ///< the placement rule that counts for it, from 1; 0: none does
   bool nobody_may_lead = false;   ///< nobody leads it, and the rule lets no live node lead it
   bool led_against_rule = false;  ///< the rule would not let its leader begin to lead it
+  bool without_ready_standby = false;  ///< its rule asks for standbys, and none is ready
+  /// The first to take over first; null if the shard has no standbys.
+  std::shared_ptr<const std::vector<StandbyStatus>> standbys;
 };
 
 /// How long the lock delay still keeps everybody from claiming the shard; 0: it does not.
@@ -220,8 +232,11 @@ struct NodeStatus {
   /// Of the leaderless ones, how many have a placement rule that lets no live node lead them. These
   /// may also wait for another reason.
   std::uint32_t nobody_may_lead = 0;
-  std::uint32_t led_against_rules = 0;  ///< how many shards are led_against_rule
-  std::vector<Transition> recent;       ///< the newest of the history, oldest first, at most 256
+  std::uint32_t led_against_rules = 0;      ///< how many shards are led_against_rule
+  std::uint32_t without_ready_standby = 0;  ///< how many shards are without_ready_standby
+  std::uint32_t standing_by = 0;            ///< for how many shards this node stands by
+  std::uint32_t ready_here = 0;             ///< for how many of these it is ready
+  std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
 };
 
@@ -280,6 +295,14 @@ struct ReleaseRequest {
   std::optional<Duration> within = {};  ///< see Control::Request
 };
 
+/// Changes weight and labels of a running node, which must be the one that is asked.
+struct NodeChangeRequest {
+  NodeId node;
+  NodeChange change;
+  bool dry_run = false;
+  std::string actor = {};
+};
+
 /// Files of a process on which its security depends. Empty names are left out.
 struct SensitiveFiles {
   std::vector<std::string> secret = {};   ///< the password and the keys: nobody else may read them
@@ -313,25 +336,35 @@ class BATON_EXPORT Observer {
   }
 };
 
-/// A leader of shards. All of its routes in one view share this object.
-struct RouteLeader {
+/// A node that leads shards, or stands by for them. All routes of one view that name it share this
+/// object.
+struct RouteNode {
   NodeId node;
   std::string address;  ///< its service address
 };
 
+/// A node that stands by for a shard.
+struct ViewStandby {
+  std::shared_ptr<const RouteNode> node;  ///< never null
+  bool ready = false;                     ///< its application says that it could take over at once
+  friend bool operator==(const ViewStandby&, const ViewStandby&) = default;
+};
+
 /// A shard's route as one view has it. Servers keep and send these. A Router turns the routes that
-/// it receives into Route (baton/routes.h). A ViewRoute shares its leader's names, because several
+/// it receives into Route (baton/routes.h). A ViewRoute shares its nodes' names, because several
 /// threads use it while a member's address changes.
 struct ViewRoute {
   ShardId shard;
-  std::shared_ptr<const RouteLeader> leader;  ///< null: nobody leads
-  Term term;                                  ///< 0 if nobody leads
+  std::shared_ptr<const RouteNode> leader;  ///< null: nobody leads
+  Term term;                                ///< 0 if nobody leads
   ShardState state = ShardState::kLeaderless;
   /// The etcd revision from which the route is known. It never decreases. In every view, a change
   /// made at revision r gives the route a revision of at least r. So a caller that knows all routes
   /// up to revision r needs to ask only for routes with greater revisions. The states activating
   /// and suspended, which only the leader knows, change without a new revision.
   Revision revision;
+  /// The nodes that stand by, the first to take over first. Null: there are none.
+  std::shared_ptr<const std::vector<ViewStandby>> standbys{};
 };
 
 /// Describes the group and the server of its routes. Only `incarnation` can change.
@@ -403,6 +436,12 @@ class BATON_EXPORT Control {
   /// change is possible. kInvalidArgument: the settings or rules make no sense.
   /// kFailedPrecondition: some member's version would not keep to them. Idempotent.
   virtual void Request(GroupChangeRequest request, std::function<void(Status)> handler) = 0;
+  /// Changes this node's weight and labels, until its process ends. Answers at once; the group
+  /// hears of it when etcd takes the node's record. Idempotent. kInvalidArgument: see
+  /// SettingsAfter. kFailedPrecondition, kNotFound: the request names another node. kUnavailable:
+  /// the node stops.
+  virtual void Request(NodeChangeRequest request,
+                       std::function<void(Result<NodeChanged>)> handler) = 0;
   /// Releases by force a shard whose last leader's session has ended. A dry run finds out whether
   /// that is possible. kFailedPrecondition: the session lives, any node may claim the shard
   /// already, or the nodes will replace its damaged record. Under FailoverPolicy::kNever they

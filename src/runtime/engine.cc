@@ -1,11 +1,9 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "base/check.h"
-#include "base/escape.h"
 #include "etcd/advice.h"
 #include "etcd/server_answers.h"
 #include "runtime/node_status.h"
@@ -16,45 +14,11 @@ namespace {
 constexpr std::chrono::milliseconds kShortestCall{1000};
 constexpr std::chrono::milliseconds kLongestCall{5000};
 
-// Of what a callback threw. It is kept for each shard that fails, and shown to operators.
-constexpr std::size_t kLongestError = 256;
 // A step that begins or ends the leadership of all shards brings tens of thousands.
 constexpr std::size_t kCallbacksPerTurn = 1000;
+constexpr std::size_t kStandbyWordsPerTurn = 1000;
 
 const Error kHalted{ErrorCode::kUnavailable, "the node has halted; ask another one"};
-
-void RunListener(Listener& listener, const core::RunCallback& callback) {
-  const ShardId shard = callback.shard;
-  switch (callback.kind) {
-    case core::CallbackKind::kPrepare: return listener.Prepare(shard);
-    case core::CallbackKind::kAcquired: return listener.Acquired(shard, callback.term);
-    case core::CallbackKind::kReleasing: return listener.Releasing(shard, callback.term);
-    case core::CallbackKind::kLost: return listener.Lost(shard, callback.term, callback.reason);
-    case core::CallbackKind::kSuspended: return listener.Suspended(shard, callback.term);
-    case core::CallbackKind::kResumed: return listener.Resumed(shard, callback.term);
-  }
-}
-
-// Runs application code, and catches everything that it throws.
-std::optional<std::string> Thrown(const std::function<void()>& function) {
-  try {
-    function();
-    return std::nullopt;
-  } catch (const std::exception& exception) {
-    return exception.what();
-  } catch (...) {
-    return "something that is not a std::exception";
-  }
-}
-
-void LogThrown(NodeLog& log, const char* callback, ShardId shard, const std::string& thrown) {
-  log.Error("a listener callback threw",
-            {{"callback", callback}, {"shard", shard.value}, {"what", thrown}});
-}
-
-void Guarded(NodeLog& log, const char* what, ShardId shard, const std::function<void()>& function) {
-  if (const auto thrown = Thrown(function)) LogThrown(log, what, shard, *thrown);
-}
 
 core::CoreOptions WithWallClock(core::CoreOptions options, const Clock& clock) {
   options.wall_clock = [&clock] { return clock.WallNow(); };
@@ -78,7 +42,8 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
                  .random = core_.options().random,
                  .history = parts_.history,
                  .log = parts_.log},
-                *this) {}
+                *this),
+      listener_calls_(parts_.dispatcher, parts_.listener, standby_words_, parts_.log) {}
 
 void Engine::WarnOfOldEtcd() {
   parts_.transport.MaintenanceStatus(
@@ -97,12 +62,17 @@ void Engine::WarnOfOldEtcd() {
 void Engine::Start() {
   if (parts_.application != nullptr) {
     BATON_CHECK(core_.options().external && core_.options().has_listener);
-    parts_.application->Begin([weak = weak_from_this()](core::ApplicationState state) {
+    const auto changed = [weak = weak_from_this()](core::ApplicationState state) {
       PostWeak(weak, [state](Engine& engine) {
         engine.Step(core::ApplicationChanged{state});
         engine.parts_.application->OnChanged(state);
       });
-    });
+    };
+    const auto said = [weak = weak_from_this()](const core::StandbyReadySaid& word) {
+      const auto self = weak.lock();
+      if (self != nullptr && self->standby_words_->Say(word)) self->TakeStandbyWordsSoon();
+    };
+    parts_.application->Begin(changed, said);
   }
   follower_.Start();
   Step(core::Tick{});
@@ -382,24 +352,35 @@ void Engine::StartCallbacks(std::size_t most) {
 }
 
 void Engine::Start(const core::RunCallback& action) {
-  parts_.dispatcher.Run(action.shard, [self = shared_from_this(), action] {
-    const auto thrown = Thrown([&] { RunListener(*self->parts_.listener, action); });
-    // The core reports a failed `acquired`, because it can fail for all shards again and again.
-    if (thrown && action.kind != core::CallbackKind::kAcquired) {
-      LogThrown(self->parts_.log, ToString(action.kind), action.shard, *thrown);
-    }
-    const core::CallbackReturned event{action.operation, action.shard, !thrown,
-                                       OneLine(thrown.value_or(""), kLongestError)};
-    self->PostWeak([event](Engine& engine) { engine.Step(event); });
-  });
+  listener_calls_.Start(
+      action, [self = shared_from_this(), kind = action.kind](const core::CallbackReturned& event) {
+        self->PostWeak([event, kind](Engine& engine) { engine.OnReturned(kind, event); });
+      });
 }
 
 void Engine::HandOver(const core::RunCallback& action) {
-  parts_.application->Run(action, [weak = weak_from_this(), operation = action.operation,
-                                   shard = action.shard](bool ok) {
+  parts_.application->Run(action, [weak = weak_from_this(), kind = action.kind,
+                                   operation = action.operation, shard = action.shard](bool ok) {
     const core::CallbackReturned event{operation, shard, ok,
                                        ok ? "" : "the application answered that it failed"};
-    PostWeak(weak, [event](Engine& engine) { engine.Step(event); });
+    PostWeak(weak, [event, kind](Engine& engine) { engine.OnReturned(kind, event); });
+  });
+}
+
+void Engine::OnReturned(core::CallbackKind kind, const core::CallbackReturned& event) {
+  if (!core::IsOfStandby(kind)) return Step(event);
+  if (!event.ok) ++standby_callbacks_failed_;
+}
+
+void Engine::SetStandbyReady(ShardId shard, bool ready) {
+  if (standby_words_->Say(shard, ready)) TakeStandbyWordsSoon();
+}
+
+void Engine::TakeStandbyWordsSoon() {
+  PostWeak([](Engine& engine) {
+    const auto words = engine.standby_words_->Take(kStandbyWordsPerTurn);
+    for (const core::StandbyReadySaid& word : words) engine.Step(word);
+    if (!words.empty()) engine.TakeStandbyWordsSoon();
   });
 }
 
@@ -413,14 +394,6 @@ void Engine::Do(const core::ReportTransition& action) {
   follower_.AddToHistory(counted, gap);
   for (const auto& observer : follower_.observers()) observer->OnTransition(counted);
   if (parts_.listener != nullptr) callbacks_.emplace_back(action);
-}
-
-void Engine::Start(const core::ReportTransition& action) {
-  const ShardId shard = action.transition->shard;
-  parts_.dispatcher.Run(shard, [&log = parts_.log, listener = parts_.listener, action] {
-    Guarded(log, "transitioned", action.transition->shard,
-            [&] { listener->Transitioned(action.transition); });
-  });
 }
 
 void Engine::Do(const core::SeeTransition& action) {
@@ -443,13 +416,6 @@ void Engine::Do(const core::Notice& action) {
 void Engine::Do(const core::HaltNode& action) {
   follower_.Halt(action.why, kHalted);
   if (parts_.listener != nullptr) callbacks_.emplace_back(action);  // after shard 0's Lost
-}
-
-void Engine::Start(const core::HaltNode& action) {
-  parts_.dispatcher.Run(ShardId{0},
-                        [&log = parts_.log, listener = parts_.listener, why = action.why] {
-                          Guarded(log, "halted", ShardId{0}, [&] { listener->Halted(why); });
-                        });
 }
 
 void Engine::Do(const core::Finished& action) {
@@ -479,10 +445,15 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
 void Engine::Do(const core::AnswerTransfer& action) { requests_.Answer(action); }
 void Engine::Do(const core::AnswerPolicy& action) { requests_.Answer(action); }
 void Engine::Do(const core::AnswerRetry& action) { requests_.Answer(action); }
+void Engine::Do(const core::AnswerNodeChange& action) { requests_.Answer(action); }
+
+// Only this node's history has it, because nothing in etcd says who changed a member's record.
+void Engine::Do(const core::ReportNodeChange& action) { follower_.AddToHistory(action); }
 
 NodeStatus Engine::MakeStatus(TimePoint now, StatusBoard& board) const {
   NodeStatus status = StatusOf(core_, now, board);
   status.counters.transitions = transitions_;
+  status.counters.callbacks_failed += standby_callbacks_failed_;
   return status;
 }
 

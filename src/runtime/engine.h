@@ -1,9 +1,9 @@
 // Engine: the driver around the core. It passes events in and carries actions out; it decides
 // nothing. It owns a GroupFollower, which reads etcd, and serves routes and the status.
 //
-// Threads: everything except the constructor runs on the executor (the loop). The transport's
-// answers and the application's results are posted to the executor. Results that arrive after Close
-// are ignored; until they arrive, they keep the engine alive.
+// Threads: everything except the constructor and SetStandbyReady runs on the executor (the loop).
+// The transport's answers and the application's results are posted to the executor. Results that
+// arrive after Close are ignored; until they arrive, they keep the engine alive.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,10 @@
 #include "runtime/group_follower.h"
 #include "runtime/history.h"
 #include "runtime/leadership_table.h"
+#include "runtime/listener_calls.h"
 #include "runtime/node_log.h"
 #include "runtime/pending_requests.h"
+#include "runtime/standby_words.h"
 #include "runtime/state_record.h"
 
 namespace baton::runtime {
@@ -81,6 +83,10 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// before Start.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
+  /// The program says whether it could serve a shard at once that it stands by for. Ignored if
+  /// Listener::Standby was not called, or the standby has ended. Any thread.
+  void SetStandbyReady(ShardId shard, bool ready);
+
   /// A request as Control has it. Calls `handler` once, maybe at once; kNodeStopped after Close.
   template <typename AnyRequest, typename Handler>
   void Request(AnyRequest request, Handler handler) {
@@ -128,12 +134,16 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::AnswerTransfer& action);
   void Do(const core::AnswerPolicy& action);
   void Do(const core::AnswerRetry& action);
+  void Do(const core::ReportNodeChange& action);
+  void Do(const core::AnswerNodeChange& action);
   void HandOver(const core::RunCallback& action);
   /// Passes up to `most` of the callbacks to the dispatcher now, and the others in the next turns.
   void StartCallbacks(std::size_t most);
   void Start(const core::RunCallback& action);
-  void Start(const core::ReportTransition& action);
-  void Start(const core::HaltNode& action);
+  void Start(const core::ReportTransition& action) { listener_calls_.Start(action); }
+  void Start(const core::HaltNode& action) { listener_calls_.Start(action); }
+  void OnReturned(core::CallbackKind kind, const core::CallbackReturned& event);
+  void TakeStandbyWordsSoon();
   void Heartbeat();
   void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
@@ -146,6 +156,8 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   core::Core core_;
   etcd::WriteExecutor writes_;
   GroupFollower follower_;
+  const std::shared_ptr<StandbyWords> standby_words_ = std::make_shared<StandbyWords>();
+  ListenerCalls listener_calls_;
 
   std::unique_ptr<etcd::KeepAliveStream> keepalive_;
   SessionId keepalive_lease_;
@@ -165,6 +177,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   TimePoint wake_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;
   std::map<Reason, std::uint64_t> transitions_;
+  std::uint64_t standby_callbacks_failed_ = 0;  ///< the core does not count them
 };
 
 }  // namespace baton::runtime

@@ -157,6 +157,13 @@ void GroupFollower::AddToHistory(const Transition& transition, const GapPhases& 
   parts_.history->Add(transition, RevisionOf(*owner_.FollowedView(), transition), gap);
 }
 
+void GroupFollower::AddToHistory(const core::ReportNodeChange& changed) {
+  if (parts_.history == nullptr) return;
+  parts_.history->AddChange(OneLine(changed.change, kLongestOrder),
+                            OneLine(changed.actor, kLongestOrder),
+                            owner_.FollowedView()->revision());
+}
+
 // A change of any policy also writes the one of kChanged. What the first read finds happened before
 // this node was there; a restored etcd has an older one, or none.
 void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {

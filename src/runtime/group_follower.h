@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "core/events.h"
 #include "core/view.h"
 #include "etcd/keyspace.h"
 #include "etcd/transport.h"
@@ -109,6 +110,8 @@ class GroupFollower {
   void NoteShard(ShardId shard);
   /// Adds a transition to the history, if there is one. REQUIRES: there is a view.
   void AddToHistory(const Transition& transition, const GapPhases& gap);
+  /// The same for a change of this node's settings.
+  void AddToHistory(const core::ReportNodeChange& changed);
 
   /// Keeps the observer. If the process has halted, OnHalted is called at once.
   void AddObserver(std::shared_ptr<Observer> observer);

@@ -1,12 +1,9 @@
 // Node: creates the parts, and starts and ends their threads in order.
 #include "baton/node.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <filesystem>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -17,7 +14,7 @@
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
 #include "runtime/engine.h"
-#include "runtime/guard/own_guard.h"
+#include "runtime/guard/start_own_guard.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/newest_health.h"
@@ -76,6 +73,7 @@ class Node::Impl final : public runtime::Control {
   Status SetEtcdCredentials(EtcdCredentials credentials);
   void NoteAlive() noexcept;
   void SetHealthy(bool healthy);
+  void SetStandbyReady(ShardId shard, bool ready);
 
   void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override;
   bool Alive() const noexcept override;
@@ -98,6 +96,10 @@ class Node::Impl final : public runtime::Control {
     PassOn(std::move(request), std::move(handler));
   }
   void Request(runtime::ReleaseRequest request, std::function<void(Status)> handler) override {
+    PassOn(std::move(request), std::move(handler));
+  }
+  void Request(runtime::NodeChangeRequest request,
+               std::function<void(Result<NodeChanged>)> handler) override {
     PassOn(std::move(request), std::move(handler));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
@@ -151,7 +153,7 @@ class Node::Impl final : public runtime::Control {
   std::unique_ptr<runtime::Loop> loop_;
   std::unique_ptr<etcd::GrpcTransport> transport_;  // moved out under mutex_
   runtime::ThreadPoolDispatcher dispatcher_;
-  std::shared_ptr<runtime::Engine> engine_;      // only the loop uses it
+  std::shared_ptr<runtime::Engine> engine_;      // the loop's, except for SetStandbyReady
   std::shared_ptr<runtime::Watchdog> watchdog_;  // null: there is none
 
   std::atomic<bool> ready_{false};
@@ -171,33 +173,14 @@ class Node::Impl final : public runtime::Control {
 
 // Another process acts for an external node: this one's death proves nothing.
 Status Node::Impl::BeginGuard() {
-  if (options_.guard == GuardMode::kOff) return Ok();
-  const std::string& no_guard = lock_->found().no_guard;
-  if (!no_guard.empty() || !lock_->found().never_proof.empty() || application_ != nullptr) {
-    log_.Warn("no guard acts for this node: " + (application_ != nullptr
-                                                     ? "another process acts on what it leads"
-                                                 : no_guard.empty() ? "its lock proves nothing"
-                                                                    : no_guard));
-    return Ok();
-  }
-  if (options_.guard != GuardMode::kOwn) return Ok();
-  if (getpid() == 1) {
-    log_.Warn(
-        "this process is the first one of its container, so its guard dies with it; start it by an "
-        "init process, or run a baton-guard in another container, and this node with a shared "
-        "guard");
-  }
-  runtime::GuardSettings settings{
-      .group = options_.group,
-      .node = options_.node,
-      .state_dir = std::filesystem::absolute(options_.state_dir).string(),
-      .etcd = options_.etcd,
-      .hang_timeout = options_.hang_timeout,
-      .process = getpid()};
-  if (options_.trust_state_lock) settings.trust = runtime::LockTrust::kAnyFileSystem;
-  auto guard = runtime::OwnGuard::Start(options_.guard_program, settings, log_);
-  if (!guard.ok()) return guard.error();
-  guard_ = std::move(guard).value();
+  const runtime::StateLockFound& found = lock_->found();
+  const std::string why_not = application_ != nullptr      ? "another process acts on what it leads"
+                              : !found.no_guard.empty()    ? found.no_guard
+                              : !found.never_proof.empty() ? "its lock proves nothing"
+                                                           : "";
+  auto started = runtime::StartOwnGuard(options_, why_not, log_);
+  if (!started.ok()) return started.error();
+  guard_ = std::move(started).value();
   return Ok();
 }
 
@@ -403,6 +386,11 @@ void Node::Impl::SetHealthy(bool healthy) {
   if (health_->Set(healthy) && !OnLoop(tell)) health_->Take();
 }
 
+void Node::Impl::SetStandbyReady(ShardId shard, bool ready) {
+  std::lock_guard lock(mutex_);
+  if (accepting_) engine_->SetStandbyReady(shard, ready);
+}
+
 bool Node::Impl::Alive() const noexcept {
   const Duration bound = std::max<Duration>(options_.ttl / 3, 2 * runtime::Loop::kTurn);
   return loop_ != nullptr && BootClock::now() - loop_->LastTurn() < bound;
@@ -490,6 +478,9 @@ void Node::Alive() noexcept {
 }
 void Node::SetHealthy(bool healthy) {
   if (!impl_->InForkedChild()) impl_->SetHealthy(healthy);
+}
+void Node::SetStandbyReady(ShardId shard, bool ready) {
+  if (!impl_->InForkedChild()) impl_->SetStandbyReady(shard, ready);
 }
 Status Node::Drain() { return impl_->InForkedChild() ? kForkedChild : impl_->Drain(); }
 void Node::Stop() {

@@ -78,6 +78,24 @@ void AddRule(const core::View& view, ShardStatus* status) {
   status->led_against_rule = leader != nullptr && !rules.Allow(status->shard, *leader);
 }
 
+/// Costs nothing if no rule asks for standbys.
+void AddStandbys(const core::View& view, ShardStatus* status) {
+  if (view.standbys().empty()) return;
+  std::vector<StandbyStatus> standbys;
+  bool ready = false;
+  for (const NodeId& node : view.StandbysOf(status->shard)) {
+    const MemberFact* member = view.member(node);
+    if (member == nullptr) continue;
+    standbys.push_back({.node = node,
+                        .address = member->service_address,
+                        .ready = member->ReadyFor(status->shard)});
+    ready = ready || standbys.back().ready;
+  }
+  status->without_ready_standby = !ready && view.standbys().Wanted(status->shard) > 0;
+  if (standbys.empty()) return;
+  status->standbys = std::make_shared<const std::vector<StandbyStatus>>(std::move(standbys));
+}
+
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
                                     StatusBoard& board) {
   const std::map<NodeId, std::uint32_t>& targets = board.Targets(view, looks.settle, looks.now);
@@ -86,6 +104,7 @@ std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
     if (!fact.present) continue;
     MemberStatus member;
     member.fact = fact;
+    std::vector<ShardId>().swap(member.fact.ready);  // frees it, too: it may be long
     member.drained_by_policy = view.policy({PolicyKind::kDrain, node}) != nullptr;
     const auto target = targets.find(node);
     if (target != targets.end()) member.target = target->second;
@@ -177,6 +196,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
   ShardStatus status;
   status.shard = shard;
   AddDeaths(view, now, &status);
+  AddStandbys(view, &status);
   status.reason = record.reason;
   // a record that was released by force names nobody else
   const bool resigned = record.leader.empty() && !record.resigned_by.empty();
@@ -233,6 +253,7 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   status->waiting = board.waiting();
   status->nobody_may_lead = board.nobody_may_lead();
   status->led_against_rules = board.led_against_rules();
+  status->without_ready_standby = board.without_ready_standby();
   if (view.complete()) {
     status->members = MembersOf(view, looks, board);
     status->assignment = board.assignment();
@@ -260,6 +281,8 @@ NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board) {
   const auto shard_of = [&](ShardId shard) { return ShardOf(core, shard, now); };
   AddView(view, {.shard = shard_of, .settle = options.settle, .now = now}, board, &status);
   AddFailing(core, now, &status);
+  status.standing_by = static_cast<std::uint32_t>(core.standby_duties().size());
+  status.ready_here = static_cast<std::uint32_t>(core.standby_duties().ready());
   status.counters = CountersOf(core);
   return status;
 }

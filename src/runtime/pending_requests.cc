@@ -91,6 +91,17 @@ core::ReleaseRequested PendingRequests::Add(ReleaseRequest request, PolicyHandle
           .answer_by = AnswerBy(request.within, now)};
 }
 
+core::NodeChangeRequested PendingRequests::Add(NodeChangeRequest request, NodeChangeHandler handler,
+                                               TimePoint) {
+  const core::RequestId id = next_++;
+  node_changes_[id] = std::move(handler);
+  return {.request = id,
+          .node = std::move(request.node),
+          .change = std::move(request.change),
+          .dry_run = request.dry_run,
+          .actor = std::move(request.actor)};
+}
+
 void PendingRequests::Answer(const core::AnswerTransfer& action) {
   const auto found = transfers_.extract(action.request);
   if (!found.empty()) found.mapped()(action.result);
@@ -106,10 +117,16 @@ void PendingRequests::Answer(const core::AnswerRetry& action) {
   if (!found.empty()) found.mapped()(action.result);
 }
 
+void PendingRequests::Answer(const core::AnswerNodeChange& action) {
+  const auto found = node_changes_.extract(action.request);
+  if (!found.empty()) found.mapped()(action.result);
+}
+
 void PendingRequests::Close() {
   for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStoppedMeanwhile);
   for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStoppedMeanwhile);
   for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kNodeStopped);
+  for (const auto& [id, handler] : std::exchange(node_changes_, {})) handler(kNodeStopped);
 }
 
 }  // namespace baton::runtime

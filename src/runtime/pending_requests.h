@@ -25,28 +25,34 @@ class PendingRequests {
   using TransferHandler = std::function<void(Result<MoveFact>)>;
   using PolicyHandler = std::function<void(Status)>;
   using RetryHandler = std::function<void(Result<std::uint32_t>)>;
+  using NodeChangeHandler = std::function<void(Result<NodeChanged>)>;
 
   /// Keeps the handler, and returns the event for the core. `within` of the request counts from
-  /// `now`; unset: no limit. A retry has no limit, because the core answers it at once.
+  /// `now`; unset: no limit. A retry and a change of the node have no limit, because the core
+  /// answers them at once.
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
   core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
   core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);
   core::GroupChangeRequested Add(GroupChangeRequest request, PolicyHandler handler, TimePoint now);
   core::ReleaseRequested Add(ReleaseRequest request, PolicyHandler handler, TimePoint now);
+  core::NodeChangeRequested Add(NodeChangeRequest request, NodeChangeHandler handler,
+                                TimePoint now);
 
   /// Calls the handler of the request, once. Ignores requests that were answered before.
   void Answer(const core::AnswerTransfer& action);
   void Answer(const core::AnswerPolicy& action);
   void Answer(const core::AnswerRetry& action);
+  void Answer(const core::AnswerNodeChange& action);
 
   /// The node stops: calls all handlers that wait. Changes get kTimedOut, because they may still be
-  /// made. Requests for a retry get kUnavailable.
+  /// made. Requests for a retry or of the node itself get kUnavailable.
   void Close();
 
  private:
   std::map<core::RequestId, TransferHandler> transfers_;
   std::map<core::RequestId, PolicyHandler> policies_;
   std::map<core::RequestId, RetryHandler> retries_;
+  std::map<core::RequestId, NodeChangeHandler> node_changes_;
   core::RequestId next_ = 1;
 };
 

@@ -129,6 +129,9 @@ class Relay::Impl final : public Control {
   void Request(ReleaseRequest, std::function<void(Status)> handler) override {
     handler(kChangesNothing);
   }
+  void Request(NodeChangeRequest, std::function<void(Result<NodeChanged>)> handler) override {
+    handler(kChangesNothing);
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(kChangesNothing);
   }

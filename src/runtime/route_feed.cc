@@ -6,15 +6,32 @@
 namespace baton::runtime {
 namespace {
 
-Revision LeaderRevision(const core::View& view, const RecordFact& record) {
-  const MemberFact* const member = view.member(record.leader);
+Revision MemberRevision(const core::View& view, const NodeId& node) {
+  const MemberFact* const member = view.member(node);
   return member == nullptr ? Revision{} : member->revision;
 }
 
 /// The newest revision among the facts behind the shard's route.
-Revision FactsOf(const core::View& view, ShardId shard) {
-  const RecordFact& record = view.record(shard);
-  return std::max({record.revision, view.move_revision(shard), LeaderRevision(view, record)});
+Revision FactsOf(const core::View& view, const ShardStatus& status) {
+  const RecordFact& record = view.record(status.shard);
+  Revision newest = std::max(
+      {record.revision, view.move_revision(status.shard), MemberRevision(view, record.leader)});
+  if (status.standbys == nullptr) return newest;
+  for (const StandbyStatus& standby : *status.standbys) {
+    newest = std::max(newest, MemberRevision(view, standby.node));
+  }
+  return newest;
+}
+
+bool SameStandbys(const ViewRoute& one, const ViewRoute& other) {
+  if (one.standbys == nullptr || other.standbys == nullptr) return one.standbys == other.standbys;
+  return *one.standbys == *other.standbys;
+}
+
+bool HasStandby(const ViewRoute& route, const NodeId& node) {
+  return route.standbys != nullptr &&
+         std::any_of(route.standbys->begin(), route.standbys->end(),
+                     [&](const ViewStandby& standby) { return standby.node->node == node; });
 }
 
 }  // namespace
@@ -51,6 +68,7 @@ void RouteFeed::Note(ShardId shard) {
 
 void RouteFeed::Note(const core::ViewChanges& changes) {
   for (const ShardId shard : changes.shards) Mark(shard);
+  for (const ShardId shard : changes.standbys) Mark(shard);
   for (const NodeId& node : changes.changed_members) NoteMember(node);
   ForgetMembers();
   ArmForDirty();
@@ -66,8 +84,8 @@ void RouteFeed::ArmForDirty() {
   if (!dirty_.empty()) Arm(kEvery - (source_.clock.Now() - flushed_at_));
 }
 
-// The view's ViewChanges has the shards whose leader's lease came or went. Changed addresses and
-// moves to a changed member are found here.
+// The view's ViewChanges has the shards whose leader's lease came or went, and those that a node
+// begins or ends to stand by for. Changed addresses and moves to a changed member are found here.
 void RouteFeed::NoteMember(const NodeId& node) {
   const core::View& view = source_.view;
   const MemberFact* const member = view.member(node);
@@ -77,10 +95,21 @@ void RouteFeed::NoteMember(const NodeId& node) {
   if (before == now) return;
   if (before.address != now.address) {
     view.leaders().ForEachOf(node, [this](ShardId shard) { Mark(shard); });
+    // A node without a session stands by for nothing.
+    if (before.live && now.live) MarkThoseOfStandby(node);
   }
   before = std::move(now);
   for (const auto& [shard, move] : view.moves()) {
     if (move.to == node) Mark(shard);
+  }
+}
+
+// The table has the routes as they were sent. A route that has the standby only since then was
+// marked when the standby began.
+void RouteFeed::MarkThoseOfStandby(const NodeId& node) {
+  if (with_standbys_ == 0) return;
+  for (const ViewRoute& route : table_) {
+    if (HasStandby(route, node)) Mark(route.shard);
   }
 }
 
@@ -89,7 +118,7 @@ void RouteFeed::ForgetMembers() {
   if (seen_.size() <= view.members().size()) return;
   const auto forgotten = [&](const auto& entry) { return view.member(entry.first) == nullptr; };
   std::erase_if(seen_, forgotten);
-  std::erase_if(leaders_, forgotten);
+  std::erase_if(nodes_, forgotten);
 }
 
 void RouteFeed::NoteProof() {
@@ -151,26 +180,39 @@ void RouteFeed::Flush() {
 void RouteFeed::Look(ShardId shard, std::vector<ViewRoute>* changed) {
   ViewRoute& known = table_[shard.value];
   const ShardStatus status = source_.shard(shard);
-  const Revision facts = FactsOf(source_.view, shard);
+  const Revision facts = FactsOf(source_.view, status);
   ViewRoute now{.shard = shard,
-                .leader = Intern(status),
+                .leader = Intern(status.leader, status.address),
                 .term = status.term,
                 .state = status.state,
-                .revision = std::max({known.revision, facts, source_.view.revision()})};
+                .revision = std::max({known.revision, facts, source_.view.revision()}),
+                .standbys = StandbysOf(status)};
   const bool same = now.leader == known.leader && now.term == known.term &&
-                    now.state == known.state && facts <= known.revision;
+                    now.state == known.state && SameStandbys(now, known) && facts <= known.revision;
   if (same && known.revision.value != 0) return;
+  with_standbys_ += now.standbys != nullptr ? 1 : 0;
+  with_standbys_ -= known.standbys != nullptr ? 1 : 0;
   known = now;
   changed->push_back(std::move(now));
 }
 
-std::shared_ptr<const RouteLeader> RouteFeed::Intern(const ShardStatus& status) {
-  if (status.leader.empty()) return nullptr;
-  auto& leader = leaders_[status.leader];
-  if (leader == nullptr || leader->address != status.address) {
-    leader = std::make_shared<RouteLeader>(RouteLeader{status.leader, status.address});
+std::shared_ptr<const RouteNode> RouteFeed::Intern(const NodeId& node, const std::string& address) {
+  if (node.empty()) return nullptr;
+  auto& known = nodes_[node];
+  if (known == nullptr || known->address != address) {
+    known = std::make_shared<RouteNode>(RouteNode{node, address});
   }
-  return leader;
+  return known;
+}
+
+std::shared_ptr<const std::vector<ViewStandby>> RouteFeed::StandbysOf(const ShardStatus& status) {
+  if (status.standbys == nullptr || status.standbys->empty()) return nullptr;
+  auto standbys = std::make_shared<std::vector<ViewStandby>>();
+  standbys->reserve(status.standbys->size());
+  for (const StandbyStatus& each : *status.standbys) {
+    standbys->push_back({Intern(each.node, each.address), each.ready});
+  }
+  return standbys;
 }
 
 RouteBatch RouteFeed::Batch(std::vector<ViewRoute> routes) const {

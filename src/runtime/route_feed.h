@@ -15,9 +15,13 @@
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
 //   - The routes that changed; an observer's first batch has all routes. An examined route that did
-//     not change is sent again if the shard's record, its move or its leader's member key has a
-//     newer revision than the route that was sent last. Reason: another server may have sent a
-//     router a different route meanwhile, and the greater revision tells which one is newer.
+//     not change is sent again if the shard's record, its move, or the member key of its leader or
+//     of a standby has a newer revision than the route that was sent last. Reason: another server
+//     may have sent a router a different route meanwhile, and the greater revision tells which one
+//     is newer.
+//   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
+//     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
+//     each route.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
@@ -25,8 +29,11 @@
 //
 // Cost: after the first batch, the feed examines a shard only in these cases:
 //   - Note(shard) named it.
-//   - Note(changes) listed it: see ViewChanges::shards.
+//   - Note(changes) listed it: see ViewChanges::shards and ViewChanges::standbys.
 //   - Note(changes) listed its leader, and the leader's address changed.
+//   - Note(changes) listed one of its standbys, and this node is live as before, but has another
+//     address. To find such shards, the feed walks over all routes; it does not if no route has
+//     standbys.
 //   - Note(changes) listed the target of its move, and the target's address, lease or liveness
 //     changed.
 //
@@ -96,7 +103,7 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void Close(const Error& why);
 
  private:
-  /// The facts about a member that its shards' routes depend on.
+  /// The facts about a member that routes depend on.
   struct Seen {
     std::string address;
     bool live = false;
@@ -107,19 +114,22 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void Mark(ShardId shard);
   void ArmForDirty();
   void NoteMember(const NodeId& node);
+  void MarkThoseOfStandby(const NodeId& node);
   void ForgetMembers();
   void Arm(Duration delay);
   void Flush();
   void Look(ShardId shard, std::vector<ViewRoute>* changed);
-  std::shared_ptr<const RouteLeader> Intern(const ShardStatus& status);
+  std::shared_ptr<const RouteNode> Intern(const NodeId& node, const std::string& address);
+  std::shared_ptr<const std::vector<ViewStandby>> StandbysOf(const ShardStatus& status);
   RouteBatch Batch(std::vector<ViewRoute> routes) const;
 
   const RouteSource source_;
   std::shared_ptr<const RouteGroup> group_;
   std::vector<std::shared_ptr<RouteObserver>> observers_;
   std::vector<std::shared_ptr<RouteObserver>> fresh_;  ///< those that got no batch yet
-  std::vector<ViewRoute> table_;  ///< the routes as last sent; empty before the first batch
-  std::map<NodeId, std::shared_ptr<const RouteLeader>> leaders_;
+  std::vector<ViewRoute> table_;     ///< the routes as last sent; empty before the first batch
+  std::uint32_t with_standbys_ = 0;  ///< how many routes in table_ have standbys
+  std::map<NodeId, std::shared_ptr<const RouteNode>> nodes_;
   std::map<NodeId, Seen> seen_;
   std::vector<ShardId> dirty_;
   std::vector<bool> dirty_flag_;

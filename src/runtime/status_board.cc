@@ -1,8 +1,11 @@
 #include "runtime/status_board.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/assignment.h"
 #include "core/assignment_of_view.h"
@@ -27,6 +30,22 @@ class RulesAsked {
   std::vector<std::optional<bool>> known_;  ///< by rule
 };
 
+/// Makes shards with equal standbys share one list.
+class SharedStandbys {
+ public:
+  using List = std::shared_ptr<const std::vector<StandbyStatus>>;
+  void Share(const List& before, List& list) {
+    if (list == nullptr) return;
+    const auto [found, fresh] = lists_.try_emplace(*list, list);
+    // The list of an earlier status may be shared by shards that did not change.
+    if (fresh && before != nullptr && *before == *list) found->second = before;
+    list = found->second;
+  }
+
+ private:
+  std::map<std::vector<StandbyStatus>, List> lists_;
+};
+
 }  // namespace
 
 void StatusBoard::Mark(ShardId shard) {
@@ -37,11 +56,25 @@ void StatusBoard::Mark(ShardId shard) {
 
 void StatusBoard::Note(ShardId shard) { Mark(shard); }
 
+// A node's next session may have another address. Looks at all standbys: sessions rarely change.
+void StatusBoard::MarkStandbysOf(const core::View& view) {
+  if (view.standbys().empty()) return;
+  for (const ShardStatus& status : std::as_const(shards_)) {
+    if (status.standbys == nullptr) continue;
+    for (const StandbyStatus& standby : *status.standbys) {
+      const MemberFact* member = view.member(standby.node);
+      if (member == nullptr || member->service_address != standby.address) Mark(status.shard);
+    }
+  }
+}
+
 // A shard shows its leader's address, and a move only while it is live.
 void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes) {
   if (changes.any()) targets_until_ = TimePoint::min();
   if (shards_.empty()) return;
   for (const ShardId shard : changes.shards) Mark(shard);
+  for (const ShardId shard : changes.standbys) Mark(shard);
+  if (!changes.changed_members.empty()) MarkStandbysOf(view);
   const bool after = view.failover().policy == FailoverPolicy::kAfter;
   const bool counts = changes.members && (after || !view.rules().empty());
   if (changes.config || changes.policy || counts) {
@@ -73,6 +106,7 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
   }
   std::sort(changed_.begin(), changed_.end());
   RulesAsked rules(view);
+  SharedStandbys standbys;
   std::size_t renewed = shards_.size();  // the block that was renewed last
   for (const ShardId shard : changed_) {
     const std::size_t block = shard.value / SharedBlocks<ShardStatus>::kBlock;
@@ -80,6 +114,7 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
     renewed = block;
     ShardStatus rendered = look(shard);
     rendered.nobody_may_lead = rules.NobodyMayLead(rendered);
+    standbys.Share(shards_[shard.value].standbys, rendered.standbys);
     Render(view, shards_[shard.value], std::move(rendered));
     changed_flag_[shard.value] = false;
   }
@@ -91,6 +126,7 @@ void StatusBoard::Render(const core::View& view, ShardStatus& status, ShardStatu
   if (status.state == ShardState::kSuspended) --suspended_[status.leader];
   nobody_may_lead_ += rendered.nobody_may_lead - status.nobody_may_lead;
   led_against_rules_ += rendered.led_against_rule - status.led_against_rule;
+  without_ready_standby_ += rendered.without_ready_standby - status.without_ready_standby;
   status = std::move(rendered);
   if (status.state == ShardState::kSuspended) ++suspended_[status.leader];
   if (status.claims_wait.count() > 0) {

@@ -34,9 +34,11 @@ class StatusBoard {
                                    const std::function<ShardStatus(ShardId)>& look);
   /// How many shards waited after deaths at the last Shards.
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
-  /// How many shards had ShardStatus::nobody_may_lead, and led_against_rule, at the last Shards.
+  /// How many shards had ShardStatus::nobody_may_lead, led_against_rule and without_ready_standby
+  /// at the last Shards.
   std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
   std::uint32_t led_against_rules() const { return led_against_rules_; }
+  std::uint32_t without_ready_standby() const { return without_ready_standby_; }
   /// How many shards of the node were suspended at the last Shards. 0 for other nodes.
   std::uint32_t SuspendedBy(const NodeId& node) const;
   /// By member: how many shards it should lead by the assignment. `settle`: see AssignmentFrom.
@@ -47,6 +49,7 @@ class StatusBoard {
 
  private:
   void Mark(ShardId shard);
+  void MarkStandbysOf(const core::View& view);
   void Render(const core::View& view, ShardStatus& status, ShardStatus rendered);
 
   SharedBlocks<ShardStatus> shards_;  ///< empty: Shards was not called yet
@@ -58,6 +61,7 @@ class StatusBoard {
   std::map<NodeId, std::uint32_t> suspended_;
   std::uint32_t nobody_may_lead_ = 0;
   std::uint32_t led_against_rules_ = 0;
+  std::uint32_t without_ready_standby_ = 0;
   std::shared_ptr<const core::AssignmentOfView> assignment_;
   std::map<NodeId, std::uint32_t> targets_;
   TimePoint targets_until_ = TimePoint::min();  ///< targets_ are right until this time

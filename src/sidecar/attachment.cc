@@ -9,6 +9,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include "base/log.h"
+#include "sidecar/attach_events.h"
 
 namespace baton::sidecar {
 namespace {
@@ -24,37 +25,6 @@ constexpr int kLongestClient = 256;
 constexpr int kLongestToken = 64;
 // An older time in a hello means that its clock is not this host's.
 constexpr Duration kOldestHello = std::chrono::seconds(5);
-
-AttachEvent::Kind KindOf(CallbackKind kind) {
-  switch (kind) {
-    case CallbackKind::kPrepare: return AttachEvent::KIND_PREPARE;
-    case CallbackKind::kAcquired: return AttachEvent::KIND_ACQUIRED;
-    case CallbackKind::kReleasing: return AttachEvent::KIND_RELEASING;
-    case CallbackKind::kLost: return AttachEvent::KIND_LOST;
-    case CallbackKind::kSuspended: return AttachEvent::KIND_SUSPENDED;
-    case CallbackKind::kResumed: return AttachEvent::KIND_RESUMED;
-  }
-  return AttachEvent::KIND_UNSPECIFIED;
-}
-
-bool IsAnswered(CallbackKind kind) {
-  return kind != CallbackKind::kSuspended && kind != CallbackKind::kResumed;
-}
-
-AttachEvent EventOf(AttachEvent::Kind kind, ShardId shard, Term term) {
-  AttachEvent event;
-  event.set_kind(kind);
-  event.set_shard(shard.value);
-  event.set_term(term.value);
-  return event;
-}
-
-AttachEvent EventOf(const core::RunCallback& callback) {
-  AttachEvent event = EventOf(KindOf(callback.kind), callback.shard, callback.term);
-  event.set_reason(ToString(callback.reason));
-  if (IsAnswered(callback.kind)) event.set_operation(callback.operation);
-  return event;
-}
 
 std::string RandomToken() {
   std::random_device device;
@@ -88,9 +58,11 @@ void Attachment::Make(const Calls& calls) const {
 
 // ---- the node ----------------------------------------------------------------------------------
 
-void Attachment::Begin(std::function<void(ApplicationState)> changed) {
+void Attachment::Begin(std::function<void(ApplicationState)> changed,
+                       std::function<void(const core::StandbyReadySaid&)> said) {
   const std::lock_guard lock(mutex_);
   changed_ = std::move(changed);
+  said_ = std::move(said);
   if (state_ != ApplicationState::kAbsent) changed_(state_);
 }
 
@@ -119,6 +91,7 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
       acting_.erase(callback.shard);
       CompleteBefore(callback.operation, callback.shard);
     }
+    for (const std::uint64_t obsolete : standing_by_.Note(callback)) Complete(obsolete);
     if (IsAnswered(callback.kind)) {
       Await(callback, std::move(done));
     } else {
@@ -142,10 +115,14 @@ void Attachment::Await(const core::RunCallback& callback, std::function<void(boo
 void Attachment::CompleteBefore(std::uint64_t operation, ShardId shard) {
   auto next = ended_with_shard_.lower_bound({shard, 0});
   while (next != ended_with_shard_.end() && next->first == shard && next->second < operation) {
-    const auto over = pending_.extract(next->second);
+    Complete(next->second);
     next = ended_with_shard_.erase(next);
-    over.mapped().done(true);
   }
+}
+
+void Attachment::Complete(std::uint64_t operation) {
+  const auto over = pending_.extract(operation);
+  if (!over.empty()) over.mapped().done(true);
 }
 
 void Attachment::OnNotLed(ShardId shard) {
@@ -186,6 +163,7 @@ void Attachment::End() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_ = nullptr;
+    said_ = nullptr;
     pending_.clear();
     ended_with_shard_.clear();
     calls.end = stream_;
@@ -368,6 +346,12 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
   pending.done(ok);
 }
 
+void Attachment::SayReady(const Stream& stream, std::uint64_t operation, bool ready) {
+  const std::lock_guard lock(mutex_);
+  if (stream_.get() != &stream || ended_) return;
+  if (const auto shard = standing_by_.ShardOf(operation)) said_({operation, *shard, ready});
+}
+
 void Attachment::NoteAlive(const Stream& stream) {
   Calls calls;
   {
@@ -439,6 +423,7 @@ void Attachment::BeAbsent(const std::string& why, Calls& calls) {
   welcome_.reset();
   token_.clear();
   acting_.clear();
+  standing_by_.Clear();
   newest_ = written_ = told_ = TimePoint::min();
   alive_until_ = TimePoint::max();
   Change(ApplicationState::kAbsent);

@@ -11,9 +11,9 @@
 //   - The end of a stream is no proof of death. The application may act until the last sent
 //     deadline. Until then no later deadline is sent, and its shards are not given away.
 //   - If the same application attaches again, it gets its activated leaderships once more, and the
-//     events that it has not answered, with the same operation numbers. It is the same application
-//     if it has the token of the last welcome and, if the process is known, is the same process.
-//     If it has an earlier stream, that stream is ended.
+//     events that it has not answered, with the same operation numbers. It still stands by for the
+//     same shards. It is the same application if it has the token of the last welcome and, if the
+//     process is known, is the same process. If it has an earlier stream, that stream is ended.
 //   - Another application may attach only when the earlier one is absent.
 //   - A later deadline is sent only after all earlier events. An earlier deadline is sent at once.
 //   - If the node calls a callback before it knows that the application is absent, the callback
@@ -23,8 +23,8 @@
 //     its hello.
 //
 // Thread-safe; waits only for its lock. It calls streams and `wake` without the lock, so they may
-// call back. It calls `done` of Run and `changed` with the lock held. REQUIRES: `done` and
-// `changed` neither wait nor call back.
+// call back. It calls `done` of Run, `changed` and `said` with the lock held. REQUIRES: these three
+// neither wait nor call back.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +45,7 @@
 #include "baton/v1/sidecar.pb.h"
 #include "runtime/application.h"
 #include "sidecar/peer_process.h"
+#include "sidecar/standing_by.h"
 
 namespace baton::sidecar {
 
@@ -107,7 +108,8 @@ class Attachment final : public runtime::Application {
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
   // The node calls these on its loop; see runtime::Application.
-  void Begin(std::function<void(core::ApplicationState)> changed) override;
+  void Begin(std::function<void(core::ApplicationState)> changed,
+             std::function<void(const core::StandbyReadySaid&)> said) override;
   void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override;
   void OnNotLed(ShardId shard) override;
   void OnDeadline(TimePoint deadline) override;
@@ -127,6 +129,10 @@ class Attachment final : public runtime::Application {
   /// The application has answered this operation. Does nothing if `stream` is not the present
   /// stream, or no such answer is missing.
   void Answer(const Stream& stream, std::uint64_t operation, bool ok);
+  /// The application says whether it could serve a shard at once that it stands by for. `operation`
+  /// is that of the STANDBY. Does nothing if `stream` is not the present stream, or this standby
+  /// has ended.
+  void SayReady(const Stream& stream, std::uint64_t operation, bool ready);
   /// The application gave a sign of life. Does nothing if `stream` is not the present stream, or if
   /// the watchdog's time is over already.
   void NoteAlive(const Stream& stream);
@@ -171,6 +177,7 @@ class Attachment final : public runtime::Application {
   void Push(v1::AttachEvent event, Calls& calls);
   void Await(const core::RunCallback& callback, std::function<void(bool ok)> done);
   void CompleteBefore(std::uint64_t operation, ShardId shard);
+  void Complete(std::uint64_t operation);
   void Detach(Calls& calls);
   void BeAbsent(const std::string& why, Calls& calls);
   void CutOff(std::uint64_t& bound, const std::string& why, Calls& calls);
@@ -189,6 +196,7 @@ class Attachment final : public runtime::Application {
 
   mutable std::mutex mutex_;  // guards everything below
   std::function<void(core::ApplicationState)> changed_;
+  std::function<void(const core::StandbyReadySaid&)> said_;
   core::ApplicationState state_ = core::ApplicationState::kAbsent;
   SidecarBounds bounds_;
   bool ended_ = false;
@@ -204,6 +212,7 @@ class Attachment final : public runtime::Application {
   TimePoint unsent_since_ = TimePoint::min();  ///< when a deadline began to wait, or the last Take
 
   std::map<ShardId, Acting> acting_;
+  StandingBy standing_by_;
   std::map<std::uint64_t, Pending> pending_;  ///< by operation, in the order of Run
   /// pending operations that the end of their shard's leadership completes
   std::set<std::pair<ShardId, std::uint64_t>> ended_with_shard_;

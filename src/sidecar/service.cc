@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@
 namespace baton::sidecar {
 namespace {
 
-constexpr int kMaxAnswers = 10'000;
+constexpr int kMaxWords = 10'000;  // answers in a message, and also standbys
 
 grpc::Status StatusOf(const Refusal& why) {
   switch (why.kind) {
@@ -28,6 +29,11 @@ grpc::Status StatusOf(const Refusal& why) {
 }
 
 Refusal Malformed(std::string message) { return {Refusal::Kind::kMalformed, std::move(message)}; }
+
+Refusal TooMany(int count, std::string_view words) {
+  return Malformed(
+      fmt::format("a message has {} {}; send at most {} in one", count, words, kMaxWords));
+}
 
 // One stream. It owns itself from Begin to OnDone; meanwhile the attachment shares it.
 class AttachStream final : public Stream,
@@ -82,10 +88,8 @@ class AttachStream final : public Stream,
     if (!parsed.ok()) {
       return Malformed("this is not a baton.v1.AttachRequest; send the messages of sidecar.proto");
     }
-    if (request.answers_size() > kMaxAnswers) {
-      return Malformed(fmt::format("a message has {} answers; send at most {} in one",
-                                   request.answers_size(), kMaxAnswers));
-    }
+    if (request.answers_size() > kMaxWords) return TooMany(request.answers_size(), "answers");
+    if (request.standbys_size() > kMaxWords) return TooMany(request.standbys_size(), "standbys");
     if (!attached_) {
       if (!request.has_hello()) return Malformed("the first message must have a hello");
       attached_ = true;
@@ -109,6 +113,9 @@ class AttachStream final : public Stream,
         return Malformed("an answer names operation 0; answer only events that have an operation");
       }
       attachment_->Answer(*this, answer.operation(), answer.ok());
+    }
+    for (const v1::AttachStandby& standby : request.standbys()) {
+      attachment_->SayReady(*this, standby.operation(), standby.ready());
     }
     return std::nullopt;
   }

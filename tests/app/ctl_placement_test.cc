@@ -1,5 +1,6 @@
 // batonctl and placement rules: get, check and set. The real program against a real gRPC server on
 // a fake node.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ using runtime::AdminServer;
 using runtime::NodeStatus;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 // n1 leads 0 and 1 in zone a, n2 leads 2 and 3, and n3 leads 4 and 5, both in zone b.
@@ -95,10 +97,12 @@ TEST_F(BatonctlPlacement, ACheckShowsWhatWouldMoveAndWhy) {
   const Ran wide = Placement({"check", "-", "-o", "wide"}, kZoneB);
   EXPECT_THAT(wide.out, HasSubstr("SHARD  FROM  TO  WHY           RULE\n"));
   EXPECT_THAT(wide.out, HasSubstr("  rule_forbids     1\n"));
-  EXPECT_THAT(Placement({"check", "-", "-o", "json"}, kZoneB).out,
-              HasSubstr(R"({"rules":[{"rule":1,"shards":3,"require":"zone=b","may_lead":2,)"
-                        R"("preference":null,"wanted":["n2","n3"]}],"without_rule":3,)"
-                        R"("nobody_may_lead":0,"nobody_may_lead_shards":[],"claims":0,"moves":[)"));
+  EXPECT_THAT(
+      Placement({"check", "-", "-o", "json"}, kZoneB).out,
+      HasSubstr(
+          R"({"rules":[{"rule":1,"shards":3,"require":"zone=b","may_lead":2,)"
+          R"("preference":null,"wanted":["n2","n3"],"standbys":0,"spread":null}],"without_rule":3,)"
+          R"("nobody_may_lead":0,"nobody_may_lead_shards":[],"claims":0,"moves":[)"));
   EXPECT_THAT(server_.control.GroupChanges(), IsEmpty());
 }
 
@@ -136,11 +140,11 @@ TEST_F(BatonctlPlacement, RulesThatNobodyFitsAreNamed) {
 // Plan: a file that is wrong or missing is refused without a call.
 TEST_F(BatonctlPlacement, WrongFilesAreRefusedWithoutACall) {
   for (const char* verb : {"check", "set"}) {
-    const Ran wrong = Placement({verb, "-"}, "rules:\n  - spread: zone\n");
+    const Ran wrong = Placement({verb, "-"}, "rules:\n  - spreads: zone\n");
     EXPECT_EQ(wrong.exit, 2);
     EXPECT_EQ(wrong.err,
-              "batonctl: stdin:2: unknown key \"spread\"; expected shards, require, prefer or "
-              "node\n");
+              "batonctl: stdin:2: unknown key \"spreads\"; expected shards, require, prefer, node, "
+              "standbys or spread; did you mean \"spread\"?\n");
     EXPECT_THAT(wrong.out, IsEmpty());
     EXPECT_EQ(Batonctl(server_, {"placement", verb, "/nowhere/rules.yaml"}).exit, 2);
     EXPECT_EQ(Batonctl(server_, {"placement", verb}).exit, 2);
@@ -181,6 +185,47 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
               HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
 }
 
+// Plan: no shard has standbys; then one has two, and another one lacks them.
+TEST_F(BatonctlPlacement, ShardsShowWhoStandsByForThem) {
+  EXPECT_THAT(Batonctl(server_, {"shards", "list"}).out, Not(HasSubstr("STANDBYS")));
+  EXPECT_THAT(Batonctl(server_, {"status"}).out, Not(HasSubstr("standby")));
+  server_.control.Change([](NodeStatus& status) {
+    status.shards[1].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
+        std::vector<runtime::StandbyStatus>{{"n3", "127.0.0.1:7403", true}, {"n9", "", false}});
+    status.shards[2].without_ready_standby = true;
+    status.without_ready_standby = 1;
+  });
+  const std::string list = Batonctl(server_, {"shards", "list"}).out;
+  EXPECT_THAT(list, HasSubstr("STANDBYS"));
+  EXPECT_THAT(list, HasSubstr("n3 ready, n9 not ready"));
+  EXPECT_THAT(list, HasSubstr("no node"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "1"}).out,
+              HasSubstr("standby: n3 ready\nstandby: n9 not ready\n"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2"}).out, HasSubstr("standby: no node\n"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "json"}).out,
+              HasSubstr(R"("standbys":[{"node":"n3","address":"127.0.0.1:7403","ready":true},)"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2", "-o", "json"}).out,
+              HasSubstr(R"("standbys":[],"without_ready_standby":true)"));
+  EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("1 shard has no ready standby"));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
+              HasSubstr(R"("without_ready_standby":1,"standing_by":0,"ready_here":0,)"));
+}
+
+// Plan: "order-4711" belongs to shard 1. The answer about a shard names its standbys; the members
+// say where they are, and n9 is not one of them.
+TEST_F(BatonctlPlacement, ALookupShowsWhoStandsBy) {
+  EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out, Not(HasSubstr("standbys")));
+  server_.control.Change([](NodeStatus& status) {
+    status.shards[1].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
+        std::vector<runtime::StandbyStatus>{{"n3", "127.0.0.1:7403", true}, {"n9", "", false}});
+  });
+  EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711", "-o", "json"}).out,
+              HasSubstr(R"("standbys":[{"node":"n3","address":"127.0.0.1:7403","ready":true},)"
+                        R"({"node":"n9","address":null,"ready":false}]})"));
+  EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out,
+              HasSubstr("standbys: n3 (127.0.0.1:7403, ready), n9 (no address, not ready)\n"));
+}
+
 // Plan: zone a is n1 alone. Its two shards go to zone b, which the rule allows; nothing is changed.
 // Then a rule needs zone a, and the exit code says that its shards would have no leader.
 TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
@@ -216,13 +261,15 @@ TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
       nobody.out,
       R"({"without":["node=n1","node=n3"],"away":["n1","n3"],"failover":"immediate",)"
       R"("failover_delay_ms":null,"lock_delay_ms":0,)"
-      R"("claims":[{"shard":4,"from":"n3","to":"n2","rule":null},)"
-      R"({"shard":5,"from":"n3","to":"n2","rule":null}],"moves":[],"nodes":[)"
+      R"("claims":[{"shard":4,"from":"n3","to":"n2","rule":null,"ready_standby":false},)"
+      R"({"shard":5,"from":"n3","to":"n2","rule":null,"ready_standby":false}],)"
+      R"("claims_by_ready_standbys":null,"moves":[],"nodes":[)"
       R"({"node":"n1","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0},)"
       R"({"node":"n2","away":false,"weight":1,"leads":2,"gives":0,"gets":2,"then":4},)"
       R"({"node":"n3","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0}],)"
       R"("rules":[{"rule":1,"shards":2,"require":"zone=a","may_lead":0,"preference":null,)"
-      R"("wanted":[],"led_now":{"by_preference":[],"by_others":2,"against_rule":0,"by_nobody":0},)"
+      R"("wanted":[],"standbys":0,"spread":null,"led_now":{"by_preference":[],"by_others":2,)"
+      R"("against_rule":0,"by_nobody":0},)"
       R"("led_then":{"by_preference":[],"by_others":0,"against_rule":0,"by_nobody":2}}],)"
       R"("without_rule":4,"leaderless":2,"leaderless_shards":[{"why":"rule_forbids","rule":1,)"
       R"("count":2,"shards":["0-1"]}]})"
@@ -230,6 +277,25 @@ TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
   EXPECT_THAT(server_.control.GroupChanges(), SizeIs(2)) << "the two of set";
   EXPECT_THAT(Batonctl(server_, {"rebalance", "simulate", "--without", "zone=b", "-o", "wide"}).out,
               HasSubstr("SHARD  LED BY  THEN  RULE\n    2  n2      n1       -\n"));
+}
+
+// Plan: rules with standbys come back as they were set, and the check shows them and names what the
+// group is too small for. The exit code is 0: these shards have leaders.
+TEST_F(BatonctlPlacement, StandbysAreSetAndChecked) {
+  const std::string rules =
+      "rules:\n  - shards: 0-2\n    standbys: 2\n    spread: zone\n  - standbys: 3\n";
+  const Ran check = Placement({"check", "-"}, rules);
+  EXPECT_EQ(check.exit, 0);
+  EXPECT_EQ(check.err,
+            "batonctl: rule 2 asks for 3 standbys, but only 3 live nodes may lead or stand by for "
+            "its 3 shards\n");
+  EXPECT_THAT(check.out, HasSubstr("RULE  SHARDS  REQUIRE   MAY LEAD  WANTED NOW  STANDBYS\n"
+                                   "   1       3  any node         3  n1, n2, n3  2 by zone\n"
+                                   "   2       3  any node         3  n1, n2, n3  3\n"));
+  const Ran set = Placement({"set", "-"}, rules);
+  EXPECT_EQ(set.exit, 0);
+  EXPECT_EQ(set.err, check.err);
+  EXPECT_EQ(Batonctl(server_, {"placement", "get"}).out, rules);
 }
 
 // Plan: words that name no label, and a label that no node has.

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "app/ctl/top_frame.h"
 #include "runtime/fake_control.h"
 
@@ -85,6 +88,16 @@ TEST(TopFrame, NamesTheSickShards) {
               AllOf(HasSubstr(" × shard 57: record damaged or of a newer version"),
                     HasSubstr(" × shards 0, 2, 4, 6, 8, 10 and 143 more: no leader\n"),
                     HasSubstr(" × shard 100: no leader yet, because several in a row died soon")));
+}
+
+// Plan: shards 2 to 4 lack a ready standby, and shard 5 has one.
+TEST(TopFrame, NamesTheShardsWithoutAReadyStandby) {
+  NodeStatus status = Group(6);
+  EXPECT_THAT(PlainText(BuildFrame(&status, {})), Not(HasSubstr("standby")));
+  for (std::size_t i = 2; i < 5; ++i) status.shards[i].without_ready_standby = true;
+  status.shards[5].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
+      std::vector<runtime::StandbyStatus>{{"n3", "127.0.0.1:7403", true}});
+  EXPECT_THAT(PlainText(BuildFrame(&status, {})), HasSubstr(" ! shards 2-4: no ready standby\n"));
 }
 
 // Plan: a node's name that would clear the screen.

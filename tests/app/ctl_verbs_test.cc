@@ -149,7 +149,8 @@ TEST_F(Batonctl3, LooksUpAKeysShard) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out,
             R"({"group":"orders","revision":900,"stale":false,"age_ms":0,)"
-            R"("shard":1,"leader":"n1","address":"127.0.0.1:7401","term":801,"state":"led"})"
+            R"("shard":1,"leader":"n1","address":"127.0.0.1:7401","term":801,"state":"led",)"
+            R"("standbys":[]})"
             "\n");
   EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out, HasSubstr("led"));
   const Ran empty = Batonctl(server_, {"lookup", ""});

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,13 @@ inline void AddShard(runtime::NodeStatus& status, const NodeId& leader) {
   shard.leader = leader;
   shard.state = leader.empty() ? ShardState::kLeaderless : ShardState::kLed;
   status.shards.push_back(shard);
+}
+
+/// These nodes stand by for the shard and are ready.
+inline void SetReady(runtime::ShardStatus& shard, const std::vector<NodeId>& nodes) {
+  std::vector<runtime::StandbyStatus> standbys;
+  for (const NodeId& node : nodes) standbys.push_back({.node = node, .address = "", .ready = true});
+  shard.standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(standbys);
 }
 
 /// A status with these nodes and one shard for each leader.

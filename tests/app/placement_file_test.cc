@@ -37,6 +37,8 @@ const Placement kAllForms = {
      .prefer = {{{"zone", {"a"}}}, {{"zone", {"b"}}, {"rack", {"7"}}}}},
     {.shards = {{7, 7}}, .require = {{"node", {"n3"}}}, .prefer = {}},
     {.shards = {}, .require = {}, .prefer = {{{"example.org/x", {"null", "a-1.b_C"}}}}},
+    {.shards = {{8, 8}}, .require = {}, .prefer = {}, .standbys = 8, .spread = "7-racks"},
+    {.shards = {}, .require = {}, .prefer = {}, .standbys = 1},
     {}};
 
 // Plan: texts and lists, several values, a pin, and a rule that says nothing.
@@ -48,7 +50,9 @@ TEST(PlacementFile, SaysRules) {
                  "  - shards: 7\n"
                  "    node: n3\n"
                  "  - prefer: [{example.org/x: ['null', a-1.b_C]}]\n"
-                 "  - {}\n"),
+                 "  - {spread: 7-racks, standbys: '8', shards: 8}\n"
+                 "  - standbys: 1\n"
+                 "  - standbys: 0\n"),
             kAllForms);
   EXPECT_EQ(Read("rules: [{shards: [0-99, 120, '5,6'], node: [n1, n2]}]"),
             (Placement{{.shards = {{0, 99}, {120, 120}, {5, 5}, {6, 6}},
@@ -78,6 +82,10 @@ TEST(PlacementFile, WhatIsPrintedIsReadAgain) {
             "  - shards: 7\n"
             "    node: n3\n"
             "  - prefer: [{example.org/x: [\"null\", a-1.b_C]}]\n"
+            "  - shards: 8\n"
+            "    standbys: 8\n"
+            "    spread: \"7-racks\"\n"
+            "  - standbys: 1\n"
             "  - {}\n");
   EXPECT_EQ(Read(yaml), kAllForms);
   const std::string json = PlacementJson(kAllForms);
@@ -85,7 +93,8 @@ TEST(PlacementFile, WhatIsPrintedIsReadAgain) {
             R"({"rules":[{"shards":["0-99","120"],"require":{"zone":["a"],"disk":["ssd","nvme"]},)"
             R"("prefer":[{"zone":["a"]},{"zone":["b"],"rack":["7"]}]},)"
             R"({"shards":["7"],"require":{"node":["n3"]}},)"
-            R"({"prefer":[{"example.org/x":["null","a-1.b_C"]}]},{}]})");
+            R"({"prefer":[{"example.org/x":["null","a-1.b_C"]}]},)"
+            R"({"shards":["8"],"standbys":8,"spread":"7-racks"},{"standbys":1},{}]})");
   EXPECT_EQ(Read(json), kAllForms);
   EXPECT_EQ(PlacementYaml({}), "rules: []\n");
   EXPECT_EQ(Read(PlacementJson({})), Placement{});
@@ -99,7 +108,7 @@ TEST(PlacementFile, WhatIsPrintedIsReadAgain) {
 // Plan: each fault in one line: where it is, what is wrong, and what was expected.
 TEST(PlacementFile, WrongFilesAreRefused) {
   const std::string no_rules = "expected rules: and a list of rules, or rules: []";
-  const std::string no_rule = "expected shards, require, prefer or node";
+  const std::string no_rule = "expected shards, require, prefer, node, standbys or spread";
   const std::string no_shards =
       "expected numbers and ranges, such as 7 or 0-99, 120; leave shards out for all shards";
   const std::string no_labels = "expected labels and values, such as {zone: a, disk: [ssd, nvme]}";
@@ -119,8 +128,8 @@ TEST(PlacementFile, WrongFilesAreRefused) {
       {"rules: {}", "1: rules is no list; " + no_rules},
       {"rules:\n  - 7\n", "2: this is no rule; " + no_rule},
       {"rules:\n  -\n", "3: this is no rule; " + no_rule},
-      {"rules:\n  - spread: zone\n", "2: unknown key \"spread\"; " + no_rule},
-      {"rules:\n  - standbys: 2\n", "2: unknown key \"standbys\"; " + no_rule},
+      {"rules:\n  - standby: 2\n",
+       "2: unknown key \"standby\"; " + no_rule + "; did you mean \"standbys\"?"},
       {"rules:\n  - requires: {zone: a}\n",
        "2: unknown key \"requires\"; " + no_rule + "; did you mean \"require\"?"},
       {"rules:\n  - {shards: 0-99, 120}\n", "2: unknown key \"120\"; " + no_rule},
@@ -169,6 +178,31 @@ TEST(PlacementFile, WrongFilesAreRefused) {
       {"rules: [{prefer: [" + Repeated("{zone: a},", 9) + "]}]",
        "1: there are 9 preferences; expected at most 8"}};
   for (const auto& [text, message] : table) EXPECT_EQ(Refusal(text), "p.yaml:" + message);
+}
+
+// Plan: words that are no number, numbers that are too great, and labels by which nobody can be
+// spread.
+TEST(PlacementFile, WrongStandbysAreRefused) {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {"standbys: two", "standbys is \"two\"; expected a number from 0 to 8"},
+      {"standbys: 9", "standbys is \"9\"; expected a number from 0 to 8"},
+      {"standbys: -1", "standbys is \"-1\"; expected a number from 0 to 8"},
+      {"standbys: 1.5", "standbys is \"1.5\"; expected a number from 0 to 8"},
+      {"standbys: ''", "standbys is \"\"; expected a number from 0 to 8"},
+      {"standbys: [1]", "standbys is no number; expected a number from 0 to 8"},
+      {"standbys:", "standbys has no value"},
+      {"standbys: 1\n    spread: Zone",
+       "spread is \"Zone\"; expected a label's name, such as zone"},
+      {"standbys: 1\n    spread: {zone: a}",
+       "spread is no label's name; expected a label's name, such as zone"},
+      {"standbys: 1\n    spread: node",
+       "rule 1: spread: each node has a value of label 'node' of its own; give another label"},
+      {"spread: zone", "rule 1: spread needs standbys; give standbys, too"}};
+  for (const auto& [rule, message] : table) {
+    const bool third_line = message.starts_with("spread is");
+    EXPECT_EQ(Refusal("rules:\n  - " + rule + "\n"),
+              (third_line ? "p.yaml:3: " : "p.yaml:2: ") + message);
+  }
 }
 
 // Plan: what a file repeats stays one short line, whatever bytes it has.

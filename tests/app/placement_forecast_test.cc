@@ -112,5 +112,69 @@ TEST(PlacementForecast, ShardsKeptForAnAbsentLeaderTakeNoSeats) {
   EXPECT_EQ(forecast.without_rule, 9u);
 }
 
+PlacementRule Warm(std::uint32_t standbys, const std::string& spread = "") {
+  PlacementRule rule;
+  rule.standbys = standbys;
+  rule.spread = spread;
+  return rule;
+}
+
+// Plan: c is ready for both vacancies, so it gets them, although a and b lead less. Then balance
+// moves what is too much there. A word of a node that is no standby does not count.
+TEST(PlacementForecast, AVacancyGoesToItsReadyStandby) {
+  NodeStatus status =
+      StatusOf({LiveNode("a"), LiveNode("b"), LiveNode("c")}, {"a", "b", "c", "c", "", ""});
+  SetReady(status.shards[4], {"c"});
+  SetReady(status.shards[5], {"c"});
+  const PlacementForecast forecast = Foresee(status, {Warm(2)});
+  EXPECT_THAT(Words(forecast), ElementsAre("4>c 1", "5>c 1", "2:c>a balance 1", "3:c>b balance 1"));
+  ASSERT_EQ(forecast.claims.size(), 2u);
+  EXPECT_TRUE(forecast.claims[0].ready);
+  const PlacementForecast cold = Foresee(status, {});
+  EXPECT_THAT(Words(cold), ElementsAre("4>a 0", "5>b 0"));
+  EXPECT_FALSE(cold.claims[0].ready);
+}
+
+// Plan: c is ready, but may not lead by the rule; it drains; it is gone; the shard waits.
+TEST(PlacementForecast, ANodeThatMayNotTakeOverIsNoStandby) {
+  NodeStatus status = StatusOf({LiveNode("a"), LiveNode("b"), LiveNode("c")}, {"a", ""});
+  SetReady(status.shards[1], {"c", "unknown"});
+  PlacementRule rule = Warm(1);
+  rule.require = {{"node", {"a", "b"}}};
+  EXPECT_THAT(Words(Foresee(status, {rule})), ElementsAre("1>b 1"));
+  NodeStatus draining = status;
+  draining.members[2].fact.state = MemberState::kDraining;
+  EXPECT_THAT(Words(Foresee(draining, {Warm(2)})), ElementsAre("1>b 1"));
+  NodeStatus gone = status;
+  gone.members[2].fact.present = false;
+  EXPECT_THAT(Words(Foresee(gone, {Warm(2)})), ElementsAre("1>b 1"));
+  status.shards[1].quarantined = true;
+  EXPECT_THAT(Words(Foresee(status, {Warm(2)})), IsEmpty());
+}
+
+// Plan: the table has a column for standbys if a rule asks for some; a rule that asks for more than
+// there are nodes is named.
+TEST(PlacementForecast, SaysWhichStandbysTheRulesAskFor) {
+  const NodeStatus status =
+      StatusOf({LiveNode("a", "x"), LiveNode("b", "y"), LiveNode("c", "y")}, {"a", "b", "c"});
+  PlacementRule pair = Warm(2);
+  pair.require = {{"zone", {"y"}}};
+  pair.shards = {{1, 1}};
+  const Placement placement = {
+      pair, {.shards = {{2, 2}}, .require = {}, .prefer = {}}, Warm(2, "zone")};
+  const PlacementForecast forecast = Foresee(status, placement);
+  EXPECT_EQ(Render(RulesTable(forecast, placement), false),
+            "RULE  SHARDS  REQUIRE   MAY LEAD  WANTED NOW  STANDBYS\n"
+            "   1       1  zone=y           2  b, c        2\n"
+            "   2       1  any node         3  a, b, c     -\n"
+            "   3       1  any node         3  a, b, c     2 by zone\n");
+  EXPECT_THAT(TooFewStandbyLines(forecast, placement),
+              ElementsAre("rule 1 asks for 2 standbys, but only 2 live nodes may lead or stand by "
+                          "for its 1 shard"));
+  const std::string json = ForecastJson(forecast, placement);
+  EXPECT_THAT(json, testing::HasSubstr(R"("wanted":["b","c"],"standbys":2,"spread":null})"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("standbys":2,"spread":"zone"})"));
+}
+
 }  // namespace
 }  // namespace baton::app

@@ -102,6 +102,24 @@ TEST(PlanState, NamesShardsThatNobodyMayLead) {
             R"("after":{"a":1},"nobody_may_lead":[]})");
 }
 
+// Plan: b is ready for all shards and gets the vacancies that have a rule with standbys. Shard 3
+// has none, and 2 is led.
+TEST(PlanState, GivesVacanciesToReadyStandbys) {
+  const std::string state =
+      R"({"shards":4,"nodes":[{"id":"a"},{"id":"b"},{"id":"z","state":"dead"}],)"
+      R"("leaders":{"2":"b"},"ready":{"0":["z","b"],"1":["b"],"2":["a"],"3":["b","who?"]})";
+  EXPECT_EQ(Answer(state + R"(,"placement":{"rules":[{"shards":["0-2"],"standbys":1}]}})"),
+            R"({"claims":[{"shard":0,"to":"b","rule":1,"ready_standby":true},)"
+            R"({"shard":1,"to":"b","rule":1,"ready_standby":true},)"
+            R"({"shard":3,"to":"a","rule":null,"ready_standby":false}],"moves":[)"
+            R"({"shard":0,"from":"b","to":"a","reason":"rebalance","why":"balance","rule":1}],)"
+            R"("before":{"b":1},"after":{"a":2,"b":2},"nobody_may_lead":[]})");
+  EXPECT_EQ(Answer(state + "}"), R"({"claims":[{"shard":0,"to":"a","ready_standby":false},)"
+                                 R"({"shard":1,"to":"a","ready_standby":false},)"
+                                 R"({"shard":3,"to":"b","ready_standby":false}],"moves":[],)"
+                                 R"("before":{"b":1},"after":{"a":2,"b":2}})");
+}
+
 TEST(PlanState, TakesTheLargestState) {
   // A million shards over ten thousand nodes: one hundred each.
   std::string nodes;
@@ -145,7 +163,7 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
       {"[]", R"(document: is an array; expected an object with "shards" and "nodes")"},
       {R"({"shards":1,"nodes":[],"pins":{}})",
        R"(document: field "pins" is not known; )"
-       "expected only these: shards, nodes, leaders, placement, limits"},
+       "expected only these: shards, nodes, leaders, ready, placement, limits"},
       {R"({"nodes":[]})", "shards: is missing; expected the number of shards"},
       {R"({"shards":"12","nodes":[]})", "shards: is \"12\"; expected " + number + "1 to 1000000"},
       {R"({"shards":0,"nodes":[]})", "shards: is 0; expected " + number + "1 to 1000000"},
@@ -195,6 +213,14 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
        R"(leaders: "" is not one of the shards; expected numbers from "0" to "1")"},
       {R"({"shards":2,"nodes":[],"leaders":{"1":3}})",
        R"(leaders["1"]: is 3; expected a node's id or null)"},
+      {R"({"shards":2,"nodes":[],"ready":[]})",
+       "ready: is an array; expected an object of shard numbers and lists of nodes"},
+      {R"({"shards":2,"nodes":[],"ready":{"2":[]}})",
+       R"(ready: "2" is not one of the shards; expected numbers from "0" to "1")"},
+      {R"({"shards":2,"nodes":[],"ready":{"1":"a"}})",
+       R"(ready["1"]: is "a"; expected an array of node ids)"},
+      {R"({"shards":2,"nodes":[],"ready":{"1":[3]}})",
+       R"(ready["1"]: has 3; expected an array of node ids)"},
       {R"({"shards":2,"nodes":[],"limits":10})",
        R"(limits: is 10; expected an object with "max_moves")"},
       {R"({"shards":2,"nodes":[],"limits":{"max_in_flight":3}})",
@@ -203,7 +229,7 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
        "limits.max_moves: is -3; expected " + number + "0 to 4294967295"},
       {R"({"shards":2,"nodes":[],"new\nline":1})",
        R"(document: field "new\nline" is not known; )"
-       "expected only these: shards, nodes, leaders, placement, limits"},
+       "expected only these: shards, nodes, leaders, ready, placement, limits"},
       {std::string(100, '[') + std::string(100, ']'), "line 1, column 33: not JSON (too deep)"},
   };
   ExpectEachRefused(table);
@@ -221,7 +247,10 @@ TEST(PlanState, AnswersBadRulesInTheSameWay) {
       {R"({"shards":1,"nodes":[],"placement":{"rules":{}}})",
        "placement.rules: is an object; expected an array of rules"},
       {R"({"shards":1,"nodes":[],"placement":{"rules":[{},{"spread":"zone"}]}})",
-       R"(placement.rules[1]: unknown key "spread"; expected shards, require, prefer or node)"},
+       "placement.rules[1]: rule 1: spread needs standbys; give standbys, too"},
+      {R"({"shards":1,"nodes":[],"placement":{"rules":[{"spreads":"zone"}]}})",
+       R"(placement.rules[0]: unknown key "spreads"; expected shards, require, prefer, node, )"
+       R"(standbys or spread; did you mean "spread"?)"},
       {R"({"shards":1,"nodes":[],"placement":{"rules":[{"shards":["3-1"]}]}})",
        "placement.rules[0]: rule 1: shards: shards 3-1 are no range; give the lower number first, "
        "and none above 999999"},

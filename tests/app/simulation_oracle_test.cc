@@ -2,10 +2,12 @@
 //
 // The oracle is written from docs/placement.md, by brute force: it goes through all nodes for each
 // shard, and shares no code with core/pools.h and core/assignment.h. A failure names the seed,
-// which determines the case.
+// which determines the case. Only the order of a shard's standbys comes from core/standbys.h, which
+// has an oracle of its own (tests/core/standbys_test.cc).
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -17,6 +19,8 @@
 
 #include "app/ctl/simulation.h"
 #include "app/group_status.h"
+#include "core/shard_rules.h"
+#include "core/standbys.h"
 
 namespace baton::app {
 namespace {
@@ -123,6 +127,26 @@ NodeStatus RandomStatus(Random& random) {
   return status;
 }
 
+// Some rules ask for standbys, and some nodes say that they are ready for shards: now and then also
+// nodes that are no standbys, or that are gone.
+void AddStandbys(Random& random, NodeStatus& status) {
+  for (PlacementRule& rule : status.placement) {
+    if (random.OneIn(2)) continue;
+    rule.standbys = 1 + random.Roll(3);
+    rule.spread = random.OneOf({"", "zone", "disk"});
+  }
+  for (ShardStatus& shard : status.shards) {
+    std::vector<runtime::StandbyStatus> standbys;
+    for (const MemberStatus& member : status.members) {
+      if (member.fact.node == shard.leader || random.OneIn(2)) continue;
+      standbys.push_back({.node = member.fact.node, .address = "", .ready = random.OneIn(2)});
+    }
+    if (standbys.empty()) continue;
+    shard.standbys =
+        std::make_shared<const std::vector<runtime::StandbyStatus>>(std::move(standbys));
+  }
+}
+
 // One or two labels that live nodes have; none if no node lives.
 std::vector<LabelTerm> RandomWithout(Random& random, const NodeStatus& status) {
   std::vector<LabelTerm> known;
@@ -179,6 +203,13 @@ class Oracle {
       (lost ? lost_ : left_)[member.fact.node] = &member;
     }
     for (const ShardStatus& shard : status.shards) leaders_.push_back(LeaderLeft(shard));
+    std::vector<const MemberFact*> stay;
+    for (const auto& [id, node] : left_) {
+      if (node->fact.weight > 0 && !Drains(*node)) stay.push_back(&node->fact);
+    }
+    core::ShardRules rules;
+    rules.Set(status.placement, status.shard_count);
+    standbys_.Update(rules, status.shard_count, stay);
   }
 
   void Judge(const Simulation& simulation) {
@@ -259,19 +290,42 @@ class Oracle {
     return now.quarantined || now.claims_wait.count() > 0 || !now.waits_for.empty();
   }
 
-  // A vacancy is claimed exactly if a node that is left may lead it, by one of the best nodes.
+  // The first of the vacancy's standbys that says it is ready; empty: none does.
+  NodeId FirstReady(std::uint32_t shard) const {
+    const auto& said = status_.shards[shard].standbys;
+    if (said == nullptr) return "";
+    for (const NodeId& node : standbys_.ReplicasOf(ShardId{shard})) {
+      for (const runtime::StandbyStatus& standby : *said) {
+        if (standby.node == node && standby.ready) return node;
+      }
+    }
+    return "";
+  }
+
+  // A vacancy is claimed exactly if a node that is left may lead it: by its first ready standby, or
+  // else by one of the best nodes.
   void JudgeClaims(const Simulation& simulation) {
     std::map<std::uint32_t, NodeId> claims;
+    std::size_t ready = 0;
     for (const ClaimForecast& claim : simulation.forecast.claims) {
       EXPECT_TRUE(claims.emplace(claim.shard.value, claim.to).second) << "claimed twice";
+      EXPECT_EQ(claim.ready, !FirstReady(claim.shard.value).empty());
+      ready += claim.ready ? 1 : 0;
     }
+    EXPECT_EQ(simulation.by_ready_standbys.value_or(0), ready);
     for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
       SCOPED_TRACE("shard " + std::to_string(s));
       const bool vacant = leaders_[s].empty() && !Waits(s);
       const Choice choice = ChoiceFor(s);
       ASSERT_EQ(claims.contains(s), vacant && !choice.best.empty());
       if (!claims.contains(s)) continue;
-      EXPECT_TRUE(choice.best.contains(claims[s])) << claims[s];
+      const NodeId standby = FirstReady(s);
+      if (standby.empty()) {
+        EXPECT_TRUE(choice.best.contains(claims[s])) << claims[s];
+      } else {
+        EXPECT_EQ(claims[s], standby);
+        EXPECT_FALSE(choice.forbidden.contains(standby));
+      }
       leaders_[s] = claims[s];
     }
   }
@@ -474,6 +528,7 @@ class Oracle {
   const NodeStatus& status_;
   std::map<NodeId, const MemberStatus*> left_;  // nodes that live and are not taken away
   std::map<NodeId, const MemberStatus*> lost_;
+  core::Standbys standbys_;      // while nobody leads
   std::vector<NodeId> leaders_;  // of nodes that are left, by shard; in the end as simulated
   std::vector<NodeId> held_;     // after the claims
 };
@@ -502,7 +557,9 @@ TEST(SimulationOracle, AgreesInTenThousandRandomCases) {
   for (std::uint64_t seed = 1; seed <= kCases / BATON_FEWER_SEEDS; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const NodeStatus status = RandomStatus(random);
+    NodeStatus status = RandomStatus(random);
+    Random of_standbys(seed + kCases);
+    if (of_standbys.OneIn(2)) AddStandbys(of_standbys, status);
     const std::vector<LabelTerm> without = RandomWithout(random, status);
     const Result<Simulation> simulation = Simulate(status, without);
     ASSERT_TRUE(simulation.ok()) << simulation.error().message;
@@ -516,12 +573,13 @@ TEST(SimulationOracle, AgreesInTenThousandRandomCases) {
     EXPECT_TRUE(again->forecast.moves.empty());
     if (HasFailure()) return;
     ++seen[simulation->forecast.claims.empty() ? "no claims" : "claims"];
+    if (simulation->by_ready_standbys.value_or(0) > 0) ++seen["ready standbys"];
     for (const MoveForecast& move : simulation->forecast.moves) ++seen[ToString(move.why)];
     for (const Leaderless& leaderless : simulation->leaderless) ++seen[ToString(leaderless.why)];
   }
   // Each kind of answer comes often enough to be judged.
-  for (const char* word : {"claims", "rule_forbids", "rule_prefers", "drain", "balance", "no_node",
-                           "waits_for_leader", "waits"}) {
+  for (const char* word : {"claims", "ready standbys", "rule_forbids", "rule_prefers", "drain",
+                           "balance", "no_node", "waits_for_leader", "waits"}) {
     EXPECT_GT(seen[word], kCases / BATON_FEWER_SEEDS / 50) << word;
   }
 }

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/ctl/simulation_report.h"
 #include "app/group_status.h"
 
 namespace baton::app {
@@ -120,6 +121,54 @@ TEST(Simulation, NobodyIsLeftOrNobodyFits) {
   EXPECT_EQ(refusal({"disk", {"ssd"}}), "no live node has disk=ssd; no live node has this label");
 }
 
+// Plan: n1 leads ten shards, and a standby is ready for nine of them. n1 is lost. The summary
+// counts the nine, and the tables say who was ready.
+TEST(Simulation, SaysHowManyShardsReadyStandbysTakeOver) {
+  NodeStatus status =
+      StatusOf({LiveNode("n1", "a"), LiveNode("n2", "b"), LiveNode("n3", "c")}, {"n1", "n2", "n3"});
+  while (status.shard_count < 12) AddShard(status, "n1");
+  status.placement.push_back({.shards = {}, .require = {}, .prefer = {}, .standbys = 2});
+  status.placement[0].spread = "zone";
+  for (std::size_t s = 3; s < 12; ++s) SetReady(status.shards[s], {s < 9 ? "n2" : "n3"});
+  const Result<Simulation> simulation = Simulate(status, kWithoutZoneA);
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_THAT(SummaryLines(*simulation),
+              ElementsAre("without zone=a: n1; 2 nodes left",
+                          "10 shards would be claimed as soon as leases end, 9 of them by ready "
+                          "standbys"));
+  EXPECT_EQ(Render(ClaimsTable(*simulation, false), false),
+            "LED BY  COUNT  READY  SHARDS\n"
+            "n2          6      6  3-8\n"
+            "n3          4      3  0, 9-11\n");
+  EXPECT_THAT(Render(ClaimsTable(*simulation, true), false),
+              HasSubstr("SHARD  LED BY  THEN  RULE  READY\n"
+                        "    0  n1      n3       1  no\n"
+                        "    3  n1      n2       1  yes\n"));
+  EXPECT_EQ(MoveWords(simulation->forecast), "1 shard would move: 1 to spread shards evenly");
+  const std::string json = SimulationJson(*simulation, status.placement);
+  EXPECT_THAT(json, HasSubstr(R"("claims_by_ready_standbys":9,)"));
+  EXPECT_THAT(json,
+              HasSubstr(R"({"shard":3,"from":"n1","to":"n2","rule":1,"ready_standby":true})"));
+}
+
+// Plan: the words for one shard and for many, with none and all of them ready.
+TEST(Simulation, CountsReadyStandbysInWords) {
+  NodeStatus status = StatusOf({LiveNode("n1", "a"), LiveNode("n2", "b")}, {"n1", "n2"});
+  status.placement.push_back({.shards = {}, .require = {}, .prefer = {}, .standbys = 1});
+  const auto summary = [&] { return SummaryLines(*Simulate(status, kWithoutZoneA)).back(); };
+  const std::string one = "1 shard would be claimed as soon as leases end, ";
+  EXPECT_EQ(summary(), one + "by no ready standby");
+  SetReady(status.shards[0], {"n2"});
+  EXPECT_EQ(summary(), one + "by a ready standby");
+  AddShard(status, "n1");
+  const std::string two = "2 shards would be claimed as soon as leases end, ";
+  EXPECT_EQ(summary(), two + "1 of them by a ready standby");
+  SetReady(status.shards[2], {"n2"});
+  EXPECT_EQ(summary(), two + "all of them by ready standbys");
+  for (auto& shard : status.shards) shard.standbys = nullptr;
+  EXPECT_EQ(summary(), two + "none of them by a ready standby");
+}
+
 // Plan: what docs/placement.md shows.
 TEST(Simulation, IsAsTheDocumentShows) {
   NodeStatus status = ThreeZones();
@@ -142,6 +191,37 @@ TEST(Simulation, IsAsTheDocumentShows) {
   ASSERT_TRUE(both.ok());
   EXPECT_THAT(LeaderlessLines(*both, status.placement),
               ElementsAre("rule 1 (zone=a|b) would let nobody lead 12 shards: 0-11"));
+}
+
+// Plan: what docs/placement.md shows of standbys: six nodes with two shards each.
+TEST(Simulation, OfStandbysIsAsTheDocumentShows) {
+  NodeStatus status =
+      StatusOf({LiveNode("n1", "a"), LiveNode("n2", "a"), LiveNode("n3", "b"), LiveNode("n4", "b"),
+                LiveNode("n5", "c"), LiveNode("n6", "c")},
+               {"n1", "n1", "n2", "n2", "n3", "n3", "n4", "n4", "n5", "n5", "n6", "n6"});
+  status.placement.push_back({.shards = {}, .require = {}, .prefer = {}, .standbys = 1});
+  status.placement[0].spread = "zone";
+  SetReady(status.shards[0], {"n5"});
+  SetReady(status.shards[1], {"n5"});
+  SetReady(status.shards[2], {"n6"});
+  SetReady(status.shards[3], {"n4"});
+  const Result<Simulation> simulation = Simulate(status, kWithoutZoneA);
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_EQ(SummaryLines(*simulation).back(),
+            "4 shards would be claimed as soon as leases end, all of them by ready standbys");
+  EXPECT_EQ(Render(ClaimsTable(*simulation, false), false),
+            "LED BY  COUNT  READY  SHARDS\n"
+            "n4          1      1  3\n"
+            "n5          2      2  0-1\n"
+            "n6          1      1  2\n");
+  EXPECT_THAT(Render(OutlookTable(*simulation), false),
+              HasSubstr("n3         1      2  16.7%      0     1     3       25.0%\n"));
+  EXPECT_THAT(Render(OutlookTable(*simulation), false),
+              HasSubstr("n5         1      2  16.7%      1     2     3       25.0%\n"));
+  EXPECT_EQ(Render(KeptTable(*simulation, status.placement), false),
+            "RULE  LED BY    NOW  THEN\n"
+            "   1  any node   12    12\n");
+  EXPECT_EQ(MoveWords(simulation->forecast), "1 shard would move: 1 to spread shards evenly");
 }
 
 TEST(Simulation, ReadsWhatToTakeAway) {

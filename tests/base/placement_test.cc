@@ -116,6 +116,8 @@ TEST(Placement, MayReachEachBound) {
   PlacementRule rule = Rule(terms);
   rule.shards.assign(kMaxShardRanges, {.first = 0, .last = kMaxShards - 1});
   rule.prefer.assign(kMaxPreferences, {wide});
+  rule.standbys = kMaxStandbys;
+  rule.spread = std::string(kLongestLabel, 's');
   EXPECT_EQ(Refused(CheckPlacement(Placement(kMaxPlacementRules, rule))), "");
   EXPECT_EQ(Refused(CheckPlacement({})), "");
 }
@@ -166,7 +168,19 @@ TEST(Placement, FirstFaultIsNamedWithItsPlace) {
       {[](auto& rule) {
          rule.prefer = {{{"zone", {"a"}}}, {{"zone", {""}}}};
        },
-       "preference 2: " + BadValue("zone")}};
+       "preference 2: " + BadValue("zone")},
+      {[](auto& rule) { rule.standbys = 9; }, "9 standbys; give at most 8"},
+      {[](auto& rule) {
+         rule.standbys = 1;
+         rule.spread = "Zone";
+       },
+       std::string("spread: ") + kBadName},
+      {[](auto& rule) {
+         rule.standbys = 1;
+         rule.spread = "node";
+       },
+       "spread: each node has a value of label 'node' of its own; give another label"},
+      {[](auto& rule) { rule.spread = "zone"; }, "spread needs standbys; give standbys, too"}};
   for (const auto& [spoil, words] : faults) {
     Placement placement(2, Rule({{"zone", {"a"}}}));
     EXPECT_EQ(Refused(CheckPlacement(placement)), "");
@@ -183,6 +197,21 @@ TEST(Placement, IsBoundedAsAWhole) {
   EXPECT_EQ(Refused(CheckPlacement(Placement(63, Rule(terms)))), "");
   EXPECT_EQ(Refused(CheckPlacement(Placement(64, Rule(terms)))),
             "the rules have 65792 bytes of labels and values; at most 65536 are allowed");
+}
+
+// Plan: rules that just fit, and one more label that is counted, too.
+TEST(Placement, TheLabelThatSpreadsCountsAsText) {
+  const LabelTerms terms{{"zone", std::vector<std::string>(8, std::string(128, 'z'))}};
+  Placement placement(63, Rule(terms));  // 64,764 bytes
+  for (std::size_t r = 0; r < 12; ++r) {
+    placement[r].standbys = 1;
+    placement[r].spread = std::string(kLongestLabel, 's');
+  }
+  EXPECT_EQ(Refused(CheckPlacement(placement)), "");
+  placement[12].standbys = 1;
+  placement[12].spread = std::string(kLongestLabel, 's');
+  EXPECT_EQ(Refused(CheckPlacement(placement)),
+            "the rules have 65583 bytes of labels and values; at most 65536 are allowed");
 }
 
 }  // namespace

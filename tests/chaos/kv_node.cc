@@ -219,8 +219,8 @@ void HeedSignals(Node& node, const History& history) {
 
 int Serve(const kv::Flags& flags, const History& history) {
   const NodeOptions options = OptionsFrom(flags);
-  auto shards =
-      std::make_shared<kv::Shards>(flags.find("data")->second, options.group, options.shards);
+  auto shards = std::make_shared<kv::Shards>(kv::Shards::Options{
+      .folder = flags.find("data")->second, .group = options.group, .count = options.shards});
   auto started = Node::Start(options, std::make_shared<Recorder>(shards, history));
   if (!started) kv::Fail(started.error().message, 1);
   Node& node = *started.value();

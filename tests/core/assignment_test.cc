@@ -200,5 +200,33 @@ TEST(AssignmentDeathTest, RefusesBrokenPreconditions) {
   EXPECT_DEATH(PlanMoves(Led(Group({1}), "a"), {true, true}, 1), "movable");
 }
 
+// b is the first ready standby of shard 2, so it gets the shard, although a is below its target.
+// The other vacancy is divided as if b held it already.
+TEST(Assignment, AVacancyGoesToItsReadyStandby) {
+  AssignmentInput view = Led(Group({1, 1, 1}), "bc..");
+  view.shards[2].standby = kB;
+  EXPECT_EQ(AfterClaims(view), "bcba");
+  EXPECT_EQ(Assign(view).held[kB], 2u);
+}
+
+// Claims of standbys don't depend on each other, so after some of them the others are the same.
+TEST(Assignment, StandbysGetTheirVacanciesWhateverTheirTargets) {
+  AssignmentInput view = Led(Group({1, 1}), "....");
+  for (AssignmentShard& shard : view.shards) shard.standby = kA;
+  EXPECT_EQ(AfterClaims(view), "aaaa");
+  view.shards[1].leader = kA;
+  EXPECT_EQ(AfterClaims(view), "aaaa");
+  CarryOut(Assign(view).claims, view);
+  EXPECT_THAT(Moves(view), ElementsAre("0:a>b", "1:a>b"));
+}
+
+TEST(Assignment, AShardThatIsLedOrWaitsNeedsNoStandby) {
+  AssignmentInput view = Led(Group({1, 1}), "aa..");
+  view.shards[0].standby = kB;
+  view.shards[2].standby = kB;
+  view.shards[2].waits = true;
+  EXPECT_EQ(AfterClaims(view), "aa.b");
+}
+
 }  // namespace
 }  // namespace baton::core

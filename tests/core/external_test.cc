@@ -101,6 +101,34 @@ TEST_F(ExternalTest, DeathGivesEverythingAwayAtOnce) {
   EXPECT_NE(cluster_->store().Member("n1").session, before);
 }
 
+// Plan: n1 is ready for shards of n2. Its application dies, and another one comes within the second
+// in which the record would not be written again. Nothing that the first one loaded is said of it.
+TEST_F(ExternalTest, WhatADeadApplicationLoadedIsNotSaidOfTheNextOne) {
+  Up(2);
+  ConfigFact config = std::get<ConfigFact>(cluster_->store().Get("config"));
+  config.schema = kPlacementSchema;
+  config.placement.emplace_back().standbys = 1;
+  cluster_->store().Put(config);
+  cluster_->HoldWatch("n1", false);  // the watches hear of it
+  cluster_->Run(seconds(2));
+  const auto say_ready = [&] {
+    for (const auto& [at, callback] : cluster_->Asked<core::RunCallback>("n1")) {
+      if (callback.kind != CallbackKind::kStandby) continue;
+      cluster_->Deliver("n1", core::StandbyReadySaid{callback.operation, callback.shard, true});
+    }
+  };
+  say_ready();
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !cluster_->store().Member("n1").ready.empty(); },
+                                 seconds(2)));
+  Is(ApplicationState::kAbsent);
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return !cluster_->store().Member("n1").present; }, seconds(1)));
+  Is(ApplicationState::kAttached);
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return cluster_->store().Member("n1").present; }, seconds(1)));
+  EXPECT_TRUE(cluster_->store().Member("n1").ready.empty());
+}
+
 // Plan: the application is absent again while the member key is being put: that lease is revoked,
 // too, and its key does not stay.
 TEST_F(ExternalTest, AnAttemptToOpenASessionEndsToo) {

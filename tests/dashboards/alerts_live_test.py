@@ -222,6 +222,19 @@ class AlertsLive(unittest.TestCase):
             self.fleet.ctl(nodes[0], "placement", "set", str(rules))
             self.await_quiet("ShardsNobodyMayLead")
 
+    def test_unattended(self):
+        """A rule asks for standbys, and the leader's node is the last one. It ends when the rule does."""
+        nodes = self.start("n1", "n2")
+        with tempfile.TemporaryDirectory() as folder:
+            rules = pathlib.Path(folder) / "rules.yaml"
+            rules.write_text("rules: [{standbys: 1}]", encoding="utf-8")
+            self.fleet.ctl(nodes[0], "placement", "set", str(rules))
+            self.fleet.forget(nodes[1])
+            self.await_firing("ShardsWithoutReadyStandby")
+            rules.write_text("rules: []", encoding="utf-8")
+            self.fleet.ctl(nodes[0], "placement", "set", str(rules))
+            self.await_quiet("ShardsWithoutReadyStandby")
+
     def test_newer_balancer(self):
         """The balancer's record is of a newer schema, as after a rollback: no node replaces it."""
         self.start("n1", "n2")

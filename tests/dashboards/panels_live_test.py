@@ -31,6 +31,8 @@ ON_NO_PANEL = {
     "baton_expected_nodes": "set by few; the alert NodesMissing compares it with the live nodes",
     "baton_shards_suspended": "the panel of leases and the alert RenewalStalled show the cause",
     "grpc_server_started_total": "what is handled is shown; the difference is what is open",
+    "baton_standbys": "of groups whose rules ask for standbys; how many shards lack a ready one is shown",
+    "baton_standbys_ready": "likewise",
     "process_virtual_memory_bytes": "mostly address space that is never touched; resident memory is shown",
     "process_threads": "moves with the callback pool, which grows by itself; no trouble follows from it",
 }

@@ -21,6 +21,7 @@ def work(its):
 
 
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-ITS = member.Member(os.environ["BATON_ATTACH"], member.Sayer())
+SAYER = member.Sayer()
+ITS = SAYER.member = member.Member(os.environ["BATON_ATTACH"], SAYER)
 threading.Thread(target=work, args=(ITS,), daemon=True).start()
 ITS.run()

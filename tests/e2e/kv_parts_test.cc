@@ -1,6 +1,8 @@
 // The parts that examples/kv relies on: a store that refuses old leaders and recognises retries,
 // and a ledger that finds every wrong answer.
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -74,7 +76,7 @@ TEST_F(Store, KeepsWhatItCannotAdd) {
 // Plan: a shard is served from Acquired to Releasing, with the term of that leadership only, and
 // again if the handover is given up.
 TEST_F(Store, ServesBetweenAcquiredAndReleasing) {
-  Shards shards(folder_, "kv", 4);
+  Shards shards({.folder = folder_, .group = "kv", .count = 4});
   const auto nothing = [](ShardStore&) {};
   const ShardId shard{1};
   EXPECT_FALSE(shards.Serve(shard, Term{7}, nothing));
@@ -89,6 +91,34 @@ TEST_F(Store, ServesBetweenAcquiredAndReleasing) {
   EXPECT_TRUE(shards.Serve(shard, Term{7}, nothing));
   shards.Lost(shard, Term{7}, baton::Reason::kLeaseExpired);
   EXPECT_FALSE(shards.Serve(shard, Term{7}, nothing));
+}
+
+// Plan: a node stands by for a shard before it may say so. It says that it is ready when it may,
+// and serves the shard from Acquired on.
+TEST_F(Store, IsServedAtOnceByAStandbyThatIsReady) {
+  Shards shards({.folder = folder_, .group = "kv", .count = 4});
+  std::promise<ShardId> ready;
+  shards.Standby(ShardId{2});
+  shards.BeginStandbys([&](ShardId shard, bool is_ready) {
+    if (is_ready) ready.set_value(shard);
+  });
+  EXPECT_EQ(ready.get_future().get(), ShardId{2});
+  shards.Acquired(ShardId{2}, Term{7});
+  EXPECT_TRUE(shards.Serve(ShardId{2}, Term{7}, [](ShardStore&) {}));
+}
+
+// Plan: a load takes an hour. A standby that ends before says nothing, and the object ends at once.
+TEST_F(Store, IsNotReadyBeforeItsLoadIsOver) {
+  bool said = false;
+  {
+    Shards shards(
+        {.folder = folder_, .group = "kv", .count = 4, .load_time = std::chrono::hours(1)});
+    shards.BeginStandbys([&](ShardId, bool) { said = true; });
+    shards.Standby(ShardId{2});
+    shards.StandbyEnded(ShardId{2});
+    shards.Standby(ShardId{2});
+  }
+  EXPECT_FALSE(said);
 }
 
 TEST(Ledger, AcceptsACounterThatMissesNothing) {

@@ -109,6 +109,34 @@ TEST_F(PlacementRules, ShardsFollowTheOrderOfPreference) {
   EXPECT_THAT(LedBy(cluster_.Look("c1").value(), "c1"), IsEmpty());
 }
 
+// A rule wants a disk that no node has. c2 gets the label while it runs, and the rule's shards. c1
+// can't change c2. Then c1's weight falls to 0, and c2 leads all; after a restart c1's flags count.
+TEST_F(PlacementRules, LabelsAndWeightOfARunningNodeAreSet) {
+  cluster_.StartAll({"c1", "c2"});
+  cluster_.AwaitBalanced({"c1", "c2"});
+  Set("rules:\n  - shards: 0-5\n    require: {disk: ssd}\n");
+  const app::Ran other = Ctl({"nodes", "set", "c2", "--label", "disk=ssd"}, "c1");
+  EXPECT_EQ(other.exit, 6);
+  EXPECT_THAT(other.err, HasSubstr("--endpoint " + cluster_.node("c2").endpoint()));
+  const app::Ran set = Ctl({"nodes", "set", "c2", "--label", "disk=ssd"}, "c2");
+  EXPECT_EQ(set.exit, 0) << set.err;
+  EXPECT_EQ(set.out, "c2 now has weight 1, label disk=ssd\n");
+  cluster_.Await("c2 leads the rule's shards", [&](const Table& now) {
+    const auto led = LedBy(now, "c2");
+    return led == std::set<int>{0, 1, 2, 3, 4, 5} && LedBy(now, "c1").size() == 6;
+  });
+  EXPECT_THAT(Ctl({"history", "-o", "json"}, "c2").out,
+              HasSubstr(R"("change":"set c2 label disk=ssd")"));
+  EXPECT_EQ(Ctl({"nodes", "set", "c1", "--weight", "0"}, "c1").exit, 0);
+  AwaitLedBy({"c2"});
+  EXPECT_EQ(Ctl({"nodes", "set", "c1", "--weight", "0"}, "c1").out,
+            "c1 has weight 0, no labels already\n");
+  cluster_.node("c1").Signal(SIGTERM);
+  ASSERT_TRUE(cluster_.node("c1").WaitExit().has_value());
+  cluster_.Start("c1");
+  AwaitLedBy({"c1", "c2"});
+}
+
 // A shard is pinned to a node that is not there. Its leader goes on; when that one is gone nobody
 // leads the shard, and everybody says why. The node comes, and leads it.
 TEST_F(PlacementRules, APinToANodeThatIsNotThereIsNamed) {

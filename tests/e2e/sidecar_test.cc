@@ -2,10 +2,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,6 +88,21 @@ class SidecarRuns : public testing::Test {
     });
     return value;
   }
+  /// Which of these nodes' Python members stands by for the shard, as they print it; empty: not
+  /// exactly one.
+  std::string StandbyOf(int shard, const std::vector<std::string>& ids) {
+    const std::string number = " " + std::to_string(shard);
+    std::vector<std::string> found;
+    for (const std::string& id : ids) {
+      const std::string log = cluster_.node(id).Log();
+      const std::size_t begins = log.rfind("\nstandby" + number + "\n");
+      if (begins == std::string::npos) continue;
+      const bool over = log.find("\nstandby_ended" + number + "\n", begins) != std::string::npos ||
+                        log.find("\nacquired" + number + " ", begins) != std::string::npos;
+      if (!over) found.push_back(id);
+    }
+    return found.size() == 1 ? found.front() : "";
+  }
   static std::size_t Count(const std::string& text, const std::string& what) {
     std::size_t count = 0;
     for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
@@ -139,6 +157,39 @@ TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
   ASSERT_TRUE(exit.has_value()) << first.Log();
   EXPECT_EQ(exit->code, 128 + SIGKILL) << first.Log();
   cluster_.AwaitBalanced({"n2"}, seconds(20));
+}
+
+// Plan: a rule asks for one standby of each shard. The members say that they are ready, and
+// batonctl shows that. n1's program is killed while no moves are planned: each of its shards goes
+// to its own standby.
+TEST_F(SidecarRuns, AReadyPythonMemberTakesOver) {
+  NodeProcess& first = RunPython("n1");
+  RunPython("n2");
+  RunPython("n3");
+  const std::set<int> shards = LedBy(cluster_.AwaitBalanced({"n1", "n2", "n3"}), "n1");
+  ASSERT_EQ(cluster_.Ctl("n2", {"pause"}).exit, 0);
+  const std::string rules = cluster_.folder() + "/rules.yaml";
+  std::ofstream(rules) << "rules:\n  - standbys: 1\n";
+  const app::Ran set = cluster_.Ctl("n2", {"placement", "set", rules});
+  ASSERT_EQ(set.exit, 0) << set.err;
+  std::map<int, std::string> standbys;
+  for (const int shard : shards) {
+    cluster_.Await("the shard has a ready standby", [&] {
+      const app::Ran shown = cluster_.Ctl("n2", {"shards", "describe", std::to_string(shard)});
+      return shown.exit == 0 && shown.out.find("ready") != std::string::npos &&
+             shown.out.find("not ready") == std::string::npos;
+    });
+    standbys[shard] = StandbyOf(shard, {"n2", "n3"});
+    EXPECT_NE(standbys[shard], "") << shard;
+  }
+  ASSERT_EQ(kill(static_cast<pid_t>(std::stoi(Logged(first, "pid="))), SIGKILL), 0);
+  const auto took_over = [&](const Table& now) {
+    return std::all_of(standbys.begin(), standbys.end(), [&](const auto& entry) {
+      const auto shard = static_cast<std::size_t>(entry.first);  // no table: no node answered
+      return shard < now.size() && now[shard].leader == entry.second;
+    });
+  };
+  cluster_.Await("each of its shards is led by its standby", took_over, seconds(20));
 }
 
 // Plan: n1's program hangs, but its connection to batond lives. The watchdog takes its shards, long

@@ -1,8 +1,13 @@
-// Labels in a member's record, and placement rules in a config: nothing is lost, and what nobody
-// could use is left out or marked.
+// Labels and ready shards in a member's record, and placement rules in a config: nothing is lost,
+// and what nobody could use is left out or marked.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "base/facts.h"
+#include "base/limits.h"
 #include "baton/v1/records.pb.h"
 #include "etcd/records.h"
 
@@ -30,6 +35,7 @@ ConfigFact RuledConfig() {
                        .require = {{"zone", {"a", "b"}}, {"disk", {"ssd"}}},
                        .prefer = {{{"zone", {"b"}}}, {{"node", {"n1", "n2"}}, {"zone", {"a"}}}}},
                       {.shards = {}, .require = {}, .prefer = {{{"disk", {"hdd"}}}}},
+                      {.shards = {}, .require = {}, .prefer = {}, .standbys = 2, .spread = "zone"},
                       {}};
   config.actor = "ann@desk";
   config.before_settings = Revision{40};
@@ -123,6 +129,80 @@ TEST(LabelRecords, AreAtMostAsManyAsANodeMayHave) {
   EXPECT_EQ(read.labels.rbegin()->first, "l131");
 }
 
+MemberFact ReadyMember(const std::vector<std::uint32_t>& shards) {
+  MemberFact member = LabelledMember();
+  for (const std::uint32_t shard : shards) member.ready.push_back(ShardId{shard});
+  return member;
+}
+
+TEST(ReadyRecords, ComeBackAsTheyWereWritten) {
+  for (const std::vector<std::uint32_t>& shards :
+       {std::vector<std::uint32_t>{}, {0}, {7}, {0, 1, 5}, {3, 4, kMaxShards - 1}}) {
+    const MemberFact member = ReadyMember(shards);
+    const MemberFact read = DecodeMember(EncodeMember(member), "n1");
+    EXPECT_EQ(read.readability, Readability::kReadable);
+    EXPECT_EQ(read.ready, member.ready);
+    EXPECT_FALSE(read.unusable_text);
+    EXPECT_EQ(EncodeMember(read), EncodeMember(member));
+  }
+}
+
+// Plan: the form in etcd, which other versions and tools read.
+TEST(ReadyRecords, AreTheFirstNumberAndDifferences) {
+  pb::MemberRecord record;
+  ASSERT_TRUE(record.ParseFromString(EncodeMember(ReadyMember({0, 1, 5, 900}))));
+  EXPECT_EQ(std::vector(record.ready_gaps().begin(), record.ready_gaps().end()),
+            (std::vector<std::uint32_t>{0, 1, 4, 895}));
+  EXPECT_EQ(record.ready_session(), 77);
+  ASSERT_TRUE(record.ParseFromString(EncodeMember(LabelledMember())));
+  EXPECT_EQ(record.ready_session(), 0) << "no list, no session";
+}
+
+// Plan: a version that does not know the fields begins a session of its own, and keeps them.
+TEST(ReadyRecords, CountForTheirOwnSessionOnly) {
+  pb::MemberRecord record;
+  ASSERT_TRUE(record.ParseFromString(EncodeMember(ReadyMember({1, 2}))));
+  record.set_session(78);
+  const MemberFact read = DecodeMember(record.SerializeAsString(), "n1");
+  EXPECT_EQ(read.readability, Readability::kReadable);
+  EXPECT_TRUE(read.ready.empty());
+  EXPECT_FALSE(read.unusable_text) << "nothing is wrong";
+}
+
+// Plan: each list that no version writes. The member takes part as before, and is ready for
+// nothing.
+TEST(ReadyRecords, ThatCantBeUsedCountAsEmpty) {
+  const std::uint32_t greatest = std::numeric_limits<std::uint32_t>::max();
+  const std::vector<std::vector<std::uint32_t>> lists = {
+      {5, 0},
+      {0, 0},
+      {kMaxShards},
+      {1, kMaxShards - 1},
+      {1, greatest},
+      {5, greatest, 1},
+      std::vector<std::uint32_t>(kMaxReadyReported + 1, 1)};
+  for (const std::vector<std::uint32_t>& gaps : lists) {
+    SCOPED_TRACE("gaps of which the last is " + std::to_string(gaps.back()));
+    const MemberFact read = ReadAfter([&](pb::MemberRecord& record) {
+      record.mutable_ready_gaps()->Assign(gaps.begin(), gaps.end());
+      record.set_ready_session(record.session());
+    });
+    EXPECT_TRUE(read.unusable_text);
+    EXPECT_TRUE(read.ready.empty());
+    EXPECT_EQ(read.labels, LabelledMember().labels);
+  }
+}
+
+TEST(ReadyRecords, HaveABound) {
+  std::vector<std::uint32_t> shards;
+  for (std::uint32_t s = 0; s <= kMaxReadyReported; ++s) shards.push_back(2 * s);
+  const MemberFact member = ReadyMember(shards);
+  const MemberFact read = DecodeMember(EncodeMember(member), "n1");
+  ASSERT_EQ(read.ready.size(), kMaxReadyReported);
+  EXPECT_FALSE(read.unusable_text);
+  EXPECT_EQ(read.ready.back(), ShardId{shards[kMaxReadyReported - 1]});
+}
+
 TEST(PlacementRecords, ComeBackAsTheyWereWritten) {
   const ConfigFact config = RuledConfig();
   const ConfigFact read = DecodeConfig(EncodeConfig(config));
@@ -196,6 +276,10 @@ TEST(PlacementRecords, ThatNobodyCanKeepToAreDamaged) {
             }),
             Readability::kDamaged);
   EXPECT_EQ(read([](auto& record) { record.mutable_placement(1)->add_prefer(); }),
+            Readability::kDamaged);
+  EXPECT_EQ(read([](auto& record) { record.mutable_placement(1)->set_standbys(9); }),
+            Readability::kDamaged);
+  EXPECT_EQ(read([](auto& record) { record.mutable_placement(1)->set_spread("zone"); }),
             Readability::kDamaged);
   EXPECT_EQ(read([](auto& record) {
               while (record.placement_size() <= static_cast<int>(kMaxPlacementRules)) {

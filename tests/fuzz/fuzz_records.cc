@@ -118,11 +118,17 @@ void RunMember(std::string_view value) {
     Must(IsAddressText(address), "a member's address can be used", address);
   }
   Must(CheckLabels(read.labels).ok(), "a member's labels can be used");
+  Must(read.ready.size() <= kMaxReadyReported, "a member is ready for so many shards at most");
+  for (std::size_t i = 0; i < read.ready.size(); ++i) {
+    Must(read.ready[i].value < kMaxShards && (i == 0 || read.ready[i - 1] < read.ready[i]),
+         "a member's ready shards are shards in order");
+  }
   const std::string again = etcd::EncodeMember(read);
   const auto reread = DecodeAs<MemberFact>(key, again);
   Must(etcd::EncodeMember(reread) == again, "a member reads as it was written");
   Must(reread.Live() == read.Live(), "a member lives after a rewrite as before");
   Must(reread.labels == read.labels, "a member has the same labels after a rewrite");
+  Must(reread.ready == read.ready, "a member is ready for the same shards after a rewrite");
   MustKeepUnknown<pb::MemberRecord>(value, again);
 }
 
@@ -281,6 +287,13 @@ std::vector<Seed> RecordsSeeds() {
                       .require = {{"zone", {"a", "b"}}, {"disk", {"ssd"}}},
                       .prefer = {{{"zone", {"a"}}}, {{"node", {"n1"}}}}},
                      {.shards = {}, .require = {}, .prefer = {{{"zone", {"b"}}}}}};
+  ConfigFact warm = ruled;
+  warm.placement = {{.shards = {}, .require = {}, .prefer = {}, .standbys = 2, .spread = "zone"}};
+  MemberFact ready = Member();
+  ready.ready = {ShardId{0}, ShardId{1}, ShardId{7}, ShardId{900}};
+  pb::MemberRecord confused;
+  confused.ParseFromString(etcd::EncodeMember(ready));
+  confused.set_ready_gaps(2, 0);
   pb::MemberRecord labelled;
   labelled.ParseFromString(etcd::EncodeMember(Member()));
   for (const char* text : {"zone=b", "disk=hdd", "gpu", "Gpu=yes"}) labelled.add_labels(text);
@@ -295,11 +308,14 @@ std::vector<Seed> RecordsSeeds() {
           {"member", of(2, etcd::EncodeMember(Member()))},
           {"member-unusable-text", of(2, etcd::EncodeMember(unusable))},
           {"member-unusable-labels", of(2, labelled.SerializeAsString())},
+          {"member-ready", of(2, etcd::EncodeMember(ready))},
+          {"member-ready-unusable", of(2, confused.SerializeAsString())},
           {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
           {"move", of(3, etcd::EncodeMove(Move()))},
           {"config", of(4, etcd::EncodeConfig(config))},
           {"config-failover", of(4, etcd::EncodeConfig(slow))},
           {"config-placement", of(4, etcd::EncodeConfig(ruled))},
+          {"config-standbys", of(4, etcd::EncodeConfig(warm))},
           {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))},
           {"policy-limits", of(5, etcd::EncodePolicy({.actor = "me",
                                                       .max_moves = 7,

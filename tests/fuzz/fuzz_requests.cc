@@ -11,6 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/limits.h"
+#include "base/placement.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.pb.h"
 #include "baton/v1/records.pb.h"
@@ -77,6 +79,7 @@ constexpr Method kMethods[] = {
      Reads<v1::ChangeGroupResponse>},
     {"/baton.v1.AdminService/ReleaseShard", Reads<v1::ReleaseShardRequest>,
      Reads<v1::ReleaseShardResponse>},
+    {"/baton.v1.AdminService/SetNode", Reads<v1::SetNodeRequest>, Reads<v1::SetNodeResponse>},
 };
 
 std::size_t MethodsOf(const google::protobuf::ServiceDescriptor* service) {
@@ -92,7 +95,7 @@ void Publish(routing::RouteServer& routes) {
                                                                 .hash = HashFunction::kMurmur2,
                                                                 .incarnation = 77});
   const auto leader =
-      std::make_shared<runtime::RouteLeader>(runtime::RouteLeader{"n1", "127.0.0.1:7400"});
+      std::make_shared<runtime::RouteNode>(runtime::RouteNode{"n1", "127.0.0.1:7400"});
   runtime::RouteBatch batch{.group = group,
                             .routes = {},
                             .revision = Revision{900},
@@ -136,6 +139,10 @@ class Current final : public runtime::Control {
     node->Request(std::move(request), std::move(handler));
   }
   void Request(runtime::ReleaseRequest request, std::function<void(Status)> handler) override {
+    node->Request(std::move(request), std::move(handler));
+  }
+  void Request(runtime::NodeChangeRequest request,
+               std::function<void(Result<NodeChanged>)> handler) override {
     node->Request(std::move(request), std::move(handler));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
@@ -298,6 +305,14 @@ void RunRequests(std::string_view bytes) {
     MustBeWritable(change.actor);
   }
   for (const runtime::ReleaseRequest& release : node.Releases()) MustBeWritable(release.actor);
+  for (const runtime::NodeChangeRequest& change : node.NodeChanges()) {
+    Must(IsName(change.node), "a changed node has a name", change.node);
+    MustBeWritable(change.actor);
+  }
+  for (const runtime::MemberStatus& member : node.Now().members) {
+    Must(CheckLabels(member.fact.labels).ok() && member.fact.weight <= kMaxWeight,
+         "a node has settings that its options could set", member.fact.node);
+  }
 }
 
 std::vector<Seed> RequestsSeeds() {
@@ -343,6 +358,11 @@ std::vector<Seed> RequestsSeeds() {
   v1::ReleaseShardRequest release;
   release.set_shard(3);
   release.set_confirm("orders/3");
+  v1::SetNodeRequest set;
+  set.set_node("n1");
+  set.set_weight(3);
+  (*set.mutable_labels())["disk"] = "ssd";
+  set.add_remove_labels("rack");
   v1::LookupRequest by_key;
   by_key.set_group("orders");
   by_key.set_key("customer-1");
@@ -373,6 +393,7 @@ std::vector<Seed> RequestsSeeds() {
           {"retry", asked("RetryShard", retry)},
           {"setting", asked("SetGroupSetting", nodes) + asked("SetGroupSetting", moves)},
           {"limits", asked("SetGroupSetting", limits)},
+          {"node", asked("SetNode", set)},
           {"failover", asked("ChangeGroup", change) + asked("ReleaseShard", release)},
           {"drain-and-undrain",
            asked("DrainNode", drain) + asked("GetStatus", status) + asked("UndrainNode", undrain)},

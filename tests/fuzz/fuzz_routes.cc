@@ -4,6 +4,8 @@
 // Must hold: a refused message changes nothing, and the refusal is one line. A shard's route never
 // goes back to an older term, unless a new stream begins. Tables show what was merged.
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "fuzz/targets.h"
 #include "routing/client/merged_routes.h"
@@ -21,20 +23,39 @@ struct Seen {
   bool mapped = false;
   std::int64_t revision = 0;
   bool begun = false;
-  std::map<std::uint32_t, std::uint64_t> changes;  // by shard, of some
+  std::map<std::uint32_t, std::uint64_t> changes;               // by shard
+  std::map<std::uint32_t, std::vector<RouteStandby>> standbys;  // by shard; only of those with some
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-Seen Look(const routing::MergedRoutes& routes) {
+Seen Look(routing::MergedRoutes& routes) {
   Seen seen{.mapped = routes.mapped(),
             .revision = routes.revision().value,
             .begun = routes.begun(),
-            .changes = {}};
+            .changes = {},
+            .standbys = {}};
   if (!seen.mapped) return seen;
+  const auto table = routes.Table();
   for (std::uint32_t shard = 0; shard < routes.mapping().shards; ++shard) {
     seen.changes[shard] = routes.changes(ShardId{shard});
+    auto standbys = table->StandbysOf(ShardId{shard});
+    if (!standbys.empty()) seen.standbys[shard] = std::move(standbys);
   }
   return seen;
+}
+
+void MustBeUsable(std::string_view address) {
+  Must(address.empty() || routing::IsUsable(address, routing::LeaderAddresses::kHostsAndPorts),
+       "a router connects to hosts and ports alone", address);
+}
+
+void MustBeFewAndNamed(const std::vector<RouteStandby>& standbys) {
+  Must(standbys.size() <= static_cast<std::size_t>(routing::kMaxStandbysKept),
+       "a shard has few standbys");
+  for (const RouteStandby& standby : standbys) {
+    Must(!standby.node.empty(), "a standby has a name");
+    MustBeUsable(standby.address);
+  }
 }
 
 void MustShowWhatWasMerged(routing::MergedRoutes& routes) {
@@ -43,22 +64,23 @@ void MustShowWhatWasMerged(routing::MergedRoutes& routes) {
   for (std::uint32_t shard = 0; shard < routes.mapping().shards; ++shard) {
     const routing::RouteEntry& entry = routes.entry(ShardId{shard});
     const Route route = table->Find(ShardId{shard});
+    MustBeFewAndNamed(table->StandbysOf(ShardId{shard}));
     if (entry.leader == routing::kNobodyLeads) {
       Must(route.leader.empty() && route.state == ShardState::kLeaderless,
            "a vacancy shows as one");
       continue;
     }
-    const routing::Leader& leader = routes.leader(entry.leader);
+    const routing::RouteNode& leader = routes.node(entry.leader);
     Must(route.term.value == entry.term && route.leader == leader.node &&
              route.address == leader.address && route.state == entry.state,
          "a table has the routes that were merged");
     Must(entry.term > 0, "who leads has a term");
-    Must(leader.address.empty() ||
-             routing::IsUsable(leader.address, routing::LeaderAddresses::kHostsAndPorts),
-         "a router connects to hosts and ports alone", leader.address);
+    MustBeUsable(leader.address);
   }
   Must(table->Find(ShardId{routes.mapping().shards}).leader.empty(),
        "nobody leads a shard that there is not");
+  Must(table->StandbysOf(ShardId{routes.mapping().shards}).empty(),
+       "nobody stands by for a shard that there is not");
 }
 
 void Apply(routing::MergedRoutes& routes, v1::WatchRoutesResponse message) {
@@ -129,7 +151,15 @@ std::vector<Seed> RoutesSeeds() {
   socket.mutable_nodes(0)->set_address("unix:/run/n1.sock");
   v1::WatchRoutesResponse resolver = First();
   resolver.mutable_nodes(0)->set_address("dns:7400");
+  v1::WatchRoutesResponse standby = First();
+  v1::RouteNode& node = *standby.add_nodes();
+  node.set_node("n2");
+  node.set_address("127.0.0.1:7500");
+  v1::RouteStandby& ready = *standby.mutable_routes(0)->add_standbys();
+  ready.set_node(2);
+  ready.set_ready(true);
   return {{"first", of(1, First())},
+          {"standby", of(1, standby)},
           {"address-of-a-socket", of(1, socket)},
           {"address-of-a-resolver", of(1, resolver)},
           {"first-next", of(1, First()) + of(1, next)},

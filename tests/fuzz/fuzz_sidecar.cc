@@ -2,7 +2,8 @@
 // them to an Attachment whose node asks for callbacks meanwhile.
 //
 // Must hold: refusals are one line. Each callback completes at most once, and none after the end.
-// The application hears only of its own shards. Deadlines and absence follow the clock.
+// The application hears only of its own shards. What it says of a standby names the present one.
+// Deadlines and absence follow the clock.
 #include <map>
 
 #include "fuzz/targets.h"
@@ -52,7 +53,13 @@ class Reader final : public sidecar::Stream {
 class Trial {
  public:
   Trial() {
-    attachment_.Begin([](core::ApplicationState) {});
+    attachment_.Begin([](core::ApplicationState) {},
+                      [this](const core::StandbyReadySaid& word) {
+                        Must(!over_, "nothing is said after the end");
+                        const auto standby = standbys_.find(word.shard);
+                        Must(standby != standbys_.end() && standby->second == word.operation,
+                             "a word names its shard's present standby");
+                      });
   }
   ~Trial() {
     attachment_.End();
@@ -91,14 +98,24 @@ class Trial {
     for (const v1::AttachAnswer& answer : request.answers()) {
       if (answer.operation() != 0) attachment_.Answer(*reader_, answer.operation(), answer.ok());
     }
+    for (const v1::AttachStandby& standby : request.standbys()) {
+      attachment_.SayReady(*reader_, standby.operation(), standby.ready());
+    }
   }
 
   void Run(Input& input) {
     core::RunCallback callback;
     callback.operation = ++operations_;
     callback.shard = ShardId{static_cast<std::uint32_t>(input.Choice(kShards))};
-    callback.kind = static_cast<core::CallbackKind>(input.Choice(6));
+    callback.kind = static_cast<core::CallbackKind>(input.Choice(8));
     callback.term = Term{static_cast<std::int64_t>(input.Byte()) + 1};
+    switch (callback.kind) {
+      case core::CallbackKind::kStandby: standbys_[callback.shard] = callback.operation; break;
+      case core::CallbackKind::kStandbyEnded:
+      case core::CallbackKind::kAcquired:
+      case core::CallbackKind::kLost: standbys_.erase(callback.shard); break;
+      default: break;
+    }
     attachment_.Run(callback, [this, done = std::make_shared<bool>(false)](bool) {
       Must(!over_, "nothing completes after the end");
       Must(!std::exchange(*done, true), "a callback completes once");
@@ -120,12 +137,14 @@ class Trial {
 
   void AnswerLast() {
     if (reader_ == nullptr || reader_->last_operation == 0) return;
+    attachment_.SayReady(*reader_, reader_->last_operation, true);
     attachment_.Answer(*reader_, reader_->last_operation, true);
   }
 
   HandClock clock_;
   bool over_ = false;
   std::uint64_t operations_ = 0;
+  std::map<ShardId, std::uint64_t> standbys_;  // those that go on: the operations that began them
   std::string token_;
   sidecar::Attachment attachment_{
       {.group = "orders", .node = "n1", .shards = kShards, .most_waiting = 16}, clock_, [] {}};
@@ -152,14 +171,23 @@ std::vector<Seed> SidecarSeeds() {
   v1::AttachRequest answer;
   answer.add_answers()->set_operation(1);
   const std::string acquired("\1\2\1\7", 4);
+  v1::AttachRequest ready;
+  ready.add_standbys()->set_operation(1);
+  ready.mutable_standbys(0)->set_ready(true);
+  const std::string standby("\1\2\6\7", 4);
+  const std::string standby_ended("\1\2\7\7", 4);
   const std::string deadline("\2\x0A", 2);
   const std::string pass("\4\x14", 2);
-  return {{"attach", hello("") + deadline + acquired + "\7"},
-          {"answer",
-           hello("") + acquired + std::string(1, '\0') + PartBytes(answer.SerializeAsString())},
-          {"resume", hello("") + deadline + acquired + "\5" + pass + hello("own")},
-          {"another", hello("") + hello("") + "\5" + hello("someone")},
-          {"overdue", hello("") + deadline + acquired + "\5\4\xFF" + hello("")}};
+  return {
+      {"attach", hello("") + deadline + acquired + "\7"},
+      {"answer",
+       hello("") + acquired + std::string(1, '\0') + PartBytes(answer.SerializeAsString())},
+      {"resume", hello("") + deadline + acquired + "\5" + pass + hello("own")},
+      {"standby", hello("") + standby + std::string(1, '\0') +
+                      PartBytes(ready.SerializeAsString()) + standby_ended + std::string(1, '\0') +
+                      PartBytes(ready.SerializeAsString()) + standby + "\7"},
+      {"another", hello("") + hello("") + "\5" + hello("someone")},
+      {"overdue", hello("") + deadline + acquired + "\5\4\xFF" + hello("")}};
 }
 
 }  // namespace baton::fuzz

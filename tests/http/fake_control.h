@@ -93,6 +93,10 @@ class FakeControl : public runtime::Control {
   void Request(runtime::ReleaseRequest, std::function<void(Status)> handler) override {
     handler(Unused());
   }
+  void Request(runtime::NodeChangeRequest,
+               std::function<void(Result<NodeChanged>)> handler) override {
+    handler(Unused());
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Unused());
   }

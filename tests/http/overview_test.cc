@@ -15,6 +15,7 @@
 #include "http/handler.h"
 #include "http/page_file.h"
 #include "http/shard_ages.h"
+#include "http/status_json.h"
 
 namespace baton::http {
 namespace {
@@ -178,7 +179,33 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"("reason":"lease_expired","previous":"n0","move":null,"quarantined":false,"failing":null,)"
       R"("deaths":0,"claims_wait_ms":0,"waits_for":null,"others_wait_ms":null,"lock_wait_ms":0,)"
       R"("rule":null,"nobody_may_lead":false,"led_against_rule":false,)"
+      R"("standbys":[],"without_ready_standby":false,)"
       R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
+}
+
+// Plan: shard 0 has two standbys. Shard 1 lacks one, but is led: it is counted, not listed.
+TEST(Overview, CountsTheShardsWithoutAReadyStandby) {
+  const ShardAges ages;
+  FakeControl control;
+  runtime::NodeStatus status = StatusOf({ShardState::kLed, ShardState::kLed});
+  status.shards[0].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
+      std::vector<runtime::StandbyStatus>{{"n2", "127.0.0.1:7402", true}, {"n3", "", false}});
+  status.shards[1].without_ready_standby = true;
+  status.without_ready_standby = 1;
+  const json::value document =
+      json::parse(OverviewJson({.status = status, .ages = ages, .control = control, .taken = {}}));
+  EXPECT_EQ(document.at("without_ready_standby"), 1);
+  EXPECT_TRUE(document.at("attention").at("shards").as_array().empty());
+  const json::value shard = json::parse(ShardJson(status, ShardId{0}).value_or("null"));
+  EXPECT_EQ(json::serialize(shard.at("standbys")),
+            R"([{"node":"n2","address":"127.0.0.1:7402","ready":true},)"
+            R"({"node":"n3","address":null,"ready":false}])");
+  const json::value cold = json::parse(ShardJson(status, ShardId{1}).value_or("null"));
+  EXPECT_EQ(json::serialize(cold.at("standbys")), "[]");
+  EXPECT_EQ(cold.at("without_ready_standby"), true);
+  const json::value list = json::parse(ShardsJson(status));
+  EXPECT_EQ(list.at("shards").at(0).at("standbys"), shard.at("standbys"));
+  EXPECT_FALSE(list.at("shards").at(1).as_object().contains("standbys")) << "few shards have some";
 }
 
 TEST(Overview, ListsAsManyAsPeopleReadAndCountsAll) {

@@ -38,7 +38,7 @@ class RoutesTest : public testing::Test {
 
   static runtime::ViewRoute RouteOf(std::uint32_t shard, std::int64_t term) {
     static const auto leader =
-        std::make_shared<runtime::RouteLeader>(runtime::RouteLeader{"n1", "127.0.0.1:7400"});
+        std::make_shared<runtime::RouteNode>(runtime::RouteNode{"n1", "127.0.0.1:7400"});
     return {.shard = ShardId{shard},
             .leader = term == 0 ? nullptr : leader,
             .term = Term{term},
@@ -88,6 +88,19 @@ TEST_F(RoutesTest, ShowsAllRoutesAtOnce) {
                         "\"127.0.0.1:7400\",\"term\":11,\"state\":\"led\",\"revision\":11},"
                         "{\"shard\":1,\"leader\":null,\"address\":null,\"term\":0,"
                         "\"state\":\"leaderless\",\"revision\":10}]}"));
+}
+
+TEST_F(RoutesTest, ShowsTheStandbysOfRoutesThatHaveSome) {
+  runtime::ViewRoute route = RouteOf(0, 11);
+  const auto n2 = std::make_shared<runtime::RouteNode>(runtime::RouteNode{"n2", ""});
+  route.standbys = std::make_shared<const std::vector<runtime::ViewStandby>>(
+      std::vector<runtime::ViewStandby>{{n2, true}, {route.leader, false}});
+  Tell({route, RouteOf(1, 0)}, 12);
+  // The server's thread may process the routes after the request.
+  EXPECT_THAT(
+      BodyOf(Fetch("/v1/routes?after=10&wait=60")),
+      HasSubstr("\"revision\":11,\"standbys\":[{\"node\":\"n2\",\"address\":null,\"ready\":"
+                "true},{\"node\":\"n1\",\"address\":\"127.0.0.1:7400\",\"ready\":false}]}"));
 }
 
 TEST_F(RoutesTest, AnswersAtOnceWithWhatChangedLater) {

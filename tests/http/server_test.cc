@@ -186,8 +186,8 @@ TEST_F(HttpServerTest, LooksUpAKeysShard) {
   const std::string response = Fetch("/v1/lookup?key=order-4711");
   EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
   EXPECT_EQ(BodyOf(response),
-            R"({"group":"orders","revision":960,"stale":false,"age_ms":0,)"
-            R"("shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"})"
+            R"({"group":"orders","revision":960,"stale":false,"age_ms":0,"shard":1,)"
+            R"("leader":null,"address":null,"term":0,"state":"leaderless","standbys":[]})"
             "\n");
   EXPECT_EQ(BodyOf(Fetch("/v1/lookup?key=9+9")), BodyOf(Fetch("/v1/lookup?key=9%2B9")));
   EXPECT_NE(BodyOf(Fetch("/v1/lookup?key=9+9")), BodyOf(Fetch("/v1/lookup?key=9%209")));

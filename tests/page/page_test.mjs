@@ -152,6 +152,38 @@ describe('three nodes and 24 shards', () => {
     await shows(page, '#verdict', 'All 24 shards are led');
   });
 
+  check('a shard names the nodes that stand by for it', async () => {
+    // Plan: a rule asks for a standby of shard 9. Nothing has to be loaded here, so it is ready.
+    const rules = join(cluster.folder, 'standbys.yaml');
+    await writeFile(rules, 'rules: [{shards: 9, standbys: 1}]');
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+    const {standbys} = await eventually('a ready standby', async () => {
+      const shard = await cluster.get('n1', '/v1/shards/9');
+      return shard.standbys[0]?.ready ? shard : undefined;
+    });
+    const page = await view();
+    await page.locator('#grid').click({position: await cellOf(page, 9)});
+    await shows(page, '#shard', `${standbys[0].node} ready`);
+    await writeFile(rules, 'rules: []');
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+  });
+
+  check('shards that lack a ready standby are counted, and one says so itself', async () => {
+    // Plan: a rule asks for a standby of shard 9, and lets no other node than its leader lead it.
+    const {leader} = await cluster.get('n1', '/v1/shards/9');
+    const rules = join(cluster.folder, 'no-standby.yaml');
+    await writeFile(rules, `rules: [{shards: 9, node: ${leader}, standbys: 1}]`);
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+    const page = await view();
+    await findings(page, '1 shard has no ready standby');
+    await shows(page, '#verdict', 'Needs attention');
+    await page.locator('#grid').click({position: await cellOf(page, 9)});
+    await shows(page, '#shard', 'rule 1 asks for standbys, and none is ready');
+    await writeFile(rules, 'rules: []');
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+    await shows(page, '#verdict', 'All 24 shards are led');
+  });
+
   check('in the dark it is dark, and the button changes that', async () => {
     const page = await view({colorScheme: 'dark'});
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).map(Number));

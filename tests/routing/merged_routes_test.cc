@@ -27,6 +27,17 @@ std::string At(MergedRoutes& routes, std::uint32_t shard) {
 
 constexpr const char* kNobody = "@ 0 leaderless";
 
+/// "b@b:1 ready, c@c:1"
+std::string StandbysAt(MergedRoutes& routes, std::uint32_t shard) {
+  std::string words;
+  for (const RouteStandby& standby : routes.Table()->StandbysOf(ShardId{shard})) {
+    if (!words.empty()) words += ", ";
+    words += std::string(standby.node) + "@" + std::string(standby.address);
+    if (standby.ready) words += " ready";
+  }
+  return words;
+}
+
 TEST(MergedRoutes, KeepsOfTwoRoutesTheOneOfTheGreaterRevisionAndOfEqualOnesTheLater) {
   MergedRoutes routes("orders");
   ASSERT_TRUE(routes.Apply(First({}, 20, {{0, "a", 10, 10}, {1, "a", 11, 20}})).ok());
@@ -142,6 +153,56 @@ TEST(MergedRoutes, ForgetsAllThatCameFromAnotherStore) {
   }
 }
 
+// Plan: shard 0's routes come with standbys, of greater, equal and smaller revisions, and without a
+// leader. A caller that waits for another leader is not woken.
+TEST(MergedRoutes, KeepsTheStandbysOfTheRouteThatWins) {
+  MergedRoutes routes("orders");
+  const auto route = [](std::int64_t revision, std::vector<StandbyOf> standbys) {
+    return RouteOf{.shard = 0,
+                   .leader = "a",
+                   .term = 10,
+                   .revision = revision,
+                   .standbys = std::move(standbys)};
+  };
+  ASSERT_TRUE(routes.Apply(First({}, 20, {{0, "a", 10, 20}})).ok());
+  EXPECT_EQ(StandbysAt(routes, 0), "");
+  const std::uint64_t before = routes.changes(ShardId{0});
+  ASSERT_TRUE(routes.Apply(Delta(21, {route(21, {{"b", true}, {"c"}})})).ok());
+  EXPECT_EQ(StandbysAt(routes, 0), "b@b:1 ready, c@c:1");
+  EXPECT_EQ(StandbysAt(routes, 1), "");
+  EXPECT_EQ(StandbysAt(routes, 9), "") << "no such shard";
+  EXPECT_EQ(At(routes, 0), "a@a:1 10 led");
+  ASSERT_TRUE(routes.Apply(Delta(21, {route(20, {{"d", true}})})).ok());
+  EXPECT_EQ(StandbysAt(routes, 0), "b@b:1 ready, c@c:1") << "an older route came late";
+  ASSERT_TRUE(routes.Apply(Delta(21, {route(21, {{"c", true}})})).ok());
+  EXPECT_EQ(StandbysAt(routes, 0), "c@c:1 ready");
+  EXPECT_EQ(routes.changes(ShardId{0}), before);
+  ASSERT_TRUE(
+      routes.Apply(Delta(22, {{.shard = 0, .revision = 22, .standbys = {{"c", true}, {"e"}}}}))
+          .ok());
+  EXPECT_EQ(At(routes, 0), kNobody);
+  EXPECT_EQ(StandbysAt(routes, 0), "c@c:1 ready, e@e:1");
+  ASSERT_TRUE(routes.Apply(Delta(23, {route(23, {})})).ok());
+  EXPECT_EQ(StandbysAt(routes, 0), "");
+}
+
+// Plan: a later version may allow more standbys than this one knows of. Then another store's
+// routes, which have none.
+TEST(MergedRoutes, KeepsTheFirstStandbysAndForgetsThemWithTheStore) {
+  MergedRoutes routes("orders");
+  RouteOf route{.shard = 2, .leader = "a", .term = 10, .revision = 10};
+  for (int i = 0; i <= kMaxStandbysKept; ++i) route.standbys.push_back({"s" + std::to_string(i)});
+  ASSERT_TRUE(routes.Apply(First({}, 20, {route})).ok());
+  const auto table = routes.Table();
+  const auto standbys = table->StandbysOf(ShardId{2});
+  ASSERT_EQ(standbys.size(), static_cast<std::size_t>(kMaxStandbysKept));
+  EXPECT_EQ(standbys.front(), (RouteStandby{"s0", "s0:1", false}));
+  routes.BeginStream();
+  ASSERT_TRUE(routes.Apply(First({.cluster = 78}, 5)).ok());
+  EXPECT_EQ(StandbysAt(routes, 2), "");
+  EXPECT_EQ(table->StandbysOf(ShardId{2}), standbys) << "a table never changes";
+}
+
 TEST(MergedRoutes, CountsTheChangesOfEachShard) {
   MergedRoutes routes("orders");
   ASSERT_TRUE(routes.Apply(First({}, 20, {{0, "a", 10, 10}})).ok());
@@ -214,6 +275,9 @@ TEST(MergedRoutes, RefusesWholeWhatCannotBe) {
          Add(message, {9, "a", 30, 30});
        }},
       {"leader 7 of 1", [](auto& message) { message.mutable_routes(0)->set_leader(7); }},
+      {"standby 9 of 1",
+       [](auto& message) { message.mutable_routes(0)->add_standbys()->set_node(9); }},
+      {"standby 0 of 1", [](auto& message) { message.mutable_routes(0)->add_standbys(); }},
       {"term 0", [](auto& message) { message.mutable_routes(0)->set_term(0); }},
       {"term -4", [](auto& message) { message.mutable_routes(0)->set_term(-4); }},
       {"sent an invalid route", [](auto& message) { message.mutable_routes(0)->set_revision(-1); }},

@@ -14,7 +14,7 @@ namespace {
 
 using runtime::RouteBatch;
 using runtime::RouteGroup;
-using runtime::RouteLeader;
+using runtime::RouteNode;
 using runtime::ViewRoute;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -65,7 +65,7 @@ class Hub : public ::testing::Test {
 
   ViewRoute RouteOf(std::uint32_t shard, const std::string& leader, std::int64_t revision) {
     auto& known = leaders_[leader];
-    if (!known) known = std::make_shared<RouteLeader>(RouteLeader{leader, leader + ":7400"});
+    if (!known) known = std::make_shared<RouteNode>(RouteNode{leader, leader + ":7400"});
     return {.shard = ShardId{shard},
             .leader = known,
             .term = Term{revision},
@@ -107,7 +107,7 @@ class Hub : public ::testing::Test {
 
   const std::uint32_t shards_;
   std::shared_ptr<RouteGroup> group_;
-  std::map<std::string, std::shared_ptr<RouteLeader>> leaders_;
+  std::map<std::string, std::shared_ptr<RouteNode>> leaders_;
   TimePoint now_{seconds(1000)};
   TimePoint proven_at_{seconds(1000)};
   RouteHub hub_;
@@ -157,6 +157,40 @@ TEST_F(Hub, ASnapshotComesFirstThenWhatChanges) {
   EXPECT_FALSE(caller.last().snapshot_end());
   EXPECT_TRUE(caller.last().group().empty());
   EXPECT_EQ(caller.leaders[2], "n2");
+}
+
+// n2 leads shard 1 and stands by for shard 0. The message names it once, and no route without
+// standbys has more than before.
+TEST_F(Hub, StandbysComeWithTheirRoutes) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller));
+  Read(1, caller);
+  const ViewRoute led = RouteOf(1, "n2", 11);
+  ViewRoute route = RouteOf(0, "n1", 12);
+  const ViewRoute other = RouteOf(2, "n3", 12);
+  route.standbys = std::make_shared<const std::vector<runtime::ViewStandby>>(
+      std::vector<runtime::ViewStandby>{{led.leader, true}, {other.leader, false}});
+  Apply({route, led}, 12);
+  Read(1, caller);
+  const v1::WatchRoutesResponse& last = caller.last();
+  ASSERT_EQ(last.nodes_size(), 3);
+  const auto name = [&](std::uint32_t index) {
+    return last.nodes(static_cast<int>(index) - 1).node();
+  };
+  const v1::Route& told = last.routes(0);
+  EXPECT_EQ(name(told.leader()), "n1");
+  ASSERT_EQ(told.standbys_size(), 2);
+  EXPECT_EQ(name(told.standbys(0).node()), "n2");
+  EXPECT_TRUE(told.standbys(0).ready());
+  EXPECT_EQ(name(told.standbys(1).node()), "n3");
+  EXPECT_FALSE(told.standbys(1).ready());
+  EXPECT_EQ(last.nodes(2).address(), "n3:7400");
+  EXPECT_EQ(last.routes(1).leader(), told.standbys(0).node());
+  EXPECT_EQ(last.routes(1).standbys_size(), 0);
+  const auto list = hub_.Lookup(ShardId{0}, now_);
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(list.value().routes.front().standbys, route.standbys);
 }
 
 // A thousand streams and ten deltas cause ten encodings and one of the snapshot's page. All streams

@@ -22,22 +22,37 @@ constexpr std::uint32_t kShards = 1'000;
 
 // In `term`, each shard has the leader that the term picks, so a mix of two tables would show.
 std::shared_ptr<const RouteTable> TableOf(std::int64_t term) {
-  static const auto leaders = std::make_shared<const std::vector<Leader>>(
-      std::vector<Leader>{{"a", "a:1"}, {"b", "b:1"}, {"c", "c:1"}});
+  static const auto leaders = std::make_shared<const std::vector<RouteNode>>(
+      std::vector<RouteNode>{{"a", "a:1"}, {"b", "b:1"}, {"c", "c:1"}});
   const RouteEntry entry{term, static_cast<std::uint32_t>(term % 3), ShardState::kLed};
   return std::make_shared<const RouteTable>(KeyMapping{.shards = kShards},
                                             std::vector<RouteEntry>(kShards, entry), leaders);
 }
 
 TEST(RouteTable, ShowsWhatItWasMadeOf) {
-  const auto leaders =
-      std::make_shared<const std::vector<Leader>>(std::vector<Leader>{{"a", "a:1"}, {"b", "b:1"}});
+  const auto leaders = std::make_shared<const std::vector<RouteNode>>(
+      std::vector<RouteNode>{{"a", "a:1"}, {"b", "b:1"}});
   const RouteTable table({.shards = 3}, {{7, 1, ShardState::kMoving}, {}, {9, 0, ShardState::kLed}},
                          leaders);
   EXPECT_EQ(table.Find(ShardId{0}), (Route{ShardId{0}, ShardState::kMoving, Term{7}, "b", "b:1"}));
   EXPECT_EQ(table.Find(ShardId{1}), Route{.shard = ShardId{1}});
   EXPECT_EQ(table.Find(ShardId{2}), (Route{ShardId{2}, ShardState::kLed, Term{9}, "a", "a:1"}));
   EXPECT_EQ(table.Find(ShardId{3}), Route{.shard = ShardId{3}});
+}
+
+TEST(RouteTable, ShowsTheStandbysOfEachShard) {
+  const auto nodes = std::make_shared<const std::vector<RouteNode>>(
+      std::vector<RouteNode>{{"a", "a:1"}, {"b", ""}});
+  const auto standbys = std::make_shared<const StandbyLists>(
+      StandbyLists{.begins = {0, 0, 2, 3}, .entries = {{1, false}, {0, true}, {1, true}}});
+  const RouteTable table({.shards = 3}, std::vector<RouteEntry>(3), nodes, standbys);
+  const RouteStandby a{"a", "a:1", true};
+  EXPECT_EQ(table.StandbysOf(ShardId{0}), std::vector<RouteStandby>());
+  EXPECT_EQ(table.StandbysOf(ShardId{1}), (std::vector<RouteStandby>{{"b", "", false}, a}));
+  EXPECT_EQ(table.StandbysOf(ShardId{2}), (std::vector<RouteStandby>{{"b", "", true}}));
+  EXPECT_EQ(table.StandbysOf(ShardId{3}), std::vector<RouteStandby>());
+  const RouteTable without({.shards = 3}, std::vector<RouteEntry>(3), nodes);
+  EXPECT_EQ(without.StandbysOf(ShardId{1}), std::vector<RouteStandby>());
 }
 
 TEST(TablePublisher, HasNothingBeforeTheFirstTableAndTheNewestAfterEach) {
@@ -140,6 +155,25 @@ TEST(RouteStore, PublishesAtMostAHundredTablesASecondAndTheLastStateInTheEnd) {
   store.PublishDue(start + milliseconds(10));
   EXPECT_EQ(store.table()->Find(ShardId{0}).leader, "c");
   EXPECT_EQ(store.next_publish(), std::nullopt);
+}
+
+// Plan: only the standbys of a shard change. The next table has them; who waits for another route
+// of the shard waits on.
+TEST(RouteStore, PublishesStandbysAndWakesNobody) {
+  RouteStore store("orders");
+  const TimePoint start = BootClock::now();
+  store.BeginStream();
+  RouteOf route{.shard = 0, .leader = "a", .term = 10, .revision = 10};
+  ASSERT_TRUE(store.Merge(First({}, 10, {route}), start).ok());
+  const auto before = store.Find(ShardId{0});
+  route.revision = 11;
+  route.standbys = {{"b", true}};
+  ASSERT_TRUE(store.Merge(Delta(11, {route}), start + milliseconds(3)).ok());
+  EXPECT_EQ(store.Find(ShardId{0}).changes, before.changes);
+  EXPECT_FALSE(store.Await(ShardId{0}, before.changes, BootClock::now() - seconds(1)));
+  EXPECT_TRUE(store.table()->StandbysOf(ShardId{0}).empty());
+  store.PublishDue(start + milliseconds(10));
+  EXPECT_EQ(store.table()->StandbysOf(ShardId{0}), (std::vector<RouteStandby>{{"b", "b:1", true}}));
 }
 
 // Plan: one thread waits for shard 1, which changes after shard 0. Another waits for a shard that

@@ -162,6 +162,31 @@ TEST(Router, ReadsRoutesThenChanges) {
 
 // Plan: two servers, and the followed one goes away. The router resumes at the other one from its
 // revision, and keeps its routes meanwhile.
+// Plan: before routes are read there are no standbys; then those of the routes, by shard and by
+// key. Their addresses are checked as leaders' are.
+TEST(Router, KnowsWhoStandsBy) {
+  ScriptedRoutes server;
+  auto router = Follow({server.address()});
+  const std::vector<RouteStandby> none;
+  EXPECT_EQ(router->Standbys(ShardId{0}), none);
+  EXPECT_EQ(router->Standbys("order-4711"), none);
+  RouteOf route{.shard = 0, .leader = "a", .term = 10, .revision = 10};
+  route.standbys = {{"b", true}, {"c"}};
+  v1::WatchRoutesResponse first = First({.shards = 1}, 20, {route});
+  first.mutable_nodes(1)->set_address("unix:/run/c.sock");
+  server.Greet(first);
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  const std::vector<RouteStandby> both = {{"b", "b:1", true}, {"c", "", false}};
+  EXPECT_EQ(router->Standbys(ShardId{0}), both);
+  EXPECT_EQ(router->Standbys("order-4711"), both);
+  EXPECT_EQ(router->Standbys(ShardId{1}), none) << "no such shard";
+  EXPECT_EQ(router->Standbys(""), none) << "no key";
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "a");
+  server.Send(Delta(21, {{0, "b", 21, 21}}));
+  EXPECT_TRUE(AwaitLeader(*router, 0, "b"));
+  EXPECT_EQ(router->Standbys(ShardId{0}), none);
+}
+
 TEST(Router, ResumesAtAnotherEndpointWhenItsServerGoesAway) {
   ScriptedRoutes servers[2];
   for (ScriptedRoutes& server : servers) {

@@ -10,6 +10,11 @@
 
 namespace baton::routing {
 
+struct StandbyOf {
+  std::string node = {};
+  bool ready = false;
+};
+
 struct RouteOf {
   std::uint32_t shard = 0;
   std::string leader = {};  ///< empty: nobody
@@ -17,18 +22,30 @@ struct RouteOf {
   std::int64_t revision = 0;
   v1::Route::State state = v1::Route::STATE_LED;
   std::optional<std::string> address = {};  ///< unset: the leader's name followed by ":1"
+  std::vector<StandbyOf> standbys = {};     ///< their addresses: the names followed by ":1"
 };
+
+/// Returns the node's index in the message, plus 1.
+inline std::uint32_t AddNode(v1::WatchRoutesResponse& message, const std::string& name,
+                             const std::string& address) {
+  v1::RouteNode& node = *message.add_nodes();
+  node.set_node(name);
+  node.set_address(address);
+  return static_cast<std::uint32_t>(message.nodes_size());
+}
 
 inline void Add(v1::WatchRoutesResponse& message, const RouteOf& route) {
   v1::Route& added = *message.add_routes();
   added.set_shard(route.shard);
   added.set_revision(route.revision);
   added.set_state(v1::Route::STATE_LEADERLESS);
+  for (const StandbyOf& standby : route.standbys) {
+    v1::RouteStandby& told = *added.add_standbys();
+    told.set_node(AddNode(message, standby.node, standby.node + ":1"));
+    told.set_ready(standby.ready);
+  }
   if (route.leader.empty()) return;
-  v1::RouteNode& node = *message.add_nodes();
-  node.set_node(route.leader);
-  node.set_address(route.address.value_or(route.leader + ":1"));
-  added.set_leader(static_cast<std::uint32_t>(message.nodes_size()));
+  added.set_leader(AddNode(message, route.leader, route.address.value_or(route.leader + ":1")));
   added.set_term(route.term);
   added.set_state(route.state);
 }

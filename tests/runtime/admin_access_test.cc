@@ -106,8 +106,10 @@ TEST(AdminAccess, WhateverNamesAnActorNeedsTheRoleOperateOrAdmin) {
 }
 
 // Plan: what decides whose data counts is not for those who only move shards.
-TEST(AdminAccess, FailoverAndReleasesNeedTheRoleAdmin) {
+// Labels decide which rules let a node lead, as the rules themselves do.
+TEST(AdminAccess, FailoverPlacementAndReleasesNeedTheRoleAdmin) {
   EXPECT_EQ(access::RoleFor("ChangeGroup"), Role::kAdmin);
+  EXPECT_EQ(access::RoleFor("SetNode"), Role::kAdmin);
   EXPECT_EQ(access::RoleFor("ReleaseShard"), Role::kAdmin);
 }
 

@@ -105,6 +105,12 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     status.shards[1].nobody_may_lead = true;
     status.shards[2].rule = 2;
     status.shards[2].led_against_rule = true;
+    status.without_ready_standby = 1;
+    status.standing_by = 6;
+    status.ready_here = 5;
+    status.shards[2].without_ready_standby = true;
+    status.shards[3].standbys = std::make_shared<const std::vector<StandbyStatus>>(
+        std::vector<StandbyStatus>{{"n2", "127.0.0.1:7402", true}, {"n3", "", false}});
   });
   server.control.FailActivation(ShardId{3}, 12, "no such table");
   v1::GetStatusRequest request;
@@ -216,7 +222,8 @@ TEST(AdminService, PassesPlacementRulesOn) {
   AdminServer server({"n1", "n2"}, 4);
   Client client(server.endpoint);
   const Placement rules = {
-      {.shards = {{0, 1}}, .require = {{"zone", {"a", "b"}}}, .prefer = {{{"node", {"n1"}}}}}};
+      {.shards = {{0, 1}}, .require = {{"zone", {"a", "b"}}}, .prefer = {{{"node", {"n1"}}}}},
+      {.shards = {}, .require = {}, .prefer = {}, .standbys = 2, .spread = "zone"}};
   v1::ChangeGroupRequest request;
   ToProto(rules, request.mutable_placement());
   v1::ChangeGroupResponse response;
@@ -249,6 +256,10 @@ TEST(AdminService, RefusesUnsoundPlacementRules) {
   EXPECT_EQ(unsound.error_message(),
             "placement: rule 1: shards: shards 9-3 are no range; give the lower number first, and "
             "none above 999999");
+  request.mutable_placement()->mutable_rules(0)->clear_shards();
+  request.mutable_placement()->mutable_rules(0)->set_standbys(9);
+  EXPECT_EQ(client.Call(&Stub::ChangeGroup, request, &response).error_message(),
+            "placement: rule 1: 9 standbys; give at most 8");
   EXPECT_THAT(server.control.GroupChanges(), SizeIs(0));
 }
 
@@ -299,6 +310,53 @@ TEST(AdminService, ReleasesOnlyAShardThatIsConfirmed) {
   EXPECT_EQ(releases[1].shard, ShardId{3});
   EXPECT_THAT(releases[1].actor, EndsWith(", says ann@host"));
   EXPECT_TRUE(releases[1].within.has_value());
+}
+
+// Plan: what is not given stays unset. The answer has what the node has then; a dry run asks, too.
+TEST(AdminService, PassesAChangeOfTheNodeOn) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::SetNodeRequest request;
+  request.set_node("n1");
+  request.set_actor("ann@host");
+  (*request.mutable_labels())["disk"] = "ssd";
+  request.add_remove_labels("rack");
+  v1::SetNodeResponse response;
+  ASSERT_TRUE(client.Call(&Stub::SetNode, request, &response).ok());
+  EXPECT_TRUE(response.changed());
+  EXPECT_EQ(response.weight(), 1u);
+  EXPECT_EQ(response.labels().at("disk"), "ssd");
+  request.set_weight(0);
+  request.set_dry_run(true);
+  ASSERT_TRUE(client.Call(&Stub::SetNode, request, &response).ok());
+  EXPECT_EQ(response.weight(), 0u);
+  const auto changes = server.control.NodeChanges();
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[0].change, (NodeChange{.labels = {{"disk", "ssd"}}, .removed = {"rack"}}));
+  EXPECT_THAT(changes[0].actor, EndsWith(", says ann@host"));
+  EXPECT_EQ(changes[1].change.weight, 0u);
+  EXPECT_TRUE(changes[1].dry_run);
+}
+
+// Plan: no node's name, no change, a label that no flag could set; then another node.
+TEST(AdminService, RefusesAChangeOfTheNodeThatMakesNoSense) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::SetNodeRequest request;
+  v1::SetNodeResponse response;
+  const auto refusal = [&] { return client.Call(&Stub::SetNode, request, &response); };
+  request.set_node("n/1");
+  request.set_weight(3);
+  EXPECT_EQ(refusal().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(server.control.NodeChanges(), SizeIs(0));
+  request.set_node("n1");
+  request.clear_weight();
+  EXPECT_EQ(refusal().error_message(), "nothing to change; give a weight or a label");
+  (*request.mutable_labels())["zone"] = "a";
+  EXPECT_EQ(refusal().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(refusal().error_message(), "label 'zone' is the node's zone already; leave it out");
+  request.set_node("n2");
+  EXPECT_EQ(refusal().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 // Callers' texts become part of etcd's records and keys: an actor is one line with a bound, cut

@@ -339,6 +339,15 @@ TEST(Doctor, OfTheGroup) {
          kWarning,
          "the leaders of 1 of 2 shards could not begin to lead them, by rule 1 (zone=a|b)",
          "once nodes that may lead them are there");
+  Expect(
+      AfterNode("placement",
+                [](NodeStatus& status) {
+                  status.placement = {{.shards = {}, .require = {}, .prefer = {}, .standbys = 1}};
+                  status.without_ready_standby = 1;
+                  status.shards[1].rule = 1;
+                  status.shards[1].without_ready_standby = true;
+                }),
+      kWarning, "1 of 2 shards have no ready standby, by rule 1", "batonctl shards list");
   Expect(AfterNode("deaths", [](NodeStatus& status) { status.shards[1].deaths = 3; }), kWarning,
          "shard 1 3 times", "application");
   Expect(AfterNode("deaths",

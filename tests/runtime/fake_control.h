@@ -86,6 +86,10 @@ class FakeControl : public Control {
     const std::lock_guard lock(mutex_);
     return releases_;
   }
+  std::vector<NodeChangeRequest> NodeChanges() {
+    const std::lock_guard lock(mutex_);
+    return node_changes_;
+  }
   /// The shard fails to activate, after so many attempts.
   void FailActivation(ShardId shard, std::uint32_t attempts, std::string error) {
     const std::lock_guard lock(mutex_);
@@ -126,6 +130,10 @@ class FakeControl : public Control {
   }
   void Request(ReleaseRequest request, std::function<void(Status)> handler) override {
     handler(Released(request));
+  }
+  void Request(NodeChangeRequest request,
+               std::function<void(Result<NodeChanged>)> handler) override {
+    handler(NodeSet(request));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Plan());
@@ -368,6 +376,25 @@ class FakeControl : public Control {
     return Ok();
   }
 
+  Result<NodeChanged> NodeSet(const NodeChangeRequest& request) {
+    const std::lock_guard lock(mutex_);
+    node_changes_.push_back(request);
+    if (failure_) return *failure_;
+    if (request.node != status_.node) {
+      return Error{ErrorCode::kFailedPrecondition, "ask " + request.node};
+    }
+    MemberFact& fact = Find(request.node)->fact;
+    const NodeSettings before{.weight = fact.weight, .labels = fact.labels};
+    const Result<NodeSettings> after = SettingsAfter(before, request.change);
+    if (!after) return after.error();
+    const NodeChanged changed{.settings = *after, .differs = *after != before};
+    if (request.dry_run) return changed;
+    fact.weight = after->weight;
+    fact.labels = after->labels;
+    Count();
+    return changed;
+  }
+
   Result<std::vector<MoveFact>> Plan() {
     const std::lock_guard lock(mutex_);
     if (failure_) return *failure_;
@@ -384,6 +411,7 @@ class FakeControl : public Control {
   std::vector<RetryRequest> retries_;
   std::vector<GroupChangeRequest> group_changes_;
   std::vector<ReleaseRequest> releases_;
+  std::vector<NodeChangeRequest> node_changes_;
   std::optional<std::string> next_try_;
 };
 

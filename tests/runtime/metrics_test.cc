@@ -68,6 +68,9 @@ NodeStatus Picture() {
   status.waiting_by_settings = 3;
   status.nobody_may_lead = 2;
   status.led_against_rules = 1;
+  status.without_ready_standby = 4;
+  status.standing_by = 6;
+  status.ready_here = 5;
   return status;
 }
 
@@ -127,6 +130,9 @@ baton_shards_waiting_after_deaths{group="orders"} 0
 baton_shards_waiting_by_settings{group="orders"} 3
 baton_shards_nobody_may_lead{group="orders"} 2
 baton_shards_led_against_rules{group="orders"} 1
+baton_shards_without_ready_standby{group="orders"} 4
+baton_standbys{group="orders"} 6
+baton_standbys_ready{group="orders"} 5
 baton_nodes{group="orders"} 2
 baton_expected_nodes{group="orders"} 0
 baton_node_ready{group="orders"} 1

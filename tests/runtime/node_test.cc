@@ -218,6 +218,7 @@ TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
     bool good = Leading(*node) == 0 && !node->Leadership(ShardId{0}).leads;
     good = good && refused(node->WaitReady(milliseconds::max())) && refused(node->Drain()) &&
            refused(node->SetEtcdCredentials({}));
+    node->SetStandbyReady(ShardId{0}, true);
     node->Stop();
     node.reset();
     _exit(good ? 0 : 1);

@@ -49,7 +49,9 @@ class RouteFeedTest : public ::testing::Test {
                     .shard =
                         [this](ShardId shard) {
                           ++looks_;
-                          return ShardOf(view_, shard, TimePoint{});
+                          ShardStatus status = ShardOf(view_, shard, TimePoint{});
+                          status.standbys = standbys_[shard.value];
+                          return status;
                         },
                     .proven_at = [this] { return proven_at_; },
                     .stale_after = [] { return Duration(seconds(10)); }},
@@ -75,6 +77,20 @@ class RouteFeedTest : public ::testing::Test {
     fact.record.session = SessionId{session};
     return fact;
   }
+  /// n2, with these shards as ready and this address; its session goes on.
+  static MemberFact N2(std::int64_t revision, std::vector<ShardId> ready,
+                       const std::string& address = "n2:1") {
+    MemberFact fact = Member("n2", 72, revision);
+    fact.create_revision = Revision{3};
+    fact.ready = std::move(ready);
+    fact.service_address = address;
+    return fact;
+  }
+  /// From now on n2 stands by for the shard.
+  void StandBy(std::uint32_t shard, bool ready, const std::string& address = "n2:1") {
+    standbys_[shard] = std::make_shared<const std::vector<StandbyStatus>>(
+        std::vector<StandbyStatus>{{"n2", address, ready}});
+  }
   void Note() {
     feed_->Note(view_.TakeChanges());
     feed_->NoteProof();
@@ -99,6 +115,7 @@ class RouteFeedTest : public ::testing::Test {
   core::View view_{kShards, "n1"};
   TimePoint proven_at_{seconds(1000)};
   int looks_ = 0;
+  std::map<std::uint32_t, std::shared_ptr<const std::vector<StandbyStatus>>> standbys_;
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
   std::shared_ptr<RouteFeed> feed_;
 };
@@ -165,6 +182,66 @@ TEST_F(RouteFeedTest, ANewAddressIsToldForAllThatItsNodeLeads) {
   EXPECT_THAT(seen_->shards, ElementsAre(3));
   EXPECT_EQ(seen_->held[3].leader->address, "n2:2");
   EXPECT_GE(seen_->held[3].revision, Revision{25});
+}
+
+// n2 is ready for shard 3 and says so, which changes no record of a shard. All routes that name n2
+// share its names.
+TEST_F(RouteFeedTest, AChangeOfTheStandbysIsAChangeOfTheRoute) {
+  StandBy(3, false);
+  StandBy(7, false);
+  Read();
+  ASSERT_NE(seen_->held[3].standbys, nullptr);
+  EXPECT_FALSE(seen_->held[3].standbys->front().ready);
+  EXPECT_EQ(seen_->held[4].standbys, nullptr);
+  StandBy(3, true);
+  Change({N2(21, {ShardId{3}})}, 21);
+  time_.Elapse(seconds(1));
+  EXPECT_THAT(seen_->shards, ElementsAre(3));
+  EXPECT_EQ(looks_, 1);
+  const ViewRoute& route = seen_->held[3];
+  EXPECT_EQ(route.leader->node, "n1");
+  EXPECT_GE(route.revision, Revision{21});
+  ASSERT_EQ(route.standbys->size(), 1u);
+  EXPECT_EQ(route.standbys->front().node->node, "n2");
+  EXPECT_EQ(route.standbys->front().node->address, "n2:1");
+  EXPECT_TRUE(route.standbys->front().ready);
+  EXPECT_EQ(route.standbys->front().node, seen_->held[7].standbys->front().node);
+  standbys_.erase(3);
+  Change({N2(22, {})}, 22);
+  time_.Elapse(seconds(1));
+  EXPECT_EQ(seen_->held[3].standbys, nullptr);
+}
+
+TEST_F(RouteFeedTest, AStandbyThatWasReadyInBetweenMakesANewerRoute) {
+  StandBy(3, false);
+  Read();
+  Change({N2(21, {ShardId{3}})}, 21);
+  Change({N2(22, {})}, 22);
+  time_.Elapse(seconds(1));
+  EXPECT_THAT(seen_->shards, ElementsAre(3));
+  EXPECT_FALSE(seen_->held[3].standbys->front().ready);
+  EXPECT_GE(seen_->held[3].revision, Revision{22});
+}
+
+// The same change of n2 concerns no shard while n2 stands by for none.
+TEST_F(RouteFeedTest, ANewAddressIsToldForAllThatItsNodeStandsByFor) {
+  Read();
+  Change({N2(21, {}, "n2:2")}, 21);
+  time_.Elapse(seconds(1));
+  EXPECT_EQ(looks_, 0);
+  StandBy(3, true, "n2:2");
+  StandBy(8, true, "n2:2");
+  Change({N2(22, {ShardId{3}, ShardId{8}}, "n2:2")}, 22);
+  time_.Elapse(seconds(1));
+  looks_ = 0;
+  StandBy(3, true, "n2:3");
+  StandBy(8, true, "n2:3");
+  Change({N2(25, {ShardId{3}, ShardId{8}}, "n2:3")}, 25);
+  time_.Elapse(seconds(1));
+  EXPECT_THAT(seen_->shards, ElementsAre(3, 8));
+  EXPECT_EQ(looks_, 2);
+  EXPECT_EQ(seen_->held[8].standbys->front().node->address, "n2:3");
+  EXPECT_GE(seen_->held[8].revision, Revision{25});
 }
 
 // A move ends with its target, although the shard's record does not change.

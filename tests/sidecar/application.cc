@@ -77,7 +77,12 @@ struct Application::Impl {
       for (const v1::AttachEvent& event : response.events()) Take(event, answers);
       changed.notify_all();
     }
-    if (answers.answers_size() > 0) stream->Write(answers);
+    if (answers.answers_size() > 0) Write(answers);
+  }
+
+  void Write(const v1::AttachRequest& request) {
+    const std::lock_guard lock(writing);
+    stream->Write(request);
   }
 
   void Take(const v1::AttachEvent& event, v1::AttachRequest& answers) {
@@ -100,6 +105,7 @@ struct Application::Impl {
   std::unique_ptr<v1::SidecarService::Stub> stub;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AttachRequest, v1::AttachResponse>> stream;
   std::thread thread;
+  std::mutex writing;  // one write at a time
 
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
@@ -131,7 +137,13 @@ void Application::Disconnect() {
 void Application::AnswerAnyway(std::uint64_t operation) {
   v1::AttachRequest request;
   request.add_answers()->set_operation(operation);
-  impl_->stream->Write(request);
+  impl_->Write(request);
+}
+
+void Application::SayReadyAnyway(int count) {
+  v1::AttachRequest request;
+  for (int i = 0; i < count; ++i) request.add_standbys()->set_ready(true);
+  impl_->Write(request);
 }
 
 void Application::Read() {

@@ -52,6 +52,8 @@ class Application {
   void Disconnect();
   /// Answers an operation that nobody asked for.
   void AnswerAnyway(std::uint64_t operation);
+  /// Says in one message that it is ready as `count` standbys that nobody asked for.
+  void SayReadyAnyway(int count);
   /// Begins to read, if `reads` was false.
   void Read();
 

@@ -22,7 +22,12 @@ using ::testing::HasSubstr;
 class AttachmentTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    attachment_.Begin([this](ApplicationState state) { states_.push_back(state); });
+    attachment_.Begin([this](ApplicationState state) { states_.push_back(state); },
+                      [this](const core::StandbyReadySaid& word) {
+                        said_.push_back("#" + std::to_string(word.operation) + " of " +
+                                        std::to_string(word.shard.value) +
+                                        (word.ready ? " ready" : " not ready"));
+                      });
   }
   std::shared_ptr<Reader> NewReader() { return std::make_shared<Reader>(attachment_); }
   static v1::AttachHello Hello(const std::string& token = "", const PeerProcess* peer = nullptr) {
@@ -61,6 +66,7 @@ class AttachmentTest : public ::testing::Test {
   HandClock clock_;
   std::vector<ApplicationState> states_;
   std::vector<std::string> done_;
+  std::vector<std::string> said_;  // of standbys
   Attachment attachment_{
       {.group = "orders", .node = "n1", .shards = 4, .hash = {}, .most_waiting = 8}, clock_, [] {}};
 };
@@ -361,6 +367,106 @@ TEST_F(AttachmentTest, WhatIsOverIsNotToldAgain) {
   EXPECT_THAT(Attached(before->welcome->token())->lines, ElementsAre("LOST 1 7 #4"));
 }
 
+// Plan: two standbys begin, and one ends. Each event has a number and no term. A word counts while
+// the standby that it names goes on; a word about the first standby is late once a second has
+// begun.
+TEST_F(AttachmentTest, AStandbySaysWhetherItIsReady) {
+  const auto reader = Attached();
+  Run(1, CallbackKind::kStandby, 1);
+  Run(2, CallbackKind::kStandby, 2);
+  attachment_.SayReady(*reader, 1, true);  // before its answer
+  attachment_.Answer(*reader, 1, true);
+  attachment_.SayReady(*reader, 2, true);
+  attachment_.SayReady(*reader, 1, false);
+  Run(3, CallbackKind::kStandbyEnded, 1);
+  attachment_.SayReady(*reader, 1, true);
+  attachment_.SayReady(*reader, 3, true);
+  attachment_.SayReady(*reader, 99, true);
+  Run(4, CallbackKind::kStandby, 1);
+  attachment_.SayReady(*reader, 1, true);
+  attachment_.SayReady(*reader, 4, true);
+  EXPECT_THAT(reader->lines, ElementsAre("STANDBY 1 0 #1", "STANDBY 2 0 #2", "STANDBY_ENDED 1 0 #3",
+                                         "STANDBY 1 0 #4"));
+  EXPECT_THAT(said_,
+              ElementsAre("#1 of 1 ready", "#2 of 2 ready", "#1 of 1 not ready", "#4 of 1 ready"));
+}
+
+// Plan: a standby takes its shard over; another shard's leadership ends before it was acquired. No
+// word about them counts any more.
+TEST_F(AttachmentTest, AStandbyEndsWithTheLeadership) {
+  const auto reader = Attached();
+  Run(1, CallbackKind::kStandby, 1);
+  Run(2, CallbackKind::kStandby, 2);
+  Run(3, CallbackKind::kPrepare, 1);
+  attachment_.SayReady(*reader, 1, true);
+  Run(4, CallbackKind::kAcquired, 1);
+  Run(5, CallbackKind::kLost, 2);
+  attachment_.SayReady(*reader, 1, false);
+  attachment_.SayReady(*reader, 2, true);
+  EXPECT_THAT(said_, ElementsAre("#1 of 1 ready"));
+  EXPECT_THAT(done_, ElementsAre("1 ok", "2 ok"));
+}
+
+// Plan: the application comes back. Its standbys go on, and their words count on the new stream
+// alone. It is sent again what it has not answered, with the same numbers.
+TEST_F(AttachmentTest, StandbysGoOnWhenTheApplicationComesBack) {
+  const auto before = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  Run(1, CallbackKind::kStandby, 1);
+  attachment_.Answer(*before, 1, true);
+  Run(2, CallbackKind::kStandby, 2);
+  attachment_.Ended(*before);
+  attachment_.SayReady(*before, 1, true);
+  const auto after = Attached(before->welcome->token());
+  EXPECT_TRUE(after->welcome->resumed());
+  EXPECT_THAT(after->lines, ElementsAre("STANDBY 2 0 #2"));
+  attachment_.SayReady(*before, 1, true);
+  attachment_.SayReady(*after, 1, true);
+  EXPECT_THAT(said_, ElementsAre("#1 of 1 ready"));
+}
+
+// Plan: the application answers nothing about its standbys. Shard 0's end and begin again, shard
+// 1's ends, shard 2's ends and the shard is acquired. When the application comes back, no event of
+// them undoes a newer one.
+TEST_F(AttachmentTest, StandbysThatAreOverAreNotToldAgain) {
+  const auto before = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  for (std::uint64_t i = 1; i <= 3; i += 2) {
+    Run(i, CallbackKind::kStandby, 0);
+    Run(i + 1, CallbackKind::kStandbyEnded, 0);
+  }
+  Run(5, CallbackKind::kStandby, 0);
+  Run(6, CallbackKind::kStandby, 1);
+  Run(7, CallbackKind::kStandbyEnded, 1);
+  Run(8, CallbackKind::kStandby, 2);
+  Run(9, CallbackKind::kStandbyEnded, 2);
+  Run(10, CallbackKind::kAcquired, 2);
+  attachment_.Answer(*before, 10, true);
+  EXPECT_THAT(done_, ElementsAre("1 ok", "3 ok", "2 ok", "6 ok", "8 ok", "9 ok", "10 ok"));
+  attachment_.Ended(*before);
+  EXPECT_THAT(
+      Attached(before->welcome->token())->lines,
+      ElementsAre("LED 2 7", "STANDBY_ENDED 0 0 #4", "STANDBY 0 0 #5", "STANDBY_ENDED 1 0 #7"));
+}
+
+// Plan: the application is gone, and another one attaches. It stands by for nothing until it is
+// told, and the first one's numbers mean nothing.
+TEST_F(AttachmentTest, StandbysEndWithTheirApplication) {
+  const auto first = Attached();
+  Run(1, CallbackKind::kStandby, 1);
+  attachment_.Ended(*first);  // it has no deadline, so it is gone
+  EXPECT_THAT(done_, ElementsAre("1 ok"));
+  const auto second = Attached();
+  Run(2, CallbackKind::kStandby, 2);  // meant for the first
+  Seen();
+  attachment_.SayReady(*second, 1, true);
+  attachment_.SayReady(*second, 2, true);
+  Run(3, CallbackKind::kStandby, 1);
+  attachment_.SayReady(*second, 3, true);
+  EXPECT_THAT(second->lines, ElementsAre("STANDBY 1 0 #3"));
+  EXPECT_THAT(said_, ElementsAre("#3 of 1 ready"));
+}
+
 // Plan: everything that can be wrong in a hello. One line says which it is.
 TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
   const auto refused = [&](const std::function<void(v1::AttachHello&)>& change) {
@@ -385,10 +491,13 @@ TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
 TEST_F(AttachmentTest, NothingIsCompletedAfterTheEnd) {
   const auto reader = Attached();
   Run(1, CallbackKind::kAcquired);
+  Run(2, CallbackKind::kStandby, 1);
   attachment_.End();
   attachment_.Answer(*reader, 1, true);
+  attachment_.SayReady(*reader, 2, true);
   attachment_.Ended(*reader);
   EXPECT_THAT(done_, ElementsAre());
+  EXPECT_THAT(said_, ElementsAre());
   EXPECT_THAT(states_, ElementsAre(ApplicationState::kAttached));
   EXPECT_THAT(reader->ended.value().message, HasSubstr("is stopping"));
   EXPECT_TRUE(attachment_.Attach(NewReader(), Hello(), nullptr));

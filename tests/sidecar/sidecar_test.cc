@@ -77,13 +77,16 @@ class WatchedAttachment final : public runtime::Application {
   explicit WatchedAttachment(std::shared_ptr<Attachment> attachment)
       : attachment_(std::move(attachment)) {}
 
-  void Begin(std::function<void(core::ApplicationState)> changed) override {
-    attachment_->Begin([this, changed = std::move(changed)](core::ApplicationState state) {
-      changed(state);
-      const std::lock_guard lock(mutex_);
-      state_ = state;
-      changed_.notify_all();
-    });
+  void Begin(std::function<void(core::ApplicationState)> changed,
+             std::function<void(const core::StandbyReadySaid&)> said) override {
+    attachment_->Begin(
+        [this, changed = std::move(changed)](core::ApplicationState state) {
+          changed(state);
+          const std::lock_guard lock(mutex_);
+          state_ = state;
+          changed_.notify_all();
+        },
+        std::move(said));
   }
   void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override {
     attachment_->Run(callback, std::move(done));
@@ -388,6 +391,20 @@ TEST_F(SidecarTest, AnotherApplicationIsRefused) {
   ASSERT_TRUE(malformed);
   EXPECT_EQ(malformed->code, 3);  // INVALID_ARGUMENT
   EXPECT_THAT(malformed->message, HasSubstr("operation 0"));
+}
+
+// Plan: words about standbys that never began are ignored: the stream goes on with the next word.
+// Too many of them in one message end it.
+TEST_F(SidecarTest, RefusesTooManyWordsAboutStandbysInOneMessage) {
+  StartFirst();
+  Application application(To());
+  ASSERT_NE(application.AwaitToken(), "");
+  application.SayReadyAnyway(10'000);
+  application.SayReadyAnyway(10'001);
+  const auto end = application.AwaitEnd();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, 3);  // INVALID_ARGUMENT
+  EXPECT_EQ(end->message, "a message has 10001 standbys; send at most 10000 in one");
 }
 
 // Plan: this user may operate, but not lead: its application is refused, on a port as on a socket.

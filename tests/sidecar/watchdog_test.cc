@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 class SidecarWatchdogTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    attachment_.Begin([this](ApplicationState state) { states_.push_back(state); });
+    attachment_.Begin([this](ApplicationState state) { states_.push_back(state); },
+                      [](const core::StandbyReadySaid&) {});
   }
   std::optional<Refusal> Attach(const std::shared_ptr<Reader>& reader, bool alive,
                                 const std::string& token = "") {

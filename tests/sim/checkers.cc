@@ -67,18 +67,17 @@ bool Checkers::SawAlive(int origin, ShardId shard, const RecordFact& record) con
   return seen.nothing_open >= last->second.since;
 }
 
-void Checkers::NoteRecords(const pb::TxnRequest& request, Seen& seen) const {
+void Checkers::NoteRecords(const Process& process, const pb::TxnRequest& request, Seen& seen) {
   for (const pb::RequestOp& operation : request.success()) {
-    if (operation.has_request_txn()) NoteRecords(operation.request_txn(), seen);
+    if (operation.has_request_txn()) NoteRecords(process, operation.request_txn(), seen);
     if (!operation.has_request_put()) continue;
     const pb::PutRequest& put = operation.request_put();
-    SentRecord& sent =
-        seen.records
-            .try_emplace(put.key() + put.value(), SentRecord{.first = world_.now(), .acted = {}})
-            .first->second;
+    const auto [found, first] = seen.records.try_emplace(
+        put.key() + put.value(), SentRecord{.first = world_.now(), .acted = {}});
+    if (first) CheckSaid(process, put);
     const auto shard = shard_of_key_.find(put.key());
     if (shard == shard_of_key_.end() || seen.shards.empty()) continue;
-    sent.acted = seen.shards[shard->second.value].acts;
+    found->second.acted = seen.shards[shard->second.value].acts;
   }
 }
 
@@ -133,6 +132,7 @@ void Checkers::Committed(std::int64_t revision, int origin) {
       NoteSettings(*config);
     }
   }
+  NoteStandbys(facts);
 }
 
 // Each request to change a policy has an actor of its own.
@@ -228,6 +228,7 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
   }
   CheckBrake(shard, origin);
   CheckFailover(shard, before, after);
+  CheckReadyFirst(shard, before, after, origin);
   if (claims_) {
     claims_->push_back(FirstSent(keyspace_.ShardKey(shard), origin).value_or(world_.now()));
   }
@@ -473,6 +474,7 @@ void Checkers::Entered(Process& process, ShardId shard, core::CallbackKind kind,
 
 void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
   world_.Trace(7, static_cast<std::int64_t>(kind), term.value);
+  standbys_.Called(process, shard, kind);
   const Leadership now = process.Get(shard);
   Led& seen = seen_[process.number()].shards.at(shard.value);
   if (kind == core::CallbackKind::kAcquired) {
@@ -537,7 +539,10 @@ void Checkers::Tick() {
     return process->running() && !process->leaving() && !process->halted();
   });
   // Shards may wait for their owners, for locks, or for nodes that may lead them.
-  const bool waits = failover_ != FailoverSettings{} || !placement_.empty();
+  const bool placed = std::any_of(placement_.begin(), placement_.end(), [](const auto& rule) {
+    return !rule.require.empty() || !rule.prefer.empty() || rule.standbys == 0;
+  });
+  const bool waits = failover_ != FailoverSettings{} || placed;
   if (!anybody || !etcd_.Serving() || waits) Disturbed();
   CheckMovesGoOn();
   CheckOverlaps();

@@ -41,6 +41,10 @@
 //   I13 No leadership begins at a node that the placement rules forbid, by the config at the moment
 //       of the commit. (What exactly: checkers_placement.cc.)
 //
+//   I14 The nodes that the rules ask for stand by, and each application hears of it in order. A
+//       dead leader's shard goes to a ready standby, if there is one. (What exactly:
+//       checkers_standbys.h.)
+//
 // If etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for a
 // while. Those overlaps are counted and measured; they are no violations.
 //
@@ -60,6 +64,7 @@
 
 #include "core/texts.h"
 #include "core/view.h"
+#include "sim/checkers_standbys.h"
 #include "sim/process.h"
 
 namespace baton::sim {
@@ -112,6 +117,7 @@ struct Observed {
   std::uint64_t crashes = 0;   ///< of processes that led a shard, under FailoverPolicy::kNever
   std::uint64_t crashed_leaderships = 0;  ///< that these processes had
   std::uint64_t placed = 0;               ///< leaderships that began by a placement rule
+  std::uint64_t claims_by_standbys = 0;   ///< of dead leaders' shards, by ready standbys
   std::uint64_t takeovers = 0;            ///< of kept shards, by another node or state directory
   StormCounts storms{};
   std::uint64_t leaderships = 0;              ///< that began
@@ -140,6 +146,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) override;
   void Halted(Process& process, const Error& why) override;
   void Finished(Process& process, const core::Finished& finished) override;
+  void Leaves(Process& process) override { standbys_.Leaves(process); }
   void Wrote(Process& process, ShardId shard, Term term) override;
   void Sent(Process& process, const pb::TxnRequest& request) override;
   /// Sets another observer of each process: it is called when something ran there.
@@ -175,6 +182,12 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::size_t FewestMoves(const NodeId& without = {}) const;
   /// Whether a member says that activations fail there: it gets nothing until one succeeds.
   bool SomeNodeFails() const;
+  /// Who does not stand by as it should, or does not say so; empty: nobody.
+  std::string StandbysUnsettled() const;
+  /// The most shards that each other node may hold if this one dies: a quarter and 3 more than its
+  /// share, or what it has and is the first ready standby for.
+  std::map<NodeId, std::size_t> MostHeldAfter(const NodeId& dead) const;
+  void CheckHeld(const std::map<NodeId, std::size_t>& most);
   /// How long claims of the shard wait, if its present leader dies now or has died. 0 if that does
   /// not count.
   Duration WaitIfItDies(ShardId shard) const;
@@ -197,7 +210,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   core::View Truth() const;
 
   const std::vector<std::string>& violations() const { return violations_; }
-  /// One of I1 to I13 is violated: the run need not go on.
+  /// One of I1 to I14 is violated: the run need not go on.
   bool decided() const { return violations_.size() > (core_wrong_ ? 1 : 0); }
   const Observed& observed() const { return observed_; }
   /// As the store has them now.
@@ -330,6 +343,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool Prevail(const Seen& seen, int origin, TimePoint sent) const;
   void CheckMayGet(const NodeId& node, const std::string& key, int origin);
   void CheckPlacement(ShardId shard, const RecordFact& before, const RecordFact& after);
+  // Standbys (checkers_standbys.cc).
+  void NoteStandbys(const std::vector<Fact>& facts);
+  void CheckReadyFirst(ShardId shard, const RecordFact& before, const RecordFact& after,
+                       int origin);
+  void CheckSaid(const Process& process, const pb::PutRequest& put);
   // Failover settings (checkers_failover.cc).
   struct Away {
     TimePoint began{};
@@ -399,7 +417,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   Process* Of(int origin) const;
   /// The process knew the record's session while that lived, before it first sent what replaces it.
   bool SawAlive(int origin, ShardId shard, const RecordFact& record) const;
-  void NoteRecords(const pb::TxnRequest& request, Seen& seen) const;
+  void NoteRecords(const Process& process, const pb::TxnRequest& request, Seen& seen);
   /// Nor does a child of it live.
   bool DeadProcessOf(SessionId session) const;
   void CheckViews();
@@ -456,7 +474,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool locked_once_ = false;            ///< some config so far had a lock delay
   TimePoint written_before_{};  ///< when the record before the one that is judged was written
   std::map<NodeId, std::vector<Away>> away_;
-  std::set<SessionId> proven_;  ///< sessions that a `died` or a takeover of the key ended
+  StandbyChecker standbys_{[this](const std::string& what) { Violation("I14", what); }};
+  bool standbys_asked_ = false;  ///< the rules asked for standbys, now or before
+  std::set<SessionId> proven_;   ///< sessions that a `died` or a takeover of the key ended
 };
 
 }  // namespace baton::sim

@@ -1,9 +1,9 @@
 // The checkers' part for the group's placement rules: I13.
 //
 // A claim and a transfer compare the config, so what counts is the config at the moment of their
-// commit. A session's labels never change, so an operator who damages its record changes none. One
-// leadership may begin against the rules: the last leader, in its living session, replaces a
-// damaged record.
+// commit. No simulated operator sets a session's labels, and one who damages its record changes
+// none. One leadership may begin against the rules: the last leader, in its living session,
+// replaces a damaged record.
 #include <algorithm>
 
 #include "sim/checkers.h"

@@ -111,7 +111,7 @@ void Checkers::CheckStep(const Step& step, const char* what) {
 // After an unknown outcome or a refusal, a request waits at least the shortest pause before it is
 // sent again.
 void Checkers::Sent(Process& process, const pb::TxnRequest& request) {
-  NoteRecords(request, seen_[process.number()]);
+  NoteRecords(process, request, seen_[process.number()]);
   SentNow& sent = sent_[process.number()];
   const Duration::rep second = world_.now().time_since_epoch() / seconds(1);
   if (std::exchange(sent.second, second) != second) sent.times.clear();

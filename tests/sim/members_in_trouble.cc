@@ -52,7 +52,10 @@ void Simulation::TroubleMembers() {
     }
     Happen(trouble);
     const bool over = trouble == MemberTrouble::kEtcdRestored;
-    if (!over && RestWithAll()) checkers_->CheckRest();
+    if (!over && RestWithAll()) {
+      SettleStandbys();
+      checkers_->CheckRest();
+    }
   }
   random_ = kept;
 }
@@ -247,7 +250,12 @@ void Simulation::ClaimAtALowLimit() {
   for (Machine& machine : machines_) Start(machine);
   Disturb(kClaimedWithin);
   if (!Until([&] { return checkers_->AllLed(); }, kClaimedWithin)) return;
-  if (shares) return CheckShares(checkers_->TakeClaims());
+  if (shares) {
+    const std::vector<TimePoint> claims = checkers_->TakeClaims();
+    // Standbys that become ready meanwhile change the shares.
+    if (plan_.placement_in_calm.empty()) CheckShares(claims);
+    return;
+  }
   CheckPace(nodes, checkers_->TakeClaims());
   if (!RunUntilRest(kRestBound)) return;
   checkers_->CountClaims();

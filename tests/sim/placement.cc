@@ -1,5 +1,5 @@
 // An operator changes the group's placement rules, in a part of the seeds. Calm takes them back, so
-// that a group at rest is one without rules.
+// that a group at rest is one without rules, or with rules that only ask for standbys.
 #include <utility>
 
 #include "sim/simulation.h"

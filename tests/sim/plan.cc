@@ -1,5 +1,7 @@
 #include "sim/plan.h"
 
+#include <algorithm>
+
 namespace baton::sim {
 namespace {
 
@@ -9,6 +11,7 @@ constexpr std::uint64_t kHealthDraw = 0x6865616C;
 constexpr std::uint64_t kFailoverDraw = 0x6661696C;
 constexpr std::uint64_t kPlacementDraw = 0x706C6163;
 constexpr std::uint64_t kLimitsDraw = 0x6C696D69;
+constexpr std::uint64_t kStandbysDraw = 0x7374616E;
 constexpr std::uint64_t kStormDraw = 0x73746F72;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
@@ -132,6 +135,62 @@ std::vector<PlacementChange> DrawPlacementChanges(Random random, const Plan& pla
   return changes;
 }
 
+std::vector<ShardRange> DrawRange(Random& random, const Plan& plan) {
+  const auto last = static_cast<int>(plan.core.shards) - 1;
+  const int first = random.Between(0, last);
+  return {
+      {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(random.Between(first, last))}};
+}
+
+// Any node may lead.
+PlacementRule DrawStandbysRule(Random& random) {
+  PlacementRule rule;
+  rule.standbys = static_cast<std::uint32_t>(random.Between(1, 3));
+  if (random.Chance(500)) rule.spread = kZoneLabel;
+  return rule;
+}
+
+Placement DrawStandbysRules(Random& random, const Plan& plan) {
+  Placement placement;
+  for (int rules = random.Between(1, 2); rules > 0; --rules) {
+    PlacementRule rule = random.Chance(850) ? DrawStandbysRule(random) : PlacementRule{};
+    if (random.Chance(300)) rule.shards = DrawRange(random, plan);
+    if (random.Chance(200)) rule.require = {{std::string(kZoneLabel), {ZoneOf(1), ZoneOf(2)}}};
+    if (random.Chance(200)) rule.prefer.push_back(DrawTerms(random, plan.nodes));
+    placement.push_back(std::move(rule));
+  }
+  return placement;
+}
+
+StandbyFaults DrawStandbyFaults(Random& random, const Plan& plan) {
+  StandbyFaults faults;
+  if (random.Chance(300)) faults.throws = random.Between(20, 200);
+  if (random.Chance(300)) faults.never = random.Between(20, 300);
+  if (random.Chance(500)) faults.takes_back = random.Between(100, 500);
+  if (random.Chance(500)) faults.late = random.Between(100, 800);
+  if (random.Chance(500)) {
+    faults.acquires_for = std::min<Duration>(seconds(1), plan.core.callback_timeout / 4);
+  }
+  return faults;
+}
+
+// In place of other rules.
+void DrawStandbys(Random random, Plan& plan) {
+  if (!random.Chance(200)) return;
+  plan.standbys = true;
+  plan.placement.clear();
+  Duration at = random.Between(Duration{0}, Duration(seconds(10)));
+  for (int left = random.Between(1, 4); left > 0; --left) {
+    plan.placement.push_back({.at = at, .placement = DrawStandbysRules(random, plan)});
+    at += random.Between(Duration(seconds(1)), plan.troubles / 2);
+  }
+  if (random.Chance(800)) {
+    plan.placement_in_calm.push_back(DrawStandbysRule(random));
+    if (random.Chance(300)) plan.placement_in_calm.front().shards = DrawRange(random, plan);
+  }
+  plan.callbacks.standbys = DrawStandbyFaults(random, plan);
+}
+
 LimitsChange::DelayOrder DrawDelay(Random& random) {
   if (random.Chance(300)) return {};
   return {milliseconds(random.Chance(200) ? 0 : random.Between(1, 20'000))};
@@ -250,6 +309,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.failover = DrawFailoverChanges(Random(Mixed(seed, kFailoverDraw)), plan);
   plan.placement = DrawPlacementChanges(Random(Mixed(seed, kPlacementDraw)), plan);
   plan.limits = DrawLimits(Random(Mixed(seed, kLimitsDraw)), plan);
+  DrawStandbys(Random(Mixed(seed, kStandbysDraw)), plan);
   return plan;
 }
 

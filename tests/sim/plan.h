@@ -86,8 +86,10 @@ struct Plan {
   std::vector<FailoverChange>
       failover;                 ///< empty: the group fails over at once; so it does in calm
   bool failover_given = false;  ///< it was not drawn, and is set at once
-  /// Empty: there are no rules; so it is in calm. Otherwise machines have zones.
+  /// Empty: there are no rules. Otherwise machines have zones.
   std::vector<PlacementChange> placement;
+  Placement placement_in_calm;      ///< lets all nodes lead all shards; it may ask for standbys
+  bool standbys = false;            ///< some of these rules ask for standbys
   std::vector<LimitsOrder> limits;  ///< empty: each node has its own limits alone; so it is in calm
   bool leaders_crash = false;       ///< again and again, besides the mishaps; no seed draws it
   /// Each machine is hit by so many storms (storms.cc), and there are no mishaps. 0: no storms.

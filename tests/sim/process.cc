@@ -15,6 +15,7 @@ constexpr Duration kCallbackMost = milliseconds(4);
 constexpr Duration kWorkLeast = milliseconds(150);
 constexpr Duration kWorkMost = milliseconds(900);
 constexpr int kPauseBeforeWritePerMille = 50;
+constexpr std::uint64_t kStandbys = 0x7374616E64ull << 8;  // a part of the process's random numbers
 
 // The dice's kinds for faults that belong to no exchange.
 
@@ -70,27 +71,29 @@ void SimExecutor::Drain() {
 
 void SimDispatcher::Run(ShardId shard, std::function<void()> function) {
   auto& strand = strands_[shard];
-  strand.push_back(std::move(function));
+  strand.push_back({.function = std::move(function),
+                    .asked_at = host_.world().now(),
+                    .standby = hooks_.standby(shard)});
   if (strand.size() == 1) Begin(shard);
 }
 
 void SimDispatcher::Begin(ShardId shard) {
   World& world = host_.world();
-  entered_(strands_.at(shard).front());
-  if (failure_(Fault::kCallbackHung)) {
+  const Duration least = hooks_.entered(strands_.at(shard).front().function);
+  if (hooks_.failure(Fault::kCallbackHung)) {
     ++hung_;
-    return world.Hit(Fault::kCallbackHung, busy_());
+    return world.Hit(Fault::kCallbackHung, hooks_.busy());
   }
   Duration takes = random_.Between(Duration{0}, kCallbackMost);
-  if (const auto slow = failure_(Fault::kCallbackSlow)) {
-    world.Hit(Fault::kCallbackSlow, busy_());
+  if (const auto slow = hooks_.failure(Fault::kCallbackSlow)) {
+    world.Hit(Fault::kCallbackSlow, hooks_.busy());
     takes = *slow;
   }
-  host_.After(takes, [this, shard] {
+  host_.After(std::max(takes, least), [this, shard] {
     const auto found = strands_.find(shard);
     if (found == strands_.end()) return;
-    const std::function<void()> function = std::move(found->second.front());
-    function();
+    running_ = std::move(found->second.front());
+    running_.function();
     found->second.pop_front();
     if (found->second.empty()) {
       strands_.erase(found);
@@ -174,17 +177,37 @@ class Process::SimListener final : public Listener {
   void Resumed(ShardId shard, Term term) override {
     Called(shard, core::CallbackKind::kResumed, term);
   }
+  void Standby(ShardId shard) override { Called(shard, core::CallbackKind::kStandby, {}); }
+  void StandbyEnded(ShardId shard) override {
+    Called(shard, core::CallbackKind::kStandbyEnded, {});
+  }
 
  private:
   void Called(ShardId shard, core::CallbackKind kind, Term term) {
-    if (process_.entering_) return process_.parts_.observer.Entered(process_, shard, kind, term);
+    if (process_.entering_) return Entered(shard, kind, term);
     process_.parts_.observer.Called(process_, shard, kind, term);
+    StandBy(shard, kind);
     const bool broken = kind == core::CallbackKind::kAcquired &&
                         process_.parts_.callbacks.broken_disks.contains(process_.node());
     if (!broken && !process_.Failure(Fault::kCallbackThrew)) return;
     process_.parts_.world.Hit(Fault::kCallbackThrew, process_.Busy());
     process_.parts_.observer.Threw(process_, shard, kind, term);
     throw std::runtime_error("the application failed");
+  }
+  void Entered(ShardId shard, core::CallbackKind kind, Term term) {
+    if (kind == core::CallbackKind::kAcquired) process_.loads_ = process_.standbys_.Loads(shard);
+    process_.parts_.observer.Entered(process_, shard, kind, term);
+  }
+  void StandBy(ShardId shard, core::CallbackKind kind) {
+    StandbyApplication& standbys = process_.standbys_;
+    if (kind == core::CallbackKind::kStandby) {
+      standbys.Begin(shard, process_.dispatcher_.standby());
+    } else if (kind == core::CallbackKind::kPrepare) {
+      standbys.Prepare(shard);
+    } else if (kind == core::CallbackKind::kAcquired || kind == core::CallbackKind::kLost ||
+               kind == core::CallbackKind::kStandbyEnded) {
+      standbys.End(shard);
+    }
   }
   Process& process_;
 };
@@ -209,10 +232,18 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
       host_(parts_.world, parts_.clock, number),
       random_(parts_.random.Fork()),
       executor_(host_, parts_.random.Fork(), [this] { parts_.observer.Ran(*this); }),
-      dispatcher_(
-          host_, parts_.random.Fork(), [this](Fault fault) { return Failure(fault); },
-          [this] { return Busy(); },
-          [this](const std::function<void()>& callback) { Enter(callback); }),
+      dispatcher_(host_, parts_.random.Fork(),
+                  {.failure = [this](Fault fault) { return Failure(fault); },
+                   .busy = [this] { return Busy(); },
+                   .entered = [this](const auto& callback) { return Enter(callback); },
+                   .standby =
+                       [this](ShardId shard) {
+                         return engine_->core().standby_duties().OperationOf(shard);
+                       }}),
+      // A copy: what is drawn from the others stays as it is.
+      standbys_(host_, Random(Mixed(Random(parts_.random).Next(), kStandbys)),
+                parts_.callbacks.standbys,
+                [this](const core::StandbyReadySaid& said) { Say(said); }),
       transport_(
           {.world = parts_.world,
            .etcd = parts_.etcd,
@@ -294,18 +325,24 @@ void Process::Resume() { host_.Resume(); }
 
 // Only the function knows which callback it is. So it is run once more, and nobody hears that it
 // returned.
-void Process::Enter(const std::function<void()>& callback) {
+Duration Process::Enter(const std::function<void()>& callback) {
   entering_ = true;
   executor_.SetDeaf(true);
   callback();
   executor_.SetDeaf(false);
   entering_ = false;
+  return std::exchange(loads_, {});
+}
+
+void Process::Say(const core::StandbyReadySaid& said) {
+  executor_.Post([this, said] { engine_->Step(said); });
 }
 
 // Does what Node::Stop does once the core is finished: the process ends when its callbacks have
 // returned.
 void Process::Leave() {
   if (!dispatcher_.idle()) return executor_.Schedule(milliseconds(20), [this] { Leave(); });
+  parts_.observer.Leaves(*this);
   Kill();
 }
 

@@ -19,6 +19,7 @@
 #include "runtime/engine.h"
 #include "sim/host.h"
 #include "sim/sim_transport.h"
+#include "sim/standby_application.h"
 
 namespace baton::sim {
 
@@ -44,6 +45,7 @@ struct CallbackFaults {
   int hangs = 0;
   Duration slow_most = seconds(8);
   std::set<NodeId> broken_disks;  ///< on these nodes no `acquired` succeeds
+  StandbyFaults standbys;
 };
 
 /// A callback, or a write of the application's, that goes wrong: the next one that comes while its
@@ -68,6 +70,8 @@ class ProcessObserver {
   virtual void Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
   virtual void Halted(Process& process, const Error& why) = 0;
   virtual void Finished(Process& process, const core::Finished& finished) = 0;
+  /// The process has finished, and all its callbacks have returned: it is about to end.
+  virtual void Leaves(Process&) {}
   /// The application writes to the shard's resource, with its term as the fencing token.
   virtual void Wrote(Process& process, ShardId shard, Term term) = 0;
   /// The process sends a transaction to etcd.
@@ -120,31 +124,42 @@ class SimExecutor final : public runtime::Executor {
 /// Callbacks that return after a moment, take long, or never return; in order per shard.
 class SimDispatcher final : public runtime::Dispatcher {
  public:
-  using Failure = std::function<std::optional<Duration>(Fault)>;
-  using Entered = std::function<void(const std::function<void()>&)>;
-  /// `failure` says whether a callback that begins now fails like this, and for how long; `busy`
-  /// says what the process has under way. `entered` is given each function that begins.
-  SimDispatcher(Host& host, Random random, Failure failure, std::function<Phases()> busy,
-                Entered entered)
-      : host_(host),
-        random_(random),
-        failure_(std::move(failure)),
-        busy_(std::move(busy)),
-        entered_(std::move(entered)) {}
+  struct Hooks {
+    /// Whether a callback that begins now fails like this, and for how long.
+    std::function<std::optional<Duration>(Fault)> failure;
+    /// What the process has under way.
+    std::function<Phases()> busy;
+    /// Is given each function that begins. Returns the least time that it takes.
+    std::function<Duration(const std::function<void()>&)> entered;
+    /// The operation of the shard's standby, as the core has it now; 0: there is none.
+    std::function<core::OperationId(ShardId)> standby;
+  };
+  SimDispatcher(Host& host, Random random, Hooks hooks)
+      : host_(host), random_(random), hooks_(std::move(hooks)) {}
   void Run(ShardId shard, std::function<void()> function) override;
   void Finish() override {}
   void Clear() { strands_.clear(); }
   bool idle() const { return strands_.empty(); }
   bool hung() const { return hung_ > 0; }
 
+  // Of the function that runs.
+  /// When it was passed to Run: when the core asked for it.
+  TimePoint asked_at() const { return running_.asked_at; }
+  /// If it is a `standby`: its operation.
+  core::OperationId standby() const { return running_.standby; }
+
  private:
+  struct Callback {
+    std::function<void()> function;
+    TimePoint asked_at{};
+    core::OperationId standby = 0;
+  };
   void Begin(ShardId shard);
   Host& host_;
   Random random_;
-  const Failure failure_;
-  const std::function<Phases()> busy_;
-  const Entered entered_;
-  std::map<ShardId, std::deque<std::function<void()>>> strands_;  ///< the first one runs
+  const Hooks hooks_;
+  std::map<ShardId, std::deque<Callback>> strands_;  ///< the first one runs
+  Callback running_;
   int hung_ = 0;
 };
 
@@ -202,6 +217,7 @@ class Process {
   /// REQUIRES: alive().
   runtime::Engine& engine() { return *engine_; }
   const SimDispatcher& dispatcher() const { return dispatcher_; }
+  const StandbyApplication& standbys() const { return standbys_; }
   const Host& host() const { return host_; }
   /// What it has under way. REQUIRES: alive().
   Phases Busy() const;
@@ -215,7 +231,8 @@ class Process {
   /// Whether the application fails like this now, and for how long: by chance, or because the
   /// failure was armed.
   std::optional<Duration> Failure(Fault fault);
-  void Enter(const std::function<void()>& callback);
+  Duration Enter(const std::function<void()>& callback);
+  void Say(const core::StandbyReadySaid& said);
   void Leave();
   void Work();
   void LookAndWrite(ShardId shard);
@@ -227,12 +244,14 @@ class Process {
   Random random_;
   SimExecutor executor_;
   SimDispatcher dispatcher_;
+  StandbyApplication standbys_;
   SimTransport transport_;
   runtime::LeadershipTable table_;
   std::unique_ptr<SimRecord> record_;
   std::shared_ptr<runtime::Engine> engine_;
   int children_ = 0;
   bool entering_ = false;
+  Duration loads_{};  ///< the least time that the callback takes that is entered
   bool leaving_ = false;
   bool silent_ = false;
   bool halted_ = false;

@@ -71,6 +71,9 @@ Simulation::Simulation(const RunOptions& options)
     plan_.failover_given = true;
     plan_.leaders_crash = !options.storms;
     plan_.placement.clear();
+    plan_.placement_in_calm.clear();
+    plan_.standbys = false;
+    plan_.callbacks.standbys = callbacks_.standbys = {};
   }
   if (options.only) world_.injection().AllowOnly(*options.only);
   world_.injection().Force(options.forced);
@@ -355,7 +358,7 @@ void Simulation::Calm() {
     for (const auto& guard : machine.guards) guard->Resume();
   }
   if (!plan_.failover.empty()) WantFailover({});
-  if (!plan_.placement.empty()) WantPlacement({});
+  if (!plan_.placement.empty()) WantPlacement(plan_.placement_in_calm);
   Disturb(2 * Duration(plan_.core.ttl) + seconds(25));
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(25));
   if (!world_.stopped()) StartEverybody();
@@ -395,6 +398,7 @@ void Simulation::Rest() {
   troubled_until_ = world_.now();
   if (!RunUntilRest(kRestBound)) return;
   world_.RunUntil(world_.now() + seconds(3) + Duration(plan_.core.ttl));
+  SettleStandbys();
   CheckQuiet();
   TroubleMove();
   CheckMoves();
@@ -467,22 +471,37 @@ void Simulation::CheckMoves() {
 }
 
 // Nodes die one after another. Each time the nodes that are left share what the dead one led, and
-// nothing else has to move.
+// nothing else has to move; but among standbys, planned moves spread them again (standbys.cc).
 void Simulation::CheckSuccession() {
   const std::size_t dying = std::min<std::size_t>(2, machines_.size() - 1);
   const std::size_t first = random_.Below(machines_.size());
   for (std::size_t i = 0; i < dying && !world_.stopped() && checkers_->FewestMoves() == 0; ++i) {
-    CheckDeathOf(machines_[(first + i) % machines_.size()]);
+    Machine& machine = machines_[(first + i) % machines_.size()];
+    if (plan_.placement_in_calm.empty()) {
+      CheckDeathOf(machine);
+    } else {
+      CheckDeathAmongStandbys(machine);
+    }
   }
 }
 
 void Simulation::CheckDeathOf(Machine& machine) {
   const std::uint64_t handoffs = checkers_->observed().handoffs;
   const std::size_t needed = checkers_->FewestMoves(machine.node);
-  Process* process = ProcessOf(machine);
-  if (process == nullptr) return;
+  if (ProcessOf(machine) == nullptr || !DieAndBeSucceeded(machine)) return;
+  const std::size_t after = checkers_->FewestMoves() +
+                            static_cast<std::size_t>(checkers_->observed().handoffs - handoffs);
+  if (world_.stopped() || after <= needed) return;
+  checkers_->Violation("I9", "after the death of " + machine.node + " the others need " +
+                                 std::to_string(after) + " moves where " + std::to_string(needed) +
+                                 " would do");
+}
+
+// Returns whether all nodes saw the same vacancies at once. Otherwise waits ended one after
+// another, and claims were in flight meanwhile: a shard may have gone astray.
+bool Simulation::DieAndBeSucceeded(Machine& machine) {
   checkers_->TakeAgreedOnDeaths();
-  process->Kill();
+  ProcessOf(machine)->Kill();
   bool waited = false;
   const TimePoint bound =
       world_.now() + CheckerOptionsOf(plan_).failover_bound + checkers_->LongestWaitIfOneDies();
@@ -492,14 +511,7 @@ void Simulation::CheckDeathOf(Machine& machine) {
     waited = waited || checkers_->SomeShardWaits();
   }
   world_.RunUntil(world_.now() + seconds(2));
-  // Waits end one after another, and claims are in flight meanwhile: a shard may go astray.
-  if (waited || !checkers_->TakeAgreedOnDeaths()) return;
-  const std::size_t after = checkers_->FewestMoves() +
-                            static_cast<std::size_t>(checkers_->observed().handoffs - handoffs);
-  if (world_.stopped() || after <= needed) return;
-  checkers_->Violation("I9", "after the death of " + machine.node + " the others need " +
-                                 std::to_string(after) + " moves where " + std::to_string(needed) +
-                                 " would do");
+  return !waited && checkers_->TakeAgreedOnDeaths();
 }
 
 void Simulation::CheckQuiet() {

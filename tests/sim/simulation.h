@@ -99,6 +99,7 @@ class Simulation {
   void CheckMoves();
   void CheckSuccession();
   void CheckDeathOf(Machine& machine);
+  bool DieAndBeSucceeded(Machine& machine);
   void RunUntilSteady();
   bool RunUntilRest(Duration most);
   static constexpr Duration kRestBound = seconds(240);
@@ -133,6 +134,10 @@ class Simulation {
   Placement placement_wanted_;
   std::optional<Placement>
       placement_at_write_;  ///< to be set when a claim or transfer is under way
+
+  // Standbys at rest (standbys.cc).
+  void SettleStandbys();
+  void CheckDeathAmongStandbys(Machine& machine);
 
   // The group's limits of planned moves (limits.cc).
   void StartLimits();

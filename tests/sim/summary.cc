@@ -53,6 +53,7 @@ void Summary::Add(const RunResult& result) {
   observed_.crashed_leaderships += result.observed.crashed_leaderships;
   observed_.takeovers += result.observed.takeovers;
   observed_.placed += result.observed.placed;
+  observed_.claims_by_standbys += result.observed.claims_by_standbys;
   for (std::size_t i = 0; i < kStorms; ++i) observed_.storms[i] += result.observed.storms[i];
   observed_.leaderships += result.observed.leaderships;
   observed_.leaderships_under_never += result.observed.leaderships_under_never;
@@ -128,8 +129,9 @@ std::string Summary::Text() const {
           Line("crashes under never", observed_.crashes) +
           Line("leaderships lost in them", observed_.crashed_leaderships) +
           Line("takeovers before a release", observed_.takeovers) +
-          Line("leaderships by a rule", observed_.placed) + StormText() + Line("events", events_) +
-          Line("virtual seconds", Millis(virtual_time_) / 1000) +
+          Line("leaderships by a rule", observed_.placed) +
+          Line("claims by ready standbys", observed_.claims_by_standbys) + StormText() +
+          Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
           Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);

@@ -246,6 +246,29 @@ ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const Change
                 "would end the drain of " + node, "nodes list"});
 }
 
+ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange& change,
+                 const ChangeOptions& how) {
+  AdminClient client(options);
+  const Result<NodeChanged> changed =
+      client.SetNode({.node = node, .change = change, .dry_run = how.dry_run, .actor = ActorName()},
+                     CallDeadline(WorkDeadline(options)));
+  if (!changed) return FailChange(changed.error(), "nodes list");
+  const std::string settings = SettingsWords(changed->settings);
+  json::object labels;
+  for (const auto& [name, value] : changed->settings.labels) labels[name] = value;
+  const json::object document{
+      {"node", node}, {"weight", changed->settings.weight}, {"labels", labels}};
+  if (!changed->differs) {
+    return Report(options, "unchanged", fmt::format("{} has {} already", node, settings), document);
+  }
+  if (how.dry_run) {
+    return Report(options, "dry_run", fmt::format("{} would have {}", node, settings), document);
+  }
+  Say(fmt::format("this holds until {} ends: after a restart its flags and config file count again",
+                  node));
+  return Report(options, "done", fmt::format("{} now has {}", node, settings), document);
+}
+
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options);
@@ -312,6 +335,7 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
   const std::vector<std::string> infeasible = InfeasibleLines(forecast, *placement);
   for (const std::string& line : infeasible) Say(line);
   if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
+  for (const std::string& line : TooFewStandbyLines(forecast, *placement)) Say(line);
   const runtime::GroupChangeRequest request{
       .placement = *placement, .dry_run = change.dry_run, .actor = ActorName()};
   const Status result = client.Request(request, CallDeadline(deadline));

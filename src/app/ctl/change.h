@@ -20,6 +20,7 @@
 
 #include "app/ctl/ctl.h"
 #include "app/ctl/group_settings.h"
+#include "base/node_change.h"
 #include "baton/types.h"
 
 namespace baton::app {
@@ -55,6 +56,11 @@ ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// kDone also if the node was not drained, or if the group has no such node.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
+/// Changes weight and labels of the node at options.endpoint, until its process ends; says so.
+/// kDone also if the node has these settings already. kPrecondition: another node answers at the
+/// endpoint; the message says where to ask `node`.
+ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange& change,
+                 const ChangeOptions& how);
 /// If there is nothing to move, sends no request and returns kDone.
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 /// Moves that are prepared already are still carried out.

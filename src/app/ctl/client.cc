@@ -17,6 +17,7 @@
 #include "baton/v1/admin.grpc.pb.h"
 #include "http/address.h"
 #include "runtime/admin/history_proto.h"
+#include "runtime/admin/node_change_proto.h"
 #include "runtime/admin/placement_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
@@ -451,6 +452,19 @@ Status AdminClient::Request(const runtime::GroupChangeRequest& request, TimePoin
   if (request.placement) runtime::ToProto(*request.placement, message.mutable_placement());
   return impl_->Change<v1::ChangeGroupResponse, v1::ChangeGroupRequest>(&Async::ChangeGroup,
                                                                         message, request, deadline);
+}
+
+Result<NodeChanged> AdminClient::SetNode(const runtime::NodeChangeRequest& request,
+                                         TimePoint deadline) {
+  v1::SetNodeRequest message;
+  runtime::ToProto(request.change, &message);
+  message.set_node(request.node);
+  message.set_dry_run(request.dry_run);
+  message.set_actor(request.actor);
+  auto response = impl_->Call<v1::SetNodeResponse, v1::SetNodeRequest>(
+      &Async::SetNode, message, deadline, Impl::Kind::kChange);
+  if (!response) return response.error();
+  return FromProto(response.value());
 }
 
 Status AdminClient::Release(const runtime::ReleaseRequest& request, const std::string& confirm,

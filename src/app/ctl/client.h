@@ -83,6 +83,7 @@ class AdminClient {
   Result<std::uint32_t> Retry(const runtime::RetryRequest& request, TimePoint deadline);
   Status Request(const runtime::PolicyRequest& request, TimePoint deadline);
   Status Request(const runtime::GroupChangeRequest& request, TimePoint deadline);
+  Result<NodeChanged> SetNode(const runtime::NodeChangeRequest& request, TimePoint deadline);
   /// `confirm`: "GROUP/SHARD"; a dry run needs none.
   Status Release(const runtime::ReleaseRequest& request, const std::string& confirm,
                  TimePoint deadline);

@@ -12,6 +12,7 @@
 #include "app/ctl/completion.h"
 #include "app/ctl/doctor.h"
 #include "app/ctl/events.h"
+#include "app/ctl/node_flags.h"
 #include "app/ctl/placement.h"
 #include "app/ctl/plan.h"
 #include "app/ctl/show.h"
@@ -130,9 +131,9 @@ void AddChange(CLI::App& app, Commands& commands, const char* name, const char* 
   });
 }
 
-using NodeChange = ExitCode (*)(const CtlOptions&, const NodeId&, const ChangeOptions&);
+using NodeVerb = ExitCode (*)(const CtlOptions&, const NodeId&, const ChangeOptions&);
 void AddNodeChange(CLI::App& app, Commands& commands, const char* name, const char* description,
-                   NodeChange verb, bool long_one) {
+                   NodeVerb verb, bool long_one) {
   CLI::App* sub = AddVerb(app, name, description);
   auto change = AddChangeFlags(sub, long_one);
   auto node = std::make_shared<std::string>();
@@ -226,12 +227,41 @@ void AddShards(CLI::App& app, Commands& commands) {
   AddRelease(*shards, commands);
 }
 
+void AddSetNode(CLI::App& nodes, Commands& commands) {
+  CLI::App* verb = AddVerb(
+      nodes, "set", "Change weight and labels of a running node, until it restarts; asks it");
+  auto node = std::make_shared<std::string>();
+  verb->add_option("node", *node, "node id; --endpoint must be this node's")->required();
+  auto flags = std::make_shared<NodeFlags>();
+  verb->add_option_function<std::uint32_t>(
+          "--weight", [flags](std::uint32_t weight) { flags->weight = weight; },
+          "share of the shards; with 0 the node leads none")
+      ->type_name("N");
+  verb->add_option("--label", flags->labels, "labels to add, or to give another value")
+      ->type_name("NAME=VALUE,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_option("--remove-label", flags->removed, "names of labels to remove")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  auto change = AddChangeFlags(verb, false);
+  verb->callback([&commands, node, flags, change] {
+    Result<NodeChange> parsed = ParseNodeFlags(*flags);
+    if (!parsed) throw CLI::ValidationError("nodes set", parsed.error().message);
+    commands.run = [&commands, node, parsed = *std::move(parsed), change] {
+      return SetNode(commands.options, *node, parsed, *change);
+    };
+  });
+}
+
 void AddNodes(CLI::App& app, Commands& commands) {
   CLI::App* nodes = AddVerb(app, "nodes", "Nodes of the group")->require_subcommand(1);
   AddRead(*nodes, commands, "list", "All nodes", ListNodes);
   AddNodeChange(*nodes, commands, "drain", "Move all shards off a node; stands until undrain",
                 DrainNode, true);
   AddNodeChange(*nodes, commands, "undrain", "Let a drained node lead again", UndrainNode, false);
+  AddSetNode(*nodes, commands);
 }
 
 void AddGroup(CLI::App& app, Commands& commands) {

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kLongestQuote = 64;
 constexpr std::size_t kLargestInput = 1 << 20;
 constexpr const char* kDocumentForm = "expected rules: and a list of rules, or rules: []";
-constexpr const char* kRuleForm = "expected shards, require, prefer or node";
+constexpr const char* kRuleForm = "expected shards, require, prefer, node, standbys or spread";
 constexpr const char* kShardsForm =
     "expected numbers and ranges, such as 7 or 0-99, 120; leave shards out for all shards";
 constexpr const char* kTermsForm =
@@ -100,15 +100,18 @@ class PlacementReader {
 
   Result<PlacementRule> RuleAt(const YAML::Node& node) const {
     if (!node.IsMap()) return At(node, fmt::format("this is no rule; {}", kRuleForm));
-    Status keys = CheckKeys(node, {"shards", "require", "prefer", "node"}, kRuleForm);
+    Status keys =
+        CheckKeys(node, {"shards", "require", "prefer", "node", "standbys", "spread"}, kRuleForm);
     if (!keys) return keys.error();
     PlacementRule rule;
     for (const auto& entry : node) {
       const std::string& key = entry.first.Scalar();
-      Status read = key == "shards"    ? AddShards(entry.second, rule)
-                    : key == "require" ? AddTerms(entry.second, key, rule.require)
-                    : key == "prefer"  ? AddPreferences(entry.second, rule)
-                                       : AddTerm(entry.first, entry.second, rule.require);
+      Status read = key == "shards"     ? AddShards(entry.second, rule)
+                    : key == "require"  ? AddTerms(entry.second, key, rule.require)
+                    : key == "prefer"   ? AddPreferences(entry.second, rule)
+                    : key == "standbys" ? SetStandbys(entry.second, rule)
+                    : key == "spread"   ? SetSpread(entry.second, rule)
+                                        : AddTerm(entry.first, entry.second, rule.require);
       if (!read) return read.error();
     }
     return rule;
@@ -159,6 +162,23 @@ class PlacementReader {
   static bool ReadNumber(std::string_view word, std::uint32_t& number) {
     const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
     return failed == std::errc() && end == word.data() + word.size();
+  }
+
+  Status SetStandbys(const YAML::Node& node, PlacementRule& rule) const {
+    const std::string word = node.IsScalar() ? node.Scalar() : "";
+    if (ReadNumber(word, rule.standbys) && rule.standbys <= kMaxStandbys) return Ok();
+    return At(node, fmt::format("standbys is {}; expected a number from 0 to {}",
+                                node.IsScalar() ? QuotedWord(word) : "no number", kMaxStandbys));
+  }
+
+  Status SetSpread(const YAML::Node& node, PlacementRule& rule) const {
+    const std::string word = node.IsScalar() ? node.Scalar() : "";
+    if (!IsLabelName(word)) {
+      return At(node, fmt::format("spread is {}; expected a label's name, such as zone",
+                                  node.IsScalar() ? QuotedWord(word) : "no label's name"));
+    }
+    rule.spread = word;
+    return Ok();
   }
 
   Status AddPreferences(const YAML::Node& node, PlacementRule& rule) const {
@@ -271,6 +291,8 @@ std::string YamlRule(const PlacementRule& rule) {
   if (!preferences.empty()) {
     lines.push_back(fmt::format("prefer: [{}]", fmt::join(preferences, ", ")));
   }
+  if (rule.standbys > 0) lines.push_back(fmt::format("standbys: {}", rule.standbys));
+  if (!rule.spread.empty()) lines.push_back("spread: " + YamlWord(rule.spread));
   if (lines.empty()) return "  - {}\n";
   return fmt::format("  - {}\n", fmt::join(lines, "\n    "));
 }
@@ -296,6 +318,8 @@ std::string JsonRule(const PlacementRule& rule) {
   if (!preferences.empty()) {
     parts.push_back(fmt::format(R"("prefer":[{}])", fmt::join(preferences, ",")));
   }
+  if (rule.standbys > 0) parts.push_back(fmt::format(R"("standbys":{})", rule.standbys));
+  if (!rule.spread.empty()) parts.push_back(fmt::format(R"("spread":"{}")", rule.spread));
   return fmt::format("{{{}}}", fmt::join(parts, ","));
 }
 

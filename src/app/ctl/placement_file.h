@@ -4,6 +4,8 @@
 //     - shards: 0-99, 120       # text or a list; without it: all shards
 //       require: {zone: a, disk: [ssd, nvme]}
 //       prefer: [{zone: a}, {zone: b}]
+//       standbys: 2
+//       spread: zone            # leader and standbys in different zones
 //     - shards: 7
 //       node: n3                # a pin: short for require: {node: n3}
 //
@@ -33,7 +35,8 @@ Result<Placement> ReadPlacementFile(const std::string& path);
 /// it. REQUIRES: CheckPlacement(placement).
 std::string PlacementYaml(const Placement& placement);
 /// The same as one line of JSON without a line feed: {"rules":[{"shards":["0-99"],
-/// "require":{"zone":["a"]},"prefer":[{"zone":["a"]}]}]}. An empty part of a rule is left out.
+/// "require":{"zone":["a"]},"prefer":[{"zone":["a"]}],"standbys":2,"spread":"zone"}]}. An empty
+/// part of a rule is left out.
 std::string PlacementJson(const Placement& placement);
 
 /// Each range as text, as the rules have it: "0-99", "120".

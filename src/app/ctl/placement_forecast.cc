@@ -48,8 +48,10 @@ class Forecaster {
   PlacementForecast Make() {
     for (const core::PlannedClaim& claim : group_.Claim()) {
       const ShardId shard = group_.NumberOf(claim.shard.value);
-      forecast_.claims.push_back(
-          {.shard = shard, .to = IdOf(claim.to), .rule = group_.RuleOf(shard)});
+      forecast_.claims.push_back({.shard = shard,
+                                  .to = IdOf(claim.to),
+                                  .rule = group_.RuleOf(shard),
+                                  .ready = group_.shards()[claim.shard.value].standby == claim.to});
       ++forecast_.nodes[claim.to].gets;
     }
     for (const core::PlannedMove& move : group_.Balance(group_.shards().size())) {
@@ -100,7 +102,18 @@ class Forecaster {
     const bool waits = leader == kNobody && (!shard.leader.empty() || shard.quarantined ||
                                              shard.claims_wait.count() > 0 ||
                                              runtime::WaitsBySettings(shard, status_.at));
-    group_.AddShard(shard.shard, leader, waits);
+    group_.AddShard(
+        {.shard = shard.shard, .leader = leader, .waits = waits, .ready = ReadyFor(shard)});
+  }
+
+  std::vector<MemberIndex> ReadyFor(const ShardStatus& shard) const {
+    std::vector<MemberIndex> ready;
+    if (shard.standbys == nullptr) return ready;
+    for (const runtime::StandbyStatus& standby : *shard.standbys) {
+      const MemberIndex node = IndexOf(standby.node);
+      if (standby.ready && node != kNobody) ready.push_back(node);
+    }
+    return ready;
   }
 
   void CountForRule(ShardId shard) {
@@ -127,6 +140,7 @@ class Forecaster {
       forecast.preference = PreferenceOf(placement_[rule], *nodes_[wanted.front()].fact);
     }
     std::sort(forecast.wanted.begin(), forecast.wanted.end());
+    forecast.may_stand_by = group_.MayStandBy(rule);
     return forecast;
   }
 
@@ -178,6 +192,33 @@ std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
   return lines;
 }
 
+std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
+                                            const Placement& placement) {
+  std::vector<std::string> lines;
+  for (std::size_t r = 0; r < forecast.rules.size(); ++r) {
+    const RuleForecast& rule = forecast.rules[r];
+    const std::uint32_t standbys = placement[r].standbys;
+    const bool enough = rule.may_stand_by > standbys;
+    if (standbys == 0 || enough || rule.shards == 0 || rule.wanted.empty()) continue;
+    lines.push_back(fmt::format("rule {} asks for {}, but only {} may lead or stand by for its {}",
+                                r + 1, CountOf(standbys, "standby"),
+                                CountOf(rule.may_stand_by, "live node"),
+                                CountOf(rule.shards, "shard")));
+  }
+  return lines;
+}
+
+std::string StandbysText(const PlacementRule& rule) {
+  if (rule.standbys == 0) return "-";
+  const std::string count = std::to_string(rule.standbys);
+  return rule.spread.empty() ? count : count + " by " + rule.spread;
+}
+
+bool AsksForStandbys(const Placement& placement) {
+  return std::any_of(placement.begin(), placement.end(),
+                     [](const PlacementRule& rule) { return rule.standbys > 0; });
+}
+
 std::string MoveWords(const PlacementForecast& forecast) {
   if (forecast.moves.empty()) return "nothing would move";
   std::map<MoveCause, std::size_t> counts;
@@ -201,24 +242,32 @@ Table RulesTable(const PlacementForecast& forecast, const Placement& placement) 
                {"MAY LEAD", Align::kRight},
                {"WANTED NOW"}},
               {}};
+  const bool standbys = AsksForStandbys(placement);
+  if (standbys) table.columns.push_back({"STANDBYS"});
+  const auto add = [&](std::vector<Cell> row, const std::string& words) {
+    if (standbys) row.push_back({words});
+    table.rows.push_back(std::move(row));
+  };
   for (std::size_t r = 0; r < forecast.rules.size(); ++r) {
     const RuleForecast& rule = forecast.rules[r];
     std::string wanted = NodeNames(rule.wanted);
     if (rule.preference > 0) {
       wanted += " (" + TermWords(placement[r].prefer[rule.preference - 1]) + ")";
     }
-    table.rows.push_back({{std::to_string(r + 1)},
-                          {std::to_string(rule.shards)},
-                          {TermWords(placement[r].require)},
-                          {std::to_string(rule.may_lead)},
-                          rule.wanted.empty() ? Cell{"nobody", Style::kBad} : Cell{wanted}});
+    add({{std::to_string(r + 1)},
+         {std::to_string(rule.shards)},
+         {TermWords(placement[r].require)},
+         {std::to_string(rule.may_lead)},
+         rule.wanted.empty() ? Cell{"nobody", Style::kBad} : Cell{wanted}},
+        StandbysText(placement[r]));
   }
   if (forecast.without_rule > 0) {
-    table.rows.push_back({{"-"},
-                          {std::to_string(forecast.without_rule)},
-                          {"any node"},
-                          {std::to_string(forecast.nodes.size())},
-                          {"-", Style::kDim}});
+    add({{"-"},
+         {std::to_string(forecast.without_rule)},
+         {"any node"},
+         {std::to_string(forecast.nodes.size())},
+         {"-", Style::kDim}},
+        "-");
   }
   return table;
 }
@@ -261,8 +310,11 @@ json::array RulesJson(const PlacementForecast& forecast, const Placement& placem
                         {"require", TermWords(placement[r].require)},
                         {"may_lead", rule.may_lead},
                         {"preference", nullptr},
-                        {"wanted", json::array(rule.wanted.begin(), rule.wanted.end())}};
+                        {"wanted", json::array(rule.wanted.begin(), rule.wanted.end())},
+                        {"standbys", placement[r].standbys},
+                        {"spread", nullptr}};
     if (rule.preference > 0) object["preference"] = rule.preference;
+    if (!placement[r].spread.empty()) object["spread"] = placement[r].spread;
     rules.push_back(std::move(object));
   }
   return rules;

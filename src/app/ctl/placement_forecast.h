@@ -24,6 +24,7 @@ struct RuleForecast {
   std::uint32_t may_lead = 0;  ///< how many live nodes fit the rule's `require`
   std::vector<NodeId> wanted;  ///< nodes that should lead these shards now; empty: no node may
   std::size_t preference = 0;  ///< which of the rule's preferences these nodes fit, from 1; 0: none
+  std::size_t may_stand_by = 0;  ///< how many live nodes may lead or stand by for these shards
 };
 
 /// A shard that nobody leads gets a leader.
@@ -31,6 +32,7 @@ struct ClaimForecast {
   ShardId shard;
   NodeId to;
   std::uint32_t rule = 0;  ///< the rule that decides about the shard, from 1; 0: no rule does
+  bool ready = false;      ///< `to` is a ready standby
 };
 
 struct MoveForecast {
@@ -72,6 +74,13 @@ std::string NodeNames(const std::vector<NodeId>& nodes);
 /// all these shards. Empty if there is no such rule.
 std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
+/// A line for each rule that asks for more standbys than live nodes may be. Empty if there is none.
+std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
+                                            const Placement& placement);
+/// "2 by zone"; "-" if the rule asks for none.
+std::string StandbysText(const PlacementRule& rule);
+/// Whether some rule asks for standbys.
+bool AsksForStandbys(const Placement& placement);
 /// "12 shards would move: 8 because a rule forbids their leader, 4 to spread shards evenly".
 std::string MoveWords(const PlacementForecast& forecast);
 Table RulesTable(const PlacementForecast& forecast, const Placement& placement);

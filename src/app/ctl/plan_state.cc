@@ -37,6 +37,8 @@ struct State {
   std::vector<MemberFact> facts;     ///< of the nodes that are not dead
   std::vector<bool> draining;        ///< of the same nodes
   std::vector<MemberIndex> leaders;  ///< by shard
+  /// By shard, the nodes that are ready standbys; nullopt: the state does not say.
+  std::optional<std::vector<std::vector<MemberIndex>>> ready;
   std::optional<Placement> placement;
   std::size_t max_moves = std::numeric_limits<std::size_t>::max();
 };
@@ -259,6 +261,11 @@ std::optional<std::uint32_t> ParseShard(std::string_view text, std::size_t shard
   return number;
 }
 
+Error NoSuchShard(const std::string& path, std::string_view key, const State& state) {
+  return Wrong(path, QuoteText(key) + " is not one of the shards",
+               fmt::format("numbers from \"0\" to \"{}\"", state.leaders.size() - 1));
+}
+
 Status ReadLeaders(const json::object& document, const NodeIndexes& indexes, State& state) {
   const json::value* value = document.if_contains("leaders");
   if (value == nullptr) return Ok();
@@ -268,10 +275,7 @@ Status ReadLeaders(const json::object& document, const NodeIndexes& indexes, Sta
   for (const auto& field : value->get_object()) {
     const std::string_view key(field.key().data(), field.key().size());
     const std::optional<std::uint32_t> shard = ParseShard(key, state.leaders.size());
-    if (!shard) {
-      return Wrong("leaders", QuoteText(key) + " is not one of the shards",
-                   fmt::format("numbers from \"0\" to \"{}\"", state.leaders.size() - 1));
-    }
+    if (!shard) return NoSuchShard("leaders", key, state);
     if (field.value().is_null()) continue;
     if (!field.value().is_string()) {
       return Wrong(fmt::format("leaders[{}]", QuoteText(key)), "is " + Quote(field.value()),
@@ -280,6 +284,31 @@ Status ReadLeaders(const json::object& document, const NodeIndexes& indexes, Sta
     const json::string& leader = field.value().get_string();
     const auto found = indexes.find(NodeId(leader.data(), leader.size()));
     if (found != indexes.end()) state.leaders[*shard] = found->second;
+  }
+  return Ok();
+}
+
+Status ReadReady(const json::object& document, const NodeIndexes& indexes, State& state) {
+  const json::value* value = document.if_contains("ready");
+  if (value == nullptr) return Ok();
+  if (!value->is_object()) {
+    return Wrong("ready", "is " + Quote(*value), "an object of shard numbers and lists of nodes");
+  }
+  state.ready.emplace(state.leaders.size());
+  for (const auto& field : value->get_object()) {
+    const std::string_view key(field.key().data(), field.key().size());
+    const std::optional<std::uint32_t> shard = ParseShard(key, state.leaders.size());
+    if (!shard) return NoSuchShard("ready", key, state);
+    const std::string path = fmt::format("ready[{}]", QuoteText(key));
+    if (!field.value().is_array()) {
+      return Wrong(path, "is " + Quote(field.value()), "an array of node ids");
+    }
+    for (const json::value& id : field.value().get_array()) {
+      if (!id.is_string()) return Wrong(path, "has " + Quote(id), "an array of node ids");
+      const auto node = indexes.find(NodeId(id.get_string().data(), id.get_string().size()));
+      if (node == indexes.end() || node->second == kNobody) continue;
+      (*state.ready)[*shard].push_back(node->second);
+    }
   }
   return Ok();
 }
@@ -306,8 +335,8 @@ Result<State> ReadState(const json::value& value) {
     return Wrong("document", "is " + Quote(value), "an object with \"shards\" and \"nodes\"");
   }
   const json::object& document = value.get_object();
-  if (Status status = RefuseOtherFields(document, "document",
-                                        {"shards", "nodes", "leaders", "placement", "limits"});
+  if (Status status = RefuseOtherFields(
+          document, "document", {"shards", "nodes", "leaders", "ready", "placement", "limits"});
       !status) {
     return status.error();
   }
@@ -321,6 +350,7 @@ Result<State> ReadState(const json::value& value) {
   NodeIndexes indexes;
   if (Status status = ReadNodes(document, state, indexes); !status) return status.error();
   if (Status status = ReadLeaders(document, indexes, state); !status) return status.error();
+  if (Status status = ReadReady(document, indexes, state); !status) return status.error();
   if (Status status = ReadPlacement(document, state); !status) return status.error();
   if (Status status = ReadLimits(document, state); !status) return status.error();
   return state;
@@ -333,7 +363,9 @@ class Planner {
   explicit Planner(const State& state)
       : state_(state), group_(GroupOf(state)), ruled_(state.placement.has_value()) {
     for (std::uint32_t s = 0; s < state.leaders.size(); ++s) {
-      group_.AddShard(ShardId{s}, state.leaders[s], false);
+      RuledShard shard{.shard = ShardId{s}, .leader = state.leaders[s], .ready = {}};
+      if (state.ready) shard.ready = (*state.ready)[s];
+      group_.AddShard(shard);
     }
   }
 
@@ -379,12 +411,19 @@ class Planner {
     return ruled_ ? fmt::format(R"(,"rule":{})", RuleWord(group_.RuleOf(shard))) : "";
   }
 
+  // Only if the state says who is ready.
+  std::string ReadyField(const core::PlannedClaim& claim) const {
+    if (!state_.ready) return "";
+    const bool ready = group_.shards()[claim.shard.value].standby == claim.to;
+    return fmt::format(R"(,"ready_standby":{})", ready);
+  }
+
   std::string Claims(const std::vector<core::PlannedClaim>& claims) const {
     std::string text;
     for (const core::PlannedClaim& claim : claims) {
       text += text.empty() ? "" : ",";
-      text += fmt::format(R"({{"shard":{},"to":"{}"{}}})", claim.shard.value, IdOf(claim.to),
-                          RuleField(claim.shard));
+      text += fmt::format(R"({{"shard":{},"to":"{}"{}{}}})", claim.shard.value, IdOf(claim.to),
+                          RuleField(claim.shard), ReadyField(claim));
     }
     return text;
   }

@@ -47,6 +47,31 @@ RuledGroup::RuledGroup(const Placement& placement, std::uint32_t shard_count,
   pools_ = core::PoolsFor(placement, input_.members, facts);
   input_.pools = pools_.pools;
   for (std::size_t r = 0; r < placement.size(); ++r) wanted_.push_back(WantedBy(r));
+  SetStandbys(shard_count, nodes);
+}
+
+void RuledGroup::SetStandbys(std::uint32_t shard_count, const std::vector<RuledNode>& nodes) {
+  std::vector<const MemberFact*> may_begin;
+  for (MemberIndex m = 0; m < nodes.size(); ++m) {
+    if (EligibilityOfMember(input_.members[m]) == Eligibility::kYes) {
+      may_begin.push_back(nodes[m].fact);
+    }
+  }
+  std::sort(may_begin.begin(), may_begin.end(),
+            [](const MemberFact* a, const MemberFact* b) { return a->node < b->node; });
+  standbys_.Update(rules_, shard_count, may_begin);
+}
+
+// The node that takes over a vacancy because it is ready; kNobody: none is.
+MemberIndex RuledGroup::FirstReady(const RuledShard& shard) const {
+  if (shard.ready.empty()) return core::kNobody;
+  for (const NodeId& standby : standbys_.Of(shard.shard, nullptr)) {
+    const auto found = std::find_if(shard.ready.begin(), shard.ready.end(), [&](MemberIndex node) {
+      return input_.members[node].id == standby;
+    });
+    if (found != shard.ready.end()) return *found;
+  }
+  return core::kNobody;
 }
 
 std::vector<MemberIndex> RuledGroup::WantedBy(std::size_t rule) const {
@@ -65,13 +90,14 @@ std::vector<MemberIndex> RuledGroup::WantedBy(std::size_t rule) const {
   return wanted;
 }
 
-void RuledGroup::AddShard(ShardId shard, MemberIndex leader, bool waits) {
-  BATON_CHECK(number_of_.empty() || number_of_.back() < shard);
-  core::AssignmentShard entry{.leader = leader, .waits = waits};
-  const std::uint32_t rule = RuleOf(shard);
+void RuledGroup::AddShard(const RuledShard& shard) {
+  BATON_CHECK(number_of_.empty() || number_of_.back() < shard.shard);
+  core::AssignmentShard entry{.leader = shard.leader, .waits = shard.waits};
+  const std::uint32_t rule = RuleOf(shard.shard);
   if (rule > 0) entry.pool = pools_.of_rule[rule - 1];
+  if (entry.vacant()) entry.standby = FirstReady(shard);
   input_.shards.push_back(entry);
-  number_of_.push_back(shard);
+  number_of_.push_back(shard.shard);
 }
 
 std::vector<core::PlannedClaim> RuledGroup::Claim() {
@@ -100,6 +126,17 @@ MoveCause RuledGroup::CauseOf(const core::PlannedMove& move) const {
 std::uint32_t RuledGroup::RuleOf(ShardId shard) const {
   const std::size_t rule = rules_.NumberOf(shard);
   return rule < rules_.size() ? static_cast<std::uint32_t>(rule + 1) : 0;
+}
+
+std::size_t RuledGroup::MayStandBy(std::size_t rule) const {
+  const std::uint32_t pool = pools_.of_rule[rule];
+  std::size_t count = 0;
+  for (MemberIndex m = 0; m < input_.members.size(); ++m) {
+    const bool fits =
+        pool == 0 || input_.pools[pool - 1].members[m] != AssignmentPool::Place::kForbidden;
+    if (fits && EligibilityOfMember(input_.members[m]) == Eligibility::kYes) ++count;
+  }
+  return count;
 }
 
 bool RuledGroup::NobodyMayLead(ShardId shard) const {

@@ -1,8 +1,9 @@
 // RuledGroup: a group with placement rules, as the assignment reads it. It tells what the group
 // would do: claim the vacancies, and then move what balance moves.
 //
-// It calls the same functions as the nodes (core/pools.h, core/assignment.h), as if all claims and
-// moves could begin at once. `placement check`, `rebalance simulate` and `plan` use it.
+// It calls the same functions as the nodes (core/pools.h, core/assignment.h, core/standbys.h), as
+// if all claims and moves could begin at once. `placement check`, `rebalance simulate` and `plan`
+// use it.
 //
 // Pure; one thread at a time.
 #pragma once
@@ -16,6 +17,7 @@
 #include "core/assignment.h"
 #include "core/pools.h"
 #include "core/shard_rules.h"
+#include "core/standbys.h"
 
 namespace baton::app {
 
@@ -35,6 +37,14 @@ struct RuledNode {
   bool draining = false;             ///< by its own state or by an operator's policy
 };
 
+/// A shard. Nodes are indexes into those of the group.
+struct RuledShard {
+  ShardId shard;
+  core::MemberIndex leader = core::kNobody;  ///< kNobody: a vacancy, unless it `waits`
+  bool waits = false;                        ///< see AssignmentShard::waits
+  std::vector<core::MemberIndex> ready;      ///< nodes that are ready standbys, in any order
+};
+
 /// Which of the rule's preferences the node fits first, from 1; 0: none.
 std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node);
 
@@ -44,12 +54,11 @@ class RuledGroup {
   RuledGroup(const Placement& placement, std::uint32_t shard_count,
              const std::vector<RuledNode>& nodes);
 
-  /// Adds a shard after those of lower number. `leader` is an index into `nodes`; core::kNobody: a
-  /// vacancy, unless it `waits` (AssignmentShard::waits). REQUIRES: shard < shard_count.
-  void AddShard(ShardId shard, core::MemberIndex leader, bool waits);
+  /// Adds a shard after those of lower number. REQUIRES: its number is below shard_count.
+  void AddShard(const RuledShard& shard);
 
   /// Claims the vacancies, as all nodes would together, and returns the claims. Their shards are
-  /// indexes: see NumberOf.
+  /// indexes: see NumberOf. A shard whose `standby` is not kNobody is claimed by it.
   std::vector<core::PlannedClaim> Claim();
   /// Carries out what balance would move, at most `limit` moves, and returns them, urgent ones
   /// first. Their shards are indexes.
@@ -66,13 +75,18 @@ class RuledGroup {
   /// The nodes that should lead the rule's shards now, by index. Empty: nobody may. `rule` is from
   /// 0.
   const std::vector<core::MemberIndex>& Wanted(std::size_t rule) const { return wanted_[rule]; }
+  /// How many nodes may lead or stand by for the rule's shards: those that fit it and don't drain.
+  std::size_t MayStandBy(std::size_t rule) const;
   /// Whether no node of the group may begin to lead the shard, by the rules, weights and drains.
   bool NobodyMayLead(ShardId shard) const;
 
  private:
+  void SetStandbys(std::uint32_t shard_count, const std::vector<RuledNode>& nodes);
+  core::MemberIndex FirstReady(const RuledShard& shard) const;
   std::vector<core::MemberIndex> WantedBy(std::size_t rule) const;
 
   core::ShardRules rules_;
+  core::Standbys standbys_;
   core::AssignmentInput input_;
   core::Pools pools_;                                   // with of_rule alone
   std::vector<std::vector<core::MemberIndex>> wanted_;  // by rule

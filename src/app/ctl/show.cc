@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <boost/json.hpp>
@@ -22,6 +25,7 @@ namespace {
 namespace json = boost::json;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
+using runtime::StandbyStatus;
 
 constexpr std::chrono::milliseconds kHealthPoll{500};
 
@@ -97,6 +101,8 @@ void PrintStatus(const CtlOptions& options, const StatusAnswer& answer, TimePoin
   }
   PrintField(options, "balance", {BalanceLine(answer)});
   PrintFailing(options, status, deadline);
+  const std::string without = WithoutReadyStandby(status);
+  if (!without.empty()) PrintField(options, "standbys", {without, Style::kWarning});
   if (status.braking) {
     PrintField(options, "brake", {"succession waits: too many members vanished at once"});
   }
@@ -163,6 +169,9 @@ void AddWhatTheLeaderKnows(AdminClient& client, const ClientTls& tls, TimePoint 
 
 void PrintShard(const CtlOptions& options, const NodeStatus& status) {
   PrintTable(options, ShardsTable(status, true));
+  for (const std::string& line : StandbyLines(status.shards.front())) {
+    PrintLine("standby: " + line);
+  }
   for (const Transition& transition : status.recent) {
     PrintLine(fmt::format("term {}: {} -> {}, {}, gap {}{}", transition.term.value,
                           transition.from.empty() ? "nobody" : transition.from,
@@ -171,6 +180,16 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
                           GapWord(transition, runtime::GapOf(transition)),
                           transition.actor.empty() ? "" : ", by " + transition.actor));
   }
+}
+
+std::string StandbysLine(const std::vector<StandbyStatus>& standbys) {
+  std::vector<std::string> words;
+  for (const StandbyStatus& standby : standbys) {
+    words.push_back(fmt::format("{} ({}, {})", standby.node,
+                                standby.address.empty() ? "no address" : standby.address,
+                                standby.ready ? "ready" : "not ready"));
+  }
+  return fmt::format("standbys: {}", fmt::join(words, ", "));
 }
 
 }  // namespace
@@ -216,7 +235,9 @@ ExitCode ListShards(const CtlOptions& options) {
   if (options.structured()) {
     PrintStructured(options, http::ShardsJson(status.value()));
   } else {
-    PrintTable(options, ShardsTable(status.value(), Wide(options)));
+    Table table = ShardsTable(status.value(), Wide(options));
+    AddStandbys(status.value(), &table);
+    PrintTable(options, table);
     SayAsOf(status.value());
   }
   return ExitCode::kDone;
@@ -253,6 +274,8 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
     PrintStructured(options, *document);
   } else {
     PrintTable(options, ShardsTable(status.value(), true));
+    const auto& standbys = status.value().shards.front().standbys;
+    if (standbys != nullptr) PrintLine(StandbysLine(*standbys));
   }
   return ExitCode::kDone;
 }

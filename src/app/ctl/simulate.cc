@@ -3,6 +3,7 @@
 #include "app/ctl/client.h"
 #include "app/ctl/output.h"
 #include "app/ctl/simulation.h"
+#include "app/ctl/simulation_report.h"
 
 namespace baton::app {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/ctl/placement_forecast.h"
-#include "app/ctl/table.h"
 #include "base/placement.h"
 #include "baton/result.h"
 #include "baton/types.h"
@@ -70,7 +70,9 @@ struct Simulation {
   std::vector<NodeId> away;        ///< nodes that are taken away, by id
   std::vector<NodeId> leaders;     ///< now, by shard number; empty: nobody
   FailoverSettings failover;
-  PlacementForecast forecast;          ///< of the nodes that are left
+  PlacementForecast forecast;  ///< of the nodes that are left
+  /// How many of the claims are by ready standbys; nullopt: no rule asks for standbys.
+  std::optional<std::size_t> by_ready_standbys;
   std::vector<NodeOutlook> nodes;      ///< by id
   std::vector<RuleOutlook> rules;      ///< in the order of the rules
   std::vector<Leaderless> leaderless;  ///< by reason, then by rule
@@ -82,19 +84,5 @@ struct Simulation {
 /// status has all shards.
 Result<Simulation> Simulate(const runtime::NodeStatus& status,
                             const std::vector<LabelTerm>& without);
-
-/// "without zone=a: n1, n2; 4 nodes are left", and by when their shards have other leaders.
-std::vector<std::string> SummaryLines(const Simulation& simulation);
-/// A line for each entry of `leaderless`.
-std::vector<std::string> LeaderlessLines(const Simulation& simulation, const Placement& placement);
-/// Who would claim which shards; one row for each node, or, `wide`, for each shard.
-Table ClaimsTable(const Simulation& simulation, bool wide);
-Table OutlookTable(const Simulation& simulation);
-/// By whom each rule's shards are led, now and then.
-Table KeptTable(const Simulation& simulation, const Placement& placement);
-/// One line: {"without":[…],"away":[…],"failover":…,"failover_delay_ms":…,"lock_delay_ms":…,
-/// "claims":[…],"moves":[…],"nodes":[…],"rules":[…],"without_rule":…,"leaderless":…,
-/// "leaderless_shards":[…]}.
-std::string SimulationJson(const Simulation& simulation, const Placement& placement);
 
 }  // namespace baton::app

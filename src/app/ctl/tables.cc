@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/timestamp.h"
 
@@ -177,6 +179,35 @@ Table ShardsTable(const NodeStatus& status, bool wide) {
   for (const ShardStatus& shard : status.shards)
     table.rows.push_back(ShardRow(shard, status.at, wide));
   return table;
+}
+
+std::vector<std::string> StandbyLines(const ShardStatus& shard) {
+  if (shard.standbys == nullptr && shard.without_ready_standby) return {"no node"};
+  std::vector<std::string> lines;
+  if (shard.standbys == nullptr) return lines;
+  for (const runtime::StandbyStatus& standby : *shard.standbys) {
+    lines.push_back(standby.node + (standby.ready ? " ready" : " not ready"));
+  }
+  return lines;
+}
+
+void AddStandbys(const NodeStatus& status, Table* table) {
+  const auto shown = [](const ShardStatus& shard) { return !StandbyLines(shard).empty(); };
+  if (std::none_of(status.shards.begin(), status.shards.end(), shown)) return;
+  table->columns.push_back({"STANDBYS"});
+  for (std::size_t i = 0; i < status.shards.size(); ++i) {
+    const ShardStatus& shard = status.shards[i];
+    Cell cell = OrDash(fmt::format("{}", fmt::join(StandbyLines(shard), ", ")));
+    if (shard.without_ready_standby) cell.style = Style::kWarning;
+    table->rows[i].push_back(std::move(cell));
+  }
+}
+
+std::string WithoutReadyStandby(const NodeStatus& status) {
+  const std::size_t count = status.without_ready_standby;
+  if (count == 0) return "";
+  return fmt::format("{} no ready standby",
+                     count == 1 ? "1 shard has" : CountOf(count, "shard") + " have");
 }
 
 Table NodesTable(const NodeStatus& status, bool wide) {

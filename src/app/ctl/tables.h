@@ -13,6 +13,13 @@
 namespace baton::app {
 
 Table ShardsTable(const runtime::NodeStatus& status, bool wide);
+/// Adds the column STANDBYS to that table, if a shard has standbys or lacks a ready one.
+void AddStandbys(const runtime::NodeStatus& status, Table* table);
+/// A line for each node that stands by for the shard: "n2 ready", "n3 not ready". "no node", if its
+/// rule asks for standbys and no node stands by. Otherwise empty.
+std::vector<std::string> StandbyLines(const runtime::ShardStatus& shard);
+/// How many shards have no ready standby, although a rule asks for standbys; empty: none lacks one.
+std::string WithoutReadyStandby(const runtime::NodeStatus& status);
 /// The members, and the nodes in `status.departed` that are not back.
 Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);

@@ -142,8 +142,9 @@ std::string NamesOf(const std::vector<const ShardStatus*>& shards,
 
 /// A line for each kind of trouble: which shards, and which nodes to look at.
 std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
-  std::vector<const ShardStatus*> unreadable, leaderless, waiting, suspended;
+  std::vector<const ShardStatus*> unreadable, leaderless, waiting, suspended, cold;
   for (const ShardStatus& shard : status.shards) {
+    if (shard.without_ready_standby) cold.push_back(&shard);
     if (shard.quarantined) {
       unreadable.push_back(&shard);
     } else if (shard.state == ShardState::kLeaderless) {
@@ -173,6 +174,9 @@ std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
     lines.push_back(
         {{" ! " + NumbersOf(suspended), Ink::kWarning},
          {fmt::format(": suspended, {} has no confirmed lease", NamesOf(suspended, leader))}});
+  }
+  if (!cold.empty()) {
+    lines.push_back({{" ! " + NumbersOf(cold), Ink::kWarning}, {": no ready standby"}});
   }
   return lines;
 }

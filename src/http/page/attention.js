@@ -116,6 +116,8 @@ function nodeFindings({overview}) {
   }
   if (overview.braking) add('warn', 'Many nodes vanished at once', ['shards without a leader wait until the membership has settled']);
   if (overview.paused) add('note', 'Balance is paused', ['run batonctl resume to end the pause']);
+  const cold = overview.without_ready_standby;
+  if (cold > 0) add('warn', `${count(cold, 'shard')} ${cold === 1 ? 'has' : 'have'} no ready standby`, ['a placement rule asks for standbys; batonctl shards list shows them']);
   const live = overview.nodes.filter((member) => member.live);
   if (overview.balancer === null && live.length > 0) add('warn', 'No node is the balancer', ['shards without a leader still get one']);
   return found;

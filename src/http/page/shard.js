@@ -52,6 +52,8 @@ export class ShardPanel {
          ...(details.claims_wait_ms > 0 ? row('Nobody claims it for', duration(details.claims_wait_ms)) : []),
          ...(details.lock_wait_ms > 0 ? row('Lock delay', `nobody claims it for ${duration(details.lock_wait_ms)}`) : []),
          ...(details.waits_for ? row('Waits for', nodeName(details.waits_for), details.others_wait_ms === null ? '' : `, alone for ${duration(details.others_wait_ms)}`) : []),
+         ...(details.standbys?.length > 0 ? row('Standbys', ...details.standbys.flatMap(({node, ready}, i) => [i === 0 ? '' : ', ', nodeName(node), ready ? ' ready' : ' not ready'])) : []),
+         ...(details.without_ready_standby ? row('Placement', `rule ${details.rule} asks for standbys, and none is ready`) : []),
          ...(details.nobody_may_lead ? row('Placement', `rule ${details.rule} lets no live node lead it`) : []),
          ...(details.led_against_rule ? row('Placement', `rule ${details.rule} would not let its leader begin to lead it`) : []),
          ...(details.move ? row('Move', 'to ', nodeName(details.move.to), `, ${details.move.phase}`) : [])),

@@ -37,6 +37,18 @@ bool IsOwn(ShardState state) {
   return state == ShardState::kActivating || state == ShardState::kSuspended;
 }
 
+std::shared_ptr<const StandbyLists> ListsOf(
+    const std::vector<std::vector<StandbyEntry>>& standbys) {
+  auto lists = std::make_shared<StandbyLists>();
+  lists->begins.reserve(standbys.size() + 1);
+  for (const std::vector<StandbyEntry>& each : standbys) {
+    lists->begins.push_back(static_cast<std::uint32_t>(lists->entries.size()));
+    lists->entries.insert(lists->entries.end(), each.begin(), each.end());
+  }
+  lists->begins.push_back(static_cast<std::uint32_t>(lists->entries.size()));
+  return lists;
+}
+
 std::string ToString(const KeyMapping& mapping) {
   return fmt::format("{} shards by {}", mapping.shards, baton::ToString(mapping.hash));
 }
@@ -59,10 +71,10 @@ Status MergedRoutes::Apply(const v1::WatchRoutesResponse& message) {
   }
   if (Status checked = CheckRoutes(message); !checked) return checked;
   if (!begun_) TakeFirst(message);
-  std::vector<std::uint32_t> leaders;
-  leaders.reserve(static_cast<std::size_t>(message.nodes_size()));
-  for (const v1::RouteNode& node : message.nodes()) leaders.push_back(Intern(node));
-  for (const v1::Route& route : message.routes()) Take(route, leaders);
+  std::vector<std::uint32_t> nodes;
+  nodes.reserve(static_cast<std::size_t>(message.nodes_size()));
+  for (const v1::RouteNode& node : message.nodes()) nodes.push_back(Intern(node));
+  for (const v1::Route& route : message.routes()) Take(route, nodes);
   complete_to_ = std::max(complete_to_, message.complete_to());
   return Ok();
 }
@@ -95,8 +107,8 @@ Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
 Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   const std::uint32_t shards = begun_ ? mapping().shards : message.mapping().shards();
   const auto nodes = static_cast<std::uint32_t>(message.nodes_size());
-  if (names_.size() + nodes > kMaxLeaders) {
-    return Off(fmt::format("has named more than {} leaders: restart this program", kMaxLeaders));
+  if (names_.size() + nodes > kMaxRouteNodes) {
+    return Off(fmt::format("has named more than {} nodes: restart this program", kMaxRouteNodes));
   }
   for (const v1::RouteNode& node : message.nodes()) {
     // Of names only what any caller can bear: a later version may have others than IsName takes.
@@ -111,6 +123,11 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
         (led && route.term() <= 0)) {
       return Off(fmt::format("sent an invalid route: shard {} of {}, leader {} of {}, term {}",
                              route.shard(), shards, route.leader(), nodes, route.term()));
+    }
+    for (const v1::RouteStandby& standby : route.standbys()) {
+      if (standby.node() != 0 && standby.node() <= nodes) continue;
+      return Off(fmt::format("sent an invalid route: shard {}, standby {} of {}", route.shard(),
+                             standby.node(), nodes));
     }
   }
   if (message.complete_to() < 0 || (message.snapshot_end() && message.complete_to() == 0)) {
@@ -134,6 +151,8 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
     complete_to_ = 0;
     std::fill(revisions_.begin(), revisions_.end(), 0);
     for (std::size_t shard = 0; shard < shards; ++shard) Set(shard, RouteEntry{});
+    standbys_.clear();
+    published_standbys_ = nullptr;
     return;
   }
   for (std::size_t shard = 0; shard < shards; ++shard) {
@@ -144,19 +163,38 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
   }
 }
 
-void MergedRoutes::Take(const v1::Route& route, const std::vector<std::uint32_t>& leaders) {
+void MergedRoutes::Take(const v1::Route& route, const std::vector<std::uint32_t>& nodes) {
   const std::size_t shard = route.shard();
-  if (route.revision() < revisions_[shard]) return TakeState(route, leaders);
+  if (route.revision() < revisions_[shard]) return TakeState(route, nodes);
   revisions_[shard] = route.revision();
+  TakeStandbys(route, nodes);
   if (route.leader() == 0) return Set(shard, RouteEntry{});
-  Set(shard, {route.term(), leaders[route.leader() - 1], StateOf(route.state())});
+  Set(shard, {route.term(), nodes[route.leader() - 1], StateOf(route.state())});
+}
+
+void MergedRoutes::TakeStandbys(const v1::Route& route, const std::vector<std::uint32_t>& nodes) {
+  if (standbys_.empty()) {
+    if (route.standbys_size() == 0) return;
+    standbys_.resize(entries_.size());
+  }
+  const int kept = std::min(route.standbys_size(), kMaxStandbysKept);
+  std::vector<StandbyEntry> told;
+  told.reserve(static_cast<std::size_t>(kept));
+  for (int i = 0; i < kept; ++i) {
+    const v1::RouteStandby& standby = route.standbys(i);
+    told.push_back({nodes[standby.node() - 1], standby.ready()});
+  }
+  std::vector<StandbyEntry>& known = standbys_[route.shard()];
+  if (told == known) return;
+  known = std::move(told);
+  published_standbys_ = nullptr;
 }
 
 // What only the leader knows comes with its own view's stamp, which another one may be ahead of.
-void MergedRoutes::TakeState(const v1::Route& route, const std::vector<std::uint32_t>& leaders) {
+void MergedRoutes::TakeState(const v1::Route& route, const std::vector<std::uint32_t>& nodes) {
   RouteEntry entry = entries_[route.shard()];
   if (route.leader() == 0 || entry.term != route.term()) return;
-  if (leaders_[leaders[route.leader() - 1]].node != leaders_[entry.leader].node) return;
+  if (nodes_[nodes[route.leader() - 1]].node != nodes_[entry.leader].node) return;
   const ShardState told = StateOf(route.state());
   if (!IsOwn(told) && !IsOwn(entry.state)) return;
   entry.state = told;
@@ -178,16 +216,20 @@ std::uint32_t MergedRoutes::Intern(const v1::RouteNode& node) {
                                                  static_cast<std::uint32_t>(names_.size()));
   if (!added) return place->second;
   const auto& [name, address] = names_.emplace_back(node.node(), usable);
-  leaders_.push_back({name, address});
-  published_leaders_ = nullptr;
+  nodes_.push_back({name, address});
+  published_nodes_ = nullptr;
   return place->second;
 }
 
 std::shared_ptr<const RouteTable> MergedRoutes::Table() {
-  if (published_leaders_ == nullptr) {
-    published_leaders_ = std::make_shared<const std::vector<Leader>>(leaders_);
+  if (published_nodes_ == nullptr) {
+    published_nodes_ = std::make_shared<const std::vector<RouteNode>>(nodes_);
   }
-  return std::make_shared<const RouteTable>(mapping(), entries_, published_leaders_);
+  if (published_standbys_ == nullptr && !standbys_.empty()) {
+    published_standbys_ = ListsOf(standbys_);
+  }
+  return std::make_shared<const RouteTable>(mapping(), entries_, published_nodes_,
+                                            published_standbys_);
 }
 
 }  // namespace baton::routing

@@ -4,7 +4,7 @@
 // less or more than the last one, so the order of arrival is not enough. Rules for one shard (as in
 // proto/baton/v1/routing.proto):
 //   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
-//     that arrived later wins.
+//     that arrived later wins. The standbys are those of the route that wins.
 //   - A route with a smaller revision can change the state, and nothing else. It does so if it has
 //     the known term and the known leader's node id, and if the old or the new state is activating
 //     or suspended. Only the leader knows these two states, and they change without a revision.
@@ -14,13 +14,15 @@
 //     are forgotten.
 //
 // A message is checked as a whole first. If the check fails, the message changes nothing. An
-// unusable address is no error: the routes to its node then have no address.
+// unusable address is no error: the routes to its node then have no address. Nor are more than
+// kMaxStandbysKept standbys: the rest are left out.
 //
 // Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
 // mutex.
 //
-// Memory: each pair of a leader's node id and address is stored once, and never freed or moved, so
-// that tables may point to its strings. A pair costs some 250 bytes; there are at most kMaxLeaders.
+// Memory: each pair of a node's id and address is stored once, and never freed or moved, so that
+// tables may point to its strings. A pair costs some 250 bytes; there are at most kMaxRouteNodes.
+// Standbys cost nothing until a route has some; then some 24 bytes a shard, and 8 bytes a standby.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/placement.h"
 #include "baton/result.h"
 #include "baton/v1/routing.pb.h"
 #include "routing/client/route_table.h"
@@ -39,9 +42,13 @@
 
 namespace baton::routing {
 
-/// The most leaders (pairs of node id and address) that one object stores. Apply refuses more; only
-/// a new object can then continue.
-inline constexpr std::size_t kMaxLeaders = 1'000'000;
+/// The most nodes (pairs of node id and address) that one object stores. Apply refuses more; only a
+/// new object can then continue.
+inline constexpr std::size_t kMaxRouteNodes = 1'000'000;
+
+/// The most standbys that are kept of a route. While nobody leads a shard, the node that would lead
+/// it counts as a standby, too.
+inline constexpr int kMaxStandbysKept = static_cast<int>(kMaxStandbys) + 1;
 
 /// Starts empty: mapped() and complete() are false.
 class MergedRoutes {
@@ -57,8 +64,8 @@ class MergedRoutes {
 
   /// Merges one message. Errors (put the sender's name in front of the text):
   ///   - kInvalidArgument: the message is malformed; it maps keys in a way that this version does
-  ///     not know; the group has more than kMaxShards shards; or the stored leaders plus the nodes
-  ///     in the message are more than kMaxLeaders, even if some of these nodes are stored already;
+  ///     not know; the group has more than kMaxShards shards; or the stored nodes plus those in the
+  ///     message are more than kMaxRouteNodes, even if some of these are stored already;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far, also if it says `anew`. Only a new object can read that stream.
@@ -73,7 +80,7 @@ class MergedRoutes {
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
   const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
   /// How often the shard's entry has changed, also when a route was forgotten. A caller that waits
-  /// for a change compares this count with an earlier one.
+  /// for a change compares this count with an earlier one. Changes of standbys don't count.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
   /// Whether all routes have been read. False again after all routes were forgotten.
@@ -88,7 +95,7 @@ class MergedRoutes {
   /// REQUIRES: `index` is RouteEntry::leader of an entry, and not kNobodyLeads; not checked. The
   /// reference is valid until the next Apply. The names that it points to live as long as this
   /// object.
-  const Leader& leader(std::uint32_t index) const { return leaders_[index]; }
+  const RouteNode& node(std::uint32_t index) const { return nodes_[index]; }
   /// Returns a copy of the present routes, which any thread may read. REQUIRES: mapped(); this
   /// object outlives the use of the copy, which points to names in this object.
   std::shared_ptr<const RouteTable> Table();
@@ -97,8 +104,9 @@ class MergedRoutes {
   Status CheckFirst(const v1::WatchRoutesResponse& message) const;
   Status CheckRoutes(const v1::WatchRoutesResponse& message) const;
   void TakeFirst(const v1::WatchRoutesResponse& message);
-  void Take(const v1::Route& route, const std::vector<std::uint32_t>& leaders);
-  void TakeState(const v1::Route& route, const std::vector<std::uint32_t>& leaders);
+  void Take(const v1::Route& route, const std::vector<std::uint32_t>& nodes);
+  void TakeState(const v1::Route& route, const std::vector<std::uint32_t>& nodes);
+  void TakeStandbys(const v1::Route& route, const std::vector<std::uint32_t>& nodes);
   std::uint32_t Intern(const v1::RouteNode& node);
   void Set(std::size_t shard, const RouteEntry& entry);
 
@@ -115,11 +123,14 @@ class MergedRoutes {
   std::vector<std::int64_t> revisions_;
   std::vector<std::uint64_t> changes_;
 
-  // The strings stay at the same address. published_leaders_ is rebuilt when a leader is added.
+  std::vector<std::vector<StandbyEntry>> standbys_;         // by shard; empty: no route had any yet
+  std::shared_ptr<const StandbyLists> published_standbys_;  // null: rebuilt for the next table
+
+  // The strings stay at the same address. published_nodes_ is rebuilt when a node is added.
   std::deque<std::pair<std::string, std::string>> names_;
   std::unordered_map<std::string, std::uint32_t> index_;
-  std::vector<Leader> leaders_;
-  std::shared_ptr<const std::vector<Leader>> published_leaders_;
+  std::vector<RouteNode> nodes_;
+  std::shared_ptr<const std::vector<RouteNode>> published_nodes_;
 };
 
 }  // namespace baton::routing

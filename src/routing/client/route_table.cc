@@ -16,8 +16,20 @@ Route RouteTable::Find(ShardId shard) const noexcept {
   if (shard.value >= entries_.size()) return {.shard = shard};
   const RouteEntry& entry = entries_[shard.value];
   if (entry.leader == kNobodyLeads) return {.shard = shard};
-  const Leader& leader = (*leaders_)[entry.leader];
+  const RouteNode& leader = (*nodes_)[entry.leader];
   return {shard, entry.state, Term{entry.term}, leader.node, leader.address};
+}
+
+std::vector<RouteStandby> RouteTable::StandbysOf(ShardId shard) const {
+  std::vector<RouteStandby> standbys;
+  if (standbys_ == nullptr || shard.value >= entries_.size()) return standbys;
+  const std::uint32_t end = standbys_->begins[shard.value + 1];
+  for (std::uint32_t i = standbys_->begins[shard.value]; i < end; ++i) {
+    const StandbyEntry& entry = standbys_->entries[i];
+    const RouteNode& node = (*nodes_)[entry.node];
+    standbys.push_back({node.node, node.address, entry.ready});
+  }
+  return standbys;
 }
 
 /// The tables that one thread keeps, of all publishers.

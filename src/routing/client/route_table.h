@@ -21,8 +21,9 @@ struct KeyMapping {
   friend bool operator==(const KeyMapping&, const KeyMapping&) = default;
 };
 
-/// A leader's node id and address. REQUIRES: the strings outlive every table that names them.
-struct Leader {
+/// The id and address of a node that leads or stands by. REQUIRES: the strings outlive every table
+/// that names them.
+struct RouteNode {
   std::string_view node;
   std::string_view address;
 };
@@ -31,28 +32,51 @@ inline constexpr std::uint32_t kNobodyLeads = UINT32_MAX;
 
 struct RouteEntry {
   std::int64_t term = 0;
-  std::uint32_t leader = kNobodyLeads;  ///< index into the table's leaders
+  std::uint32_t leader = kNobodyLeads;  ///< index into the table's nodes
   ShardState state = ShardState::kLeaderless;
   friend bool operator==(const RouteEntry&, const RouteEntry&) = default;
 };
 
-/// Immutable; any thread. A route takes 16 bytes.
+struct StandbyEntry {
+  std::uint32_t node = 0;  ///< index into the table's nodes
+  bool ready = false;
+  friend bool operator==(const StandbyEntry&, const StandbyEntry&) = default;
+};
+
+/// The standbys of all shards of a group. Takes 4 bytes a shard, and 8 bytes a standby.
+struct StandbyLists {
+  /// By shard number, and at the end: where the shard's standbys begin in `entries`.
+  std::vector<std::uint32_t> begins;
+  std::vector<StandbyEntry> entries;
+};
+
+/// Immutable; any thread. A route takes 16 bytes. Tables with the same standbys share one
+/// StandbyLists.
 class RouteTable {
  public:
-  /// `entries`: by shard number. REQUIRES: each entry's leader is an index of `leaders`, or
-  /// kNobodyLeads; not checked.
+  /// `entries`: by shard number. `standbys`: null if no shard has any. REQUIRES, not checked: each
+  /// entry's leader is an index of `nodes`, or kNobodyLeads; `standbys` is for as many shards, and
+  /// has indexes of `nodes`.
   RouteTable(KeyMapping mapping, std::vector<RouteEntry> entries,
-             std::shared_ptr<const std::vector<Leader>> leaders)
-      : mapping_(mapping), entries_(std::move(entries)), leaders_(std::move(leaders)) {}
+             std::shared_ptr<const std::vector<RouteNode>> nodes,
+             std::shared_ptr<const StandbyLists> standbys = nullptr)
+      : mapping_(mapping),
+        entries_(std::move(entries)),
+        nodes_(std::move(nodes)),
+        standbys_(std::move(standbys)) {}
 
   const KeyMapping& mapping() const { return mapping_; }
   /// Returns a leaderless route for a shard out of range.
   Route Find(ShardId shard) const noexcept;
+  /// Returns the nodes that stand by for the shard, the first to take over first. Empty for a shard
+  /// out of range.
+  std::vector<RouteStandby> StandbysOf(ShardId shard) const;
 
  private:
   const KeyMapping mapping_;
   const std::vector<RouteEntry> entries_;
-  const std::shared_ptr<const std::vector<Leader>> leaders_;
+  const std::shared_ptr<const std::vector<RouteNode>> nodes_;
+  const std::shared_ptr<const StandbyLists> standbys_;
 };
 
 /// Gives readers the newest table. Each thread keeps the table that it read last, and checks with

@@ -119,6 +119,7 @@ class Router::Impl {
   const RouteTable* table() const noexcept { return store_.table(); }
   Route Owner(ShardId shard) const noexcept;
   std::optional<Route> Owner(std::string_view key) const noexcept;
+  std::vector<RouteStandby> Standbys(const CallTarget& target) const;
   Status WaitReady(std::chrono::milliseconds timeout);
   Result<ShardId> ShardFor(std::string_view key) const;
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
@@ -265,6 +266,12 @@ std::optional<Route> Router::Impl::Owner(std::string_view key) const noexcept {
   return table->Find(*shard);
 }
 
+std::vector<RouteStandby> Router::Impl::Standbys(const CallTarget& target) const {
+  const Result<ShardId> shard = ShardOf(target);
+  if (!shard) return {};
+  return store_.table()->StandbysOf(shard.value());
+}
+
 RouterCounters Router::Impl::counters() const {
   const auto get = [](const std::atomic<std::uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
@@ -359,6 +366,10 @@ Result<ShardId> Router::ShardFor(std::string_view key) const { return impl_->Sha
 Route Router::Owner(ShardId shard) const noexcept { return impl_->Owner(shard); }
 std::optional<Route> Router::Owner(std::string_view key) const noexcept {
   return impl_->Owner(key);
+}
+
+std::vector<RouteStandby> Router::Standbys(const CallTarget& target) const {
+  return impl_->Standbys(target);
 }
 
 RoutesAge Router::Age() const { return impl_->Age(); }

@@ -9,8 +9,9 @@ namespace baton::routing {
 namespace {
 
 using runtime::RouteGroup;
-using runtime::RouteLeader;
+using runtime::RouteNode;
 using runtime::ViewRoute;
+using runtime::ViewStandby;
 
 v1::Route::State StateOf(ShardState state) {
   switch (state) {
@@ -37,6 +38,40 @@ void Fill(const ViewRoute& route, v1::Route* proto) {
   proto->set_term(route.term.value);
   proto->set_state(StateOf(route.state));
   proto->set_revision(route.revision.value);
+  if (route.standbys == nullptr) return;
+  for (const ViewStandby& standby : *route.standbys) {
+    proto->add_standbys()->set_ready(standby.ready);
+  }
+}
+
+/// The nodes of one message, each once.
+class NamedNodes {
+ public:
+  explicit NamedNodes(v1::WatchRoutesResponse& message) : message_(message) {}
+
+  /// Returns the node's index in the message, plus 1.
+  std::uint32_t Add(const RouteNode& node) {
+    const auto [index, added] = indices_.try_emplace(&node, indices_.size() + 1);
+    if (added) {
+      v1::RouteNode* const proto = message_.add_nodes();
+      proto->set_node(node.node);
+      proto->set_address(node.address);
+    }
+    return index->second;
+  }
+
+ private:
+  v1::WatchRoutesResponse& message_;
+  std::unordered_map<const RouteNode*, std::uint32_t> indices_;
+};
+
+void NameNodes(const ViewRoute& route, NamedNodes& nodes, v1::Route* proto) {
+  if (route.leader != nullptr) proto->set_leader(nodes.Add(*route.leader));
+  if (route.standbys == nullptr) return;
+  for (int i = 0; i < proto->standbys_size(); ++i) {
+    const ViewStandby& standby = (*route.standbys)[static_cast<std::size_t>(i)];
+    proto->mutable_standbys(i)->set_node(nodes.Add(*standby.node));
+  }
 }
 
 template <typename Message>
@@ -81,17 +116,11 @@ Bytes EncodeRoutes(const std::vector<const ViewRoute*>& routes) {
   google::protobuf::Arena arena;  // thousands of small messages
   auto& message = *google::protobuf::Arena::CreateMessage<v1::WatchRoutesResponse>(&arena);
   message.mutable_routes()->Reserve(static_cast<int>(routes.size()));
-  std::unordered_map<const RouteLeader*, std::uint32_t> indices;
+  NamedNodes nodes(message);
   for (const ViewRoute* route : routes) {
     v1::Route* const proto = message.add_routes();
     Fill(*route, proto);
-    if (route->leader == nullptr) continue;
-    const auto [index, added] = indices.try_emplace(route->leader.get(), indices.size() + 1);
-    proto->set_leader(index->second);
-    if (!added) continue;
-    v1::RouteNode* const node = message.add_nodes();
-    node->set_node(route->leader->node);
-    node->set_address(route->leader->address);
+    NameNodes(*route, nodes, proto);
   }
   return Serialize(message);
 }

@@ -27,8 +27,9 @@ struct RouteMessage {
 /// The part that only a stream's first message has: group, mapping, incarnation, server and `anew`.
 Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 
-/// Routes, and the nodes that lead them. A message may have at most one such part, because a route
-/// names its node by the node's index in the message. REQUIRES: no pointer is null.
+/// Routes, and the nodes that lead or stand by for their shards. A message may have at most one
+/// such part, because a route names nodes by their indexes in the message. REQUIRES: no pointer is
+/// null.
 Bytes EncodeRoutes(const std::vector<const runtime::ViewRoute*>& routes);
 
 /// What a message says about the view behind its routes.
@@ -41,7 +42,7 @@ struct ViewWords {
 Bytes EncodeWords(const ViewWords& words);
 
 v1::KeyMapping MappingOf(const runtime::RouteGroup& group);
-/// Leaves the leader's index unset, because the index depends on the message.
+/// Leaves the indexes of the leader and of the standbys unset, because they depend on the message.
 v1::Route ToProto(const runtime::ViewRoute& route);
 google::protobuf::Duration ToProto(Duration duration);
 

@@ -90,6 +90,11 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
   bool admitted_ = false;  // set before OnCancel and OnDone can come
 };
 
+void Fill(const runtime::RouteNode& node, v1::RouteNode* proto) {
+  proto->set_node(node.node);
+  proto->set_address(node.address);
+}
+
 void Fill(const RouteList& list, v1::LookupResponse* response) {
   const runtime::ViewRoute& route = list.routes.front();
   response->set_group(list.group->group);
@@ -97,10 +102,14 @@ void Fill(const RouteList& list, v1::LookupResponse* response) {
   *response->mutable_route() = ToProto(route);
   response->set_revision(list.revision.value);
   *response->mutable_age() = ToProto(list.age);
-  if (route.leader == nullptr) return;
-  response->mutable_route()->set_leader(1);
-  response->mutable_leader()->set_node(route.leader->node);
-  response->mutable_leader()->set_address(route.leader->address);
+  if (route.leader != nullptr) {
+    response->mutable_route()->set_leader(1);
+    Fill(*route.leader, response->mutable_leader());
+  }
+  if (route.standbys == nullptr) return;
+  for (const runtime::ViewStandby& standby : *route.standbys) {
+    Fill(*standby.node, response->add_standbys());
+  }
 }
 
 using Methods = v1::RoutingService::WithCallbackMethod_Lookup<

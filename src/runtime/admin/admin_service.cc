@@ -1,6 +1,5 @@
 #include "runtime/admin/admin_service.h"
 
-#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <string>
@@ -11,11 +10,12 @@
 #include "base/escape.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/answers.h"
 #include "runtime/admin/approval.h"
 #include "runtime/admin/asked_settings.h"
 #include "runtime/admin/audit.h"
 #include "runtime/admin/event_stream.h"
-#include "runtime/admin/history_proto.h"
+#include "runtime/admin/node_change_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin/unread_answers.h"
@@ -52,55 +52,6 @@ struct Approved {
   Duration within;  ///< how long it may take, so that its caller still hears the outcome
 };
 
-void AddMoves(const NodeStatus& status, v1::GetStatusResponse* response) {
-  for (const ShardStatus& shard : status.shards) {
-    if (shard.move) *response->add_moves() = ToProto(*shard.move);
-  }
-}
-
-/// For the answers that have a part of the status: whose view it is, and how old.
-template <typename Response>
-void SetView(const NodeStatus& status, Response* response) {
-  response->set_group(status.group);
-  response->set_revision(status.revision.value);
-  response->set_node(status.node);
-  *response->mutable_view_age() = DurationOf(status.view_age);
-  response->set_stale(status.stale);
-}
-
-grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
-                           v1::DescribeShardResponse* response) {
-  for (const ShardStatus& candidate : status.shards) {
-    if (candidate.shard != shard) continue;
-    SetView(status, response);
-    *response->mutable_shard() = ToProto(candidate, status.at);
-    for (const Transition& transition : status.recent) {
-      if (transition.shard == shard) *response->add_recent() = ToProto(transition);
-    }
-    return grpc::Status::OK;
-  }
-  if (status.shards.empty()) {
-    return {grpc::StatusCode::UNAVAILABLE,
-            "node " + status.node + " does not know the group's shards yet: try again"};
-  }
-  return {grpc::StatusCode::NOT_FOUND,
-          fmt::format("no shard {}: group {} has shards 0 to {}", shard.value, status.group,
-                      status.shards.size() - 1)};
-}
-
-grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& request,
-                        v1::ListEventsResponse* response) {
-  if (history == nullptr) {
-    return {grpc::StatusCode::NOT_FOUND, "this process keeps no history"};
-  }
-  HistoryQuestion question{.after = request.after()};
-  question.limit = kMaxEvents;
-  if (request.limit() > 0) question.limit = std::min<std::size_t>(request.limit(), kMaxEvents);
-  if (request.has_shard()) question.shard = ShardId{request.shard()};
-  ToProto(history->Read(question), response);
-  return grpc::Status::OK;
-}
-
 class Service final : public v1::AdminService::CallbackService, public CountingAdminService {
  public:
   Service(Control& control, access::Gate gate, ExamineRequest examine, Audit::Sinks audit)
@@ -130,8 +81,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     if (Reactor* refused = Refuse(context, "GetStatus")) return refused;
     return WithStatus(*context, answers_.Begin(*context, *response),
                       [request, response](const NodeStatus& status) {
-                        ToProto(status, request->include_shards(), response->mutable_status());
-                        AddMoves(status, response);
+                        AnswerStatus(status, *request, response);
                         return grpc::Status::OK;
                       });
   }
@@ -141,10 +91,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     if (Reactor* refused = Refuse(context, "ListShards")) return refused;
     return WithStatus(*context, answers_.Begin(*context, *response),
                       [response](const NodeStatus& status) {
-                        SetView(status, response);
-                        response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
-                        for (const ShardStatus& shard : status.shards)
-                          *response->add_shards() = ToProto(shard, status.at);
+                        AnswerShards(status, response);
                         return grpc::Status::OK;
                       });
   }
@@ -154,7 +101,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     if (Reactor* refused = Refuse(context, "DescribeShard")) return refused;
     return WithStatus(*context, answers_.Begin(*context, *response),
                       [request, response](const NodeStatus& status) {
-                        return runtime::DescribeShard(status, ShardId{request->shard()}, response);
+                        return AnswerShard(status, *request, response);
                       });
   }
 
@@ -166,7 +113,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     const bool queued = worker_.Post(
         [this, reactor, request, response, urgency] {
           if (IsFull(urgency)) return reactor->Finish(kTooMuchUnread);
-          reactor->Finish(runtime::ListEvents(control_.history().get(), *request, response));
+          reactor->Finish(AnswerEvents(control_.history().get(), *request, response));
         },
         urgency);
     if (!queued) reactor->Finish(kTooManyCalls);
@@ -275,6 +222,27 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Reactor* ChangeGroup(Context* context, const v1::ChangeGroupRequest* request,
                        v1::ChangeGroupResponse*) override {
     return RequestSettings(context, "ChangeGroup", ChangeOf(*request), *request);
+  }
+
+  Reactor* SetNode(Context* context, const v1::SetNodeRequest* request,
+                   v1::SetNodeResponse* response) override {
+    Reactor* reactor = context->DefaultReactor();
+    auto change =
+        Admit(*context, "SetNode",
+              fmt::format("node {}: {}", Printable(request->node()), SettingText(*request)),
+              *request, reactor);
+    if (!change || !NamesNode(request->node(), *change, reactor)) return reactor;
+    return Carry(*context, reactor, *std::move(change), [=, this](const Approved& approved) {
+      NodeChangeRequest wanted{.node = request->node(),
+                               .change = ChangeOf(*request),
+                               .dry_run = request->dry_run(),
+                               .actor = ActorOf(approved.change)};
+      control_.Request(std::move(wanted), [this, reactor, response,
+                                           asked = approved.change](Result<NodeChanged> result) {
+        if (result) ToProto(result.value(), response);
+        Finish(reactor, asked, result ? grpc::Status::OK : StatusOf(result.error()));
+      });
+    });
   }
 
   Reactor* ReleaseShard(Context* context, const v1::ReleaseShardRequest* request,

@@ -33,6 +33,8 @@ void ToProto(const Placement& placement, v1::Placement* out) {
     }
     if (!rule.require.empty()) TermsToProto(rule.require, added->mutable_require());
     for (const LabelTerms& terms : rule.prefer) TermsToProto(terms, added->add_prefer());
+    added->set_standbys(rule.standbys);
+    added->set_spread(rule.spread);
   }
 }
 
@@ -47,6 +49,8 @@ Placement FromProto(const v1::Placement& message) {
     for (const v1::LabelTerms& terms : rule.prefer()) {
       added.prefer.push_back(TermsFromProto(terms));
     }
+    added.standbys = rule.standbys();
+    added.spread = rule.spread();
   }
   return placement;
 }

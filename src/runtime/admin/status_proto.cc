@@ -119,6 +119,26 @@ MemberStatus FromProto(const v1::MemberStatus& message) {
   return member;
 }
 
+void ToProto(const std::vector<StandbyStatus>& standbys, v1::ShardStatus* out) {
+  for (const StandbyStatus& standby : standbys) {
+    v1::StandbyStatus& added = *out->add_standbys();
+    added.set_node(standby.node);
+    added.set_ready(standby.ready);
+    added.set_address(standby.address);
+  }
+}
+
+/// Null: the shard has none.
+std::shared_ptr<const std::vector<StandbyStatus>> StandbysOf(const v1::ShardStatus& message) {
+  if (message.standbys().empty()) return nullptr;
+  auto standbys = std::make_shared<std::vector<StandbyStatus>>();
+  for (const v1::StandbyStatus& standby : message.standbys()) {
+    standbys->push_back(
+        {.node = standby.node(), .address = standby.address(), .ready = standby.ready()});
+  }
+  return standbys;
+}
+
 void ToProto(const DepartedMember& departed, v1::DepartedMember* out) {
   out->set_node(departed.node);
   out->set_session(departed.session.value);
@@ -268,6 +288,8 @@ v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at) {
   out.set_rule(shard.rule);
   out.set_nobody_may_lead(shard.nobody_may_lead);
   out.set_led_against_rule(shard.led_against_rule);
+  out.set_without_ready_standby(shard.without_ready_standby);
+  if (shard.standbys) ToProto(*shard.standbys, &out);
   return out;
 }
 
@@ -302,6 +324,8 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   shard.rule = message.rule();
   shard.nobody_may_lead = message.nobody_may_lead();
   shard.led_against_rule = message.led_against_rule();
+  shard.without_ready_standby = message.without_ready_standby();
+  shard.standbys = StandbysOf(message);
   return shard;
 }
 
@@ -368,6 +392,9 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_waiting_by_settings(status.waiting_by_settings);
   out->set_nobody_may_lead(status.nobody_may_lead);
   out->set_led_against_rules(status.led_against_rules);
+  out->set_without_ready_standby(status.without_ready_standby);
+  out->set_standing_by(status.standing_by);
+  out->set_ready_here(status.ready_here);
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
@@ -405,6 +432,9 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.waiting_by_settings = message.waiting_by_settings();
   status.nobody_may_lead = message.nobody_may_lead();
   status.led_against_rules = message.led_against_rules();
+  status.without_ready_standby = message.without_ready_standby();
+  status.standing_by = message.standing_by();
+  status.ready_here = message.ready_here();
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));
   for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));

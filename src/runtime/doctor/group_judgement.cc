@@ -236,6 +236,14 @@ Finding PlacementFinding(const Examination& seen) {
             "balance moves them once nodes that may lead them are there: `batonctl placement "
             "check` with the rules says which (docs/placement.md)"};
   }
+  if (status.without_ready_standby > 0) {
+    const auto which = [](const ShardStatus& shard) { return shard.without_ready_standby; };
+    return {check, Severity::kWarning,
+            fmt::format("{} of {} shards have no ready standby, by {}",
+                        status.without_ready_standby, status.shard_count, RulesOf(status, which)),
+            "standbys that still load will be ready: `batonctl shards list` shows them; if no node "
+            "stands by, start more nodes with the labels that the rule wants (docs/placement.md)"};
+  }
   const std::size_t rules = status.placement.size();
   return {check,
           Severity::kOk,

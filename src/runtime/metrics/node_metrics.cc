@@ -48,6 +48,16 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
             "Shards whose leaders could not begin to lead them, by a placement rule, as the view "
             "has it.")
       .Add(status.led_against_rules);
+  out.Gauge(
+         "baton_shards_without_ready_standby",
+         "Shards whose placement rule asks for standbys, and that have no ready one, as the view "
+         "has it.")
+      .Add(status.without_ready_standby);
+  out.Gauge("baton_standbys", "Shards for which this node stands by.").Add(status.standing_by);
+  out.Gauge(
+         "baton_standbys_ready",
+         "Of the shards for which this node stands by, those for which its application is ready.")
+      .Add(status.ready_here);
   out.Gauge("baton_nodes", "Live members of the group, in this node's view; use max.")
       .Add(static_cast<double>(live));
   out.Gauge("baton_expected_nodes",

@@ -1,0 +1,52 @@
+// NodeChange: what an operator changes of a running node, its weight and labels, as plain values.
+//
+// The new values count until the node's process ends. Its options count again after a restart.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/placement.h"
+#include "baton/result.h"
+
+namespace baton {
+
+/// What can be changed of a running node.
+struct NodeSettings {
+  std::uint32_t weight = 1;
+  Labels labels = {};  ///< without `node` and `zone`
+  friend bool operator==(const NodeSettings&, const NodeSettings&) = default;
+};
+
+/// What is not named stays as it is.
+struct NodeChange {
+  std::optional<std::uint32_t> weight = {};
+  Labels labels = {};  ///< gets these, or these other values
+  std::set<std::string> removed =
+      {};  ///< names of labels to remove; the node may lack some of them
+
+  bool empty() const { return !weight && labels.empty() && removed.empty(); }
+  friend bool operator==(const NodeChange&, const NodeChange&) = default;
+};
+
+/// What became of a change.
+struct NodeChanged {
+  NodeSettings settings;  ///< after the change; of a dry run: as they would be
+  bool differs = false;   ///< false: the node had these settings already
+};
+
+/// The settings after the change; the same settings if it changes nothing. kInvalidArgument: the
+/// change is empty, names a label twice, or leads to settings that no option could set (kMaxWeight,
+/// CheckLabels).
+Result<NodeSettings> SettingsAfter(const NodeSettings& now, const NodeChange& change);
+
+/// For messages: "weight 2, label disk=ssd, no label rack".
+std::string ChangeWords(const NodeChange& change);
+/// For messages: "weight 2, labels disk=ssd, rack=r7"; "weight 1, no labels".
+std::string SettingsWords(const NodeSettings& settings);
+
+}  // namespace baton

@@ -1,0 +1,110 @@
+#include "core/standby_duties.h"
+
+namespace baton::core {
+
+void StandbyDuties::On(const StandbyReadySaid& event) {
+  const auto found = duties_.find(event.shard);
+  if (found == duties_.end() || found->second.callback != event.operation) return;
+  SetReady(found->second, event.ready);
+}
+
+void StandbyDuties::SetReady(Duty& duty, bool ready) {
+  if (duty.ready == ready) return;
+  duty.ready = ready;
+  ready_ += ready ? 1 : -1;
+  ready_changed_ = true;
+}
+
+void StandbyDuties::Note(const View& view, const ViewChanges& changes,
+                         const Leaderships& leaderships) {
+  if (view.standbys().empty() && duties_.empty()) return;
+  ViewChanges shards;
+  shards.shards = changes.shards;
+  changed_.Note(shards);
+  shards.shards = changes.standbys;
+  changed_.Note(shards);
+  if (duties_.empty()) return;
+  for (const ShardId shard : changes.shards) {
+    if (leaderships.held().contains(shard)) Erase(shard);
+  }
+}
+
+void StandbyDuties::Advance(Context& context, const Leaderships& leaderships) {
+  if (context.draining) return EndAll(context);
+  if (!context.view.complete() || !context.live() || !context.attached()) return;
+  if (changed_.all()) {
+    const bool none = context.view.standbys().empty() && duties_.empty();
+    const std::uint32_t shards = none ? 0 : context.view.shard_count();
+    for (std::uint32_t s = 0; s < shards; ++s) Look(context, ShardId{s}, leaderships);
+  } else {
+    for (const ShardId shard : changed_.shards()) Look(context, shard, leaderships);
+  }
+  changed_.Clear();
+}
+
+void StandbyDuties::Look(Context& context, ShardId shard, const Leaderships& leaderships) {
+  if (leaderships.held().contains(shard)) return;
+  const bool known = duties_.contains(shard);
+  const bool wanted = context.view.StandsBy(shard, context.self());
+  if (wanted && !known) Begin(context, shard);
+  if (!wanted && known) End(context, shard);
+}
+
+void StandbyDuties::Begin(Context& context, ShardId shard) {
+  Duty& duty = duties_[shard];
+  if (!context.options.has_listener) return SetReady(duty, true);
+  duty.callback = context.next_operation++;
+  context.Do(RunCallback{.operation = duty.callback,
+                         .shard = shard,
+                         .kind = CallbackKind::kStandby,
+                         .term = context.view.record(shard).term()});
+}
+
+void StandbyDuties::End(Context& context, ShardId shard) {
+  Erase(shard);
+  if (!context.options.has_listener) return;
+  context.Do(RunCallback{.operation = context.next_operation++,
+                         .shard = shard,
+                         .kind = CallbackKind::kStandbyEnded,
+                         .term = {}});
+}
+
+void StandbyDuties::Erase(ShardId shard) {
+  const auto found = duties_.find(shard);
+  if (found == duties_.end()) return;
+  SetReady(found->second, false);
+  duties_.erase(found);
+}
+
+void StandbyDuties::EndAll(Context& context) {
+  while (!duties_.empty()) End(context, duties_.begin()->first);
+}
+
+void StandbyDuties::Forget() {
+  ready_changed_ = ready_changed_ || ready_ > 0;
+  ready_ = 0;
+  duties_.clear();
+  changed_.SetAll();
+}
+
+bool StandbyDuties::Ready(ShardId shard) const {
+  const auto found = duties_.find(shard);
+  return found != duties_.end() && found->second.ready;
+}
+
+std::optional<std::vector<ShardId>> StandbyDuties::TakeReady(Context& context) {
+  if (!ready_changed_) return std::nullopt;
+  if (context.now < say_ready_not_before_) {
+    context.WakeAt(say_ready_not_before_);
+    return std::nullopt;
+  }
+  ready_changed_ = false;
+  say_ready_not_before_ = context.now + SayReadyEvery(context.view.LiveMembers());
+  std::vector<ShardId> shards;
+  for (const auto& [shard, duty] : duties_) {
+    if (duty.ready) shards.push_back(shard);
+  }
+  return shards;
+}
+
+}  // namespace baton::core

@@ -1,0 +1,77 @@
+// StandbyDuties: the shards for which this node stands by, as its application knows them.
+//
+// The duties follow View::StandbysOf while the session is live. For each new duty the application's
+// `standby` callback begins, and for each that ends without a leadership here, `standby_ended`. If
+// this node gains the shard, the duty ends without a callback of its own, because `acquired` comes.
+// While the session is not live, nothing changes. If the session is lost, the duties go on in the
+// next one: a loaded state depends on no lease.
+//
+// A node that drains, stops or halts ends all duties. If its external application is gone, they end
+// without a callback, and begin again once an application is attached. Without a listener nothing
+// has to be loaded, so each duty is ready at once.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/context.h"
+#include "core/leaderships.h"
+
+namespace baton::core {
+
+class StandbyDuties {
+ public:
+  /// The application says whether it could serve the shard at once. Does nothing unless the
+  /// operation is that of the shard's present duty.
+  void On(const StandbyReadySaid& event);
+  /// Records which shards changed; Advance looks at them again. Ends the duties of shards that this
+  /// node leads now. REQUIRES: each ViewChanges of the view is passed here before the next Advance,
+  /// and to `leaderships` before.
+  void Note(const View& view, const ViewChanges& changes, const Leaderships& leaderships);
+  /// Begins and ends duties.
+  void Advance(Context& context, const Leaderships& leaderships);
+  /// Ends all duties, each with a callback.
+  void EndAll(Context& context);
+  /// The external application is gone: forgets all duties, without callbacks.
+  void Forget();
+
+  std::size_t size() const { return duties_.size(); }
+  bool Has(ShardId shard) const { return duties_.contains(shard); }
+  /// Whether this node is a ready standby for the shard.
+  bool Ready(ShardId shard) const;
+  /// The operation of the kStandby callback that began the shard's duty; 0: there is no duty, or no
+  /// listener.
+  OperationId OperationOf(ShardId shard) const {
+    const auto found = duties_.find(shard);
+    return found != duties_.end() ? found->second.callback : 0;
+  }
+  /// For how many shards it is.
+  std::size_t ready() const { return ready_; }
+  /// All of these, sorted, if they changed since this was last returned, and if it is time to tell
+  /// the group (SayReadyEvery); otherwise nullopt.
+  std::optional<std::vector<ShardId>> TakeReady(Context& context);
+
+ private:
+  struct Duty {
+    OperationId callback = 0;
+    bool ready = false;
+  };
+
+  void Look(Context& context, ShardId shard, const Leaderships& leaderships);
+  void Begin(Context& context, ShardId shard);
+  void End(Context& context, ShardId shard);
+  void SetReady(Duty& duty, bool ready);
+  void Erase(ShardId shard);
+
+  std::map<ShardId, Duty> duties_;
+  std::size_t ready_ = 0;
+  ChangedShards changed_;
+  bool ready_changed_ = false;
+  TimePoint say_ready_not_before_{};
+};
+
+}  // namespace baton::core

@@ -1,0 +1,25 @@
+// Fills in the answers to questions that only read, from a node's status or history.
+//
+// Pure functions; any thread. Requests come from outside, so the functions accept any values.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include "baton/v1/admin.pb.h"
+#include "runtime/control.h"
+#include "runtime/history.h"
+
+namespace baton::runtime {
+
+/// Shards only if the request asks for them; moves in any case.
+void AnswerStatus(const NodeStatus& status, const v1::GetStatusRequest& request,
+                  v1::GetStatusResponse* response);
+void AnswerShards(const NodeStatus& status, v1::ListShardsResponse* response);
+/// NOT_FOUND: no such shard. UNAVAILABLE: the node does not know the shards yet.
+grpc::Status AnswerShard(const NodeStatus& status, const v1::DescribeShardRequest& request,
+                         v1::DescribeShardResponse* response);
+/// NOT_FOUND: `history` is null.
+grpc::Status AnswerEvents(const History* history, const v1::ListEventsRequest& request,
+                          v1::ListEventsResponse* response);
+
+}  // namespace baton::runtime

@@ -1,0 +1,20 @@
+// Starts the guard of its own that a node's options ask for. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "baton/options.h"
+#include "baton/result.h"
+#include "runtime/guard/own_guard.h"
+#include "runtime/node_log.h"
+
+namespace baton::runtime {
+
+/// Null: the node has no guard of its own. `why_not` says why no guard can act for the node, and
+/// is empty if one can; if the options ask for a guard, it is logged. Errors: see OwnGuard::Start.
+/// REQUIRES: the node holds the lock of its state directory, and `log` outlives the guard.
+Result<std::unique_ptr<OwnGuard>> StartOwnGuard(const NodeOptions& options,
+                                                const std::string& why_not, NodeLog& log);
+
+}  // namespace baton::runtime

@@ -1,0 +1,190 @@
+// The status board: what a status says of shards and their standbys, and which shards it renders
+// again.
+#include "runtime/status_board.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/view.h"
+#include "runtime/node_status.h"
+
+namespace baton::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::IsNull;
+
+const TimePoint kNow{std::chrono::seconds(5)};
+constexpr std::uint32_t kShards = 600;  // more than a block of SharedBlocks
+
+PlacementRule StandbyRule(std::uint32_t standbys) {
+  PlacementRule rule;
+  rule.standbys = standbys;
+  return rule;
+}
+
+ConfigFact ConfigWith(const Placement& placement, std::int64_t revision) {
+  ConfigFact config;
+  config.revision = Revision{revision};
+  config.present = true;
+  config.shards = kShards;
+  config.cluster_id = 9;
+  config.placement = placement;
+  return config;
+}
+
+MemberFact Node(const NodeId& id, std::int64_t session, std::int64_t revision) {
+  MemberFact member;
+  member.node = id;
+  member.present = true;
+  member.lease = member.session = SessionId{session};
+  member.revision = Revision{revision};
+  member.service_address = id + ":80";
+  return member;
+}
+
+ShardRecordFact LedBy(const NodeId& id, std::int64_t session, std::uint32_t shard) {
+  ShardRecordFact fact{.shard = ShardId{shard}, .record = {}};
+  fact.record.present = true;
+  fact.record.leader = id;
+  fact.record.session = SessionId{session};
+  fact.record.revision = Revision{20 + shard};
+  return fact;
+}
+
+/// n1 leads all shards; n1, n2 and n3 are there.
+class StatusBoardTest : public ::testing::Test {
+ protected:
+  void Begin(const Placement& placement) {
+    std::vector<Fact> facts = {ConfigWith(placement, 2)};
+    for (int i = 1; i <= 3; ++i) facts.push_back(Node("n" + std::to_string(i), i, 10 + i));
+    for (std::uint32_t s = 0; s < kShards; ++s) facts.push_back(LedBy("n1", 1, s));
+    Snapshot snapshot{.revision = Revision{1000}, .facts = std::move(facts)};
+    view_.Merge(snapshot, kNow);
+    board_.Note(view_, view_.TakeChanges());
+    Look();
+  }
+  void Tell(Fact fact) {
+    view_.Merge(std::vector<Fact>{std::move(fact)}, kNow);
+    board_.Note(view_, view_.TakeChanges());
+  }
+  void TellReady(const NodeId& id, std::int64_t session, std::vector<ShardId> shards) {
+    MemberFact member = Node(id, session, ++revision_);
+    member.ready = std::move(shards);
+    Tell(member);
+  }
+  /// A status as a relay makes it. Afterwards `rendered_` has the shards that it rendered.
+  const NodeStatus& Look() {
+    rendered_.clear();
+    const auto look = [&](ShardId shard) {
+      rendered_.push_back(shard.value);
+      return ShardOf(view_, shard, kNow);
+    };
+    status_ = {};
+    AddView(view_, {.shard = look, .settle = {}, .now = kNow}, board_, &status_);
+    return status_;
+  }
+  const std::vector<StandbyStatus>& StandbysOf(std::uint32_t shard) const {
+    return *status_.shards[shard].standbys;
+  }
+
+  core::View view_{kShards, "n1"};
+  StatusBoard board_;
+  NodeStatus status_;
+  std::vector<std::uint32_t> rendered_;
+  std::int64_t revision_ = 2000;
+};
+
+// Plan: no rule asks for standbys, and then one does of other shards.
+TEST_F(StatusBoardTest, AShardWithoutStandbysHasNoList) {
+  Begin({});
+  for (const ShardStatus& shard : status_.shards) EXPECT_THAT(shard.standbys, IsNull());
+  EXPECT_EQ(status_.without_ready_standby, 0u);
+  PlacementRule rule = StandbyRule(1);
+  rule.shards = {{7, 7}};
+  Tell(ConfigWith({rule}, 2001));
+  Look();
+  EXPECT_THAT(status_.shards[6].standbys, IsNull());
+  EXPECT_FALSE(status_.shards[6].without_ready_standby);
+  EXPECT_EQ(StandbysOf(7).size(), 1u);
+  EXPECT_TRUE(status_.shards[7].without_ready_standby);
+  EXPECT_EQ(status_.without_ready_standby, 1u);
+}
+
+// Plan: one node says that it is ready for two shards, and later for one. Only what changed is
+// rendered, and the count follows.
+TEST_F(StatusBoardTest, ReadinessIsShownAndRendersOnlyItsShards) {
+  Begin({StandbyRule(2)});
+  ASSERT_EQ(StandbysOf(3).size(), 2u) << "n2 and n3";
+  EXPECT_EQ(status_.without_ready_standby, kShards);
+  TellReady("n2", 2, {ShardId{3}, ShardId{500}});
+  Look();
+  EXPECT_THAT(rendered_, ElementsAre(3, 500));
+  for (const StandbyStatus& standby : StandbysOf(500)) {
+    EXPECT_EQ(standby.ready, standby.node == "n2");
+    EXPECT_EQ(standby.address, standby.node + ":80");
+  }
+  EXPECT_FALSE(status_.shards[500].without_ready_standby);
+  EXPECT_EQ(status_.without_ready_standby, kShards - 2);
+  for (const MemberStatus& member : status_.members) EXPECT_THAT(member.fact.ready, IsEmpty());
+  TellReady("n2", 2, {ShardId{500}});
+  Look();
+  EXPECT_THAT(rendered_, ElementsAre(3));
+  EXPECT_EQ(status_.without_ready_standby, kShards - 1);
+}
+
+// Plan: all shards have the same standbys in one of two orders. Shards that did not change share
+// them with one that did.
+TEST_F(StatusBoardTest, EqualListsAreOne) {
+  Begin({StandbyRule(2)});
+  std::set<const void*> lists;
+  for (const ShardStatus& shard : status_.shards) lists.insert(shard.standbys.get());
+  EXPECT_EQ(lists.size(), 2u);
+  TellReady("n2", 2, {ShardId{3}});
+  Look();
+  TellReady("n2", 2, {});
+  Look();
+  for (const ShardStatus& shard : status_.shards) lists.insert(shard.standbys.get());
+  EXPECT_LE(lists.size(), 3u);
+}
+
+// Plan: n2 begins a session with another service address; its shards as a standby show it.
+TEST_F(StatusBoardTest, AStandbysNewAddressIsShown) {
+  Begin({StandbyRule(2)});
+  MemberFact member = Node("n2", 22, ++revision_);
+  member.service_address = "elsewhere:80";
+  Tell(member);
+  Look();
+  EXPECT_EQ(rendered_.size(), kShards);
+  for (std::uint32_t s = 0; s < kShards; ++s) {
+    for (const StandbyStatus& standby : StandbysOf(s)) {
+      EXPECT_EQ(standby.address, standby.node == "n2" ? "elsewhere:80" : "n3:80");
+    }
+  }
+}
+
+// Plan: a rule asks for standbys, and no node but the leader is left.
+TEST_F(StatusBoardTest, AShardWithTooFewNodesLacksAReadyStandby) {
+  Begin({StandbyRule(1)});
+  for (const char* gone : {"n2", "n3"}) {
+    MemberFact member;
+    member.node = gone;
+    member.revision = Revision{++revision_};
+    Tell(member);
+  }
+  Look();
+  for (const ShardStatus& shard : status_.shards) {
+    EXPECT_THAT(shard.standbys, IsNull());
+    EXPECT_TRUE(shard.without_ready_standby);
+  }
+  EXPECT_EQ(status_.without_ready_standby, kShards);
+}
+
+}  // namespace
+}  // namespace baton::runtime

@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+"""The Python member of examples/python as a standby, against a batond that this test plays: what its application is
+called for, and what it says of which standby. Run: member_test.py"""
+import concurrent.futures
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+try:
+    import grpc
+except ImportError:
+    print("python3-grpcio is not installed", file=sys.stderr)
+    sys.exit(77)
+
+PYTHON = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+STUBS = tempfile.TemporaryDirectory()  # until the process ends  # pylint: disable=consider-using-with
+subprocess.run([PYTHON / "generate.sh", STUBS.name], check=True)
+sys.path[:0] = [str(PYTHON), STUBS.name]
+
+import member  # noqa: E402  # pylint: disable=wrong-import-position
+from baton.v1 import sidecar_pb2, sidecar_pb2_grpc  # noqa: E402  # pylint: disable=wrong-import-position
+
+PATIENCE = 60  # seconds
+KIND = sidecar_pb2.AttachEvent.Kind
+
+
+class Batond(sidecar_pb2_grpc.SidecarServiceServicer):
+    """Each stream that begins is put into `streams`."""
+
+    def __init__(self):
+        self.streams = queue.Queue()
+
+    def Attach(self, request_iterator, context):
+        stream = Stream(request_iterator)
+        self.streams.put(stream)
+        while (message := stream.to_send.get()) is not None:
+            yield message
+
+    def welcome(self, resumed):
+        """Waits for the next stream, whose first message is a hello, and welcomes the member."""
+        stream = self.streams.get(timeout=PATIENCE)
+        hello = stream.hear()
+        assert hello.HasField("hello") and not hello.standbys, hello
+        stream.send(welcome=sidecar_pb2.AttachWelcome(group="g", token=b"t", resumed=resumed))
+        return stream
+
+
+class Stream:
+    """One stream of the member."""
+
+    def __init__(self, requests):
+        self.to_send = queue.Queue()
+        self._heard = queue.Queue()
+        threading.Thread(target=self._read, args=(requests,), daemon=True).start()
+
+    def _read(self, requests):
+        try:
+            for request in requests:
+                self._heard.put(request)
+        except grpc.RpcError:
+            pass  # the stream has ended
+
+    def hear(self):
+        """Returns the member's next message."""
+        return self._heard.get(timeout=PATIENCE)
+
+    def send(self, *events, welcome=None):
+        """Sends events, each as kind, shard, operation."""
+        self.to_send.put(sidecar_pb2.AttachResponse(
+            welcome=welcome, deadline=sidecar_pb2.AttachDeadline(),
+            events=[sidecar_pb2.AttachEvent(kind=kind, shard=shard, operation=operation)
+                    for kind, shard, operation in events]))
+
+    def end(self):
+        self.to_send.put(None)
+
+    def answers(self, count):
+        """Waits for so many answers and returns their operations, sorted. Nothing else may come."""
+        operations = []
+        while len(operations) < count:
+            request = self.hear()
+            assert not request.standbys, request
+            operations += [answer.operation for answer in request.answers]
+        return sorted(operations)
+
+    def words(self):
+        """The next message's words about standbys, as (operation, ready)."""
+        request = self.hear()
+        assert not request.answers, request
+        return [(standby.operation, standby.ready) for standby in request.standbys]
+
+
+class Application:
+    """Puts its calls into `calls`."""
+
+    def __init__(self):
+        self.calls = queue.Queue()
+
+    def __getattr__(self, name):
+        return lambda shard, term=None: self.calls.put(f"{name} {shard}")
+
+    def next(self):
+        return self.calls.get(timeout=PATIENCE)
+
+
+class WithoutStandbys:
+    """An application that was written before there were standbys."""
+
+    def acquired(self, shard, term):
+        pass
+
+
+class MemberStandsBy(unittest.TestCase):
+    def setUp(self):
+        self.batond = Batond()
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+        sidecar_pb2_grpc.add_SidecarServiceServicer_to_server(self.batond, server)
+        self.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        server.start()
+        self.addCleanup(lambda: server.stop(None).wait())
+        self.application = Application()
+
+    def attach(self, application=None):
+        """Starts a member and returns it with its first stream."""
+        its = member.Member(self.address, application or self.application)
+        threading.Thread(target=its.run, daemon=True).start()
+        stream = self.batond.welcome(resumed=False)
+        self.addCleanup(self.end_all, stream)
+        return its, stream
+
+    def end_all(self, stream):
+        stream.end()
+        while not self.batond.streams.empty():
+            self.batond.streams.get().end()
+
+    def test_says_a_change_once_and_only_while_the_standby_goes_on(self):
+        its, stream = self.attach()
+        its.set_standby_ready(1)  # it does not stand by yet
+        stream.send((KIND.KIND_STANDBY, 1, 7))
+        self.assertEqual(self.application.next(), "standby 1")
+        self.assertEqual(stream.answers(1), [7])
+        its.set_standby_ready(1)
+        its.set_standby_ready(1)
+        its.set_standby_ready(1, False)
+        self.assertEqual(stream.words(), [(7, True)])
+        self.assertEqual(stream.words(), [(7, False)])
+        stream.send((KIND.KIND_STANDBY_ENDED, 1, 8))
+        self.assertEqual(stream.answers(1), [8])
+        its.set_standby_ready(1)
+        stream.send((KIND.KIND_STANDBY, 1, 9))
+        self.assertEqual(stream.answers(1), [9])
+        its.set_standby_ready(1)
+        self.assertEqual(stream.words(), [(9, True)])
+        self.assertEqual([self.application.next() for _ in range(2)], ["standby_ended 1", "standby 1"])
+
+    def test_a_leadership_ends_a_standby(self):
+        its, stream = self.attach()
+        stream.send((KIND.KIND_STANDBY, 1, 1), (KIND.KIND_ACQUIRED, 1, 2), (KIND.KIND_STANDBY, 2, 3),
+                    (KIND.KIND_LOST, 2, 4))
+        self.assertEqual(stream.answers(4), [1, 2, 3, 4])
+        its.set_standby_ready(1)
+        its.set_standby_ready(2)
+        stream.send((KIND.KIND_STANDBY, 3, 5))  # its answer is the next message
+        self.assertEqual(stream.answers(1), [5])
+
+    def test_says_again_on_the_next_stream_what_the_last_one_may_have_lost(self):
+        its, stream = self.attach()
+        stream.send((KIND.KIND_STANDBY, 1, 1), (KIND.KIND_STANDBY, 2, 2), (KIND.KIND_STANDBY, 3, 3))
+        self.assertEqual(stream.answers(3), [1, 2, 3])
+        its.set_standby_ready(1)
+        self.assertEqual(stream.words(), [(1, True)])
+        stream.end()
+        its.set_standby_ready(2)  # on a stream that ends, or on none
+        stream = self.batond.welcome(resumed=True)
+        self.addCleanup(self.end_all, stream)
+        self.assertEqual(sorted(stream.words()), [(1, True), (2, True)])
+
+    def test_standbys_end_if_the_attachment_does_not_go_on(self):
+        its, stream = self.attach()
+        stream.send((KIND.KIND_STANDBY, 1, 1), (KIND.KIND_STANDBY, 2, 2))
+        self.assertEqual(stream.answers(2), [1, 2])
+        its.set_standby_ready(1)
+        self.assertEqual(stream.words(), [(1, True)])
+        stream.end()
+        stream = self.batond.welcome(resumed=False)
+        self.addCleanup(self.end_all, stream)
+        calls = sorted(self.application.next() for _ in range(4))
+        self.assertEqual(calls, ["standby 1", "standby 2", "standby_ended 1", "standby_ended 2"])
+        # Another batond's first number is the same, for another shard.
+        its.set_standby_ready(1)
+        stream.send((KIND.KIND_STANDBY, 3, 1))
+        self.assertEqual(stream.answers(1), [1])
+        its.set_standby_ready(3)
+        self.assertEqual(stream.words(), [(1, True)])
+
+    def test_events_that_come_again_are_answered_and_not_called_again(self):
+        _, stream = self.attach()
+        stream.send((KIND.KIND_STANDBY, 1, 1))
+        self.assertEqual(stream.answers(1), [1])
+        stream.end()
+        stream = self.batond.welcome(resumed=True)
+        self.addCleanup(self.end_all, stream)
+        # The end of a standby that this member never heard of is no call, either.
+        stream.send((KIND.KIND_STANDBY, 1, 1), (KIND.KIND_STANDBY_ENDED, 2, 3), (KIND.KIND_STANDBY_ENDED, 1, 4))
+        self.assertEqual(stream.answers(3), [1, 3, 4])
+        self.assertEqual([self.application.next() for _ in range(2)], ["standby 1", "standby_ended 1"])
+        self.assertTrue(self.application.calls.empty())
+
+    def test_an_application_without_the_calls_is_a_standby_that_is_never_ready(self):
+        _, stream = self.attach(WithoutStandbys())
+        stream.send((KIND.KIND_STANDBY, 1, 1), (KIND.KIND_STANDBY_ENDED, 1, 2), (42, 1, 3))
+        self.assertEqual(stream.answers(3), [1, 2, 3])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,289 @@
+#include "sim/checkers_standbys.h"
+
+#include <algorithm>
+
+#include "core/options.h"
+#include "core/standbys.h"
+#include "etcd/records.h"
+#include "sim/checkers.h"
+
+namespace baton::sim {
+namespace {
+
+// The application's word reaches the core by then, if the process runs.
+constexpr Duration kHeardWithin = milliseconds(1);
+// A process says what was so at most a second ago, by its own clock.
+constexpr Duration kSaidOf = milliseconds(1200);
+
+std::string OfShard(ShardId shard) { return "shard " + std::to_string(shard.value); }
+
+// The nodes that may stand by, sorted by id.
+std::vector<const MemberFact*> MayStandBy(const core::View& truth, const NodeId& without) {
+  std::vector<const MemberFact*> nodes;
+  for (const auto& [node, member] : truth.members()) {
+    const bool may = member.Live() && member.weight > 0 && !truth.Draining(member);
+    if (may && node != without) nodes.push_back(&member);
+  }
+  return nodes;
+}
+
+core::Standbys NewStandbys(const core::View& truth, const NodeId& without = {}) {
+  core::Standbys standbys;
+  standbys.Update(truth.rules(), truth.shard_count(), MayStandBy(truth, without));
+  return standbys;
+}
+
+}  // namespace
+
+// ---- callbacks ----
+
+StandbyChecker::Role StandbyChecker::RoleOf(const Process& process, ShardId shard) const {
+  const auto found = roles_.find({process.number(), shard});
+  return found != roles_.end() ? found->second : Role::kNone;
+}
+
+void StandbyChecker::Called(const Process& process, ShardId shard, core::CallbackKind kind) {
+  const Role before = RoleOf(process, shard);
+  const auto becomes = [&](Role role) {
+    if (role == Role::kNone) {
+      roles_.erase({process.number(), shard});
+    } else {
+      roles_[{process.number(), shard}] = role;
+    }
+  };
+  const std::string who = process.Name() + "'s application ";
+  switch (kind) {
+    case core::CallbackKind::kStandby:
+      if (before == Role::kLeads) report_(who + "leads " + OfShard(shard) + " and is a standby");
+      if (before == Role::kStandsBy) report_(who + "stands by twice for " + OfShard(shard));
+      return becomes(Role::kStandsBy);
+    case core::CallbackKind::kStandbyEnded:
+      if (before != Role::kStandsBy) {
+        report_(who + "ends to stand by for " + OfShard(shard) + ", and did not");
+      }
+      return becomes(Role::kNone);
+    case core::CallbackKind::kPrepare: {
+      const auto ready = process.standbys().ReadySince(shard);
+      if (!ready || *ready + kHeardWithin >= process.dispatcher().asked_at()) return;
+      return report_(who + "is ready for " + OfShard(shard) + ", and is to prepare it");
+    }
+    case core::CallbackKind::kAcquired: return becomes(Role::kLeads);
+    case core::CallbackKind::kLost: return becomes(Role::kNone);
+    case core::CallbackKind::kReleasing:
+    case core::CallbackKind::kSuspended:
+    case core::CallbackKind::kResumed: return;
+  }
+}
+
+void StandbyChecker::Leaves(const Process& process) {
+  for (const auto& [place, role] : roles_) {
+    if (place.first != process.number() || role != Role::kStandsBy) continue;
+    report_(process.Name() + " ends, and its application still stands by for " +
+            OfShard(place.second));
+  }
+}
+
+void StandbyChecker::CheckSaid(const Process& process, const MemberFact& said, TimePoint now) {
+  if (!process.core().options().has_listener) return;
+  for (const ShardId shard : said.ready) {
+    const auto last = process.standbys().LastReady(shard);
+    if (last && *last + kSaidOf >= now) continue;
+    report_(process.Name() + " says that it is ready for " + OfShard(shard) +
+            ", and its application did not say so");
+  }
+}
+
+// ---- what etcd has ----
+
+std::vector<std::vector<NodeId>> StandbyChecker::Replicas(const core::View& truth,
+                                                          const NodeId& without) {
+  const core::Standbys standbys = NewStandbys(truth, without);
+  std::vector<std::vector<NodeId>> replicas;
+  for (std::uint32_t s = 0; s < truth.shard_count(); ++s) {
+    replicas.push_back(standbys.Of(ShardId{s}, nullptr));
+  }
+  return replicas;
+}
+
+void StandbyChecker::NoteGroup(const core::View& truth, TimePoint now) {
+  std::vector<SessionRef> may;
+  for (const MemberFact* member : MayStandBy(truth, {})) {
+    may.push_back({member->node, member->session});
+  }
+  if (may != may_stand_by_ || truth.rules().placement() != rules_) {
+    may_stand_by_ = std::move(may);
+    rules_ = truth.rules().placement();
+    changed_before_ = std::exchange(changed_at_, now);
+  }
+  std::set<Place> says;
+  for (const auto& [node, member] : truth.members()) {
+    if (!member.Live()) continue;
+    for (const ShardId shard : member.ready) says.insert({shard, node});
+  }
+  for (const Place& place : says_) {
+    if (!says.contains(place)) said_until_[place] = now;
+  }
+  says_ = std::move(says);
+  std::map<Place, TimePoint> ready;
+  const std::vector<std::vector<NodeId>> replicas = Replicas(truth);
+  for (std::uint32_t s = 0; s < truth.shard_count(); ++s) {
+    for (const NodeId& node : replicas[s]) {
+      const Place place(ShardId{s}, node);
+      if (!says_.contains(place) || truth.member(node)->failing) continue;
+      const auto known = ready_since_.find(place);
+      ready[place] = known != ready_since_.end() ? known->second : now;
+    }
+  }
+  ready_since_ = std::move(ready);
+}
+
+void StandbyChecker::NoteVacancies(bool some, TimePoint now) {
+  if (some == vacancies_) return;
+  vacancies_ = some;
+  (some ? vacancies_since_ : no_vacancies_since_) = now;
+}
+
+void StandbyChecker::CheckClaim(const Claim& claim) const {
+  // Clocks' rates differ by less than a twentieth.
+  if (!vacancies_ || claim.sent >= vacancies_since_ + core::kPassOverAfter * 19 / 20) return;
+  if (!claim.knew(vacancies_since_, no_vacancies_since_)) return;
+  // The death itself may be the last change.
+  const TimePoint changed = changed_at_ >= vacancies_since_ ? changed_before_ : changed_at_;
+  if (!claim.knew(vacancies_since_, changed)) return;
+  const Place own(claim.shard, claim.by);
+  if (says_.contains(own)) return;
+  const auto said = said_until_.find(own);
+  if (said != said_until_.end() && !claim.knew(vacancies_since_, said->second)) return;
+  for (const auto& [place, since] : ready_since_) {
+    const auto& [shard, node] = place;
+    if (shard != claim.shard || !claim.knew(vacancies_since_, since)) continue;
+    if (!claim.steady(node)) continue;
+    report_(OfShard(shard) + " was claimed by " + claim.by + ", and " + node +
+            " is a ready standby");
+  }
+}
+
+// ---- at rest ----
+
+std::string StandbyChecker::Unsettled(const core::View& truth, const Processes& processes) const {
+  for (const auto& process : processes) {
+    if (!process->alive() || process->leaving() || process->halted()) continue;
+    std::string differs = DiffersAt(truth, *process);
+    if (!differs.empty()) return process->Name() + differs;
+  }
+  return {};
+}
+
+std::string StandbyChecker::DiffersAt(const core::View& truth, const Process& process) const {
+  const MemberFact* member = truth.member(process.node());
+  if (member == nullptr || !member->Live()) return " is no member";
+  const core::Standbys standbys = NewStandbys(truth);
+  const bool listens = process.core().options().has_listener;
+  for (std::uint32_t s = 0; s < truth.shard_count(); ++s) {
+    const ShardId shard{s};
+    const std::vector<NodeId> nodes = standbys.Of(shard, truth.LeaderOf(shard));
+    const bool should = std::find(nodes.begin(), nodes.end(), process.node()) != nodes.end();
+    const bool does = RoleOf(process, shard) == Role::kStandsBy;
+    if (listens && should && !does) return " does not stand by for " + OfShard(shard);
+    if (listens && !should && does) return " stands by for " + OfShard(shard);
+    const bool ready = listens ? process.standbys().ReadySince(shard).has_value() : should;
+    if (ready == member->ReadyFor(shard)) continue;
+    return (ready ? " does not say that it is ready for " : " says that it is ready for ") +
+           OfShard(shard);
+  }
+  return {};
+}
+
+// ---- the checkers' other parts ----
+
+void Checkers::NoteStandbys(const std::vector<Fact>& facts) {
+  const bool asked = std::any_of(placement_.begin(), placement_.end(),
+                                 [](const PlacementRule& rule) { return rule.standbys > 0; });
+  standbys_asked_ = standbys_asked_ || asked;
+  if (!standbys_asked_) return;
+  const bool group = std::any_of(facts.begin(), facts.end(), [](const Fact& fact) {
+    return std::holds_alternative<MemberFact>(fact) || std::holds_alternative<PolicyFact>(fact) ||
+           std::holds_alternative<ConfigFact>(fact);
+  });
+  if (group) standbys_.NoteGroup(Truth(), world_.now());
+  const bool vacant = std::any_of(shards_.begin(), shards_.end(), [&](const ShardHistory& seen) {
+    const RecordFact& record = seen.record;
+    return !record.present || record.readability != Readability::kReadable ||
+           record.leader.empty() || !Alive(record.leader, record.session);
+  });
+  standbys_.NoteVacancies(vacant, world_.now());
+}
+
+void Checkers::CheckReadyFirst(ShardId shard, const RecordFact& before, const RecordFact& after,
+                               int origin) {
+  const bool died = after.reason == Reason::kLeaseExpired || after.reason == Reason::kProcessDied;
+  if (!standbys_asked_ || !died || before.leader.empty()) return;
+  if (standbys_.SaysReady(shard, after.leader)) ++observed_.claims_by_standbys;
+  if (failover_.policy != FailoverPolicy::kImmediate || failover_.lock_delay > Duration{0}) return;
+  if (world_.faults()[static_cast<std::size_t>(Fault::kDeletionLost)] > 0) return;
+  const std::optional<TimePoint> sent = FirstSent(keyspace_.ShardKey(shard), origin);
+  const auto seen = seen_.find(origin);
+  if (!sent || seen == seen_.end()) return;
+  standbys_.CheckClaim(
+      {.shard = shard,
+       .by = after.leader,
+       .sent = *sent,
+       .knew = [&](TimePoint at, TimePoint since) { return Knew(origin, at, since); },
+       .steady =
+           [&](const NodeId& node) {
+             const auto came = seen->second.came.find(node);
+             return came != seen->second.came.end() &&
+                    came->second.short_at_most < core::kFlapsAfter;
+           }});
+}
+
+// Each record that a process sends of itself for the first time.
+void Checkers::CheckSaid(const Process& process, const pb::PutRequest& put) {
+  if (!standbys_asked_ || put.key() != keyspace_.MemberKey(process.node())) return;
+  const MemberFact said = etcd::DecodeMember(put.value(), process.node());
+  if (said.readability != Readability::kReadable) return;
+  standbys_.CheckSaid(process, said, world_.now());
+}
+
+std::string Checkers::StandbysUnsettled() const { return standbys_.Unsettled(Truth(), processes_); }
+
+// A node may hold more than its share if it is the first ready standby of more than that.
+std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) const {
+  const core::View truth = Truth();
+  const std::vector<std::vector<NodeId>> replicas = StandbyChecker::Replicas(truth, dead);
+  std::map<NodeId, std::size_t> holds;
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    NodeId next = shards_[s].record.leader;
+    if (next == dead) {
+      const auto ready = std::find_if(
+          replicas[s].begin(), replicas[s].end(),
+          [&](const NodeId& node) { return truth.member(node)->ReadyFor(ShardId{s}); });
+      next = ready != replicas[s].end() ? *ready : NodeId{};
+    }
+    ++holds[next];
+  }
+  std::size_t weights = 0;
+  for (const auto& [node, member] : members_) {
+    if (member.Live() && node != dead) weights += member.weight;
+  }
+  std::map<NodeId, std::size_t> most;
+  for (const auto& [node, member] : members_) {
+    if (!member.Live() || node == dead) continue;
+    const std::size_t share = options_.shards * member.weight * 5 / 4 / weights + 3;
+    most[node] = std::max(share, holds[node]);
+  }
+  return most;
+}
+
+void Checkers::CheckHeld(const std::map<NodeId, std::size_t>& most) {
+  for (const auto& [node, bound] : most) {
+    const auto holds = static_cast<std::size_t>(std::count_if(
+        shards_.begin(), shards_.end(),
+        [&, name = node](const ShardHistory& seen) { return seen.record.leader == name; }));
+    if (holds <= bound) continue;
+    Violation("I14", node + " holds " + std::to_string(holds) + " shards after a death, and " +
+                         std::to_string(bound) + " at most are its part and its standbys");
+  }
+}
+
+}  // namespace baton::sim
