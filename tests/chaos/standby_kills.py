@@ -56,11 +56,13 @@ class Group:
 
     def kill(self, name):
         """Returns how long the group had a shard of the node without a leader, and the shards that went astray."""
+        fleet.until("each shard has a ready standby", lambda: self.all_ready(len(NODES)))
+        other = next(self.nodes[each] for each in NODES if each != name)
+        self.running.ctl(other, "pause")  # the target of a move that is under way would come first
         before = fleet.until("each shard has a ready standby", lambda: self.all_ready(len(NODES)))
         lost = {shard["shard"]: shard for shard in before if shard["leader"] == name}
         self.nodes[name].kill()
         begun = time.monotonic()
-        other = next(node for node in self.nodes.values() if node.running())
         fleet.until(f"the shards of {name} are led", lambda: self.led_by_others(other, name))
         took = time.monotonic() - begun
         astray = []
@@ -72,6 +74,7 @@ class Group:
                 self.later += 1
             else:
                 astray.append(f"shard {number} of {name} went to {heir}, and {' and '.join(ready(shard))} was ready")
+        self.running.ctl(other, "resume")
         self.running.forget(self.nodes[name])
         self.nodes[name] = self.start(name)
         return len(lost), took, astray
