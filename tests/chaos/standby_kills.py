@@ -58,7 +58,7 @@ class Group:
         """Returns how long the group had a shard of the node without a leader, and the shards that went astray."""
         fleet.until("each shard has a ready standby", lambda: self.all_ready(len(NODES)))
         other = next(self.nodes[each] for each in NODES if each != name)
-        self.running.ctl(other, "pause")  # the target of a move that is under way would come first
+        self.running.ctl(other, "pause")  # a planned move that ends right before the kill would look like a takeover
         before = fleet.until("each shard has a ready standby", lambda: self.all_ready(len(NODES)))
         lost = {shard["shard"]: shard for shard in before if shard["leader"] == name}
         self.nodes[name].kill()
@@ -67,13 +67,13 @@ class Group:
         took = time.monotonic() - begun
         astray = []
         for number, shard in lost.items():
-            heir, term = self.heir(other, shard)
+            heir, term, reason = self.heir(other, shard)
             if heir in ready(shard):
                 continue
             if self.was_ready(heir, number, term):
                 self.later += 1
             else:
-                astray.append(f"shard {number} of {name} went to {heir}, and {' and '.join(ready(shard))} was ready")
+                astray.append(f"shard {number} of {name} went to {heir} ({reason}), and {' and '.join(ready(shard))} was ready")
         self.running.ctl(other, "resume")
         self.running.forget(self.nodes[name])
         self.nodes[name] = self.start(name)
@@ -85,11 +85,11 @@ class Group:
 
     @staticmethod
     def heir(node, lost):
-        """Who took the shard first, and the term: balance may have moved it since."""
+        """Who took the shard first, in which term and why: balance may have moved it since."""
         seen = [each for each in json.loads(node.get("/v1/status"))["recent"]
                 if each["shard"] == lost["shard"] and each["term"] > lost["term"] and each["to"] is not None]
-        first = min(seen, key=lambda each: each["term"], default={"to": "a node that nobody saw", "term": 0})
-        return first["to"], first["term"]
+        first = min(seen, key=lambda each: each["term"], default={"to": "a node that nobody saw", "term": 0, "reason": "not known"})
+        return first["to"], first["term"], first["reason"]
 
     def was_ready(self, node, shard, term):
         """Whether the node's record said so when it claimed the shard. A shard whose leaders died soon waits, and another node may
