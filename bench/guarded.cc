@@ -2,7 +2,10 @@
 // before the SIGKILL, as seen from outside, to the watch event by which the last of its shards has
 // another leader. Three contenders, each with a lease of 10 s:
 // - daemons with guards, where the lease plays no part;
-// - daemons without;
+// - daemons with guards and a timeout for hangs, of which one is stopped (SIGSTOP) instead of
+// killed.
+//   What is shown is the time beyond that timeout;
+// - daemons without guards;
 // - etcd's own recipe for elections in Go (go_recipe/main.go): processes with one session each,
 //   and an election for each shard. The next key in line counts as the leader once the dead one's
 //   key is gone, although that process hears of it later.
@@ -31,6 +34,8 @@ namespace baton::bench {
 namespace {
 
 constexpr std::chrono::seconds kTtl{10};
+constexpr std::chrono::milliseconds kHangTimeout{1000};
+constexpr double kStoppedAim = 50;  // milliseconds beyond kHangTimeout
 constexpr std::chrono::milliseconds kPause{2};
 // A node that hears of the first leader and of its death at once takes the group for one that
 // starts, and waits. etcd may serve a new watch only after 100 ms.
@@ -92,9 +97,20 @@ bool Ready(const std::string& folder, const std::string& guard) {
   });
 }
 
-Processes StartDaemons(const Scene& scene, const std::string& folder, const std::string& guard) {
+// What befalls one of the daemons.
+struct Harm {
+  std::string guard;
+  int signal = SIGKILL;
+  std::chrono::milliseconds hang_timeout{0};  ///< of the daemons; 0: none
+};
+
+Processes StartDaemons(const Scene& scene, const std::string& folder, const Harm& harm) {
   Processes daemons;
   for (const char* id : kNames) {
+    std::vector<std::string> more = {"--ready-file", ReadyFileOf(folder, id)};
+    if (harm.hang_timeout.count() > 0) {
+      more.insert(more.end(), {"--hang-timeout", std::to_string(harm.hang_timeout.count()) + "ms"});
+    }
     daemons[id] = StartDaemon({.program = scene.settings.batond,
                                .endpoint = EndpointOf(scene.etcd),
                                .group = scene.group,
@@ -102,29 +118,29 @@ Processes StartDaemons(const Scene& scene, const std::string& folder, const std:
                                .shards = scene.shards,
                                .ttl = kTtl,
                                .folder = folder,
-                               .guard = guard,
-                               .more = {"--ready-file", ReadyFileOf(folder, id)}});
+                               .guard = harm.guard,
+                               .more = std::move(more)});
   }
   return daemons;
 }
 
-Death KillDaemon(const Scene& scene, const std::string& guard) {
+Death HarmDaemon(const Scene& scene, const Harm& harm) {
   const std::string folder = scene.etcd.folder() + "/" + scene.group;
   std::filesystem::create_directory(folder);
   GroupWatch watch(scene.etcd, scene.group, scene.shards);
-  Processes daemons = StartDaemons(scene, folder, guard);
+  Processes daemons = StartDaemons(scene, folder, harm);
   Await(
       "three daemons share every shard",
       [&] {
-        return Ready(folder, guard) &&
+        return Ready(folder, harm.guard) &&
                Balanced(watch, std::min<std::size_t>(scene.shards, std::size(kNames)));
       },
       kPause);
   std::this_thread::sleep_for(kCalm);
   const std::string killed = LeaderOfMost(watch.Leaders());
   const std::uint32_t led = watch.Leaders().at(killed);
-  const TimePoint at = BootClock::now();
-  daemons.at(killed)->Kill();
+  const TimePoint at = BootClock::now() + harm.hang_timeout;
+  daemons.at(killed)->Signal(harm.signal);
   Await(
       "the others lead its shards",
       [&] {
@@ -185,17 +201,28 @@ struct Contender {
 
 std::vector<Contender> ContendersOf(const Settings& settings, const Size& size) {
   std::vector<Contender> contenders;
+  const auto harmed = [](Harm harm) {
+    return [harm](const Scene& scene) { return HarmDaemon(scene, harm); };
+  };
   contenders.push_back({.id = "guarded",
                         .name = "with a guard",
                         .kills = size.kills,
-                        .kill = [](const Scene& scene) { return KillDaemon(scene, "own"); }});
-  contenders.push_back({.id = "off", .name = "without a guard", .kill = [](const Scene& scene) {
-                          return KillDaemon(scene, "off");
-                        }});
+                        .kill = harmed({.guard = "own"})});
+  contenders.push_back({.id = "off", .name = "without a guard", .kill = harmed({.guard = "off"})});
   if (size.shards <= kMaxElections && std::filesystem::exists(settings.go_recipe)) {
     contenders.push_back({.id = "go", .name = "etcd's Go recipe", .kill = KillCandidate});
   }
   return contenders;
+}
+
+Contender Stopped(const Size& size) {
+  return {.id = "stopped",
+          .name = "SIGSTOP instead, beyond the timeout for hangs (1 s)",
+          .kills = std::min(size.kills, 4),
+          .kill = [](const Scene& scene) {
+            return HarmDaemon(scene,
+                              {.guard = "own", .signal = SIGSTOP, .hang_timeout = kHangTimeout});
+          }};
 }
 
 void RunRound(Scene scene, Contender& contender) {
@@ -237,6 +264,18 @@ void Tell(const Size& size, const std::vector<Contender>& contenders, Report& re
                 "< " + Short(size.aim) + " ms", Short(judged) + " ms", judged < size.aim});
 }
 
+void TellStopped(const Size& size, const Contender& stopped, Report& report) {
+  const Series& beyond = stopped.to_last_leader;
+  report.Add({"m", "  " + stopped.name, "ms", beyond,
+              std::to_string(beyond.values().size()) + " processes, " +
+                  Short(stopped.led.Median()) + " led by the stopped"});
+  if (size.shards > kMaxElections) return;  // no aim
+  report.Judge({"SIGSTOP of one of 3 nodes with guards, TTL 10 s: " + Grouped(size.shards) +
+                    " shards led elsewhere, beyond the timeout for hangs",
+                "< " + Short(kStoppedAim) + " ms", Short(beyond.Median()) + " ms",
+                beyond.Median() < kStoppedAim});
+}
+
 }  // namespace
 
 void MeasureGuarded(const Settings& settings, Report& report) {
@@ -247,13 +286,15 @@ void MeasureGuarded(const Settings& settings, Report& report) {
   const auto etcd = StartEtcd();
   for (const Size& size : kSizes) {
     std::vector<Contender> contenders = ContendersOf(settings, size);
-    std::vector<Contender*> order;
+    Contender stopped = Stopped(size);
+    std::vector<Contender*> order = {&stopped};
     for (Contender& contender : contenders) order.push_back(&contender);
     for (int round = 0; round < settings.repeat; ++round) {
       for (Contender* contender : order) RunRound({settings, *etcd, size.shards, ""}, *contender);
       std::reverse(order.begin(), order.end());
     }
     Tell(size, contenders, report);
+    TellStopped(size, stopped, report);
   }
 }
 
