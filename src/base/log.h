@@ -72,8 +72,8 @@ struct LogOptions {
   Format format = Format::kText;
 };
 
-/// Sets level and format, and starts a thread that writes. REQUIRES: called at most once in a
-/// process.
+/// Sets level and format, and starts a thread that writes. REQUIRES (not checked): called at most
+/// once in a process.
 void ConfigureLog(const LogOptions& options);
 /// Writes the queued records, waiting at most about a second for stderr, and ends the thread.
 /// Later records are written on the caller's thread, as before ConfigureLog, but with the

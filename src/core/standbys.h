@@ -2,7 +2,7 @@
 //
 // If a shard's rule asks for k standbys, the shard has k + 1 replicas: nodes that may begin to lead
 // it, in an order of its own. Each next replica is, of the nodes left, one
-//  1. with whose value of the rule's `spread` label the fewest replicas were chosen so far,
+//  1. whose value of the rule's `spread` label is the value of the fewest replicas chosen so far,
 //  2. that fits an earlier preference of the rule than the others,
 //  3. that has the greatest score: a hash of shard and node, so that each node gets a part by its
 //     weight, and a node that comes or goes changes no other node's part (weighted rendezvous
@@ -43,8 +43,8 @@ class Standbys {
                               const std::vector<const MemberFact*>& nodes);
   /// Whether no rule asks for standbys.
   bool empty() const { return stride_ == 0; }
-  /// How many standbys the shard's rule asks for. REQUIRES: as for all questions, a shard below the
-  /// last Update's `shards`.
+  /// How many standbys the shard's rule asks for. REQUIRES (checked, also by the questions below):
+  /// the shard is below the last Update's `shards`.
   std::uint32_t Wanted(ShardId shard) const;
   /// The shard's replicas, in their order: Wanted(shard) + 1, or fewer if there are not enough
   /// nodes. Empty if its rule asks for no standbys.
