@@ -169,8 +169,8 @@ class BATON_EXPORT Router {
   /// or the shard is invalid, or if no routes were read yet. While nobody leads the shard, there
   /// may be one standby more than the rule asks for. The list is as current as Owner's route. Cost
   /// and memory are those of Owner; in addition, each call allocates the list. If shards have
-  /// standbys, the router also keeps 4 bytes a shard and 8 bytes a standby in each version of the
-  /// table, once for all threads that have this version.
+  /// standbys, the router also keeps lists of 4 bytes a shard and 8 bytes a standby, which all
+  /// tables with the same standbys share.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
 
   /// How current the routes are, and what is wrong if they are not. Waits for no server, only for a

@@ -25,7 +25,7 @@ struct NodeSettings {
 /// What is not named stays as it is.
 struct NodeChange {
   std::optional<std::uint32_t> weight = {};
-  Labels labels = {};  ///< gets these, or these other values
+  Labels labels = {};  ///< labels that the node gets, or whose values change
   std::set<std::string> removed =
       {};  ///< names of labels to remove; the node may lack some of them
 

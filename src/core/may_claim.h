@@ -51,8 +51,9 @@ const NodeId& OwnerOf(const View& view, ShardId shard);
 /// shard, or its process is proven dead. False if the record is absent. REQUIRES: the shard's
 /// record is absent or readable, and not in force.
 bool LastLeaderStopped(const View& view, ShardId shard);
-/// When everybody who led by the shard's damaged record has stopped leading; max: the last known
-/// leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be read.
+/// When every session that may have led under the shard's damaged record has stopped leading; max:
+/// the last known leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be
+/// read.
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
 /// Whether the failover policy keeps a node's shards for the node while it stops. Then the node
 /// resigns its shards and moves none. False if an operator drains the node.

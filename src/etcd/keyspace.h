@@ -30,7 +30,7 @@ struct Decoded {
 
 class Keyspace {
  public:
-  /// Checks `prefix` (two characters or more; must begin with '/' and not end with one) and `group`
+  /// Checks `prefix` (two characters or more; begins with '/', does not end with '/') and `group`
   /// (a name like a NodeId). kInvalidArgument; the message names the option.
   static Status Validate(std::string_view prefix, std::string_view group);
 

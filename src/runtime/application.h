@@ -30,8 +30,8 @@ class Application {
   virtual void Begin(std::function<void(core::ApplicationState)> changed,
                      std::function<void(const core::StandbyReadySaid&)> said) = 0;
   /// Starts a callback. The application calls `done` at most once; `ok` is false if the callback
-  /// failed. A failed kStandby or kStandbyEnded is only counted. The callbacks of a shard begin
-  /// in the same order as a Listener's, but one may begin before the last has completed.
+  /// failed. A failed kStandby or kStandbyEnded is only counted. The callbacks of a shard begin in
+  /// the same order as a Listener's, but one may begin before the earlier ones have completed.
   virtual void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) = 0;
   /// The node does not lead the shard from now on, and next sends the write that gives it away. The
   /// application need not have completed `releasing`.

@@ -45,7 +45,7 @@ class PendingRequests {
   void Answer(const core::AnswerNodeChange& action);
 
   /// The node stops: calls all handlers that wait. Changes get kTimedOut, because they may still be
-  /// made. Requests for a retry or of the node itself get kUnavailable.
+  /// made. Requests for a retry, and for a change of this node's settings, get kUnavailable.
   void Close();
 
  private:

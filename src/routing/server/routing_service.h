@@ -11,7 +11,8 @@
 
 namespace baton::routing {
 
-/// Shares of a RouteServer's 10,000 streams, so that no caller holds all, and operators find room.
+/// Of a RouteServer's 10,000 streams, a caller without the role kOperate may hold 5,000, and all
+/// such callers together 9,000. So operators find room.
 inline constexpr access::StreamPlaces::Bounds kRoutePlaces{.of_caller = 5'000, .of_readers = 9'000};
 
 /// The service, with its counts.
