@@ -58,12 +58,12 @@ class RuledGroup {
   void AddShard(const RuledShard& shard);
 
   /// Claims the vacancies, as all nodes would together, and returns the claims. Their shards are
-  /// indexes: see NumberOf. A shard whose `standby` is not kNobody is claimed by it.
+  /// indexes: see NumberOf. If a shard's `standby` is not kNobody, that node claims the shard.
   std::vector<core::PlannedClaim> Claim();
   /// Carries out what balance would move, at most `limit` moves, and returns them, urgent ones
   /// first. Their shards are indexes.
   std::vector<core::PlannedMove> Balance(std::size_t limit);
-  /// Why the move is made. It may be one that was carried out.
+  /// Why the move is made. Also for a move that Balance has carried out.
   MoveCause CauseOf(const core::PlannedMove& move) const;
 
   const std::vector<core::AssignmentMember>& members() const { return input_.members; }

@@ -25,7 +25,7 @@ namespace baton::app {
 /// expected.
 Result<LabelTerm> ParseWithout(const std::string& word);
 
-/// A live node now and then.
+/// A live node: how much it leads now, and how much it would lead.
 struct NodeOutlook {
   NodeId node;
   std::uint32_t weight = 0;
@@ -52,10 +52,10 @@ struct RuleOutlook {
 /// Shards that nobody would lead, for one reason.
 struct Leaderless {
   enum class Why : std::uint8_t {
-    kRule,            ///< the rule lets no node lead them that would be left
+    kRule,            ///< the rule forbids all nodes that would be left
     kNoNode,          ///< no node that may lead would be left
     kWaitsForLeader,  ///< failover=never: they wait for the node that led them
-    kWaitsNow,        ///< nobody may claim them now either, for another reason
+    kWaitsNow,        ///< already now, nobody may claim them, for another reason
   };
   Why why = Why::kRule;
   std::uint32_t rule = 0;  ///< of kRule, from 1; else 0
