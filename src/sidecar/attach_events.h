@@ -1,4 +1,4 @@
-// The events of sidecar.proto, made from the callbacks of a node.
+// The events of sidecar.proto, made from the callbacks of a node. Pure functions; any thread.
 #pragma once
 
 #include "baton/types.h"
@@ -7,7 +7,8 @@
 
 namespace baton::sidecar {
 
-/// Whether the application answers the callback's event. Only such events have an operation.
+/// Whether the application answers the callback's event: true for all except kSuspended and
+/// kResumed. Only answered events have an operation.
 bool IsAnswered(core::CallbackKind kind);
 
 v1::AttachEvent EventOf(const core::RunCallback& callback);

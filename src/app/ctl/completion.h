@@ -1,5 +1,5 @@
 // Shell completion of batonctl, generated from the tree of commands, so that it can't get out of
-// date.
+// date. Pure functions of this tree.
 #pragma once
 
 #include <string>

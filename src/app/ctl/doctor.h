@@ -1,4 +1,5 @@
 // batonctl's verb `doctor`: shows what a node finds when it checks itself, etcd and the group.
+// Blocking; one thread.
 #pragma once
 
 #include "app/ctl/ctl.h"

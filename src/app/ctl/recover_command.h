@@ -1,5 +1,5 @@
 // batonctl's verb `recover`, for etcd restored from a backup. It talks to etcd itself, because no
-// node of the group may run meanwhile.
+// node of the group may run meanwhile. Blocking; one thread.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -71,8 +71,8 @@ class GrpcCore {
   /// until its own function returns.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
-  /// Cancels all operations and waits until they have unregistered. REQUIRES: not called inside a
-  /// callback.
+  /// Cancels all operations and waits until they have unregistered. A second call does nothing
+  /// more. REQUIRES (checked): not called inside a callback.
   void Close();
 
   std::size_t endpoint_count() const { return endpoints_.size(); }
