@@ -103,10 +103,10 @@ class PrivateEtcd {
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
-  /// until they are healthy. `as`: whether the cluster keeps its id; for operators this depends on
-  /// the token that they give. Uses `etcdutl` if CanRaiseRevisions is true, otherwise `etcdctl`.
-  /// Also returns the errors of Start; members may then be missing or without data. REQUIRES: if
-  /// `as` is kSameClusterRaised, CanRaiseRevisions is true.
+  /// until they are healthy. `as`: whether the cluster keeps its id. (Operators choose this by the
+  /// token that they give to the restore.) Uses `etcdutl` if CanRaiseRevisions is true, otherwise
+  /// `etcdctl`. Also returns the errors of Start; members may then be missing or without data.
+  /// REQUIRES: if `as` is kSameClusterRaised, CanRaiseRevisions is true.
   Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second and has no alarm. The alarm

@@ -49,7 +49,7 @@ class GrpcCore {
  public:
   GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints,
            EtcdCredentials credentials);
-  /// REQUIRES: Close() was called.
+  /// REQUIRES (checked): Close() was called.
   ~GrpcCore();
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
