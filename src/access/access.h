@@ -196,7 +196,7 @@ class Access {
   /// certificate has expired.
   Role RoleOf(const Caller& caller) const;
   /// Returns why the call is refused. nullopt: the call is allowed. Then the caller's role includes
-  /// `needed`, and neither its token nor its certificate is invalid. Token and certificate were
+  /// `needed`, and neither its token nor its certificate is invalid. Whether these have expired was
   /// checked when `caller` was made, so make a Caller for each call.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
   /// As Refusal, for a call that only reads. If the demand has a limit and the caller lacks

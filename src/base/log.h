@@ -102,7 +102,8 @@ inline void Error(std::string_view message, Fields fields = {}) {
   Write(Level::kError, message, fields);
 }
 
-/// Writes a line of text at every level, also if the format is JSON. `text`: made by FormatMessage.
+/// Writes a line of text, whatever the configured level and format are. `text`: made by
+/// FormatMessage, so it is one line.
 void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
 
 /// Returns `message key=value key="two words"`, on one line. Line ends and control characters are

@@ -110,7 +110,7 @@ bool FailuresAreCommon(const View& view);
 /// if there is one.
 std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now);
 
-/// Whether `node` may claim the shard now.
+/// Whether `node` may claim the shard now. False for a node that is no member.
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now);
 
 }  // namespace baton::core

@@ -239,7 +239,7 @@ class View {
   const MemberFact* LeaderOf(ShardId shard) const {
     return InForce(shard) ? member(record(shard).leader) : nullptr;
   }
-  /// How many shards the node leads by records in force.
+  /// How many shards the node leads by records in force; 0 also for an unknown node.
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
   /// ends is in force, and its target is another live member. If the move is prepared, the target

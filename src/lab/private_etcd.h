@@ -6,7 +6,8 @@
 //
 // One thread at a time. Every wait for etcd has a bound. The destructor removes the folder, with
 // two exceptions: Keep or LeaveRunning was called, or a member was not healthy after Start, Restart
-// or Restore. The error of such a call names the folder. A `member` is a number below size().
+// or Restore. The error of such a call names the folder. A `member` is a number below size(); for
+// another number an exception is thrown.
 #pragma once
 
 #include <sys/types.h>

@@ -59,7 +59,8 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// Changes weight and labels of the node at options.endpoint, until its process ends; says so.
 /// kDone also if the node has these settings already. kPrecondition: another node answers at the
-/// endpoint; the message says where to ask `node`.
+/// endpoint; the message says where to ask `node`. kNotFound: the group has no such node. kUsage:
+/// the settings make no sense (SettingsAfter).
 ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange& change,
                  const ChangeOptions& how);
 /// If there is nothing to move, sends no request and returns kDone.

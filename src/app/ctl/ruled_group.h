@@ -68,14 +68,16 @@ class RuledGroup {
 
   const std::vector<core::AssignmentMember>& members() const { return input_.members; }
   const std::vector<core::AssignmentShard>& shards() const { return input_.shards; }
-  /// The number of the shard with this index.
+  /// The number of the shard with this index. REQUIRES (not checked): the index is below the number
+  /// of added shards.
   ShardId NumberOf(std::size_t index) const { return number_of_[index]; }
   /// The rule that counts for the shard, from 1; 0: none does.
   std::uint32_t RuleOf(ShardId shard) const;
   /// The nodes that should lead the rule's shards now, by index. Empty: nobody may. `rule` is from
   /// 0.
   const std::vector<core::MemberIndex>& Wanted(std::size_t rule) const { return wanted_[rule]; }
-  /// How many nodes may lead or stand by for the rule's shards: those that fit it and don't drain.
+  /// How many nodes may lead or stand by for the rule's shards: those that fit it, don't drain, and
+  /// have a weight above 0. `rule` is from 0.
   std::size_t MayStandBy(std::size_t rule) const;
   /// Whether no node of the group may begin to lead the shard, by the rules, weights and drains.
   bool NobodyMayLead(ShardId shard) const;

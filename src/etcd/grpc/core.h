@@ -78,7 +78,8 @@ class GrpcCore {
   std::size_t endpoint_count() const { return endpoints_.size(); }
   const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
   /// The endpoint's connections. The caller keeps them while it starts a call; a started call keeps
-  /// its connection by itself.
+  /// its connection by itself. REQUIRES (not checked, also by the functions below): `endpoint` is
+  /// below endpoint_count().
   std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
   // These use the endpoint book, see EndpointBook.
   std::size_t CurrentEndpoint();
