@@ -26,7 +26,8 @@ enum class Claimable : std::uint8_t {
   /// and then replaces the record.
   kByLastLeader,
   /// The record is damaged, and its last leader is not known or a lock delay runs. Any node may
-  /// replace the record later, when every session of that time must be over.
+  /// replace the record later, once every session that lived at the time of the damage must have
+  /// ended.
   kLater,
   /// Any node that may begin to lead may claim the shard later: its last leaders died soon
   /// (DeathBackoff), or the last one may still act (FailoverSettings::lock_delay). Such a shard

@@ -3,7 +3,8 @@
 // All keys of a group lie below one prefix, `<prefix>/<group>/`, so one range and one watch cover
 // them all. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
 //
-// A plain value, immutable after construction: any thread.
+// A plain value, immutable after construction: any thread. The functions that make keys don't check
+// the names that they get.
 #pragma once
 
 #include <cstdint>

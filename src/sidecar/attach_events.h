@@ -11,6 +11,7 @@ namespace baton::sidecar {
 /// kResumed. Only answered events have an operation.
 bool IsAnswered(core::CallbackKind kind);
 
+/// The callback's event. An event about standing by has no term and no reason.
 v1::AttachEvent EventOf(const core::RunCallback& callback);
 /// An event without a reason and an operation.
 v1::AttachEvent EventOf(v1::AttachEvent::Kind kind, ShardId shard, Term term);

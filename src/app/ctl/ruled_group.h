@@ -54,7 +54,8 @@ class RuledGroup {
   RuledGroup(const Placement& placement, std::uint32_t shard_count,
              const std::vector<RuledNode>& nodes);
 
-  /// Adds a shard after those of lower number. REQUIRES: its number is below shard_count.
+  /// Adds a shard. REQUIRES: its number is below shard_count, and (checked) greater than those of
+  /// all shards that were added before.
   void AddShard(const RuledShard& shard);
 
   /// Claims the vacancies, as all nodes would together, and returns the claims. Their shards are
