@@ -24,7 +24,7 @@ struct Pools {
   std::vector<std::uint32_t> of_rule;
 
   /// Whether the rule with this number, from 0, wants some member. If not, nobody may lead the
-  /// rule's shards now.
+  /// rule's shards now. REQUIRES (checked): the rule is below of_rule.size().
   bool Feasible(std::size_t rule) const;
 };
 /// `facts` has each member's labels, and is as long as `members`.

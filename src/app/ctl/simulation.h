@@ -21,8 +21,8 @@
 
 namespace baton::app {
 
-/// Reads "zone=a" or "node=n3". kInvalidArgument: it has another form; the message says what was
-/// expected.
+/// Reads "zone=a" or "node=n3". kInvalidArgument: it has another form, or the label's name or value
+/// is not valid (also an empty one); the message says what was expected.
 Result<LabelTerm> ParseWithout(const std::string& word);
 
 /// A live node: how much it leads now, and how much it would lead.
@@ -79,9 +79,9 @@ struct Simulation {
   std::uint32_t leaderless_count = 0;
 };
 
-/// Takes away each live node that has one of the labels. kNotFound: a label fits no live node; the
-/// message names the values that live nodes have. REQUIRES: CheckPlacement(status.placement); the
-/// status has all shards.
+/// Takes away each live node that has at least one of the labels. kNotFound: for at least one of
+/// the labels, no live node has it; the message names the values that live nodes have. REQUIRES:
+/// CheckPlacement(status.placement); the status has all shards.
 Result<Simulation> Simulate(const runtime::NodeStatus& status,
                             const std::vector<LabelTerm>& without);
 

@@ -51,7 +51,8 @@ class TokenKeeper {
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
   /// Sets the newest password, for the next authentication, which is due at once. The present token
-  /// is used until etcd rejects it or there is another.
+  /// is used until etcd rejects it or there is another. No effect without a user, or if the
+  /// password is the same.
   void SetPassword(std::string password);
 
  private:
