@@ -30,10 +30,11 @@ struct TransferOptions {
   NodeId to;
   std::optional<Term> if_term;
 };
-/// kPrecondition, if no move was ordered: nobody leads the shard, `to` leads it already, the shard
-/// is moving to another node, `to` drains or is not live, the term is not `if_term`, or another
-/// change came first. kPrecondition, if a move was ordered: another node than `to` has got the
-/// shard. kFailed: the move was deleted, and the leader keeps the shard.
+/// kNotFound: there is no such shard or node. kPrecondition, if no move was ordered: nobody leads
+/// the shard, `to` leads it already, the shard is moving to another node, `to` drains or is not
+/// live, a placement rule forbids `to`, the term is not `if_term`, or another change came first.
+/// kPrecondition, if a move was ordered: another node than `to` has got the shard. kFailed: the
+/// move was deleted, and the leader keeps the shard.
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change);
 /// Calls `acquired` of a failing shard again. kPrecondition: the node at options.endpoint does not
