@@ -11,8 +11,8 @@
 // Node::Leads says whether the node may act on a shard now. It turns false at the local deadline by
 // itself, even if no callback can run at that moment.
 //
-// Leadership::activated says that Leads() is true and Acquired has returned. Serve a request only
-// while it is true, unless the request needs nothing that Acquired loads.
+// Leadership::activated says that Leads() is true and Acquired has returned. If a request needs
+// what Acquired loads, serve it only while this is true.
 //
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //

@@ -37,9 +37,9 @@ class TokenKeeper {
   /// call Get. If the token's renewal is due, starts it in the background.
   std::optional<Token> Current();
 
-  /// Calls `ready` once, by `deadline`, with a token or with the reason why there is none. The call
-  /// never comes from inside this one, unless the transport closes. Joins a request in flight that
-  /// ends in time.
+  /// Calls `ready` once, by `deadline`, with a token or with the reason why there is none. Get does
+  /// not call `ready` itself, with one exception: it may do so while the transport closes. Joins a
+  /// request in flight that ends in time.
   void Get(TimePoint deadline, Ready ready);
 
   /// etcd rejected this token: it is never used again.

@@ -56,7 +56,7 @@ class UnreadAnswers {
 
     UnreadAnswers& owner_;
     grpc::CallbackServerContext& context_;           // lives until OnDone
-    const google::protobuf::MessageLite& response_;  // as well
+    const google::protobuf::MessageLite& response_;  // lives until OnDone
     std::size_t bytes_ = 0;                          // guarded by the owner's mutex
     TimePoint since_{};
     std::list<Answer*>::iterator place_;
