@@ -63,7 +63,7 @@ struct GroupCredentialsOptions {
   /// A PEM file with this caller's certificate, and the certificates between it and its authority,
   /// if servers ask for one. Empty: the caller shows none.
   std::string cert_file = {};
-  std::string key_file = {};  ///< its key, without a password: both or none
+  std::string key_file = {};  ///< its key, without a password; give both files or neither
 };
 
 class BATON_EXPORT GroupCredentials {

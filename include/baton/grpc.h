@@ -38,10 +38,10 @@ namespace baton {
 
 /// Limits what strangers can cost a server of yours: messages of at most 64 KiB, none compressed
 /// (gRPC 1.51 opens a compressed message before it looks at its size), 100 calls at once on a
-/// connection, and 64 MiB for requests that are still arriving. Above a limit gRPC ends calls. At
-/// the last limit these may be other callers' calls, too. If your own services need more, set that
-/// after this call. Neither this nor gRPC bounds the number of connections. REQUIRES: called before
-/// BuildAndStart.
+/// connection, and 64 MiB for requests that are still arriving. Above a limit gRPC ends calls:
+/// those of the connection that is above it, but if the 64 MiB are used up, perhaps also calls of
+/// other callers. If your own services need more, set that after this call. Neither this nor gRPC
+/// bounds the number of connections. REQUIRES: called before BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
 /// Who may make changes through an admin service. Such a caller may make every change, also those

@@ -11,8 +11,8 @@
 // Node::Leads says whether the node may act on a shard now. It turns false at the local deadline by
 // itself, even if no callback can run at that moment.
 //
-// Leadership::activated says that Leads() is true and Acquired has returned. Serve a request only
-// while it is true, unless the request needs nothing that Acquired loads.
+// Leadership::activated says that Leads() is true and Acquired has returned. If a request needs
+// what Acquired loads, serve it only while this is true.
 //
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
@@ -21,9 +21,9 @@
 // succeeded, the node calls it for only 16 new shards at once (2 after failures; see
 // NodeOptions::callback_timeout). So make Lost harmless for a shard that was not loaded.
 //
-// If placement rules ask for standbys, Standby comes before all this on some of the nodes that
-// don't lead the shard, and StandbyEnded, Acquired or Lost later. Being a standby never makes
-// Leads() true.
+// If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
+// before all this. Later each of them gets StandbyEnded, Acquired or Lost. Being a standby never
+// makes Leads() true.
 //
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
@@ -101,8 +101,9 @@ class BATON_EXPORT Listener {
   /// A standby ends with StandbyEnded; with Acquired, if the node takes the shard over; or with
   /// Lost, if it loses the shard before Acquired. Prepare may come meanwhile, but not to a ready
   /// standby. After a leadership of this node, Standby comes again, soon after Lost, if the node
-  /// stands by for the shard then. Nothing comes if the node loses its session: a standby that
-  /// goes on in the next session is ready there. If Standby throws, that is only logged.
+  /// stands by for the shard then. If the node loses its session, no callback comes: a standby that
+  /// goes on in the next session is still as ready as before. If Standby throws, that is only
+  /// logged.
   virtual void Standby(ShardId shard) { (void)shard; }
   /// This node no longer stands by for `shard`, and does not lead it either: drop the state. Comes
   /// once after each Standby that did not end with Acquired or Lost, also if the node drains, stops

@@ -111,12 +111,13 @@ class BATON_EXPORT Node {
   /// change may wait that long. Does nothing after Stop and in a forked child.
   void SetHealthy(bool healthy);
 
-  /// Says whether the program could serve a shard at once for which Standby was called last; false
-  /// at first. If the leader dies, a ready standby takes over. Call it when the answer changes,
-  /// also from inside Standby. Returns at once. Other nodes may know it only after some seconds: a
-  /// node writes such changes to etcd at most once a second, and more rarely in groups of more than
-  /// 20 nodes. Does nothing if the standby has ended, after Stop, and in a forked child. A node
-  /// says it of at most 100,000 shards; a greater number counts as not ready.
+  /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
+  /// once; false at first. If the leader dies, a ready standby takes over. Call it when the answer
+  /// changes, also from inside Standby. Returns at once. Other nodes may know it only after some
+  /// seconds: a node writes such changes to etcd at most once a second, and more rarely in groups
+  /// of more than 20 nodes. Does nothing if the node is no standby of the shard any more, after
+  /// Stop, and in a forked child. A node can be a ready standby of at most 100,000 shards; it
+  /// counts as not ready for the others.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the

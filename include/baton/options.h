@@ -54,7 +54,7 @@ struct EtcdOptions {
 /// lead the shards within tens of milliseconds, if the group's failover setting is `immediate`. A
 /// guard needs `state_dir`: Start refuses one without it. If the folder's file system has locks
 /// that the node does not trust (`trust_state_lock`), Start succeeds and logs that no guard acts. A
-/// guard can't help if the host dies, or if it dies with the node.
+/// guard can't help if the host dies, or if the guard dies together with the node.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< no guard
   kOwn,     ///< a guard that the node starts, and starts again if it ends
@@ -102,7 +102,8 @@ struct NodeOptions {
   /// process.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
-  /// with Baton. Start fails if there is no such program, unless no guard can act (GuardMode).
+  /// with Baton. Start fails if there is no such program. Start does not look for the program if no
+  /// guard can act (see GuardMode).
   std::string guard_program = "baton-guard";
 
   /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the
@@ -142,8 +143,8 @@ struct NodeOptions {
   /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
   /// It claims shards once that many are there, or once the membership has not changed for
   /// `settle`, whichever comes first. 1 (the node itself): only `settle` counts. A node waits like
-  /// this at most once, and no longer when it has seen a shard with a leader. If all leaders vanish
-  /// later, only the brake (see `settle`) may hold it.
+  /// this at most once, and stops waiting as soon as it sees a shard with a leader. If all leaders
+  /// vanish later, only the brake (see `settle`) may hold it.
   std::uint32_t expect_nodes = 1;
   /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
@@ -191,12 +192,13 @@ struct NodeOptions {
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
-  /// Within this time the program must call Node::Alive again: 0 to 366 days; 0: it need not. If it
-  /// does not call in time, the node leads nothing any more: Leads() is false at once, Lost is
-  /// called for each shard, and the session ends, so that others take over as after a death. At the
-  /// next call the node begins a new session; until then it is not ready. Call Alive where the work
-  /// is done, not on a thread of its own. Otherwise a program that does no work any more would keep
-  /// its shards. Choose at least three times the longest pause between two calls.
+  /// Within this time the program must call Node::Alive again: 0 to 366 days; 0: it need not. The
+  /// time begins when the node is first ready. If the program does not call in time, the node leads
+  /// nothing any more: Leads() is false at once, Lost is called for each shard, and the session
+  /// ends, so that others take over as after a death. At the next call the node begins a new
+  /// session; until then it is not ready. Call Alive where the work is done, not on a thread of its
+  /// own. Otherwise a program that does no work any more would keep its shards. Choose at least
+  /// three times the longest pause between two calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in

@@ -161,16 +161,16 @@ class BATON_EXPORT Router {
 
   /// The nodes that stand by for a shard, the first to take over first, with their service
   /// addresses. Use it for reads that may be stale. It is only a hint: a node may have ceased to be
-  /// a standby, or to be ready. A standby has no term and no fence. So what it returns may be out
-  /// of date by any time, and may be older than what another standby returned before. Its
-  /// application must be willing to answer: an OwnerGuard there refuses the request, and names the
-  /// leader.
+  /// a standby, or to be ready. A standby has no term and no fence. So its answer may be out of
+  /// date by any time, and may be older than an earlier answer of another standby. Its application
+  /// must be willing to answer: an OwnerGuard there refuses the request, and names the leader.
   ///
   /// Empty if no placement rule asks for standbys of the shard, if no node can be one, if the key
   /// or the shard is invalid, or if no routes were read yet. While nobody leads the shard, there
-  /// may be one standby more than the rule asks for. The answer is as current as that of Owner. The
-  /// cost and the memory are the same, and the list is allocated. If shards have standbys, the
-  /// tables that threads keep share 4 bytes a shard and 8 bytes a standby.
+  /// may be one standby more than the rule asks for. The list is as current as Owner's route. Cost
+  /// and memory are those of Owner; in addition, each call allocates the list. If shards have
+  /// standbys, the router also keeps lists of 4 bytes a shard and 8 bytes a standby, which all
+  /// tables with the same standbys share.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
 
   /// How current the routes are, and what is wrong if they are not. Waits for no server, only for a
@@ -302,7 +302,7 @@ class BATON_EXPORT Router {
   /// Attempt of yours waits for something else, Stop waits, too. Later calls of Call and CallWith
   /// send nothing, and return UNAVAILABLE or INVALID_ARGUMENT at once. Owner, ShardFor and Mark
   /// still use the last routes. Idempotent; a second caller waits for the first. REQUIRES: not
-  /// called from an attempt.
+  /// called from an attempt, which Stop would wait for without end.
   void Stop();
 
  private:

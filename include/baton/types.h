@@ -99,12 +99,13 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
-/// At most one node counts each change, in its log, metrics and listener. The node that gained the
-/// shard counts it when its first Acquired has returned, thrown, or exceeded callback_timeout, or
-/// when it loses the shard before that; without a listener at once. If this node dies earlier,
-/// nobody counts the change. A node counts its own kSuspended and kResumed. If nobody may take the
-/// shard over (all members have weight 0, or the failover setting is `never`), the balancer counts
-/// the loss.
+/// At most one node counts each change, in its log, metrics and listener. This is the node that
+/// gained the shard. With a listener, it counts the change when its first Acquired has returned,
+/// thrown, or exceeded callback_timeout, or when it loses the shard before that. Without a
+/// listener, it counts the change at once. If it dies before it has counted, nobody counts the
+/// change. A node counts its own kSuspended (`to` is empty) and kResumed (`from` is empty). If
+/// nobody may take the shard over (all members have weight 0, or the failover setting is `never`),
+/// the balancer counts the loss.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
@@ -114,11 +115,11 @@ struct Transition {
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
   /// the record replaces a damaged one. Otherwise empty.
   std::string actor{};
-  /// `elect`: from when this node first knew that the shard had no leader, until the shard had a
-  /// new leader. `activate`: from then until Acquired returned. Both by this node's clock. For
-  /// kResumed, `elect` is how long the node was suspended. For kSuspended, both are 0. `activate`
-  /// is 0 also if the first Acquired threw or exceeded callback_timeout, or if the shard was lost
-  /// before Acquired returned.
+  /// `elect` begins when this node first knew that the shard had no leader, and ends when this node
+  /// saw the new leader. `activate` begins there, and ends when Acquired returned. This node's
+  /// clock measures both. For kResumed, `elect` is how long the node was suspended. For kSuspended,
+  /// both are 0. `activate` is 0 also if the first Acquired threw or exceeded callback_timeout, or
+  /// if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
   /// Set if the leader before died: at most this long passed from its death until this node knew.

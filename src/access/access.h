@@ -12,7 +12,7 @@
 // If a caller's certificate has expired since the caller connected, the caller has kNone. Then
 // every call is refused, except those that item 1 excepts. If it is not known which user of this
 // host calls, the caller may do only what every user of this host may do. If a user's groups are
-// not known, the user may do only what it may do with whatever groups.
+// not known, the user may do only what it may do whatever its groups are.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -101,11 +101,11 @@ struct Refused {
   std::string line;  ///< one line: why, and what to do
 };
 
-/// In the line of a refusal whose reason is that a user's groups are not known. They may be soon.
+/// A part of Refused::line if the call is refused because the user's groups are not known yet.
 inline constexpr std::string_view kGroupsNotKnown =
     "this host has not said in which groups the user is";
-/// In the line of a refusal whose reason is that it is not known which user of this host calls. It
-/// may be soon.
+/// A part of Refused::line if the call is refused because it is not known yet which user of this
+/// host calls.
 inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";
 
 struct Rule {
@@ -147,8 +147,8 @@ struct Rules {
   std::vector<Rule> users = {};  ///< the first rule for the user or one of its groups decides
   std::vector<CertificateRule> certificates = {};  ///< the first rule for the name decides
   std::vector<TokenRule> tokens = {};
-  std::optional<Role> this_host = {};  ///< instead of Access::Defaults::this_host; unset: that one
-  std::optional<Role> other_hosts = {};  ///< instead of Defaults::other_hosts; unset: that one
+  std::optional<Role> this_host = {};    ///< replaces Access::Defaults::this_host, if set
+  std::optional<Role> other_hosts = {};  ///< replaces Defaults::other_hosts, if set
 
   bool operator==(const Rules&) const = default;
 };
@@ -172,8 +172,8 @@ class Access {
   /// groups, first asks the host's user database for the groups of root and of this process's user,
   /// and waits for its answers or errors; this may take seconds.
   void SetRules(Rules rules);
-  /// Makes `told` get each refusal that RefuseRead returns, and each one that is passed to Tell.
-  /// Refusal tells nobody. `what`: the method or path, any bytes. `told` is called on any thread.
+  /// Makes RefuseRead call `told` for each refusal that it returns, and Tell call it, too. Refusal
+  /// does not call it. `what`: the method or path, any bytes. `told` is called on any thread.
   /// REQUIRES: `told` doesn't wait; this is called before other threads use the object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
@@ -195,9 +195,9 @@ class Access {
   /// The caller's role; at most kProbe if the caller sent a token that is not valid; kNone if its
   /// certificate has expired.
   Role RoleOf(const Caller& caller) const;
-  /// Returns why the call is refused. nullopt: it is allowed, because the caller's role includes
-  /// `needed`, and no token or certificate of it was found invalid. That was judged when `caller`
-  /// was made, so make one for each call.
+  /// Returns why the call is refused. nullopt: the call is allowed. Then the caller's role includes
+  /// `needed`, and neither its token nor its certificate is invalid. Whether these have expired was
+  /// checked when `caller` was made, so make a Caller for each call.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
   /// As Refusal, for a call that only reads. If the demand has a limit and the caller lacks
   /// kOperate, also counts the call, and refuses it above the limit (CallLimits). Logs refusals
@@ -206,8 +206,8 @@ class Access {
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
                                     std::string_view what) const;
   /// Whether this caller, whose certificate is not known yet, may begin a TLS handshake now. If so,
-  /// counts it. The limit (CallLimits) is the same for all roles: before the handshake most callers
-  /// have none of their own.
+  /// counts it. The limit (CallLimits) is the same for all roles, because the role of most callers
+  /// is not known before the handshake.
   bool TakeHandshake(const Caller& caller) const;
   /// How many calls were refused so far because their callers call too often.
   std::uint64_t limited(CallLimits::Kind kind) const;
@@ -261,8 +261,8 @@ class Gate {
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// Access::Refusal for the role that this method needs. A method without a row is refused. If the
-  /// server makes no changes, a method that needs kOperate or kAdmin is refused with the reason,
-  /// or, if the caller may not even read, as a question is.
+  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too: with the
+  /// reason `no_changes` if the caller may read, otherwise as a call is refused that only reads.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
   /// without a log line, and Access::Told does not get this refusal.

@@ -3,7 +3,7 @@
 // The name that a caller gives itself proves nothing. But the kernel knows which user opened a
 // socket of this host. So Note asks the kernel (NETLINK_SOCK_DIAG) about the other end of each new
 // loopback connection. The answer is kept by the other end's address and port, because gRPC tells
-// nothing else about a caller.
+// nothing else about a caller. An IPv4-mapped IPv6 address counts as the IPv4 address.
 //
 // Thread-safe. Note and CallerOfConnection ask the kernel once or twice for a loopback connection.
 // The kernel answers at once; a question waits at most a second.
@@ -65,8 +65,9 @@ class Callers {
   /// server listens. False: the server must close the connection, for one of these reasons:
   ///  - It is over already, or is not TCP.
   ///  - It is a loopback connection to another address than `listens_on` (or than 127.0.0.1 and
-  ///    ::1, if the server listens on all addresses). Another connection may have the same other
-  ///    end.
+  ///    ::1, if the server listens on all addresses). A caller may connect to two of the server's
+  ///    addresses from one port, so address and port of the caller would not identify the
+  ///    connection.
   ///  - It is a loopback connection from another address than 127.0.0.1 and ::1. There are too many
   ///    such addresses to remember.
   bool Note(int connection, const std::string& listens_on);

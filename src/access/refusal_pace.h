@@ -29,9 +29,10 @@ class RefusalPace {
   static constexpr int kAtOnce = 256;
   static constexpr std::chrono::milliseconds kEvery{250};
 
-  /// A caller is refused. nullopt: the refusal gets no line. Otherwise it gets a line, which should
-  /// state the result: the number of refusals without a line since the last such number. It counts
-  /// those of this caller (or of all that share), and those that the common limit left out.
+  /// Call it for each refusal of a caller. nullopt: write no line for the refusal. Otherwise write
+  /// a line that says how many refusals had no line: the result. It counts the refusals of this
+  /// caller (or of all callers that share one line a second) since the last line of this caller,
+  /// and those of all callers that the common limit left out since the last line of any caller.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:

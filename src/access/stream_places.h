@@ -1,5 +1,5 @@
-// StreamPlaces: how many streams that stay open each caller may have, so that it leaves room for
-// others, and all of them for operators.
+// StreamPlaces: how many streams that stay open each caller may have. So one caller leaves room for
+// others, and all callers together leave room for operators.
 //
 // Callers with the role kOperate need no place here: only the limit on all streams bounds theirs.
 // The other callers (LimitedAs) have a limit each, and one for all of them (see Bounds).
@@ -28,8 +28,9 @@ class StreamPlaces {
 
   explicit StreamPlaces(Bounds bounds);
 
-  /// A place for a stream of this caller, whose role is `role`. Null: the caller needs none, as it
-  /// has the role kOperate. nullopt: one of the two bounds is reached.
+  /// Takes a place for a stream of this caller, whose role is `role`. A place that is a null
+  /// pointer: the caller has the role kOperate, so it needs no place. nullopt: refuse the stream,
+  /// because one of the two bounds is reached.
   std::optional<Place> Take(const Caller& caller, Role role);
 
   struct Counts {

@@ -25,7 +25,8 @@ std::optional<Digest> DigestNamed(std::string_view hex);
 bool IsSame(const Digest& one, const Digest& other);
 
 /// Returns the token in an Authorization header, as a part of `header`. It may be empty or have any
-/// bytes. nullopt: the scheme is not Bearer (or bearer).
+/// bytes, and does not begin with a space. nullopt: the scheme is not Bearer, in upper or lower
+/// case.
 std::optional<std::string_view> TokenIn(std::string_view header);
 
 }  // namespace baton::access

@@ -34,7 +34,7 @@ class UserGroups {
  public:
   using Ask = std::function<std::optional<Groups>(uid_t)>;
   static constexpr std::chrono::seconds kFresh{60};    ///< the age from which Of asks again
-  static constexpr std::chrono::seconds kAskAgain{5};  ///< the pause if it did not answer
+  static constexpr std::chrono::seconds kAskAgain{5};  ///< the pause if the database did not answer
   static constexpr std::chrono::minutes kUsable{10};   ///< the age from which answers are not used
   static constexpr std::size_t kMaxUsers = 1024;
 

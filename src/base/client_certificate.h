@@ -1,6 +1,6 @@
 // ClientCertificate: what a server keeps of a client's certificate once the handshake has checked
-// it. The handshake is over in a moment, but its connection may outlast the certificate. So the
-// time up to which it is valid stays beside the name.
+// it. The handshake is over in a moment, but its connection may outlast the certificate. So the end
+// of the certificate's validity is kept beside its name.
 //
 // Pure, thread-safe.
 #pragma once

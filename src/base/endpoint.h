@@ -25,7 +25,7 @@ inline constexpr std::size_t kLongestHost = 253;
 Status CheckEndpoint(std::string_view text, int example_port);
 
 /// Whether a peer may name `text` as an address to connect to: host:port as above, but no host that
-/// gRPC would take for the scheme of a resolver, such as "unix:80".
+/// gRPC would take for the scheme of a resolver, such as "unix:80". False for an empty text.
 bool IsPeerEndpoint(std::string_view text);
 /// Returns `text` as a gRPC target (dns:///host:port). Without this prefix gRPC would take a host
 /// named "unix" for the scheme of a resolver. REQUIRES: CheckEndpoint or IsPeerEndpoint accepts it;

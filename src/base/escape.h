@@ -1,9 +1,9 @@
 // Escapes arbitrary bytes to one line of text: for logs, tables, and messages that repeat input.
 //
-// All functions escape the characters that could control a terminal, or make a line look as if its
-// text had another order: the control characters (C0, DEL, C1), the line and paragraph separators
-// (U+2028, U+2029), and the marks, embeddings, overrides and isolates of writing directions
-// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
+// All functions escape the characters that could control a terminal, or could make a terminal show
+// a line's text in another order: the control characters (C0, DEL, C1), the line and paragraph
+// separators (U+2028, U+2029), and the marks, embeddings, overrides and isolates of writing
+// directions (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
 //
 // Pure; any thread.
 #pragma once
@@ -15,8 +15,8 @@
 namespace baton {
 
 /// Appends `text` so that it stays on one line and is valid UTF-8: the characters above are escaped
-/// (\n, \u001b), bytes that are not UTF-8 become U+FFFD. If `quoted`, also escapes what may not
-/// stand between double quotes.
+/// (\n, \u001b), bytes that are not UTF-8 become U+FFFD. If `quoted`, also escapes double quotes
+/// and backslashes; otherwise these stay as they are.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 
 /// The longest message, in bytes, that batond or batonctl prints about its input.

@@ -259,8 +259,9 @@ struct LimitsChange {
   bool empty() const { return !max_moves && !rebalance_delay && !cooldown; }
   friend bool operator==(const LimitsChange&, const LimitsChange&) = default;
 };
-/// The policy kLimits after the change of `now`, which may be absent. It is absent if nothing is
-/// ordered any more. Keeps the other fields of `now`, also its actor.
+/// Returns the policy kLimits as it is after the change. `now`: the policy before, which may be
+/// absent. The result is absent if it orders nothing any more. It keeps the other fields of `now`,
+/// also its actor.
 PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
 
 /// Returns words for the order that a write of this policy gives: "drain n3", "undrain n3",

@@ -72,8 +72,8 @@ struct LogOptions {
   Format format = Format::kText;
 };
 
-/// Sets level and format, and starts a thread that writes. REQUIRES: called at most once in a
-/// process.
+/// Sets level and format, and starts a thread that writes. REQUIRES (not checked): called at most
+/// once in a process.
 void ConfigureLog(const LogOptions& options);
 /// Writes the queued records, waiting at most about a second for stderr, and ends the thread.
 /// Later records are written on the caller's thread, as before ConfigureLog, but with the
@@ -102,7 +102,8 @@ inline void Error(std::string_view message, Fields fields = {}) {
   Write(Level::kError, message, fields);
 }
 
-/// Writes a line of text at every level, also if the format is JSON. `text`: made by FormatMessage.
+/// Writes a line of text, whatever the configured level and format are. `text`: made by
+/// FormatMessage, so it is one line.
 void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
 
 /// Returns `message key=value key="two words"`, on one line. Line ends and control characters are

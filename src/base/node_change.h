@@ -25,7 +25,7 @@ struct NodeSettings {
 /// What is not named stays as it is.
 struct NodeChange {
   std::optional<std::uint32_t> weight = {};
-  Labels labels = {};  ///< gets these, or these other values
+  Labels labels = {};  ///< labels that the node gets, or whose values change
   std::set<std::string> removed =
       {};  ///< names of labels to remove; the node may lack some of them
 
@@ -40,8 +40,8 @@ struct NodeChanged {
 };
 
 /// The settings after the change; the same settings if it changes nothing. kInvalidArgument: the
-/// change is empty, names a label twice, or leads to settings that no option could set (kMaxWeight,
-/// CheckLabels).
+/// change is empty, names a label twice, removes too many labels, or leads to settings that no
+/// option could set (kMaxWeight, CheckLabels).
 Result<NodeSettings> SettingsAfter(const NodeSettings& now, const NodeChange& change);
 
 /// For messages: "weight 2, label disk=ssd, no label rack".

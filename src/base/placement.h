@@ -78,8 +78,8 @@ struct PlacementRule {
   /// How many nodes stand by for each of the shards, at most kMaxStandbys.
   std::uint32_t standbys = 0;
   /// A label. The nodes that may lead or stand by for a shard are chosen so that as few of them as
-  /// possible share a value of this label. Empty: chosen without regard to labels. REQUIRES:
-  /// standbys > 0.
+  /// possible share a value of this label. Empty: chosen without regard to labels. A label is
+  /// allowed only if `standbys` is above 0, and `node` is never allowed.
   std::string spread = {};
   bool CountsFor(ShardId shard) const;  ///< ignores earlier rules
   friend bool operator==(const PlacementRule&, const PlacementRule&) = default;

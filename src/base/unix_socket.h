@@ -12,10 +12,10 @@ namespace baton {
 inline constexpr std::size_t kLongestSocketPath = 107;
 
 /// Returns a non-blocking socket that is bound to `path` and does not listen yet. The file has mode
-/// 600. Replaces a socket file that nobody listens on. At the end, the caller must remove the file
-/// before it closes the socket, because another process may take the path after nobody listens.
-/// kUnavailable: the socket can't be bound; one line says why, without the path. Any thread.
-/// REQUIRES: `path` has at most kLongestSocketPath bytes.
+/// 600. Replaces a socket file that nobody listens on, but no other file. At the end, the caller
+/// must remove the file before it closes the socket, because another process may take the path
+/// after nobody listens. kUnavailable: the socket can't be bound; one line says why, without the
+/// path. Any thread. REQUIRES (checked): `path` has at most kLongestSocketPath bytes.
 Result<int> BindUnixSocket(const std::string& path);
 
 }  // namespace baton

@@ -2,13 +2,15 @@
 //
 // Every claim goes to every watcher, and all members may be claiming at once. Each node computes
 // the whole assignment, so it knows its share of the vacancies, and uses the same share of the
-// group's limit (CoreOptions::event_deliveries_per_second). While confirmations are slow, it uses
-// half of that. After a pause, a node may send at once what it may send in a tenth of a second. It
-// sends the rest of that second's claims evenly. If the tenth is less than one claim, the nodes
-// take turns: they send their first claims one after another, by node id.
+// group's limit (CoreOptions::event_deliveries_per_second). While etcd is slow to confirm the
+// node's lease renewals (more than TTL / 12), it uses half of that. After a pause, a node may send
+// at once what it may send in a tenth of a second. It sends the rest of that second's claims
+// evenly. If the tenth is less than one claim, the nodes take turns: they send their first claims
+// one after another, by node id.
 //
 // If vacancies come little by little, each new assignment grants the whole limit again. So the node
-// also counts the leaderships that it sees begin, and claims nothing while they exceed the limit.
+// also counts the leaderships that it sees begin in the whole group. If they began faster than the
+// limit allows, it claims nothing until the average keeps to the limit again, for at most 1 s.
 //
 // Pure and single-threaded: owned by Succession.
 #pragma once
@@ -34,9 +36,10 @@ class ClaimPace {
   void TakeOver(std::size_t vacancies) { share_.assigned += static_cast<std::int64_t>(vacancies); }
   /// This node saw that many leaderships begin, its own included.
   void NoteBegun(const Context& context, std::size_t leaderships);
-  /// Returns how many claims may be sent now, which may be more than `wanted`. Returns 0 if the
-  /// allowed claims are not worth a batch yet, and lowers the context's wake_at to the time when
-  /// they are.
+  /// Returns how many claims may be sent now: 0, or at least as many as make a batch. `wanted` is
+  /// how many the caller has: if they are fewer than a batch, they count as one. The result may be
+  /// greater than `wanted`. If it is 0, the context's wake_at is lowered to the time of the next
+  /// batch. Only Sent uses the allowance up.
   std::size_t Allowed(Context& context, std::size_t wanted);
   /// That many claims were sent.
   void Sent(const Context& context, std::size_t claims);
@@ -53,8 +56,8 @@ class ClaimPace {
 
   Share share_;
   Duration each_of_group_{};  ///< average time between two claims of the whole group, at its limit
-  /// The claims so far use up this node's pace, and the group's limit, until these times. More
-  /// claims may be sent once both times are over.
+  /// Until paced_to_, the claims so far use up this node's pace. Until group_paced_to_, the
+  /// leaderships that began use up the group's limit. A claim may be sent once both times are over.
   TimePoint paced_to_{};
   TimePoint group_paced_to_{};
 };

@@ -1,8 +1,8 @@
 // ConfigKeeper: creates the group's `config`, checks it, and puts it back if a bad write replaced
 // it.
 //
-// The config's shard count, hash and cluster id never change while the group has a member:
-// `batonctl recover`, the only other writer of these, requires that the group has none. So if a
+// The config's shard count, hash and cluster id never change while the group has a member: only
+// `batonctl recover` may write other ones, and it requires that the group has no member. So if a
 // config stops fitting after this node has joined, somebody wrote it by mistake. The write may have
 // left other numbers, unreadable bytes, or no config. A node that was a member before that write
 // goes on. One such node puts the last fitting config back, guarded by its session and by the bad
@@ -12,11 +12,11 @@
 //   - a config that does not fit when the node starts.
 // If there is no config when a node starts, the node creates it from its own options. But if other
 // nodes are members, the config was deleted by mistake, and this node waits until they put it back.
-// Otherwise a node with other options could make these the group's. A node that knows the config
-// may always create it.
+// Otherwise a node with wrong options could make them the group's. A node that knows the config may
+// always create it.
 //
-// Until a bad config is put back, nobody claims shards, because an operator may have written
-// settings just before that forbid it.
+// Until a bad config is put back, nobody claims shards. The reason: just before the bad write, an
+// operator may have written settings that forbid the claims.
 //
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
 // while the config is bad. It halts if the config has been bad for kConfigPatience, and a complete

@@ -25,7 +25,8 @@ struct Context {
   TimePoint& wake_at;
   bool draining = false;  ///< this node is stopping, or has halted: it takes nothing new
   bool ended = false;     ///< this node has halted or finished: nobody sends its writes again
-  /// kAttached unless another process is the application, or a watchdog watches this one.
+  /// Always kAttached, except if the application is another process, or if a watchdog watches this
+  /// process.
   ApplicationState application = ApplicationState::kAttached;
 
   const NodeId& self() const { return options.self.node; }

@@ -10,8 +10,9 @@
 //
 // A death counts for all shards that the process led for less than kShortLeadership, not only for
 // the one that killed it. Therefore each wait is shortened, by less than a half. How much depends
-// on the shard and the count, so these shards are not claimed together again. The next death does
-// not count for shards that are claimed after the harmful one. Soon the harmful shard waits alone.
+// on the shard and the count, so these shards are not claimed together again. When the harmful
+// shard is claimed, its leader dies before it has claimed the shards with longer waits. So this
+// death does not count for them. Soon the harmful shard waits alone.
 //
 // Each node measures with its own clock what it sees. For a leadership that it did not see begin,
 // it uses the wall-clock time in the record. So nodes may differ, because of a wrong clock or late

@@ -40,7 +40,8 @@ class Departures {
   void Add(Departure departure);
   /// The node has a session again. Does nothing if no departure of the node is known.
   void NoteBack(const NodeId& node);
-  /// The departures seen less than kToldFor before `now`, the newest first.
+  /// The departures seen less than kToldFor before `now`, the newest first, and only the last one
+  /// of each node.
   std::vector<Departure> Lately(TimePoint now) const;
 
  private:

@@ -1,4 +1,5 @@
-// Detection: how long ago, at most, a shard's leader died before this node knew.
+// Detection: a bound for the time between the death of a shard's leader and this node's notice of
+// it.
 //
 // Pure function of what this node has seen. Callable only from the core's thread.
 #pragma once

@@ -98,7 +98,7 @@ struct TransferRequested {
 struct PolicyRequested {
   RequestId request = 0;
   PolicyName name;      ///< any kind but kChanged
-  bool present = true;  ///< false: delete; does not count for kLimits
+  bool present = true;  ///< false: delete the policy; no effect on kLimits
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
   std::uint32_t number = 0;                ///< the value of kExpectedNodes
@@ -159,7 +159,7 @@ struct ApplicationChanged {
 struct HealthChanged {
   bool healthy = true;
 };
-/// The application says whether it could serve a shard at once that this node stands by for.
+/// The application says whether it could at once serve a shard for which this node stands by.
 struct StandbyReadySaid {
   OperationId operation = 0;  ///< of the kStandby callback that began the standby
   ShardId shard;
@@ -246,10 +246,11 @@ enum class CallbackKind : std::uint8_t {
   kSuspended,
   kResumed,
   kStandby,       ///< the node stands by for the shard; no result is awaited
-  kStandbyEnded,  ///< no longer, and it does not lead the shard either; no result is awaited
+  kStandbyEnded,  ///< the node stands by no longer, and does not lead; no result is awaited
 };
 const char* ToString(CallbackKind kind);
-/// Whether it tells of a standby. The core awaits no result of such a callback, and gets none.
+/// Whether a callback of this kind is about a standby. The core awaits no result of such a
+/// callback, and gets none.
 constexpr bool IsOfStandby(CallbackKind kind) {
   return kind == CallbackKind::kStandby || kind == CallbackKind::kStandbyEnded;
 }
@@ -301,7 +302,7 @@ struct Notice {
 struct HaltNode {
   Error why;
 };
-/// The drain or the stop is over, or the end of a halted node.
+/// The drain or the stop is over, or a halted node has ended its session.
 struct Finished {
   bool drained = false;     ///< every shard was handed over or resigned in time
   bool lease_left = false;  ///< the lease was perhaps not revoked; then it expires by itself

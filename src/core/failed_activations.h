@@ -10,11 +10,11 @@
 // kShardsBeforeFailing shards have begun to fail on it since its last success. These failures don't
 // count:
 //  - of a callback that began before one that succeeded;
-//  - of a shard that came here because it failed on its last leader, if that node is not failing:
-//    the cause is probably the shard's;
+//  - of a shard that came here because it failed on its last leader, if that leader is not failing:
+//    then the shard itself is probably the cause;
 //  - of a shard that has left, if it began to fail more than kFailingFor ago.
-// After kFailingBeforeSaid, the member record says so, and the node gets no more shards, unless the
-// failures are common (FailuresAreCommon).
+// After kFailingBeforeSaid, the member record says so, and the node gets no more shards. But if the
+// failures are common (FailuresAreCommon), it goes on getting shards.
 //
 // First tries are bounded, so that a broken node fails few shards. The other shards wait.
 //  - Until the first success, kFirstTriesUnproven first tries run at once.

@@ -1,5 +1,5 @@
-// HeldShard: what this node knows of a shard that it holds: its record names this node's session.
-// A plain value, owned by Leaderships.
+// HeldShard: what this node knows of a shard that it holds. A node holds a shard if the shard's
+// record names the node's session. A plain value, owned by Leaderships.
 #pragma once
 
 #include <map>

@@ -15,8 +15,8 @@
 //
 // This class begins nothing and writes nothing in these cases: the session is not live; the node is
 // stopping (Context::draining, not an operator's drain); the external application is not attached.
-// It then notices no timeout either. But the deadlines stay, unless PushBounds moves them: a
-// prepare that is late by then times out at the first Advance afterwards.
+// It then notices no timeout either. But the deadlines stay (only PushBounds moves them): if a
+// prepare's deadline passes meanwhile, the prepare times out at the first Advance afterwards.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
 // nothing for kMinRetryPause. Then it writes the results again for those moves that the view still

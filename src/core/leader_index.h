@@ -33,8 +33,8 @@ class LeaderIndex {
   Number NumberOf(const NodeId& node) const;
   /// Every number is less than this.
   std::size_t numbers() const { return first_.size(); }
-  /// Calls `function` for each shard whose record names the node, in no particular order. REQUIRES:
-  /// `function` does not call Set.
+  /// Calls `function` for each shard whose record names the node, in no particular order. Never
+  /// calls it for a node without a number. REQUIRES: `function` does not call Set.
   template <typename Function>
   void ForEachOf(const NodeId& node, Function function) const {
     const Number number = NumberOf(node);

@@ -26,7 +26,8 @@ enum class Claimable : std::uint8_t {
   /// and then replaces the record.
   kByLastLeader,
   /// The record is damaged, and its last leader is not known or a lock delay runs. Any node may
-  /// replace the record later, when every session of that time must be over.
+  /// replace the record later, once every session that lived at the time of the damage must have
+  /// ended.
   kLater,
   /// Any node that may begin to lead may claim the shard later: its last leaders died soon
   /// (DeathBackoff), or the last one may still act (FailoverSettings::lock_delay). Such a shard
@@ -51,8 +52,9 @@ const NodeId& OwnerOf(const View& view, ShardId shard);
 /// shard, or its process is proven dead. False if the record is absent. REQUIRES: the shard's
 /// record is absent or readable, and not in force.
 bool LastLeaderStopped(const View& view, ShardId shard);
-/// When everybody who led by the shard's damaged record has stopped leading; max: the last known
-/// leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be read.
+/// When every session that may have led under the shard's damaged record has stopped leading; max:
+/// the last known leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be
+/// read.
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
 /// Whether the failover policy keeps a node's shards for the node while it stops. Then the node
 /// resigns its shards and moves none. False if an operator drains the node.
@@ -109,7 +111,7 @@ bool FailuresAreCommon(const View& view);
 /// if there is one.
 std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now);
 
-/// Whether `node` may claim the shard now.
+/// Whether `node` may claim the shard now. False for a node that is no member.
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now);
 
 }  // namespace baton::core

@@ -1,8 +1,8 @@
 // What becomes of an operator's change of this node's weight and labels.
 //
-// The node alone changes its settings, until its process ends: nothing else in etcd has them than
-// its member record. So the request is answered at once, also while etcd is away. The record
-// follows when etcd answers; until then the others go by the old settings.
+// The node itself changes its settings, for as long as its process lives. In etcd only its member
+// record has them. So the request is answered at once, also while etcd is away. The record follows
+// when etcd answers; until then the other nodes use the old settings.
 //
 // Pure functions.
 #pragma once

@@ -19,11 +19,12 @@ namespace baton::core {
 
 struct Pools {
   std::vector<AssignmentPool> pools;
-  /// By the rule's number: AssignmentShard::pool of its shards. 0: the rule wants every node that
-  /// may lead now. Rules that want the same have the same pool.
+  /// By the rule's number, from 0: AssignmentShard::pool of the rule's shards. 0: the rule wants
+  /// every node that may lead now. Rules that want the same nodes have the same pool.
   std::vector<std::uint32_t> of_rule;
 
-  /// Whether the rule wants some member. If not, nobody may lead the rule's shards now.
+  /// Whether the rule with this number, from 0, wants some member. If not, nobody may lead the
+  /// rule's shards now. REQUIRES (checked): the rule is below of_rule.size().
   bool Feasible(std::size_t rule) const;
 };
 /// `facts` has each member's labels, and is as long as `members`.

@@ -36,9 +36,9 @@ class Session {
   /// `options` and `next_operation` must outlive this object.
   Session(const CoreOptions& options, OperationId* next_operation);
 
-  // Events. Each returns false if the operation is not (or no longer) this session's.
-  // KeepAliveEnded still counts if it is of the present stream: the next keepalive opens another
-  // one.
+  // Events. Each returns false if the operation is not (or no longer) this session's. A
+  // KeepAliveEnded of the present stream makes the next keepalive open another stream, even if On
+  // returns false.
   bool On(const LeaseGranted& event, TimePoint now);
   bool On(const LeaseRevoked& event, TimePoint now);
   bool On(const KeepAliveAnswered& event, TimePoint now);
@@ -77,8 +77,8 @@ class Session {
   /// Sets for which shards the member record should say that this node is a ready standby; sorted
   /// and distinct. None at first. The record names the first kMaxReadyReported of them.
   void SetReady(std::vector<ShardId> ready);
-  /// Whether other nodes know all about this node's leaving: the member record says that the node
-  /// leaves, or can't be made to say so. Also true if no leaving is wanted.
+  /// Whether nothing is left to write about this node's leaving: the member record says that the
+  /// node leaves, it can't be made to say so, or the node is not to leave.
   bool SaysThatItLeaves(const View& view) const;
   /// Writes the member record if it does not say what it should, also about the weight and labels
   /// of CoreOptions::self. A change of SetFailing or SetHealthy alone is written at most once a

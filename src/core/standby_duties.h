@@ -49,10 +49,10 @@ class StandbyDuties {
     const auto found = duties_.find(shard);
     return found != duties_.end() ? found->second.callback : 0;
   }
-  /// For how many shards it is.
+  /// For how many shards this node is a ready standby.
   std::size_t ready() const { return ready_; }
-  /// All of these, sorted, if they changed since this was last returned, and if it is time to tell
-  /// the group (SayReadyEvery); otherwise nullopt.
+  /// The shards for which this node is a ready standby, sorted. nullopt: they have not changed
+  /// since this last returned them, or it is too early to tell the group again (SayReadyEvery).
   std::optional<std::vector<ShardId>> TakeReady(Context& context);
 
  private:

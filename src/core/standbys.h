@@ -1,12 +1,13 @@
 // Standbys: which nodes stand by for which shards, by the placement rules.
 //
 // If a shard's rule asks for k standbys, the shard has k + 1 replicas: nodes that may begin to lead
-// it, in an order of its own. Each next replica is, of the nodes left, one
-//  1. with whose value of the rule's `spread` label the fewest replicas were chosen so far,
-//  2. that fits an earlier preference of the rule than the others,
-//  3. that has the greatest score: a hash of shard and node, so that each node gets a part by its
-//     weight, and a node that comes or goes changes no other node's part (weighted rendezvous
-//     hashing).
+// it, in an order of its own. Each next replica is chosen from the nodes that are left. The first
+// of these rules that tells two nodes apart decides:
+//  1. The node whose value of the rule's `spread` label fewer chosen replicas have comes first.
+//  2. The node that fits an earlier preference of the rule comes first.
+//  3. The node with the greater score comes first. The score is a hash of shard and node, so that
+//     each node gets a part by its weight, and a node that comes or goes changes no other node's
+//     part (weighted rendezvous hashing).
 //
 // The replicas don't depend on who leads. The standbys of a shard are its replicas without its
 // leader. If the leader is no replica, one replica has nothing to do: the last one that shares the
@@ -43,8 +44,8 @@ class Standbys {
                               const std::vector<const MemberFact*>& nodes);
   /// Whether no rule asks for standbys.
   bool empty() const { return stride_ == 0; }
-  /// How many standbys the shard's rule asks for. REQUIRES: as for all questions, a shard below the
-  /// last Update's `shards`.
+  /// How many standbys the shard's rule asks for. REQUIRES (checked, also by the questions below):
+  /// the shard is below the last Update's `shards`.
   std::uint32_t Wanted(ShardId shard) const;
   /// The shard's replicas, in their order: Wanted(shard) + 1, or fewer if there are not enough
   /// nodes. Empty if its rule asks for no standbys.

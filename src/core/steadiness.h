@@ -1,9 +1,10 @@
 // Steadiness: which members come and go again and again, and which are gone now.
 //
 // A member is unsteady if several of its sessions in a row ended soon after they began (options.h:
-// kFlapsAfter). When it comes again, it has to stay for a delay before it is steady again. Each
-// further short session doubles the delay. A wait for a quiet membership does not count the
-// comings and goings of unsteady members. may_claim.h says whether they may begin to lead.
+// kFlapsAfter), also if they ended in order. When it comes again, it has to stay for a delay before
+// it is steady again. Each further short session doubles the delay. A wait for a quiet membership
+// does not count the comings and goings of unsteady members. may_claim.h says whether they may
+// begin to lead.
 //
 // Each node remembers what it saw itself, and a node that joined later knows less. So nodes may
 // differ about which members are unsteady. Callers must make sure that this does no harm.
@@ -36,9 +37,11 @@ class Steadiness {
   /// A session of the node ended. Returns whether this made DelayOf(node) longer.
   bool NoteEnded(const NodeId& node, const End& end, TimePoint now);
 
-  /// For a node that is here: until when it is unsteady. TimePoint::min(): it is steady.
+  /// For a node that is here: until when it is unsteady. TimePoint::min(): it is steady, or nothing
+  /// is known of it. For a node that is away the result means nothing.
   TimePoint UnsteadyUntil(const NodeId& node) const;
-  /// How long the node has to stay after its return to be steady again; 0: it does not flap.
+  /// How long the node has to stay after its return to be steady again; 0: it does not flap, or
+  /// nothing is known of it.
   Duration DelayOf(const NodeId& node) const;
   /// Whether the node's last kFlapsAfter sessions were short.
   bool Flaps(const NodeId& node) const;

@@ -7,7 +7,7 @@
 //  - Its session is not live, it is stopping, or its external application is not attached.
 //  - The brake is on: more than two members, and more than 10 % of them, vanished within `settle`.
 //  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
-//    and fewer than expect_nodes members are live (if it is 1, `settle` alone decides).
+//    and fewer than expect_nodes members are live. (If expect_nodes is 1, `settle` alone decides.)
 //  - A claim was refused a moment ago.
 //
 // If a successor claims nothing for too long (kPassOverAfter), the next node in line claims in its

@@ -125,9 +125,9 @@ class View {
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Call it when everything that had happened by `at` is merged. If the view hears of a session
-  /// only after this call, the session began after `at`: see Absences::NoteBegan. Does nothing if
-  /// `at` is before an earlier call's.
+  /// Call it when everything that had happened by `at` is merged. A session that the view first
+  /// hears of after this call began after `at`: see Absences::NoteBegan. Does nothing if an earlier
+  /// call had a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
   /// A key whose revision went down: this view knew it at revision `known`, and a snapshot that was
@@ -145,10 +145,10 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The read of the last snapshot began after this time, so its data is no older than this. Reads
-  /// don't overlap, so this is when the one before was merged; TimePoint{}: there was none. (The
-  /// data may be older than read_at(), because the process may pause between etcd's answer and the
-  /// merge.)
+  /// A time before the read of the last snapshot, so the snapshot's data is no older than this. It
+  /// is the time at which the snapshot before that one was merged, because reads don't overlap;
+  /// TimePoint{}: there was no earlier snapshot. (The data may be older than read_at(), because the
+  /// process may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -239,7 +239,7 @@ class View {
   const MemberFact* LeaderOf(ShardId shard) const {
     return InForce(shard) ? member(record(shard).leader) : nullptr;
   }
-  /// How many shards the node leads by records in force.
+  /// How many shards the node leads by records in force; 0 also for an unknown node.
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
   /// ends is in force, and its target is another live member. If the move is prepared, the target
@@ -261,8 +261,8 @@ class View {
   }
   /// When this node learnt that the shard's present record (or its absence) is not in force. Each
   /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
-  /// record is in force, or this view can't tell. It can't tell if the answer to a write showed the
-  /// record before the watch showed the session of its leader.
+  /// record is in force, or this view can't know yet: the answer to a write showed the record, but
+  /// the watch has not shown the session of its leader yet.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -301,8 +301,9 @@ class View {
     return found != damage_.end() ? found->second.last_leader : std::nullopt;
   }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
-  /// nullopt if it is readable. A change of the unreadable record that the watch shows keeps this
-  /// time. A change that only a read shows sets it to the read's time.
+  /// nullopt if it is readable. The unreadable record may change and still be unreadable. If the
+  /// watch shows that change, this time stays; if only a read shows it, this becomes the time of
+  /// the read.
   std::optional<TimePoint> DamagedSince(ShardId shard) const {
     const auto found = damage_.find(shard);
     return found != damage_.end() ? std::optional(found->second.since) : std::nullopt;

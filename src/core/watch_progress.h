@@ -28,6 +28,7 @@ class WatchProgress {
  public:
   /// The watch, or a read of everything, has delivered every change up to `revision`. The revision
   /// in an answer's header does not count: it is the store's, and the watch may be behind it.
+  /// Ignores a revision that is not greater than reached().
   void Reach(Revision revision, TimePoint now);
   /// The store has `revision`, so the watch must reach it. Returns whether the watch is behind it.
   /// If so, the owner must ask the watch for its progress up to required(). If the watch was behind

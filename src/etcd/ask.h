@@ -11,7 +11,8 @@
 namespace baton::etcd {
 
 /// Runs `call` with a handler and waits for the handler's reply. REQUIRES: `call` passes the
-/// handler to one unary call of the transport. The wait ends about at that call's deadline.
+/// handler to one unary call of the transport. The wait ends soon after that call's deadline at the
+/// latest.
 template <typename Response, typename Call>
 Reply<Response> Ask(Call call) {
   auto answer = std::make_shared<std::promise<Reply<Response>>>();

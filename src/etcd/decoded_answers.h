@@ -45,7 +45,7 @@ struct DecodedMessage {
   bool more = false;         ///< another part of the same message follows
 };
 
-/// If the reply is no answer, only `status` is set.
+/// If the call failed, only `status` is set.
 DecodedPage DecodePage(const Keyspace& keyspace, const Reply<etcdserverpb::RangeResponse>& reply);
 
 DecodedMessage DecodeMessage(const Keyspace& keyspace, const etcdserverpb::WatchResponse& message);

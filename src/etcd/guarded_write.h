@@ -6,9 +6,9 @@
 //  - A guard that compares an absent key's 0 holds again once the key is deleted (for example, the
 //    claim of an absent record).
 //  - The guard that no key of a range was written holds again once the written key is deleted.
-// A write with such a guard changes a key whose mod revision it compares. So a late copy of it is
-// refused, unless that key was deleted before the copy arrives. guarded_txn.h makes transactions of
-// a GuardedWrite.
+// If a write has one of these two guards, it also changes a key whose mod revision it compares. So
+// a late copy of the write is refused, unless that key was deleted before the copy arrives.
+// guarded_txn.h makes transactions of a GuardedWrite.
 //
 // Pure functions and plain values; any thread.
 #pragma once

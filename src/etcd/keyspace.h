@@ -3,7 +3,8 @@
 // All keys of a group lie below one prefix, `<prefix>/<group>/`, so one range and one watch cover
 // them all. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
 //
-// A plain value, immutable after construction: any thread.
+// A plain value, immutable after construction: any thread. The functions that make keys don't check
+// the names that they get.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct Decoded {
 
 class Keyspace {
  public:
-  /// Checks `prefix` (two characters or more; must begin with '/' and not end with one) and `group`
+  /// Checks `prefix` (two characters or more; begins with '/', does not end with '/') and `group`
   /// (a name like a NodeId). kInvalidArgument; the message names the option.
   static Status Validate(std::string_view prefix, std::string_view group);
 

@@ -4,7 +4,7 @@
 // delivered. Older versions answer with the store's revision even if the watch is behind, and such
 // an answer may overtake events (etcd #15220). A client can't see the version. So an answer counts
 // only if all of these hold:
-//  - Another request was sent, a pause after the answer, and it was answered in good time.
+//  - After a pause, another request was sent, and its answer came in good time.
 //  - No event came between the two answers.
 //  - The last message with events was no full batch (kWatchBatch): then more events would follow.
 //

@@ -46,8 +46,9 @@ struct Reply {
 template <typename Response>
 using ReplyHandler = std::function<void(Reply<Response>)>;
 
-/// One lease's keepalive stream to one endpoint. Destroying it ends the stream. No callback comes
-/// after the destructor has returned, unless a callback destroys it: then that one runs to its end.
+/// One lease's keepalive stream to one endpoint. Destroying it ends the stream. No callback begins
+/// after the destructor has returned. A callback may destroy the stream; then that callback still
+/// runs to its end.
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;

@@ -1,10 +1,11 @@
 // The JSON of a node's history. It is API of /v1/events, `batonctl history`, `batonctl events` and
 // `--events-file`.
 //
-// Pure functions; any thread. Field names are stable; new ones may be added. A field that would
-// name a node is null if there is no such node. `gap` is the time without an active leader, in
-// phases; a phase that the observer does not know is absent. Durations are in seconds, with up to
-// six decimals. No trailing newline.
+// Pure functions; any thread. Field names are stable; new ones may be added. `from` or `to` is null
+// if there is no such node; `actor` is "" if nobody asked for the change. `gap` has the phases of
+// the time without an active leader; it has no field for a phase whose length the observer does not
+// know. Durations are in seconds, with up to six decimals. `at` and `started` are times in UTC, as
+// Timestamp writes them. No trailing newline.
 #pragma once
 
 #include <string>

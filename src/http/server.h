@@ -3,12 +3,12 @@
 //
 // It has one thread for all sockets, and kWorkers threads that wait for the node and make answers.
 // Connections, headers, bodies, waiting requests and times have limits, so slow or hostile clients
-// cost a bounded amount. If there are kMaxConnections, a new connection takes the place of another,
-// so that probes get through. It takes that of the connection that has been idle for longest. If
-// none is idle, it takes that of the client that has read nothing of its answer for longest, if for
-// 1 s at least. If there is no such client either, the new connection is closed.
-// If its client has kMaxConnectionsOfClient, it takes, by the same rules, the place of one of its
-// own client's (ConnectionPlaces).
+// cost a bounded amount. If there are kMaxConnections, a new connection replaces another one, so
+// that probes get through. The server closes the connection that has been idle for longest. If none
+// is idle, it closes the one whose client has read nothing of its answer for longest, if this lasts
+// for 1 s at least. If there is no such connection either, the server closes the new one. If the
+// client has kMaxConnectionsOfClient, the server chooses, by the same rules, among the connections
+// of this client only (ConnectionPlaces).
 //
 // Without TLS nothing is encrypted, and callers from other hosts are known only by a token.
 // Therefore bind such a server to loopback or to a trusted network.
@@ -31,9 +31,11 @@
 namespace baton::http {
 
 inline constexpr std::size_t kMaxConnections = 256;
-/// Of one user of this host, or of one other address. More than one client's polls and feeds.
+/// A client is one user of this host, or one other address. The number is greater than kMaxPolls +
+/// kMaxFeeds, so that a client with as many polls and feeds can still connect.
 inline constexpr std::size_t kMaxConnectionsOfClient = 192;
-// A request above one of these two gets the status.
+// If a request is above one of these two limits, its answer has the status that stands beside the
+// limit.
 inline constexpr std::size_t kMaxHeader = 8 * 1024;  ///< bytes of the request's header; 431
 inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes of its body, which is ignored; 413
 // A request above one of these gets 503.

@@ -62,7 +62,7 @@ std::string NodesJson(const runtime::NodeStatus& status);
 
 /// The group's settings: {"group":…,"revision":…,"stale":…,"expected_nodes":…,"max_moves":…,
 /// "failover":…,"failover_delay_ms":…,"lock_delay_ms":…,"placement_rules":…,"config_schema":…}; a
-/// number that is not set is null, and so is failover_delay_ms unless failover is "after".
+/// number that is not set is null. failover_delay_ms is null, too, if failover is not "after".
 /// `placement_rules` is how many rules there are.
 std::string GroupJson(const runtime::NodeStatus& status);
 

@@ -6,7 +6,8 @@
 //
 // One thread at a time. Every wait for etcd has a bound. The destructor removes the folder, with
 // two exceptions: Keep or LeaveRunning was called, or a member was not healthy after Start, Restart
-// or Restore. The error of such a call names the folder. A `member` is a number below size().
+// or Restore. The error of such a call names the folder. A `member` is a number below size(); for
+// another number an exception is thrown.
 #pragma once
 
 #include <sys/types.h>
@@ -103,10 +104,10 @@ class PrivateEtcd {
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
-  /// until they are healthy. `as`: whether the cluster keeps its id; for operators this depends on
-  /// the token that they give. Uses `etcdutl` if CanRaiseRevisions is true, otherwise `etcdctl`.
-  /// Also returns the errors of Start; members may then be missing or without data. REQUIRES: if
-  /// `as` is kSameClusterRaised, CanRaiseRevisions is true.
+  /// until they are healthy. `as`: whether the cluster keeps its id. (Operators choose this by the
+  /// token that they give to the restore.) Uses `etcdutl` if CanRaiseRevisions is true, otherwise
+  /// `etcdctl`. Also returns the errors of Start; members may then be missing or without data.
+  /// REQUIRES: if `as` is kSameClusterRaised, CanRaiseRevisions is true.
   Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second and has no alarm. The alarm

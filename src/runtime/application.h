@@ -23,15 +23,15 @@ class Application {
   virtual ~Application() = default;
 
   /// Called once, before the other methods. The application calls `changed` with each new state. It
-  /// calls `said` when it says whether it is ready to take over a shard that it stands by for; it
-  /// may do so for the operation of the shard's last kStandby callback, until the shard's next
-  /// kStandbyEnded, kAcquired or kLost. Only the newest word about each shard reaches the node, in
-  /// one of the next turns of its loop.
+  /// calls `said` to say whether it is ready to take over a shard for which it stands by. It may do
+  /// so until the shard's next kStandbyEnded, kAcquired or kLost, and names the operation of the
+  /// shard's last kStandby callback. Only the newest word about each shard reaches the node, in one
+  /// of the next turns of its loop.
   virtual void Begin(std::function<void(core::ApplicationState)> changed,
                      std::function<void(const core::StandbyReadySaid&)> said) = 0;
   /// Starts a callback. The application calls `done` at most once; `ok` is false if the callback
-  /// failed. A failed kStandby or kStandbyEnded is only counted. The callbacks of a shard begin
-  /// in the same order as a Listener's, but one may begin before the last has completed.
+  /// failed. A failed kStandby or kStandbyEnded is only counted. The callbacks of a shard begin in
+  /// the same order as a Listener's, but one may begin before the earlier ones have completed.
   virtual void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) = 0;
   /// The node does not lead the shard from now on, and next sends the write that gives it away. The
   /// application need not have completed `releasing`.

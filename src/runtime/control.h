@@ -69,7 +69,7 @@ struct MemberStatus {
   bool drained_by_policy = false;
   std::uint32_t led = 0;     ///< the number of shards that it leads
   std::uint32_t target = 0;  ///< the number of shards that it should lead by the assignment
-  /// How many of `led` it has stopped on. Only the node itself knows; 0 for other nodes.
+  /// How many of the shards in `led` are suspended. Only the node itself knows; 0 for other nodes.
   std::uint32_t suspended = 0;
 };
 
@@ -122,7 +122,7 @@ struct ShardStatus {
   /// settings. Empty: any node may, or no node may for now.
   NodeId waits_for;
   /// From when on other nodes may claim it, too, if `waits_for` is set; unset: never, or not known.
-  /// These two times are of the clock of NodeStatus::at.
+  /// This time and `locked_until` are of the clock of NodeStatus::at.
   std::optional<TimePoint> others_from;
   /// Of a shard that nobody leads: until when the lock delay keeps everybody from claiming it.
   std::optional<TimePoint> locked_until;
@@ -202,7 +202,7 @@ struct NodeStatus {
   bool stale = false;
   /// The time since the last confirmed renewal was sent; 0: no renewal was confirmed yet.
   std::chrono::nanoseconds renewal_age{0};
-  std::chrono::milliseconds ttl{0};  ///< etcd's grant; before one, what the node asks for
+  std::chrono::milliseconds ttl{0};  ///< etcd's grant; before it, what the node asks for
   NodeId balancer;                   ///< empty: no node
   bool paused = false;
   bool rebalance_requested = false;  ///< an operator's "apply" is being carried out

@@ -30,7 +30,7 @@ enum class DirectoryLock { kHeld, kNotHeld };
 struct DirectoryId {
   std::uint64_t id = 0;      ///< 0: none could be kept
   bool made = false;         ///< there was no file
-  std::string problem = {};  ///< one line for the log; empty if the directory is new, or as it was
+  std::string problem = {};  ///< one line for the log; empty: nothing is wrong
 };
 
 /// Reads the number. If there is no usable number, and the lock is held, makes a new one. A file

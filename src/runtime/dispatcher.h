@@ -19,11 +19,11 @@ class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
   /// Queues a function. Any thread may call it; it never blocks for callbacks. After Finish has
-  /// begun, it drops the function. The function must not throw.
+  /// begun, it drops the function. If a function throws, the process ends.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
-  /// Waits, without a bound, until all queued functions have returned. Nothing runs afterwards.
-  /// Never call it from a queued function. A second call returns at once, even while the first one
-  /// still waits.
+  /// Waits, without a bound, until all queued functions have returned. Nothing runs afterwards. A
+  /// queued function must not call it: it would wait for itself. A second call returns at once,
+  /// even while the first one still waits.
   virtual void Finish() = 0;
 };
 
@@ -33,7 +33,8 @@ class ThreadPoolDispatcher final : public Dispatcher {
   static constexpr std::size_t kMaxThreads = 256;
 
   /// REQUIRES: 1 <= threads <= kMaxThreads. Throws std::system_error or boost::system::system_error
-  /// if the host lacks threads. If it lacks one later, for the pool to grow, the process ends.
+  /// if the host has no thread left. If the host has none left when the pool grows later, the
+  /// process ends.
   explicit ThreadPoolDispatcher(std::size_t threads);
   /// Calls Finish.
   ~ThreadPoolDispatcher() override;

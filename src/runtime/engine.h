@@ -83,7 +83,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// before Start.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
-  /// The program says whether it could serve a shard at once that it stands by for. Ignored if
+  /// The program says whether it could at once serve a shard for which it stands by. Ignored if
   /// Listener::Standby was not called, or the standby has ended. Any thread.
   void SetStandbyReady(ShardId shard, bool ready);
 

@@ -26,8 +26,9 @@ struct FileSystem {
 FileSystem FileSystemOfType(std::int64_t type);
 /// The file system of an open file. If the kernel does not say: "unknown type", without proof.
 FileSystem FileSystemOf(int file);
-/// Whether a mapping of the open file keeps another file open, as on overlayfs. If so, a lock on
-/// the file ends with the file's last descriptor, although the mapping exists.
+/// Whether the open file is on overlayfs. There, a mapping of the file (mmap) keeps open another
+/// file, below the overlay. So a lock ends when the last descriptor of this file is closed,
+/// although the mapping still exists. False if the kernel does not say.
 bool MapsAnotherFile(int file);
 
 }  // namespace baton::runtime

@@ -86,7 +86,7 @@ class GroupFollower {
   /// Begins to read etcd. REQUIRES: called once, before Close.
   void Start();
   /// Ends the watch, the routes and the history. Observers of routes get `why`, unless Halt ended
-  /// the routes before.
+  /// the routes before. A second call does nothing.
   void Close(const Error& why);
   /// The process stops for good: logs it, calls the handler of OnHalted, ends the routes with
   /// `ended`, and tells the observers. The watch goes on until Close. A second call does nothing.

@@ -3,7 +3,7 @@
 // The core answers each request once, also when its time (`within`) is over: see OperatorRequests.
 // This class has no timers. Each handler is called once, from inside Answer or Close. If this
 // object is destroyed without Close, the handlers that wait are never called. After Close nobody
-// answers, so the Engine adds no request then.
+// answers, so the Engine adds no request then. A second Close does nothing.
 //
 // Single-threaded: owned by an Engine, on the loop.
 #pragma once
@@ -45,7 +45,7 @@ class PendingRequests {
   void Answer(const core::AnswerNodeChange& action);
 
   /// The node stops: calls all handlers that wait. Changes get kTimedOut, because they may still be
-  /// made. Requests for a retry or of the node itself get kUnavailable.
+  /// made. Requests for a retry, and for a change of this node's settings, get kUnavailable.
   void Close();
 
  private:

@@ -15,7 +15,7 @@
 
 namespace baton::runtime {
 
-/// What callers hear who ask a relay for a change.
+/// The answer to callers who ask a relay for a change.
 inline constexpr const char* kRelayMakesNoChanges =
     "this is a relay, which only serves routes: ask a node of the group";
 

@@ -41,13 +41,13 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
 
   /// Begins to read etcd. REQUIRES: owned by a shared_ptr; called once, before Close.
   void Start();
-  /// Ends the watch, the routes and the history.
+  /// Ends the watch, the routes and the history. A second call does nothing.
   void Close();
 
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// `handler` is called on the loop each time a complete view is proven to be current, with the
-  /// time at which it was. Set it before Start.
+  /// `handler` is called on the loop each time a complete view is proven to be current. Its
+  /// argument is the time at which the view was current. Set it before Start.
   void OnProven(std::function<void(TimePoint)> handler) { proven_ = std::move(handler); }
 
  private:
@@ -63,7 +63,8 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   Duration StaleAfter() const override { return kStaleAfter; }
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
-  /// A config that this relay can't follow. The group's nodes may put the fitting one back.
+  /// A config that this relay can't follow. The group's nodes may still replace it by the right
+  /// one.
   struct BadConfig {
     Error problem;
     TimePoint since{};

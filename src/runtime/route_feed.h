@@ -31,7 +31,7 @@
 //   - Note(shard) named it.
 //   - Note(changes) listed it: see ViewChanges::shards and ViewChanges::standbys.
 //   - Note(changes) listed its leader, and the leader's address changed.
-//   - Note(changes) listed one of its standbys, and this node is live as before, but has another
+//   - Note(changes) listed one of its standbys, and this standby is live as before, but has another
 //     address. To find such shards, the feed walks over all routes; it does not if no route has
 //     standbys.
 //   - Note(changes) listed the target of its move, and the target's address, lease or liveness

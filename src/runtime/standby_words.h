@@ -4,8 +4,8 @@
 // Each word is about one standby, which is named by the operation of the callback that began it. So
 // a word that comes late is never taken for one about the shard's next standby.
 //
-// A program may say it in a tight loop, and must not fill the loop's queue. So at most one word for
-// each shard waits, the newest, and at most one step to take them is on its way.
+// A program may say such words in a tight loop, and must not fill the loop's queue. So at most one
+// word for each shard waits, the newest, and at most one step to take them is on its way.
 //
 // Thread-safe; waits only for its lock.
 #pragma once

@@ -36,7 +36,8 @@ struct StateFile {
   /// Guards may end the sessions. False: only the node's next process acts on the proof.
   bool guarded = false;
 
-  /// The sessions that end with the process that wrote the file.
+  /// The sessions that end with the process that wrote the file: `session`, unless `external` is
+  /// set, and `previous`, if they are not 0.
   std::vector<SessionId> Sessions() const;
 };
 

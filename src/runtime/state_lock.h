@@ -9,9 +9,10 @@
 //
 // Suppose that a new process of the same node id gets the lock on the same boot, and everything in
 // the file matches. Then the earlier process is dead, also if both run in containers. If anything
-// does not match, nothing is proven, and the new process waits until the old lease has run out.
-// That is so if the file was renamed or copied, and on a file system whose locks are no proof (see
-// FileSystem), unless the operator trusts it (LockTrust). Process ids would prove no death either.
+// does not match, nothing is proven, and the new process waits until the old lease has run out. For
+// example, nothing is proven if the file was renamed or copied. Nothing is proven on a file system
+// whose locks are no proof (see FileSystem) either, unless the operator trusts it (LockTrust).
+// Process ids would prove no death either.
 //
 // A child made by fork() shares the lock, which is free only when all holders have closed the file
 // or called exec. So a child that lives on delays a restart, but never makes a wrong proof.

@@ -22,7 +22,8 @@ class StateRecord {
   /// this or an earlier record can't be written. That is safe, because a later process then has no
   /// proof, and waits for the lease.
   virtual Status RecordSession(const RecordedSession& session) = 0;
-  /// Stores the highest revision that a commit of this node had. kUnavailable: as above.
+  /// Stores the highest revision that a commit of this node had. Does nothing if the stored one is
+  /// as high. kUnavailable: as above.
   virtual Status RecordHighest(Revision revision) = 0;
 };
 

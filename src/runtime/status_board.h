@@ -28,8 +28,8 @@ class StatusBoard {
   /// The shard changed for a reason that the view does not show.
   void Note(ShardId shard);
 
-  /// Returns all shards. `look` renders those that changed, as of `now`, all but
-  /// ShardStatus::nobody_may_lead.
+  /// Returns all shards. `look` renders the shards that changed, as of `now`; this object itself
+  /// sets their ShardStatus::nobody_may_lead.
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
   /// How many shards waited after deaths at the last Shards.

@@ -16,10 +16,10 @@ struct Address {
   std::uint16_t port = 0;
 };
 
-/// Reads "unix:/path", "127.0.0.1:port" (any 127.x.y.z) or "[::1]:port". Port 0 picks a port.
-/// kInvalidArgument: the text has another form, the path has more than kLongestSocketPath bytes, or
-/// the host is a name or not loopback. The message has the text and what was expected, and names no
-/// flag.
+/// Reads "unix:/path" (also as "unix:///path"), "127.0.0.1:port" (any 127.x.y.z) or "[::1]:port".
+/// Port 0 picks a port. kInvalidArgument: the text has another form, the path has more than
+/// kLongestSocketPath bytes, or the host is a name or not loopback. The message has the text and
+/// what was expected, and names no flag.
 Result<Address> ParseAddress(std::string_view text);
 /// Writes an address as ParseAddress reads it. gRPC clients in any language accept this form.
 std::string FormatAddress(const Address& address);

@@ -129,9 +129,9 @@ class Attachment final : public runtime::Application {
   /// The application has answered this operation. Does nothing if `stream` is not the present
   /// stream, or no such answer is missing.
   void Answer(const Stream& stream, std::uint64_t operation, bool ok);
-  /// The application says whether it could serve a shard at once that it stands by for. `operation`
-  /// is that of the STANDBY. Does nothing if `stream` is not the present stream, or this standby
-  /// has ended.
+  /// The application says whether it could at once serve a shard for which it stands by.
+  /// `operation` is that of the STANDBY. Does nothing if `stream` is not the present stream, or
+  /// this standby has ended.
   void SayReady(const Stream& stream, std::uint64_t operation, bool ready);
   /// The application gave a sign of life. Does nothing if `stream` is not the present stream, or if
   /// the watchdog's time is over already.

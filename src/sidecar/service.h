@@ -33,7 +33,9 @@ class Service final
   };
 
   /// A caller may attach if it has the role kLead when its first message arrives. Other callers get
-  /// PERMISSION_DENIED, or UNAVAILABLE if the user is not known yet. REQUIRES: this service
+  /// PERMISSION_DENIED, or UNAVAILABLE if the user is not known yet. The statuses of the
+  /// Attachment's refusals: INVALID_ARGUMENT (kMalformed), NOT_FOUND (kOtherGroup), ALREADY_EXISTS
+  /// (kTaken), UNAVAILABLE (kUnavailable), RESOURCE_EXHAUSTED (kExhausted). REQUIRES: this service
   /// outlives the server that it is registered with; `attachment` and `access` are not null.
   Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,
           Peer peer)

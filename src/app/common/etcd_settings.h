@@ -21,7 +21,8 @@ namespace baton::app {
 /// REQUIRES: `settings` outlives the parsing.
 void AddEtcdFlags(CLI::App& app, Settings& settings);
 /// Reads the settings whose names begin with "etcd", and the files that they name. `reader` notes
-/// the errors. REQUIRES: "etcd" and "etcd-prefix" are set, which have defaults.
+/// the errors, also a user without a password, a password without a user, and an empty password.
+/// REQUIRES: "etcd" and "etcd-prefix" are set, which have defaults.
 void ReadEtcd(SettingReader& reader, EtcdOptions& etcd);
 /// ReadEtcd for a program without other settings. If any setting is wrong, returns one line for
 /// each error. REQUIRES: as ReadEtcd.

@@ -16,8 +16,9 @@ namespace baton::app {
 
 struct Flag {
   const char* name;  ///< without dashes
-  /// What the help calls the value; null: a switch, which has no value. It ends with ",..." if the
-  /// value is a list. A list's flag can be given several times; its values are joined by commas.
+  /// What the help calls the value; null: a switch, which has no value. This name ends with ",..."
+  /// if the value is a list. A list's flag can be given several times: its values are joined by
+  /// commas. Any other flag with a value is a usage error if it is given twice.
   const char* value;
   const char* fallback;  ///< the default, as a user writes it; null: no default
   const char* help;
@@ -29,7 +30,8 @@ std::string EnvironmentName(const std::string& flag);
 
 /// A setting's text, and its origin as errors name it: "--ttl", "BATON_TTL", "batond.yaml:3: ttl".
 /// There are four sources: the flag, the environment variable, the file of --config, the default.
-/// The first source that has the setting counts. If no source has it, it is not in Settings.
+/// The first source that has the setting counts, also for a list: lists of two sources are not
+/// joined. If no source has the setting, it is not in Settings.
 struct Setting {
   std::string text;
   std::string origin;
@@ -46,7 +48,7 @@ struct EarlyExit {
 
 /// The parts of the process's surroundings that settings depend on.
 struct Surroundings {
-  /// Returns an environment variable's value; nullopt: not set. REQUIRES: not empty.
+  /// Returns an environment variable's value; nullopt: not set. REQUIRES: the function is set.
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::string host_name;  ///< the default of --node; empty: not known
 

@@ -22,13 +22,15 @@ class ServiceManager {
   /// unknown kind counts as no service manager. REQUIRES: no other thread uses the environment.
   static ServiceManager OfEnvironment();
 
-  /// Sends assignments, one a line, such as "READY=1". False: its socket is full, so call this
-  /// again later. True also if there is no service manager, or it is gone.
+  /// Sends assignments, one a line, such as "READY=1". False: the service manager's socket is full,
+  /// so call this again later. True also if there is no service manager, or it is gone.
   bool Say(std::string_view assignments) const;
 
-  /// Says that the process is alive: sends "WATCHDOG=1" when half of WATCHDOG_USEC has passed since
-  /// the last one. Call it several times in that half; if the socket is full, the next call tries
-  /// again. Does nothing without WATCHDOG_USEC. REQUIRES: `now` never goes back.
+  /// Says that the process is alive: sends "WATCHDOG=1", at first and whenever half of
+  /// WATCHDOG_USEC has passed since the last one. Call it several times within that half: a call
+  /// sends nothing before the time, and if the socket is full, the next call tries again. Does
+  /// nothing without WATCHDOG_USEC, or if WATCHDOG_PID names another process. REQUIRES: `now` never
+  /// goes back.
   void Alive(TimePoint now);
 
  private:

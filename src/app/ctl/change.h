@@ -8,9 +8,9 @@
 //   kInterrupted  somebody pressed Ctrl-C
 //   kUnreachable  the node has not answered for a minute
 //
-// The other verbs wait for CtlOptions::timeout or for kCallTimeout, whichever is shorter. The long
-// verbs wait as long for each call until their request is written. If any verb returns kTimedOut or
-// kInterrupted, the change may still be made.
+// The other verbs wait for CtlOptions::timeout or for kCallTimeout, whichever is shorter. A long
+// verb makes several calls until its request is written, and waits that long for each of them. If
+// any verb returns kTimedOut or kInterrupted, the change may still be made.
 //
 // Blocking; one thread.
 #pragma once
@@ -30,10 +30,11 @@ struct TransferOptions {
   NodeId to;
   std::optional<Term> if_term;
 };
-/// kPrecondition: nobody leads the shard, `to` leads it already, it is moving to another node, `to`
-/// drains or is not live, the term is not `if_term`, or another change came first. Later also:
-/// another node than `to` leads the shard in a newer term. kFailed: the move was deleted, and the
-/// leader keeps the shard.
+/// kNotFound: there is no such shard or node. kPrecondition, if no move was ordered: nobody leads
+/// the shard, `to` leads it already, the shard is moving to another node, `to` drains or is not
+/// live, a placement rule forbids `to`, the term is not `if_term`, or another change came first.
+/// kPrecondition, if a move was ordered: another node than `to` has got the shard. kFailed: the
+/// move was deleted, and the leader keeps the shard.
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change);
 /// Calls `acquired` of a failing shard again. kPrecondition: the node at options.endpoint does not
@@ -52,13 +53,15 @@ struct ReleaseOptions {
 ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
 /// kPrecondition (kPartly if some shards have moved): no other node can take the shards. The node
-/// goes on leading them, and the drain goes on when another node joins.
+/// goes on leading them, and the drain goes on when another node joins. kNotFound: the group has no
+/// such node.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// kDone also if the node was not drained, or if the group has no such node.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// Changes weight and labels of the node at options.endpoint, until its process ends; says so.
 /// kDone also if the node has these settings already. kPrecondition: another node answers at the
-/// endpoint; the message says where to ask `node`.
+/// endpoint; the message says where to ask `node`. kNotFound: the group has no such node. kUsage:
+/// the settings make no sense (SettingsAfter).
 ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange& change,
                  const ChangeOptions& how);
 /// If there is nothing to move, sends no request and returns kDone.

@@ -15,11 +15,12 @@
 namespace baton::app {
 
 /// Reads the files that `tls` names, at most 1 MiB each, and checks that they belong together
-/// (CheckPem).
+/// (CheckPem). The text of a file that `tls` does not name is empty.
 Result<PemTexts> ReadClientPems(const ClientTls& tls);
 /// Returns credentials that trust only servers with one of the names in `tls.servers`, as a Router
-/// does. Also kInvalidArgument: `tls.ca` is missing, `tls.name` is given, or GroupCredentials
-/// refuses the names.
+/// does. They read the files again when these change (GroupCredentials::FromFiles). Also
+/// kInvalidArgument: `tls.ca` is missing, `tls.name` is given, or GroupCredentials refuses the
+/// names.
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
 /// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file whose mode

@@ -1,4 +1,5 @@
 // batonctl's command line: the tree of verbs and flags, and the function that a parsed line runs.
+// One thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Shell completion of batonctl, generated from the tree of commands, so that it can't get out of
-// date.
+// date. Pure functions of this tree.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ class App;
 
 namespace baton::app {
 
-/// A script that bash can source. Completes verbs, nested verbs, and flags at each place.
+/// A script that bash can source. Completes verbs, nested verbs, and flags at each place. Does not
+/// complete the values of flags.
 std::string BashCompletion(const CLI::App& app);
 /// A zsh script: the one for bash, loaded by zsh's bashcompinit.
 std::string ZshCompletion(const CLI::App& app);

@@ -1,4 +1,5 @@
-// batonctl's verbs that show what happened: `history` and `events`.
+// batonctl's verbs that show what happened: `history` and `events`. Blocking; one thread. If the
+// node can't be asked, both print the error and return its exit code (Fail, output.h).
 #pragma once
 
 #include <cstdint>

@@ -36,10 +36,11 @@ struct GroupSettings {
 };
 
 /// Reads words such as "failover=after" and "failover-delay=30s", or one setting and its value as
-/// two words. No words: nothing is set. kInvalidArgument: a word is unknown or malformed, is given
-/// twice, or stands beside settings of another kind, or a duration is above 1,000 hours; the
-/// message is one line. Does not check whether the settings make sense together, or their other
-/// bounds: the node does this.
+/// two words. No words: nothing is set. Upper and lower case differ. kInvalidArgument: a word is
+/// unknown or malformed, is given twice, or stands beside settings of another kind; a number of
+/// moves or nodes, a rebalance-delay or a cooldown is out of its bounds; or another duration is
+/// above 1,000 hours. The message is one line. The node checks the bounds of failover-delay and
+/// lock-delay, and whether the settings make sense together.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
 
 /// The limits as the words that set them: "max-moves=8 cooldown=default".

@@ -34,9 +34,9 @@ OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
                         TimePoint deadline);
 
 /// Asks the leader of `shard` what it knows of the shard. `group` and `shard` are earlier answers
-/// of one node. Waits as long as AskOthers. nullopt: nobody leads the shard, or the node that
-/// answered leads it itself, or the leader gave no valid answer in time or does not lead in this
-/// term.
+/// of one node. Waits as long as AskOthers. Returns nullopt if nobody leads the shard, if the node
+/// that gave `group` leads it itself, if the leader has no address that can be used, if it gives no
+/// valid answer in time, or if it no longer leads in the term of `shard`.
 std::optional<runtime::ShardStatus> AskLeader(const runtime::NodeStatus& group,
                                               const runtime::ShardStatus& shard,
                                               const ClientTls& tls, TimePoint deadline);

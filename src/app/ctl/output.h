@@ -35,7 +35,7 @@ class Progress {
   /// Calls End.
   ~Progress();
   void Show(const std::string& line);
-  /// Ends the line, so that other output can follow.
+  /// Ends the line, so that other output can follow. Does nothing if no line is open.
   void End();
 
  private:

@@ -14,6 +14,7 @@ namespace baton::app {
 ExitCode ShowPlacement(const CtlOptions& options);
 /// Reads rules from a file ("-": stdin), and shows what the group would do with them.
 /// kPrecondition: the rules let no live node lead some shards. kUsage: the file is not valid.
+/// kUnreachable also if the node's view is not complete yet.
 ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path);
 
 }  // namespace baton::app

@@ -10,6 +10,7 @@
 //       node: n3                # a pin: short for require: {node: n3}
 //
 // `rules` is required; `rules: []` says that there are no rules. All parts of a rule are optional.
+// If a rule has `node` and `require`, a node must fit both.
 //
 // Pure functions, except ReadPlacementFile; any thread.
 #pragma once
@@ -41,7 +42,8 @@ std::string PlacementJson(const Placement& placement);
 
 /// Each range as text, as the rules have it: "0-99", "120".
 std::vector<std::string> RangeTexts(const std::vector<ShardRange>& ranges);
-/// Adds a shard of a greater number than all shards of `ranges`.
+/// Adds a shard to sorted ranges. REQUIRES (not checked): the shard's number is greater than those
+/// of all shards in `ranges`.
 void AddToRanges(ShardId shard, std::vector<ShardRange>& ranges);
 
 /// A rule's shards for messages: "0-99, 120"; "all" for all shards.

@@ -1,4 +1,5 @@
-// batonctl's verb `plan`: plans for a made-up state; asks and changes no group.
+// batonctl's verb `plan`: plans for a made-up state; asks and changes no group. Blocking; one
+// thread.
 #pragma once
 
 #include <string>

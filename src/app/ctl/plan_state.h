@@ -23,10 +23,10 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// `shards`, `nodes` and each node's `id` are required. The default weight is 1. `state` is
 /// "active" (the default), "draining" or "dead"; a dead node has no effect. A shard is vacant if
 /// its leader is null, absent, dead, or not one of `nodes`. `ready` says which nodes are ready
-/// standbys for a shard; it counts if a rule asks for standbys, and if the nodes are among the
-/// standbys of a vacancy. Dead and unknown nodes have no effect there. `placement` has the group's
-/// placement rules, as PlacementJson writes them; any document that ParsePlacement takes will do.
-/// Without `limits`, any number of moves is planned.
+/// standbys for a shard. An entry has an effect only if the shard is vacant, its rule asks for
+/// standbys, and the node is one of these standbys. Dead and unknown nodes have no effect there.
+/// `placement` has the group's placement rules, as PlacementJson writes them; any document that
+/// ParsePlacement takes will do. Without `limits`, any number of moves is planned.
 ///
 /// Returns one line of JSON, without a line feed:
 ///   {"claims":[{"shard":1,"to":"a"}],"moves":[{"shard":0,"from":"a","to":"b",
@@ -35,16 +35,16 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// that each node leads in the given state and in the end; nodes without shards are left out. The
 /// order of `nodes` doesn't matter.
 ///
-/// If the state has `placement`, each claim and move also has the number of the rule that counts
-/// for its shard, `"rule":1` (or null), each move has `"why":"rule_forbids"` (MoveCause), and the
-/// shards that nobody may begin to lead are named, whether somebody leads them or not:
+/// If the state has `placement`, each claim and move also has the number, from 1, of the rule that
+/// counts for its shard, `"rule":1` (or null), each move has `"why":"rule_forbids"` (MoveCause),
+/// and the shards that nobody may begin to lead are named, whether somebody leads them or not:
 ///   "nobody_may_lead":[{"rule":1,"require":"zone=x","shards":["0-2"]}]
 /// If the state has `ready`, each claim also says whether it is by a ready standby,
 /// `"ready_standby":true`.
 ///
-/// kInvalidArgument: the text is not JSON, a value is wrong or out of bounds, or a field is
-/// unknown. The message is one line: the path in the document, what is wrong, and what was
-/// expected.
+/// kInvalidArgument: the text is not JSON, a value is wrong or out of bounds, a field is unknown,
+/// or two nodes have one id. The message is one line: the path in the document, what is wrong, and
+/// what was expected.
 Result<std::string> PlanFromState(std::string_view json);
 
 }  // namespace baton::app

@@ -1,5 +1,5 @@
 // batonctl's verb `recover`, for etcd restored from a backup. It talks to etcd itself, because no
-// node of the group may run meanwhile.
+// node of the group may run meanwhile. Blocking; one thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,8 @@
 
 namespace baton::app {
 
-/// Adds the verb. Its exit codes, besides those of Fail (output.h):
+/// Adds the verb, with its own flags (for example --dry-run, which changes nothing). Its exit
+/// codes, besides those of Fail (output.h):
 ///  - kUsage: a setting or a state directory's file can't be used.
 ///  - kNotFound: etcd has no config of the group, or a state directory has no file.
 ///  - kPrecondition: the group has members, a node runs in a state directory, or the group's state

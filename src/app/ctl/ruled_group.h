@@ -54,28 +54,31 @@ class RuledGroup {
   RuledGroup(const Placement& placement, std::uint32_t shard_count,
              const std::vector<RuledNode>& nodes);
 
-  /// Adds a shard after those of lower number. REQUIRES: its number is below shard_count.
+  /// Adds a shard. REQUIRES: its number is below shard_count, and (checked) greater than those of
+  /// all shards that were added before.
   void AddShard(const RuledShard& shard);
 
   /// Claims the vacancies, as all nodes would together, and returns the claims. Their shards are
-  /// indexes: see NumberOf. A shard whose `standby` is not kNobody is claimed by it.
+  /// indexes: see NumberOf. If a shard's `standby` is not kNobody, that node claims the shard.
   std::vector<core::PlannedClaim> Claim();
   /// Carries out what balance would move, at most `limit` moves, and returns them, urgent ones
   /// first. Their shards are indexes.
   std::vector<core::PlannedMove> Balance(std::size_t limit);
-  /// Why the move is made. It may be one that was carried out.
+  /// Why the move is made. Also for a move that Balance has carried out.
   MoveCause CauseOf(const core::PlannedMove& move) const;
 
   const std::vector<core::AssignmentMember>& members() const { return input_.members; }
   const std::vector<core::AssignmentShard>& shards() const { return input_.shards; }
-  /// The number of the shard with this index.
+  /// The number of the shard with this index. REQUIRES (not checked): the index is below the number
+  /// of added shards.
   ShardId NumberOf(std::size_t index) const { return number_of_[index]; }
   /// The rule that counts for the shard, from 1; 0: none does.
   std::uint32_t RuleOf(ShardId shard) const;
   /// The nodes that should lead the rule's shards now, by index. Empty: nobody may. `rule` is from
   /// 0.
   const std::vector<core::MemberIndex>& Wanted(std::size_t rule) const { return wanted_[rule]; }
-  /// How many nodes may lead or stand by for the rule's shards: those that fit it and don't drain.
+  /// How many nodes may lead or stand by for the rule's shards: those that fit it, don't drain, and
+  /// have a weight above 0. `rule` is from 0.
   std::size_t MayStandBy(std::size_t rule) const;
   /// Whether no node of the group may begin to lead the shard, by the rules, weights and drains.
   bool NobodyMayLead(ShardId shard) const;

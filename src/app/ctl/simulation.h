@@ -21,11 +21,11 @@
 
 namespace baton::app {
 
-/// Reads "zone=a" or "node=n3". kInvalidArgument: it has another form; the message says what was
-/// expected.
+/// Reads "zone=a" or "node=n3". kInvalidArgument: it has another form, or the label's name or value
+/// is not valid (also an empty one); the message says what was expected.
 Result<LabelTerm> ParseWithout(const std::string& word);
 
-/// A live node now and then.
+/// A live node: how much it leads now, and how much it would lead.
 struct NodeOutlook {
   NodeId node;
   std::uint32_t weight = 0;
@@ -52,10 +52,10 @@ struct RuleOutlook {
 /// Shards that nobody would lead, for one reason.
 struct Leaderless {
   enum class Why : std::uint8_t {
-    kRule,            ///< the rule lets no node lead them that would be left
+    kRule,            ///< the rule forbids all nodes that would be left
     kNoNode,          ///< no node that may lead would be left
     kWaitsForLeader,  ///< failover=never: they wait for the node that led them
-    kWaitsNow,        ///< nobody may claim them now either, for another reason
+    kWaitsNow,        ///< already now, nobody may claim them, for another reason
   };
   Why why = Why::kRule;
   std::uint32_t rule = 0;  ///< of kRule, from 1; else 0
@@ -79,9 +79,9 @@ struct Simulation {
   std::uint32_t leaderless_count = 0;
 };
 
-/// Takes away each live node that has one of the labels. kNotFound: a label fits no live node; the
-/// message names the values that live nodes have. REQUIRES: CheckPlacement(status.placement); the
-/// status has all shards.
+/// Takes away each live node that has at least one of the labels. kNotFound: for at least one of
+/// the labels, no live node has it; the message names the values that live nodes have. REQUIRES:
+/// CheckPlacement(status.placement); the status has all shards.
 Result<Simulation> Simulate(const runtime::NodeStatus& status,
                             const std::vector<LabelTerm>& without);
 

@@ -7,8 +7,8 @@
 namespace baton::app {
 
 /// Runs the view until the user types q (kDone), or Ctrl-C or SIGTERM (kInterrupted). Shows errors
-/// of calls, and goes on. kUsage: stdout or stdin is not a terminal, or TERM is unknown. Sets
-/// Interrupt at its end. One thread.
+/// of calls, and goes on. Each call may take 3 s; CtlOptions::timeout has no effect. kUsage: stdout
+/// or stdin is not a terminal, or TERM is unknown. Sets Interrupt at its end. One thread.
 ExitCode RunTop(const CtlOptions& options);
 
 }  // namespace baton::app

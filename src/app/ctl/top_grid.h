@@ -28,7 +28,8 @@ struct Grid {
   int first_row = 0;    ///< the index of the first row that is shown
 };
 
-/// `rows`: the most rows to show. REQUIRES: rows > 0, view.width >= 20.
+/// `rows`: the most rows to show. Without shards the grid has no rows. REQUIRES: rows > 0,
+/// view.width >= 20.
 Grid BuildGrid(const runtime::NodeStatus& status, const NodeInks& inks, const TopView& view,
                int rows);
 

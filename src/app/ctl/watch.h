@@ -57,7 +57,7 @@ Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
 std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
 
 /// Whether a member other than `node` can take shards: it is live, its weight is not 0, and it
-/// neither leaves nor is drained.
+/// neither leaves nor is drained. Ignores placement rules.
 bool HasOtherCandidate(const runtime::NodeStatus& status, const NodeId& node);
 
 struct FollowOptions {

@@ -29,8 +29,9 @@ namespace baton::app {
 ///  - A token can't have the role `lead`. No two tokens have the same name or the same digest.
 ///    `until` may be missing.
 ///  - A rule for a user or group that this host does not have is left out; the log says so.
-/// kInvalidArgument: the text has another form, or more than 1,000 rules. The message has `path`,
-/// the line, what is wrong and what was expected.
+/// kInvalidArgument: the text has another form, or more than 1,000 rules, or this host's user
+/// database can't say whether a user or group exists. The message has `path`, the line, what is
+/// wrong and what was expected.
 Result<access::Rules> ParseAccessRules(const std::string& path, const std::string& text);
 
 /// Reads the file's text. kInvalidArgument: the file can't be read, is larger than 1 MiB, is not a

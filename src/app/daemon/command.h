@@ -39,7 +39,8 @@ class Command {
   pid_t pid() const { return pid_; }
   /// Sends a signal to the program alone, not to its group. Does nothing after the program's end.
   void Signal(int signal);
-  /// Sends SIGKILL to the process group. A process that has left the group is not killed.
+  /// Sends SIGKILL to the process group. A process that has left the group is not killed. Does
+  /// nothing once the program has ended and its group was killed.
   void Kill();
   /// Waits without a bound for the program's end and the return of `on_end`.
   ExitStatus Wait();

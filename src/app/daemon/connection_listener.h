@@ -38,9 +38,9 @@ class ConnectionListener {
   /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how
   /// many are in use.
   struct Bounds {
-    /// If this number minus kLastPlaces or more descriptors are in use, `last_places` is true. It
-    /// is true, too, if at most kLastPlaces are left before the reserved ones. If this number plus
-    /// `kept` or more are in use, every new connection is closed.
+    /// `last_places` is true if at least most_descriptors - kLastPlaces descriptors are in use, or
+    /// if at most kLastPlaces are free besides the reserved ones. Every new connection is closed if
+    /// at least most_descriptors + kept are in use.
     int most_descriptors = 0;
     int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };

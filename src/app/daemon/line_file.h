@@ -5,8 +5,9 @@
 // Another program, for example logrotate, bounds the file's size. It may rename the file: before
 // each write the object opens the path again if the path no longer leads to the open file. It may
 // also empty the file in place. A symbolic link at the path is refused. A second process that wants
-// to write the file is refused. But it is not noticed while some program holds a lock for reading
-// on the file. One thread at a time; blocks as long as the file system does.
+// to write the file is refused. But this object does not notice the other process while some
+// program holds a lock for reading on the file. One thread at a time; blocks as long as the file
+// system does.
 #pragma once
 
 #include <sys/types.h>

@@ -22,8 +22,8 @@ class Readiness {
   /// takes the service manager's variables: see ServiceManager::OfEnvironment.
   explicit Readiness(std::string ready_file);
 
-  /// The process serves, and may be ready from now on. REQUIRES: `health` answers "not serving"
-  /// now; it outlives the calls of Look and Leave.
+  /// The process serves, and may be ready from now on. REQUIRES: called once; `health` answers "not
+  /// serving" now; it outlives the calls of Look and Leave.
   void Serve(grpc::HealthCheckServiceInterface& health, ReadyContent content);
   /// Checks whether the node or relay is ready and alive, and passes changes and signs of life on.
   /// When it is ready for the first time, writes the ready file; if that fails, the log says so.

@@ -7,7 +7,7 @@ namespace baton::app {
 
 /// Makes every gRPC server that this process builds later offer reflection. Loads gRPC's library,
 /// which then adds the service to each server by itself; so it can't be undone. kUnavailable: the
-/// library can't be loaded.
+/// library can't be loaded. Any thread; a second call changes nothing.
 Status OfferReflection();
 
 }  // namespace baton::app

@@ -3,8 +3,8 @@
 //
 // In a *sweep*, the node asks its library for the leadership of every shard, and writes each answer
 // as one *word*. The demo reads the words at any time, also while the node is stopped. There are no
-// locks. Each word has one writer (only Head::write_state has two, which take turns), so a killed
-// or stopped node leaves no word half written.
+// locks, and any thread may use a board. Each word has one writer (only Head::write_state has two,
+// which take turns), so a killed or stopped node leaves no word half written.
 #pragma once
 
 #include <array>

@@ -42,6 +42,7 @@ class DemoMembers {
     std::optional<TimePoint> joined = {};
     std::optional<TimePoint> gone = {};
   };
+  /// Both times are unset for an unknown node.
   Times Of(const NodeId& node);
 
  private:
@@ -72,10 +73,10 @@ class DemoCluster {
   /// DemoBoard::Create and Subprocess::Start.
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
   static constexpr NodeIndex kGuarded = 1;
-  /// Sends SIGKILL and waits for the end, without a bound.
+  /// Sends SIGKILL and waits for the end, without a bound. A second call changes nothing.
   void Kill(NodeIndex node);
-  /// Sends SIGSTOP and waits until the process has stopped. Gives up after a minute, with a warning
-  /// in the log.
+  /// Sends SIGSTOP and waits until the process has stopped or ended. Gives up after a minute, with
+  /// a warning in the log.
   void Stop(NodeIndex node);
   /// Sends SIGCONT.
   void Wake(NodeIndex node);

@@ -29,12 +29,13 @@ struct DemoOptions {
 
 /// Runs the demo and returns batonctl's exit code: kDone; kFailed if a statement was false or the
 /// demo can't go on; kInterrupted after Ctrl-C or SIGTERM. Uses an etcd of its own only. Ends its
-/// processes before it returns. But if `keep` is set and the demo came to its end, it prints how to
-/// use the cluster, in which the killed nodes stay dead and the drained node stays drained. After a
-/// FAIL the folder with the logs stays. REQUIRES: Interrupt::Install was called; the calling thread
-/// lasts as long as the process, because the kernel ends the nodes and etcd with that thread. The
-/// options are within these bounds, there are more shards than kMaxNodes, and at most one of `keep`
-/// and `secure` is set (the command line checks this).
+/// processes before it returns. But if `keep` is set and the demo came to its end, the cluster goes
+/// on running after RunDemo has returned: RunDemo prints how to use and how to stop it. In this
+/// cluster the killed nodes stay dead, and the drained node stays drained. After a FAIL the folder
+/// with the logs stays. REQUIRES: Interrupt::Install was called; the calling thread lasts as long
+/// as the process, because the kernel ends the nodes and etcd with that thread; the options are
+/// within the bounds of DemoOptions; there are more shards than kMaxNodes; at most one of `keep`
+/// and `secure` is set. The command line checks the options.
 int RunDemo(DemoOptions options);
 
 }  // namespace baton::app

@@ -6,8 +6,8 @@
 // Killed on. A stopped node leads nothing from the call of Stopped until the first sweep that the
 // node begins after the call of Woken.
 //
-// A board is as old as the node's last sweep. So an old leadership breaks the second rule only if a
-// sweep still shows it that began after the newer leadership was seen.
+// A board is as old as the node's last sweep. So an old leadership breaks the second rule only if
+// it is still there in a sweep that began after the newer leadership was seen.
 //
 // Thread-safe.
 #pragma once

@@ -48,7 +48,7 @@ class DemoStage {
 
   // ---- statements: each function prints PASS or FAIL ----
 
-  /// Prints the statement. If `next` is empty, the advice is to look at the logs.
+  /// Prints the statement. If `next` is empty, puts the advice there to look at the logs.
   void Claim(DemoClaim claim);
   /// States that the `led` shards of the node `gone` have new leaders after `before`, that no other
   /// shard moved, and that the group is balanced. `done`: the wait for this ended in time.

@@ -27,11 +27,11 @@ namespace baton {
 /// certificate that has expired would get in again and again.
 inline constexpr std::chrono::seconds kTicketsFor{15};
 
-/// Returns credentials whose every handshake uses the newest texts of `identity`. `tickets_for`
-/// after the keys of the tickets were made, the next handshake makes new ones, and resumes no
-/// earlier session. Each call of this function keeps `identity` in memory until the process ends.
-/// REQUIRES: the credentials are used for one address of one server; connections are accepted one
-/// after another, by a listener of ours, or by gRPC's listener without SO_REUSEPORT.
+/// Returns credentials whose every handshake uses the newest texts of `identity`. Once the keys of
+/// the tickets are older than `tickets_for`, the next handshake makes new keys, and from then on no
+/// earlier session is resumed. Each call of this function keeps `identity` in memory until the
+/// process ends. REQUIRES: the credentials are used for one address of one server; connections are
+/// accepted one after another, by a listener of ours, or by gRPC's listener without SO_REUSEPORT.
 /// SetAuthMetadataProcessor aborts, also on the credentials of AddTlsPort.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity,

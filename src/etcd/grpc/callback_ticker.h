@@ -19,7 +19,8 @@ class CallbackTicker {
  public:
   /// Starts a thread that makes the calls.
   CallbackTicker();
-  /// Ends the thread. REQUIRES: not called inside a callback of gRPC.
+  /// Ends the thread. Waits until the call in flight has failed. REQUIRES: not called inside a
+  /// callback of gRPC, because the wait might then last for ever.
   ~CallbackTicker();
   CallbackTicker(const CallbackTicker&) = delete;
   CallbackTicker& operator=(const CallbackTicker&) = delete;

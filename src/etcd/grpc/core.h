@@ -49,7 +49,7 @@ class GrpcCore {
  public:
   GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints,
            EtcdCredentials credentials);
-  /// REQUIRES: Close() was called.
+  /// REQUIRES (checked): Close() was called.
   ~GrpcCore();
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
@@ -71,14 +71,15 @@ class GrpcCore {
   /// until its own function returns.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
-  /// Cancels all operations and waits until they have unregistered. REQUIRES: not called inside a
-  /// callback.
+  /// Cancels all operations and waits until they have unregistered. A second call does nothing
+  /// more. REQUIRES (checked): not called inside a callback.
   void Close();
 
   std::size_t endpoint_count() const { return endpoints_.size(); }
   const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
   /// The endpoint's connections. The caller keeps them while it starts a call; a started call keeps
-  /// its connection by itself.
+  /// its connection by itself. REQUIRES (not checked, also by the functions below): `endpoint` is
+  /// below endpoint_count().
   std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
   // These use the endpoint book, see EndpointBook.
   std::size_t CurrentEndpoint();

@@ -1,7 +1,8 @@
 // Endpoints: ParseEndpoints reads endpoint lists; EndpointBook decides which endpoint is used next.
 //
 // EndpointBook is a pure state machine: `now` is an argument, nothing blocks, one thread at a time.
-// An endpoint is in one of three states:
+// An endpoint is a number below size(), which is not checked. An endpoint is in one of three
+// states:
 //   usable       The endpoint is in neither of the two states below.
 //   unavailable  A call returned UNAVAILABLE. The book switches to the next endpoint at once. For
 //                kUnavailableFor this endpoint comes last among those that are not quarantined.

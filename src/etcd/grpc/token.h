@@ -37,9 +37,9 @@ class TokenKeeper {
   /// call Get. If the token's renewal is due, starts it in the background.
   std::optional<Token> Current();
 
-  /// Calls `ready` once, by `deadline`, with a token or with the reason why there is none. The call
-  /// never comes from inside this one, unless the transport closes. Joins a request in flight that
-  /// ends in time.
+  /// Calls `ready` once, by `deadline`, with a token or with the reason why there is none. Get does
+  /// not call `ready` itself, with one exception: it may do so while the transport closes. Joins a
+  /// request in flight that ends in time.
   void Get(TimePoint deadline, Ready ready);
 
   /// etcd rejected this token: it is never used again.
@@ -51,7 +51,8 @@ class TokenKeeper {
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
   /// Sets the newest password, for the next authentication, which is due at once. The present token
-  /// is used until etcd rejects it or there is another.
+  /// is used until etcd rejects it or there is another. No effect without a user, or if the
+  /// password is the same.
   void SetPassword(std::string password);
 
  private:

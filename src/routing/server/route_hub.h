@@ -60,8 +60,9 @@ struct RouteList {
 /// A request that waits until a route changes.
 struct RoutePoll {
   std::uint64_t id = 0;  ///< for EndPoll; 0: EndPoll is never used
-  /// Only routes that changed after this revision; while the poll waits, a route counts also if its
-  /// revision is equal, because a leader's own state changes without one. Unset: all routes.
+  /// Only routes that changed after this revision. While the poll waits, a change of a route with
+  /// this same revision is an answer, too: the state of a leader on this node changes without a new
+  /// revision. Unset: all routes.
   std::optional<Revision> after{};
   TimePoint deadline{};  ///< without a change until then, the answer is an empty list
   std::function<void(Result<RouteList>)> answer{};

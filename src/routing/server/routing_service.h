@@ -1,5 +1,5 @@
 // The gRPC service baton.v1.RoutingService: passes requests to a RouteServer, and its answers to
-// callers. Never blocks.
+// callers. Never blocks. A stream above a limit is refused with RESOURCE_EXHAUSTED.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace baton::routing {
 
-/// Shares of a RouteServer's 10,000 streams, so that no caller holds all, and operators find room.
+/// Of a RouteServer's 10,000 streams, a caller without the role kOperate may hold 5,000, and all
+/// such callers together 9,000. So operators find room.
 inline constexpr access::StreamPlaces::Bounds kRoutePlaces{.of_caller = 5'000, .of_readers = 9'000};
 
 /// The service, with its counts.

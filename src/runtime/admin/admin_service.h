@@ -3,9 +3,9 @@
 // Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
 // a thread of its own. At most kMaxQueuedStatuses calls wait for it; further calls are refused with
-// RESOURCE_EXHAUSTED. Calls are also refused so while callers have too many unread answers
-// (UnreadAnswers). Callers who may make changes come first: they have a queue of their own, and
-// twice the budget of unread answers. All other callers together may have two examinations
+// RESOURCE_EXHAUSTED. Calls are refused with the same code while callers have too many unread
+// answers (UnreadAnswers). Callers who may make changes come first: they have a queue of their own,
+// and twice the budget of unread answers. All other callers together may have two examinations
 // (Diagnose) that run or wait.
 #pragma once
 
@@ -35,7 +35,7 @@ class CountingAdminService : public baton::AdminService {
  public:
   /// The counts. They may outlive the service.
   virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
-  /// The places of WatchEvents; as well.
+  /// The places of the streams of WatchEvents. They, too, may outlive the service.
   virtual std::shared_ptr<const access::StreamPlaces> event_places() const = 0;
 };
 

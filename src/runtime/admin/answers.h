@@ -18,7 +18,8 @@ void AnswerShards(const NodeStatus& status, v1::ListShardsResponse* response);
 /// NOT_FOUND: no such shard. UNAVAILABLE: the node does not know the shards yet.
 grpc::Status AnswerShard(const NodeStatus& status, const v1::DescribeShardRequest& request,
                          v1::DescribeShardResponse* response);
-/// NOT_FOUND: `history` is null.
+/// NOT_FOUND: `history` is null. A shard that does not exist has no events. Answers with at most
+/// kMaxEvents.
 grpc::Status AnswerEvents(const History* history, const v1::ListEventsRequest& request,
                           v1::ListEventsResponse* response);
 

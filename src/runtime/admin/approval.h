@@ -17,9 +17,9 @@ namespace baton::runtime {
 
 class Approval {
  public:
-  /// The change is asked for now, and its time begins: the caller's deadline less a reserve for the
-  /// answer, at most a minute. REQUIRES: the call is not finished while this object is used; `gate`
-  /// outlives this object.
+  /// The change is asked for now, and its time begins. It ends at the caller's deadline less a
+  /// reserve for the answer, but after a minute at the latest. REQUIRES: the call is not finished
+  /// while this object is used; `gate` outlives this object.
   Approval(const grpc::CallbackServerContext& context, const access::Gate& gate);
 
   /// How long the change may take from now on, so that its caller still hears the outcome. Zero or

@@ -13,8 +13,8 @@
 namespace baton::runtime {
 
 /// The request that changes the setting. Only its verb, and its number or limits are filled in;
-/// delays are rounded up to milliseconds. kInvalidArgument: not exactly one setting is given, or a
-/// number or delay is too large. 0 clears a number.
+/// delays are rounded up to milliseconds. kInvalidArgument: none or several settings are given, a
+/// number is too large, or a delay is negative or too large. 0 clears a number.
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
 /// The change of the settings. Only the settings are filled in; durations are rounded up to
 /// milliseconds. kInvalidArgument: no setting is given, `failover` is a policy that this version

@@ -34,11 +34,13 @@ namespace baton::runtime {
 
 /// A caller above this number is refused with RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxEventStreams = 64;
-/// Shares of these streams, so that no caller holds all, and operators find room.
+/// A caller without the role kOperate may hold 16 of these streams, and all such callers together
+/// 48. So operators find room.
 inline constexpr access::StreamPlaces::Bounds kEventPlaces{.of_caller = 16, .of_readers = 48};
 
-/// The HTTP/2 pings that detect callers that vanished or hang. An idle stream sends nothing else
-/// that could fail. The stream of such a caller ends after `every` plus `patience`.
+/// The HTTP/2 pings that detect callers that vanished or hang. Without pings, the server would
+/// never notice that the caller of an idle stream is gone. The stream of such a caller ends after
+/// `every` plus `patience`.
 struct CallerPings {
   std::chrono::milliseconds every{20'000};
   std::chrono::milliseconds patience{10'000};
@@ -60,8 +62,9 @@ class EventStreams {
 
   /// Makes a call that ends with this error at once. gRPC gets the reactor, which deletes itself.
   static Reactor* Refuse(const grpc::Status& why);
-  /// Serves one caller, who keeps `place` meanwhile. gRPC gets the reactor, which deletes itself.
-  /// If the caller can't be served, the reactor ends with an error at once.
+  /// Serves one caller, and keeps `place` until the stream ends. gRPC gets the reactor, which
+  /// deletes itself. If the caller can't be served, the reactor ends with an error at once. Does
+  /// not check whether the group has the requested shard: without such a shard, no event comes.
   Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request,
                  access::StreamPlaces::Place place = nullptr);
 
@@ -69,7 +72,8 @@ class EventStreams {
   class Stream;
   using StreamId = std::uint64_t;
 
-  /// Posts a task to the thread. Bounded, because each stream posts only its events from gRPC.
+  /// Posts a task to the thread. The number of waiting tasks is bounded: one for each event that
+  /// gRPC reports of a stream, and streams are bounded.
   void Post(std::function<void()> task);
   bool StartThread();
   void Ended();

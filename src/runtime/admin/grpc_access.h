@@ -18,14 +18,16 @@ namespace baton::runtime {
 /// DEADLINE_EXCEEDED for kTimedOut and ABORTED for kStaleTerm.
 grpc::Status StatusOf(const Error& error);
 /// The gRPC status of a refusal, with its line as the message: UNAUTHENTICATED for kToken and
-/// kCertificate, RESOURCE_EXHAUSTED for kTooMany, PERMISSION_DENIED for the others.
+/// kCertificate, RESOURCE_EXHAUSTED for kTooMany, UNIMPLEMENTED for kNoChanges, PERMISSION_DENIED
+/// for the others.
 grpc::Status StatusOf(access::Refused refused);
 
-/// The gate of a server whose connections gRPC accepts, so that no user is known by a socket. A
-/// caller who may make changes there may make all of them.
+/// The gate of a server whose connections gRPC itself accepts. Callers on this host are not known
+/// by their users there, because nobody asks the kernel about the sockets (access::Callers). A
+/// caller who may make any change there may make all changes.
 access::Gate GateOf(const AdminOptions& options);
 
-/// The caller of this call, as far as it is proven.
+/// What the call proves about its caller: the peer, the certificate, the token, the user.
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
 /// Whether the caller may call this method, which only reads. Unset: it may. Otherwise the refusal.
 /// Counts the call (access::CallLimits).

@@ -17,7 +17,7 @@ void ToProto(const NodeChanged& changed, v1::SetNodeResponse* out);
 NodeChange ChangeOf(const v1::SetNodeRequest& message);
 NodeChanged FromProto(const v1::SetNodeResponse& message);
 
-/// The change in words, on one line, for the audit; long ones are cut.
+/// The change in words, on one line, for the audit (OneLine: at most 256 bytes and "...").
 std::string SettingText(const v1::SetNodeRequest& request);
 
 }  // namespace baton::runtime

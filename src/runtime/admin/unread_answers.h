@@ -56,7 +56,7 @@ class UnreadAnswers {
 
     UnreadAnswers& owner_;
     grpc::CallbackServerContext& context_;           // lives until OnDone
-    const google::protobuf::MessageLite& response_;  // as well
+    const google::protobuf::MessageLite& response_;  // lives until OnDone
     std::size_t bytes_ = 0;                          // guarded by the owner's mutex
     TimePoint since_{};
     std::list<Answer*>::iterator place_;
@@ -67,7 +67,8 @@ class UnreadAnswers {
   /// Begins a call. Its answer will be in `response`. REQUIRES: this object outlives the server.
   Answer* Begin(grpc::CallbackServerContext& context,
                 const google::protobuf::MessageLite& response);
-  /// Callers who come first have twice the budget, so that others can't use it up.
+  /// A kFirst caller (an operator) is refused only once twice the budget is used up. So the usual
+  /// callers can't keep the operators out.
   enum class Caller { kUsual, kFirst };
   /// Whether the caller must be refused, because too much is unread. If so, counts the refusal, and
   /// cuts off the answers that were not read in time.

@@ -26,7 +26,9 @@ inline constexpr std::size_t kMaxEndpoints = 16;
 /// Part of etcd's message if the user is unknown or the password is wrong.
 inline constexpr const char* kWrongPassword = "authentication failed";
 
-/// An endpoint that did not answer has only the first two fields.
+/// An endpoint that did not answer has only the first two fields. If the user or its password is
+/// wrong, the endpoint counts as one that answered: read_refused and write_refused have etcd's
+/// words.
 struct EndpointCheckup {
   std::string endpoint;
   std::string unreachable;  ///< why it did not answer; empty: it answered

@@ -1,5 +1,5 @@
 // The findings of `batonctl doctor`: one for each thing that was examined, with advice. Plain
-// values.
+// values; any thread.
 #pragma once
 
 #include <chrono>

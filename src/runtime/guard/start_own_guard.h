@@ -11,8 +11,9 @@
 
 namespace baton::runtime {
 
-/// Null: the node has no guard of its own. `why_not` says why no guard can act for the node, and
-/// is empty if one can; if the options ask for a guard, it is logged. Errors: see OwnGuard::Start.
+/// `why_not` says why no guard can act for the node; empty: a guard can act. Returns null if the
+/// options ask for no guard of the node's own, or if `why_not` is not empty. If `why_not` is not
+/// empty and the options ask for any guard, logs it as a warning. Errors: see OwnGuard::Start.
 /// REQUIRES: the node holds the lock of its state directory, and `log` outlives the guard.
 Result<std::unique_ptr<OwnGuard>> StartOwnGuard(const NodeOptions& options,
                                                 const std::string& why_not, NodeLog& log);

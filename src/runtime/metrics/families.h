@@ -33,8 +33,8 @@ class FamilyBuilder {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Histogram);
   }
 
-  /// Adds a series without the group's label, which Add adds. REQUIRES: a family of counters or
-  /// gauges was begun.
+  /// Adds a series with the group's label and then `labels`. REQUIRES (not checked): the last
+  /// family begun is of counters or gauges.
   FamilyBuilder& Add(double value, Labels labels = {}) {
     prometheus::ClientMetric metric;
     metric.label = std::move(labels);
@@ -42,8 +42,8 @@ class FamilyBuilder {
     (counter ? metric.counter.value : metric.gauge.value) = value;
     return Add(std::move(metric));
   }
-  /// Adds a complete series. REQUIRES: a family was begun; the series has all its labels except the
-  /// group's.
+  /// Adds the group's label to a complete series, and adds the series. REQUIRES (not checked): a
+  /// family was begun.
   FamilyBuilder& Add(prometheus::ClientMetric metric) {
     metric.label.insert(metric.label.begin(), {"group", group_});
     families_.back().metric.push_back(std::move(metric));
