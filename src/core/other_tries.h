@@ -6,8 +6,8 @@
 // try while this node is failing and says so (failed_activations.h).
 //
 // Rules:
-//  - One other try: a shard that failed here and came here by such a move (its record
-//    has the reason callback_timeout) stays. A shard that this node has not tried may move on.
+//  - One other try: a shard that failed here and came here by such a move stays (its record has the
+//    reason callback_timeout). A shard that this node has not tried may move on.
 //  - A target may begin to lead, does not drain, and is not one of NodesThatGetNothing. It is the
 //    shard's last leader if possible; otherwise the node with the least load for its weight. If the
 //    shard came here because it failed on its last leader, it does not go back there.

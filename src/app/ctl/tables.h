@@ -54,7 +54,7 @@ std::vector<std::string> GoneLines(const runtime::NodeStatus& status);
 /// The balance in words. The first of these that is true: "paused", "nobody balances", "applying a
 /// rebalance", "running".
 std::string BalanceWord(const runtime::NodeStatus& status);
-/// A duration for people, rounded down: 12ms, 1.2s, 3m5s, 90m0s.
+/// A duration for people, rounded down: 12ms, 1.2s, 3m5s, 90m0s. A negative one: always in ms.
 std::string AgeWord(std::chrono::nanoseconds age);
 
 }  // namespace baton::app
