@@ -18,7 +18,8 @@
 //
 // First tries are bounded, so that a broken node fails few shards. The other shards wait.
 //  - Until the first success, kFirstTriesUnproven first tries run at once.
-//  - While the node is failing, kFirstTriesFailing run at once, with a backoff.
+//  - While the node is failing, kFirstTriesFailing run at once. After as many have begun, the next
+//    ones wait for a backoff, which grows like a shard's.
 //  - After the node has started over, one runs at a time.
 // One success ends the failing and all three bounds.
 //
@@ -26,11 +27,14 @@
 // does not count as failing any more, and gets shards again. If one shard then fails, the node is
 // failing again.
 //
-// At most kMaxRetries retries run at once: a quarter of the callback threads. Another quarter is
-// for bounded first tries that hang: their timeout is over or their shard is lost, but they still
-// run. So they delay no retry. If a retry succeeds, the cause may be gone for all shards, so all
-// backoffs end. This happens at most once a second, because shards that sometimes succeed must not
-// make all others run again and again.
+// At most kMaxRetries retries run at once: a quarter of the callback threads. A bounded first try
+// hangs if its timeout is over or its shard is lost, but it still runs. If kMaxRetries of them
+// hang, no other first try begins. So these take another quarter of the threads at most, and delay
+// no retry.
+//
+// If a retry succeeds, the cause may be gone for all shards, so all backoffs end. This happens at
+// most once a second, because shards that sometimes succeed must not make all others run again and
+// again.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -67,8 +71,8 @@ class FailedActivations {
   void Failed(Context& context, ShardId shard, const Try& failed);
   /// The callback exceeded its timeout and still runs. No other try is scheduled before it returns.
   void Late(Context& context, ShardId shard, OperationId operation);
-  /// The callback succeeded: the node is not failing. If the callback was a retry, or the node was
-  /// failing, all backoffs end, at most once a second.
+  /// The callback succeeded: forgets the shard, and the node is not failing. If the callback was a
+  /// retry, or the node was failing, all backoffs end, at most once a second.
   void Succeeded(Context& context, ShardId shard, OperationId operation);
   /// Schedules the next `acquired` after a backoff. REQUIRES: Has(shard).
   void Schedule(Context& context, ShardId shard);
@@ -76,7 +80,7 @@ class FailedActivations {
   /// be tried. If its callback runs now, a retry follows soon after a failure. REQUIRES:
   /// Has(shard).
   void Hasten(ShardId shard);
-  /// The shard is not held any more, or `acquired` succeeded.
+  /// The shard is not held any more.
   void Forget(ShardId shard);
 
   /// Whether a retry may start now. If a backoff ends later, asks for a step at that time.
@@ -119,8 +123,9 @@ class FailedActivations {
   TimePoint starts_over_until() const { return starts_over_until_; }
   /// Follows the time: sets says_failing(), and lets a node that fails for long start over.
   void Advance(Context& context);
-  /// How many more moved shards this node may take on, because first tries are bounded. 0 while it
-  /// is failing. kUnbounded after a success, without a listener, or if the failures are common.
+  /// How many more moved shards this node may take on, because first tries are bounded. kUnbounded
+  /// after a success, without a listener, or if the failures are common; otherwise 0 while the node
+  /// is failing.
   std::size_t Room(const Context& context) const;
 
   bool Has(ShardId shard) const { return failures_.contains(shard); }

@@ -127,8 +127,8 @@ inline constexpr std::size_t kFirstTriesFailing = 2;
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
 /// How long a node without any success counts as failing. After this time it starts over: it takes
 /// one moved shard, to see whether the cause is gone. That costs the shard a second or two. The
-/// node then also claims its part of the vacancies, and tries one of these first. If that try
-/// fails, the node is failing again, and gives the others away.
+/// node then also claims its part of the vacancies, and tries one shard alone at first. If that
+/// try fails, the node is failing again, and gives the others away.
 ///
 /// The first time is kFirstFailingFor, and each further one in a row is twice as long, up to
 /// kFailingFor. It is short at first, because a healthy node that got a few hopeless shards looks
@@ -173,7 +173,8 @@ inline constexpr Duration kShortSession = std::chrono::seconds(10);
 inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
 inline constexpr Duration kMaxUnsteadyDelay = std::chrono::minutes(5);
 inline constexpr int kMaxShortSessions = 100;
-/// How long a node that is no member waits for the group to put a bad config back, before it halts.
+/// If the group's config is bad, a node that is no member waits this long for the members to put
+/// the last good one back. Then it halts.
 inline constexpr Duration kConfigPatience = std::chrono::seconds(10);
 /// A leadership that ended in a death within kShortLeadership counts against its shard. From
 /// kDeathsBeforeWaiting such deaths in a row on, nobody claims the shard for up to kFirstClaimWait,
@@ -191,8 +192,8 @@ inline constexpr std::uint32_t kMaxDeathsCounted = 1000;
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
 inline constexpr Duration kMaxWatchStandsStill = std::chrono::seconds(32);
 inline constexpr int kEndpointsAtOnce = 3;
-/// A member reads the whole view again this often, to repair what a server lost around a
-/// compaction. A node without a session reads it each TTL.
+/// A member reads the whole view again this often, because a watch of etcd may miss a deletion
+/// around a compaction. A node without a session reads it each TTL.
 inline constexpr Duration kAuditEvery = std::chrono::minutes(10);
 
 }  // namespace baton::core

@@ -6,8 +6,8 @@
 // try while this node is failing and says so (failed_activations.h).
 //
 // Rules:
-//  - One other try: a shard that failed here and came here by such a move stays. Its record's
-//    reason shows this. A shard that this node has not tried may move on.
+//  - One other try: a shard that failed here and came here by such a move stays (its record has the
+//    reason callback_timeout). A shard that this node has not tried may move on.
 //  - A target may begin to lead, does not drain, and is not one of NodesThatGetNothing. It is the
 //    shard's last leader if possible; otherwise the node with the least load for its weight. If the
 //    shard came here because it failed on its last leader, it does not go back there.
@@ -17,15 +17,18 @@
 //    may lead.
 //  - Nothing is planned while the failures are common (may_claim.h), and for
 //    kOtherTryAfterCommonCause after that.
-//  - Nothing is planned before the failure of the shard, and the failing of this node, have lasted
-//    for kOtherTryAfter: a common cause shows in that time. A node that has started over waits for
+//  - A shard that failed here is not planned before kOtherTryAfter has passed since its first
+//    failure. If this node is failing, no shard is planned before kOtherTryAfter has passed since
+//    that began. A common cause shows in that time. A node that has started over waits for
 //    kOtherTryAfterCommonCause.
 //  - A shard for which there is no target now does not delay the next ones.
-//  - The group's limit on moves also bounds these moves. Failing nodes share the part of the limit
-//    that the moves in flight leave: each may plan an equal share at once, and at least one move.
+//  - The group's limit on moves also bounds these moves. The failing nodes share the moves that the
+//    limit still allows: each plans its equal share at most, but always one if any is allowed. For
+//    example, if 10 moves are allowed, 2 are in flight and 4 nodes are failing, each plans 2.
 //  - A shard whose move failed is planned again after 30 s, then after twice as long each time, up
 //    to 5 min.
-//  - If the shard is activated before its target has prepared, the move is withdrawn.
+//  - If the shard is activated before its target has prepared, the move is withdrawn, also during a
+//    pause. But this node withdraws nothing while it drains or its application is away.
 //
 // The plan's guards are the move's revision, this node's session and the policies as read. A late
 // copy of the plan does no harm: it names a term that is over, or plans the same move once more.
@@ -85,7 +88,7 @@ class OtherTries {
   std::map<ShardId, Planned> planned_;
   std::optional<OperationId> writing_;
   bool common_ = false;           ///< the failures were common at the last look
-  TimePoint common_until_{};      ///< they count as common until then, after they ended
+  TimePoint common_until_{};      ///< until then they still count as common, after they were
   TimePoint write_not_before_{};  ///< set after a refusal
   TimePoint look_not_before_{};
 };

@@ -1,14 +1,16 @@
 // GuardedWrite: each kind of write of base/writes.h as etcd's compares and operations.
 //
-// A GuardedWrite has guards that all its items share, and items with guards of their own. Every
-// guard compares a mod revision, a create revision, or a lease with a session id. Such a guard is
-// stable: once false, it is false for ever. There are two exceptions:
-//  - A guard that compares an absent key's 0 holds again once the key is deleted (for example, the
-//    claim of an absent record).
+// A GuardedWrite has guards that all its items share, and items with guards of their own. If a
+// shared guard is false, all items are refused. guarded_txn.h makes transactions of a GuardedWrite,
+// and says when an item's own guard refuses only this item, and when the others, too.
+//
+// Every guard compares a mod revision, a create revision, or a lease with a session id. Such a
+// guard is stable: once false, it is false for ever. There are two exceptions:
+//  - A guard that compares with 0, so that the key must be absent, holds again once the key is
+//    deleted (for example, the guard of a claim of an absent record).
 //  - The guard that no key of a range was written holds again once the written key is deleted.
 // If a write has one of these two guards, it also changes a key whose mod revision it compares. So
 // a late copy of the write is refused, unless that key was deleted before the copy arrives.
-// guarded_txn.h makes transactions of a GuardedWrite.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -75,8 +77,8 @@ struct GuardedWrite {
 /// REQUIRES:
 ///  - A batch has at least one item.
 ///  - These are above 0: sessions, terms, create revisions, MemberTakeover::read,
-///    Transfer::move_read, and RipeMark's up_to or read. But ForceRelease::dead may have session 0
-///    if `quarantined` is set.
+///    Transfer::move_read, and at least one of RipeMark's up_to and read. But ForceRelease::dead
+///    may have session 0 if `quarantined` is set.
 ///  - A MemberUpdate's record is of its guard's node and session.
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write);
 

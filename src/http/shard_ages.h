@@ -31,8 +31,9 @@ class ShardAges : public runtime::RouteObserver {
   void OnRoutesEnded(const Error&) override {}
 
   /// Returns how long each of these shards has had its present term and state, by shard number. The
-  /// age is 0 if this object has no route of the shard yet, or its last one has another term or
-  /// state; a later call has the age.
+  /// routes and the status reach this object separately. So the age is 0 and `at_least` is false if
+  /// the shard's last route has another term or state than its status, or there is no route yet. A
+  /// later call has the age.
   std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 

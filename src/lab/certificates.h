@@ -1,6 +1,7 @@
 // Issuer: a certificate authority in memory, for tests, benches and the demo.
 //
-// One thread at a time. Aborts if OpenSSL fails, for example because `alternatives` is malformed.
+// One thread at a time for all Issuers of the process, because they share a counter of serial
+// numbers. Aborts if OpenSSL fails, for example because `alternatives` is malformed.
 #pragma once
 
 #include <chrono>

@@ -38,8 +38,9 @@ grpc::Status StatusOf(const Refusal& refusal);
 /// The details of a status. A field is empty if the detail is absent or can't be read.
 struct RefusalDetails {
   std::string reason;  ///< empty: there is no ErrorInfo, or its domain isn't Baton's
-  std::map<std::string, std::string> metadata;
-  std::optional<std::chrono::milliseconds> retry_after;  ///< from 0 to a day
+  std::map<std::string, std::string> metadata;  ///< of the same ErrorInfo
+  /// From 0 to a day. Any service may have set it, because a RetryInfo has no domain.
+  std::optional<std::chrono::milliseconds> retry_after;
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 

@@ -1,5 +1,5 @@
-// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code. Thread-safe;
-// a call holds a lock for a moment.
+// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code. Thread-safe:
+// each function holds a lock for a moment.
 #pragma once
 
 #include <map>

@@ -5,7 +5,8 @@
 //  - Take its socket (Release), and listen on it.
 //  - Let a server of this process bind the same port, and destroy the reservation after that server
 //    listens. Linux allows this because both sockets set SO_REUSEADDR and only one listens.
-// Until a socket listens, another process that sets SO_REUSEADDR can take the port.
+// Until a socket listens, another process that sets SO_REUSEADDR can take the port. Programs that
+// this process starts don't inherit the socket (close-on-exec).
 //
 // One thread at a time.
 #pragma once

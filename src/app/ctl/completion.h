@@ -1,5 +1,6 @@
 // Shell completion of batonctl, generated from the tree of commands, so that it can't get out of
-// date. Pure functions of this tree.
+// date. Pure functions of this tree. REQUIRES: the names of verbs and flags, and the descriptions
+// of batonctl's own verbs, can stand between double quotes in a shell: no '"', '$', '`' or '\'.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@ class App;
 
 namespace baton::app {
 
-/// A script that bash can source. Completes verbs, nested verbs, and flags at each place. Does not
-/// complete the values of flags.
+/// A script that bash can source. Completes verbs, nested verbs, and flags at each place. Of the
+/// values of flags, completes only the formats of --output and the file of `plan --file`.
 std::string BashCompletion(const CLI::App& app);
 /// A zsh script: the one for bash, loaded by zsh's bashcompinit.
 std::string ZshCompletion(const CLI::App& app);

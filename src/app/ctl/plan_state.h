@@ -20,13 +20,14 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 ///   {"shards":12,"nodes":[{"id":"a","weight":1,"state":"active","zone":"x",
 ///    "labels":{"disk":"ssd"}}],"leaders":{"0":"a","1":null},"ready":{"0":["b"]},
 ///    "placement":{"rules":[{"shards":["0-2"],"require":{"zone":["x"]}}]},"limits":{"max_moves":10}}
-/// `shards`, `nodes` and each node's `id` are required. The default weight is 1. `state` is
-/// "active" (the default), "draining" or "dead"; a dead node has no effect. A shard is vacant if
-/// its leader is null, absent, dead, or not one of `nodes`. `ready` says which nodes are ready
-/// standbys for a shard. An entry has an effect only if the shard is vacant, its rule asks for
-/// standbys, and the node is one of these standbys. Dead and unknown nodes have no effect there.
-/// `placement` has the group's placement rules, as PlacementJson writes them; any document that
-/// ParsePlacement takes will do. Without `limits`, any number of moves is planned.
+/// `shards`, `nodes` and each node's `id` are required. `weight` is a whole number, by default 1; a
+/// node with weight 0 gets no shards. `state` is "active" (the default), "draining" or "dead"; a
+/// dead node has no effect. A shard is vacant if its leader is null, absent, dead, or not one of
+/// `nodes`. `ready` says which nodes are ready standbys for a shard. An entry has an effect only if
+/// the shard is vacant, its rule asks for standbys, and Baton would choose this node as one of
+/// them. Dead and unknown nodes have no effect there. `placement` has the group's placement rules,
+/// as PlacementJson writes them. Other JSON that ParsePlacement takes will do, if its values are
+/// texts and whole numbers. Without `limits`, any number of moves is planned.
 ///
 /// Returns one line of JSON, without a line feed:
 ///   {"claims":[{"shard":1,"to":"a"}],"moves":[{"shard":0,"from":"a","to":"b",
@@ -39,6 +40,8 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// counts for its shard, `"rule":1` (or null), each move has `"why":"rule_forbids"` (MoveCause),
 /// and the shards that nobody may begin to lead are named, whether somebody leads them or not:
 ///   "nobody_may_lead":[{"rule":1,"require":"zone=x","shards":["0-2"]}]
+/// For shards without a rule, `rule` is null there, and `require` is "any node".
+///
 /// If the state has `ready`, each claim also says whether it is by a ready standby,
 /// `"ready_standby":true`.
 ///

@@ -26,9 +26,10 @@ Table MovesTable(const std::vector<MoveFact>& moves, bool wide);
 
 Table EventsTable(const runtime::HistoryPage& page, bool wide);
 /// How long nobody led, as a word: the sum of the known phases of the gap; "-" if no phase is
-/// known. After a death, the time until the death was noticed is one of the phases. If there is a
-/// bound for it: "<=" and the sum. If not: "?+" and the sum of the other phases, or "?" if no other
-/// phase is known.
+/// known. After a death, nobody knows how long it went unnoticed. So there are these words:
+///  - "<=" and the sum of the phases, if there is a bound for that time;
+///  - "?+" and the sum of the other phases, if there is no bound;
+///  - "?", if there is neither a bound nor another phase.
 std::string GapWord(const Transition& transition, const runtime::GapPhases& gap);
 
 /// What is wrong, in one line; empty if the node and the group are healthy. If the node has halted
@@ -53,7 +54,7 @@ std::vector<std::string> GoneLines(const runtime::NodeStatus& status);
 /// The balance in words. The first of these that is true: "paused", "nobody balances", "applying a
 /// rebalance", "running".
 std::string BalanceWord(const runtime::NodeStatus& status);
-/// A duration for people, rounded down: 12ms, 1.2s, 3m5s, 90m0s.
+/// A duration for people, rounded down: 12ms, 1.2s, 3m5s, 90m0s. A negative one: always in ms.
 std::string AgeWord(std::chrono::nanoseconds age);
 
 }  // namespace baton::app

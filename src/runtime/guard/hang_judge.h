@@ -1,10 +1,11 @@
-// HangJudge: decides from a node's progress and the clock whether the node hangs.
+// HangJudge: decides from a node's progress and the clock whether the node hangs. It hangs if its
+// loop made no turn for the timeout plus kProgressEvery.
 //
-// It must not mistake a machine that stood still for a node that hangs. So it looks four times
-// within each timeout. If one of its looks comes late by more than an eighth of the timeout, the
-// machine may have stood still, so the timeout begins again.
+// HangJudge must not mistake a machine that stood still for a node that hangs. So the caller looks
+// four times within each timeout. If a look comes late by more than an eighth of the timeout, the
+// machine may have stood still, so the timeout begins again. An early look does no harm.
 //
-// Pure and single-threaded: the caller has the clock and the page.
+// Pure and single-threaded: the caller reads the clock and the node's ProgressPage.
 #pragma once
 
 #include <chrono>
@@ -27,8 +28,8 @@ class HangJudge {
     bool hangs = false;
     SteadyTime look_at{};  ///< when to call Look again
   };
-  /// `progress`: when the node's loop made its last turn; nullopt: no turn is expected, and the
-  /// node does not hang. REQUIRES: `now` never goes back.
+  /// `progress`: when the node's loop made its last turn. nullopt: no turn is expected, so the node
+  /// does not hang, and the timeout begins again. REQUIRES: `now` never goes back.
   Verdict Look(SteadyTime now, std::optional<SteadyTime> progress);
 
  private:

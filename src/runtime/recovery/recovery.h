@@ -33,13 +33,13 @@ namespace baton::runtime {
 
 /// What etcd has of the group now.
 struct GroupSurvey {
-  Revision revision;                     ///< etcd's own, for all groups
-  std::uint64_t cluster_id = 0;          ///< of the etcd that answers
-  ConfigFact config;                     ///< absent while closed, if the group had no config before
-  std::string config_value;              ///< the key's value as stored; empty: no key
-  Revision config_revision;              ///< of the config's key; 0: no key
-  bool lost = false;                     ///< the group is closed, and had no config before
-  std::vector<std::string> member_keys;  ///< at most kMaxMembersNamed of them
+  Revision revision;                       ///< etcd's own, for all groups
+  std::uint64_t cluster_id = 0;            ///< of the etcd that answers
+  ConfigFact config;                       ///< the group's own; absent: no key, or `lost`
+  std::string config_value;                ///< the key's value as stored; empty: no key
+  Revision config_revision;                ///< of the config's key; 0: no key
+  bool lost = false;                       ///< the config in etcd is one that Close made up
+  std::vector<std::string> member_keys;    ///< at most kMaxMembersNamed of them
   std::vector<std::string> unleased_keys;  ///< of member_keys, those without a lease
   Revision newest;  ///< the newest revision of the group's keys; 0: the group has no keys
 };
@@ -49,7 +49,8 @@ class Recovery {
   static constexpr std::size_t kMaxMembersNamed = 16;
   /// The most commits in flight at once.
   static constexpr std::size_t kInFlight = 128;
-  /// RaiseTo gives up after this many failures in a row. It pauses for 100 ms after each.
+  /// RaiseTo gives up after this many failures in a row. It pauses for 100 ms after each. If a
+  /// failure is permanent (CallStatus), it gives up at once.
   static constexpr int kMaxFailures = 30;
 
   /// REQUIRES: `etcd` outlives this object.
@@ -59,9 +60,12 @@ class Recovery {
   /// the answer does not fit the question.
   Result<GroupSurvey> Survey();
 
-  /// RaiseTo calls it at least every 200 ms or so, with the revision reached. Return false to stop.
+  /// RaiseTo calls it on its caller's thread, every 200 ms or so, with the revision reached. Return
+  /// false to stop: RaiseTo waits for the commits in flight, 5 s at most, and does not call it
+  /// again.
   using Progress = std::function<bool(Revision reached)>;
-  /// Closes the group: nodes halt until Open. kFailedPrecondition: the config was changed after
+  /// Closes the group: nodes halt until Open. If the group has no config, makes one up, so that the
+  /// nodes have one to read (GroupSurvey::lost). kFailedPrecondition: the config was changed after
   /// `survey`, or the group has members. kUnavailable: etcd did not answer, or refused. REQUIRES:
   /// the config in `survey` is absent or readable.
   Status Close(const GroupSurvey& survey);
@@ -73,7 +77,7 @@ class Recovery {
   Result<Revision> RaiseTo(Revision target, const Progress& progress);
 
   /// Opens the group: writes the config of `survey` again, with the surveyed cluster id. If the
-  /// group had no config before, deletes the config that Close wrote. Errors and REQUIRES: as
+  /// group had no config before, deletes the config that Close made up. Errors and REQUIRES: as
   /// Close. REQUIRES also: `survey` was made after Close.
   Status Open(const GroupSurvey& survey);
 
