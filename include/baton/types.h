@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "baton/cause.h"
 #include "baton/export.h"
 
 namespace baton {
@@ -114,6 +115,8 @@ struct Transition {
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
   /// the record replaces a damaged one. Otherwise empty.
   std::string actor{};
+  /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
+  Cause cause{};
   /// `elect`: from when this node first knew that the shard had no leader, until the shard had a
   /// new leader. `activate`: from then until Acquired returned. Both by this node's clock. For
   /// kResumed, `elect` is how long the node was suspended. For kSuspended, both are 0. `activate`
