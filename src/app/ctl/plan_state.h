@@ -36,7 +36,7 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// order of `nodes` doesn't matter.
 ///
 /// If the state has `placement`, each claim and move also has the number of the rule that counts
-/// for its shard, `"rule":1` (or null), each move has `"why":"rule_forbids"` (MoveCause), and the
+/// for its shard, `"rule":1` (or null), and the kind of its cause, `"why":"rule_forbids"`, and the
 /// shards that nobody may begin to lead are named, whether somebody leads them or not:
 ///   "nobody_may_lead":[{"rule":1,"require":"zone=x","shards":["0-2"]}]
 /// If the state has `ready`, each claim also says whether it is by a ready standby,
