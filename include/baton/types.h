@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "baton/cause.h"
 #include "baton/export.h"
 
 namespace baton {
@@ -115,6 +116,8 @@ struct Transition {
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
   /// the record replaces a damaged one. Otherwise empty.
   std::string actor{};
+  /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
+  Cause cause{};
   /// `elect` begins when this node first knew that the shard had no leader, and ends when this node
   /// saw the new leader. `activate` begins there, and ends when Acquired returned. This node's
   /// clock measures both. For kResumed, `elect` is how long the node was suspended. For kSuspended,

@@ -170,6 +170,7 @@ struct RecordFact {
   NodeId previous{};     ///< the leader before this record
   Reason reason = Reason::kStartup;
   std::string actor{};
+  Cause cause{};  ///< why `leader` got the shard; kUnknown also if nobody leads
   DeathTally tally{};
   /// The id of the state directory of the leader, or of the node that resigned; 0: it had none, or
   /// a version wrote the record that does not know it.
@@ -197,6 +198,7 @@ struct MoveFact {
   NodeId to{};
   Reason reason = Reason::kRebalance;
   std::string actor{};
+  Cause cause{};
   MovePhase phase = MovePhase::kPlanned;
   SessionId prepared_session{};  ///< the target's session, if the target has prepared
   std::string void_reason{};     ///< one line, if the phase is kVoid

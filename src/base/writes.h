@@ -77,6 +77,7 @@ struct Claim {
   std::optional<SessionRef> dead{};  ///< the session in the record, which must be dead
   Reason reason = Reason::kStartup;
   NodeId previous{};             ///< goes into the record
+  Cause cause{};                 ///< goes into the record
   DeathTally tally{};            ///< goes into the record
   std::string unknown_fields{};  ///< unknown fields of the replaced record, which are kept
   /// The bytes of the replaced record, if it was damaged. The same transaction writes them to
@@ -105,6 +106,7 @@ struct Transfer {
   Revision config{};
   Reason reason = Reason::kRebalance;
   std::string actor{};
+  Cause cause{};       ///< goes into the record
   DeathTally tally{};  ///< goes into the record
   std::string unknown_fields{};
 };

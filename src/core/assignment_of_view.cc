@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/causes.h"
 #include "core/may_claim.h"
 #include "core/pools.h"
 
@@ -69,17 +70,18 @@ Reason VacancyReason(const View& view, const RecordFact& record) {
   return view.SeenAlive(named) ? Reason::kLeaseExpired : Reason::kStartup;
 }
 
-std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
-                              const std::function<Term(ShardId)>& term_of) {
+std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeeds& needs) {
   std::vector<MoveFact> result;
   for (const PlannedMove& planned :
        PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
     MoveFact move;
     move.shard = assignment.shard_of[planned.shard.value];
-    move.ends = term_of(move.shard);
+    move.ends = needs.term_of(move.shard);
     move.from = assignment.input.members[planned.from].id;
     move.to = assignment.input.members[planned.to].id;
     move.reason = planned.reason;
+    move.cause =
+        CauseOf(assignment.input, planned, {needs.rules, move.shard, needs.member_of(move.to)});
     result.push_back(std::move(move));
   }
   return result;

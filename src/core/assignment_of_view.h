@@ -34,11 +34,17 @@ struct AssignmentOfView {
 /// `settle` and `now` decide when a damaged record may be replaced (see ClaimableNow).
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
 
+/// What PlanAll needs besides the assignment, of the same view.
+struct PlanNeeds {
+  const ShardRules& rules;
+  /// Returns the present term of a shard. Asked only for shards that count as led.
+  std::function<Term(ShardId)> term_of;
+  /// Returns a member of the assignment.
+  std::function<const MemberFact&(const NodeId&)> member_of;
+};
 /// The moves that would balance the group now, without any delay, cooldown or limit. Sets only
-/// their shard, ends, from, to and reason. `term_of` returns the present term of a shard; it is
-/// asked only for shards that count as led in `assignment`.
-std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
-                              const std::function<Term(ShardId)>& term_of);
+/// their shard, ends, from, to, reason and cause.
+std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeeds& needs);
 
 /// Why the shard has no leader. If the record names a leader: kProcessDied if its death was proven,
 /// kLeaseExpired if this view saw its session alive, kStartup otherwise. If not: the record's

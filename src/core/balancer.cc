@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/causes.h"
 #include "core/may_claim.h"
 #include "core/move_limits.h"
 
@@ -402,6 +403,8 @@ void Balancer::WriteMoves(Context& context, const AssignmentOfView& assignment,
       move.from = assignment.input.members[moves[i].from].id;
       move.to = assignment.input.members[moves[i].to].id;
       move.reason = ReasonOf(context, moves[i], move.from);
+      move.cause =
+          CauseOf(assignment.input, moves[i], {view.rules(), shard, *view.member(move.to)});
       const PolicyFact* drain = view.policy({PolicyKind::kDrain, move.from});
       if (move.reason == Reason::kDrain && drain != nullptr) move.actor = drain->actor;
       const MoveFact* old = view.move(shard);

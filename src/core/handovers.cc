@@ -82,6 +82,7 @@ std::vector<ShardId> Handovers::Gather(const Context& context, const HeldShards&
                                .config = context.view.fitting_config().revision,
                                .reason = move.reason,
                                .actor = move.actor,
+                               .cause = move.cause,
                                .tally = context.Tally(shard),
                                .unknown_fields = context.view.record(shard).unknown_fields});
   }

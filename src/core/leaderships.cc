@@ -43,7 +43,8 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
                         .from = record.previous,
                         .to = context.self(),
                         .term = record.term(),
-                        .actor = record.actor};
+                        .actor = record.actor,
+                        .cause = record.cause};
   transition.elect = context.view.LastGap(shard);
   transition.detect_at_most = DetectAtMost(context, transition);
   held.unreported = transition;

@@ -110,6 +110,7 @@ Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event)
   move.to = event.to;
   move.reason = Reason::kOperator;
   move.actor = event.actor;
+  move.cause.kind = CauseKind::kOperator;
   return move;
 }
 

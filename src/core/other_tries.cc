@@ -196,6 +196,7 @@ void OtherTries::PlanShard(Context& context, ShardId shard, const NodeId& target
   move.from = context.self();
   move.to = target;
   move.reason = Reason::kCallbackTimeout;
+  move.cause = {.kind = CauseKind::kActivationFailed, .detail = move.from};
   batch.moves.push_back({std::move(move), Revision{}});
   Planned& planned = planned_[shard];
   if (planned.term != term) planned = {.term = term};

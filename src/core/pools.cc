@@ -67,6 +67,13 @@ bool WantsAll(const AssignmentPool& pool, const std::vector<AssignmentMember>& m
 
 }  // namespace
 
+std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node) {
+  for (std::size_t p = 0; p < rule.prefer.size(); ++p) {
+    if (node.Fits(rule.prefer[p])) return p + 1;
+  }
+  return 0;
+}
+
 std::vector<const MemberFact*> FirstChoice(const PlacementRule& rule,
                                            const std::vector<const MemberFact*>& nodes) {
   std::vector<const MemberFact*> allowed = Fitting(rule.require, nodes);
@@ -100,6 +107,15 @@ Pools PoolsFor(const Placement& placement, const std::vector<AssignmentMember>& 
     result.of_rule.push_back(number + 1);
   }
   return result;
+}
+
+bool SomeChoice(const AssignmentInput& input, std::uint32_t pool) {
+  std::size_t candidates = 0;
+  for (std::size_t m = 0; m < input.members.size(); ++m) {
+    const bool wanted = pool == 0 || input.pools[pool - 1].members[m] == Place::kWanted;
+    if (wanted && EligibilityOf(input.members[m]) == Eligibility::kYes) ++candidates;
+  }
+  return candidates > 1;
 }
 
 }  // namespace baton::core

@@ -9,6 +9,7 @@
 // Pure functions; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -31,8 +32,13 @@ struct Pools {
 Pools PoolsFor(const Placement& placement, const std::vector<AssignmentMember>& members,
                const std::vector<const MemberFact*>& facts);
 
+/// Which of the rule's preferences the node fits first, from 1; 0: none.
+std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node);
 /// Of `nodes`, those that the rule wants first; empty if it allows none of them.
 std::vector<const MemberFact*> FirstChoice(const PlacementRule& rule,
                                            const std::vector<const MemberFact*>& nodes);
+
+/// Whether several members might get a shard of this pool. `pool` as in AssignmentShard.
+bool SomeChoice(const AssignmentInput& input, std::uint32_t pool);
 
 }  // namespace baton::core

@@ -14,7 +14,8 @@ std::optional<Transition> SeenTransitions::Look(const View& view, ShardId shard)
                         .from = record.previous,
                         .to = record.leader,
                         .term = record.term(),
-                        .actor = record.actor};
+                        .actor = record.actor,
+                        .cause = record.cause};
   transition.elect = view.LastGap(shard);
   return transition;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/causes.h"
 #include "core/may_claim.h"
 #include "core/pools.h"
 
@@ -17,17 +18,8 @@ std::uint64_t Hash(const NodeId& a, const NodeId& b) {
   return hash;
 }
 
-// Whether several members might get a shard of this pool.
-bool SomeChoice(const AssignmentInput& input, std::uint32_t pool) {
-  std::size_t candidates = 0;
-  for (std::size_t m = 0; m < input.members.size(); ++m) {
-    const AssignmentMember& member = input.members[m];
-    const bool wanted =
-        pool == 0 || input.pools[pool - 1].members[m] == AssignmentPool::Place::kWanted;
-    const bool yes = EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
-    if (wanted && yes) ++candidates;
-  }
-  return candidates > 1;
+Cause PassedOver(const NodeId& stalled) {
+  return {.kind = CauseKind::kPassedOver, .detail = stalled};
 }
 
 }  // namespace
@@ -192,22 +184,28 @@ ClaimPace::Share Succession::AssignVacancies(const Context& context,
   CountClaimsInFlight(context.self(), of_view);
   const Assignment assignment = core::Assign(of_view.input);
   const auto& members = of_view.input.members;
+  const ShardRules& rules = context.view.rules();
+  const MemberFact* const self = context.view.member(context.self());
   for (const AssignmentMember& member : members) others.emplace_back().node = member.id;
   for (const PlannedClaim& claim : assignment.claims) {
     const ShardId shard = of_view.shard_of[claim.shard.value];
     if (claiming_.contains(shard)) continue;
     ++share.total;
-    const bool taken_over = taken_over_.contains(shard);
-    if (members[claim.to].id != context.self() && !taken_over) {
+    const auto stalled = taken_over_.find(shard);
+    const bool taken_over = stalled != taken_over_.end();
+    const bool ours = members[claim.to].id == context.self();
+    if (!ours && !taken_over) {
       others[claim.to].shards.push_back(shard);
       continue;
     }
     ++share.assigned;
     // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
     // no progress of ours, and the next in line takes it over.
-    const bool avoids = of_view.input.shards[claim.shard.value].avoids == claim.to;
-    const std::uint32_t pool = of_view.input.shards[claim.shard.value].pool;
-    if (taken_over || !avoids || !SomeChoice(of_view.input, pool)) mine_.push_back(shard);
+    const AssignmentShard& entry = of_view.input.shards[claim.shard.value];
+    const bool avoids = entry.avoids == claim.to;
+    if (!taken_over && avoids && SomeChoice(of_view.input, entry.pool)) continue;
+    mine_.push_back({shard, ours ? CauseOf(of_view.input, claim, {rules, shard, *self})
+                                 : PassedOver(stalled->second)});
   }
   for (const Assigned& other : others) {
     if (other.node < context.self()) share.before += std::ssize(other.shards);
@@ -225,7 +223,7 @@ std::int64_t Succession::TakeBack(const std::vector<ShardId>& shards) {
   std::int64_t taken = 0;
   for (const ShardId shard : shards) {
     if (claiming_.contains(shard)) continue;
-    mine_.push_back(shard);
+    mine_.push_back({shard, {.kind = CauseKind::kTakenBack}});
     ++taken;
   }
   return taken;
@@ -244,7 +242,7 @@ void Succession::ReplaceDamaged(const Context& context, const Leaderships& leade
     if (leaderships.Stopping(shard)) {
       outdated_ = true;  // the return of the callback steps the core again
     } else if (!claiming_.contains(shard)) {
-      mine_.push_back(shard);
+      mine_.push_back({shard, {.kind = CauseKind::kDamagedRecord}});
     }
   }
 }
@@ -358,8 +356,8 @@ void Succession::TakeOver(const Context& context, const Line& line, std::size_t 
     }
     holder = kToNobody;
     ++taken;
-    taken_over_.insert(shard);
-    if (!claiming_.contains(shard)) mine_.push_back(shard);
+    taken_over_.insert_or_assign(shard, assigned.node);
+    if (!claiming_.contains(shard)) mine_.push_back({shard, PassedOver(assigned.node)});
   }
   pace_.TakeOver(taken);
   assigned.left -= taken;
@@ -404,8 +402,8 @@ void Succession::SendClaims(Context& context) {
     std::set<SessionRef> dead;
     std::vector<ShardId> shards;
     while (!mine_.empty() && shards.size() < allowed) {
-      const ShardId shard = mine_.front();
-      const std::optional<Claim> claim = ClaimOf(context, shard);
+      const ShardId shard = mine_.front().shard;
+      const std::optional<Claim> claim = ClaimOf(context, mine_.front());
       if (!claim) {
         mine_.pop_front();
         continue;
@@ -429,19 +427,22 @@ void Succession::SendClaims(Context& context) {
 }
 
 // Nullopt if this node may not claim the shard any more.
-std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) const {
+std::optional<Claim> Succession::ClaimOf(const Context& context, Mine mine) const {
   const View& view = context.view;
+  const ShardId shard = mine.shard;
   const RecordFact& record = view.record(shard);
   const Duration settle = context.options.settle;
   if (claiming_.contains(shard)) return std::nullopt;
   if (!MayClaim(view, shard, context.self(), settle, context.now)) return std::nullopt;
   Claim claim;
   claim.shard = shard;
+  claim.cause = std::move(mine.cause);
   claim.tally = context.Tally(shard);
   if (!record.present) return claim;
   claim.read = record.revision;
   claim.unknown_fields = record.unknown_fields;
   if (record.readability == Readability::kDamaged) {
+    claim.cause = {.kind = CauseKind::kDamagedRecord};
     claim.quarantined = record.damaged_value;
     const auto last = view.LastKnownLeader(shard);
     if (last) claim.previous = last->node;

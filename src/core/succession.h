@@ -69,6 +69,11 @@ class Succession {
     std::vector<NodeId> nodes;                ///< sorted
     TimePoint changes_at = TimePoint::max();  ///< when another node may join the line
   };
+  /// A shard that this node is to claim, and why.
+  struct Mine {
+    ShardId shard;
+    Cause cause;
+  };
   static constexpr std::uint32_t kToNobody = std::numeric_limits<std::uint32_t>::max();
 
   bool HeldBack(Context& context);
@@ -93,7 +98,7 @@ class Succession {
                       const NodeId& stalled);
   static NodeId NextInLine(const Line& line, const NodeId& stalled, std::size_t place);
   void SendClaims(Context& context);
-  std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
+  std::optional<Claim> ClaimOf(const Context& context, Mine mine) const;
 
   ViewChanges noted_;  ///< changes of the view since the last Advance
   bool settled_ = false;
@@ -101,9 +106,10 @@ class Succession {
   bool outdated_ = true;
   bool was_live_ = false;
   std::optional<TimePoint> first_complete_at_;
-  std::deque<ShardId> mine_;
-  /// shards of nodes that stalled, which this node claims instead; until a member or policy changes
-  std::set<ShardId> taken_over_;
+  std::deque<Mine> mine_;
+  /// shards of nodes that stalled, which this node claims instead, with the stalled node; until a
+  /// member or policy changes
+  std::map<ShardId, NodeId> taken_over_;
   std::vector<bool> was_vacant_;               ///< by shard, as of the last Advance
   std::vector<Assigned> others_;               ///< sorted by node
   std::vector<std::uint32_t> assigned_to_;     ///< by shard: the number in others_, or kToNobody

@@ -228,6 +228,7 @@ struct Builder {
     record.previous = claim.previous;
     record.reason = claim.reason;
     if (claim.quarantined) record.actor = kDamagedRecordActor;
+    record.cause = claim.cause;
     record.tally = claim.tally;
     record.unknown_fields = claim.unknown_fields;
     item.effects.push_back(PutRecord(claim.shard, std::move(record)));
@@ -248,6 +249,7 @@ struct Builder {
     record.directory = transfer.directory;
     record.previous = from;
     record.reason = transfer.reason;
+    record.cause = transfer.cause;
     record.actor = transfer.actor;
     record.tally = transfer.tally;
     record.unknown_fields = transfer.unknown_fields;

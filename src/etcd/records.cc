@@ -12,6 +12,8 @@
 #include "base/text_rules.h"
 #include "baton/v1/records.pb.h"
 #include "etcd/ready_gaps.h"
+#include "etcd/stored_cause.h"
+#include "etcd/stored_placement.h"
 
 namespace baton::etcd {
 namespace {
@@ -99,52 +101,8 @@ bool SoundFailover(const pb::ConfigRecord& config) {
          config.before_settings() >= 0;
 }
 
-LabelTerms TermsOf(const pb::RecordLabelTerms& stored) {
-  LabelTerms terms;
-  for (const pb::RecordLabelTerm& term : stored.terms()) {
-    terms.push_back({term.label(), {term.values().begin(), term.values().end()}});
-  }
-  return terms;
-}
-
 Placement PlacementOf(const pb::ConfigRecord& config) {
-  Placement placement;
-  if (!SaysPlacement(config)) return placement;
-  for (const pb::RecordPlacementRule& stored : config.placement()) {
-    PlacementRule rule;
-    for (const pb::RecordShardRange& range : stored.shards()) {
-      rule.shards.push_back({range.first(), range.last()});
-    }
-    rule.require = TermsOf(stored.require());
-    for (const pb::RecordLabelTerms& terms : stored.prefer()) rule.prefer.push_back(TermsOf(terms));
-    rule.standbys = stored.standbys();
-    rule.spread = stored.spread();
-    placement.push_back(std::move(rule));
-  }
-  return placement;
-}
-
-void StoreTerms(const LabelTerms& terms, pb::RecordLabelTerms* stored) {
-  for (const LabelTerm& term : terms) {
-    pb::RecordLabelTerm* added = stored->add_terms();
-    added->set_label(term.label);
-    added->mutable_values()->Assign(term.values.begin(), term.values.end());
-  }
-}
-
-void StorePlacement(const Placement& placement, pb::ConfigRecord* config) {
-  for (const PlacementRule& rule : placement) {
-    pb::RecordPlacementRule* stored = config->add_placement();
-    for (const ShardRange& range : rule.shards) {
-      pb::RecordShardRange* added = stored->add_shards();
-      added->set_first(range.first);
-      added->set_last(range.last);
-    }
-    if (!rule.require.empty()) StoreTerms(rule.require, stored->mutable_require());
-    for (const LabelTerms& terms : rule.prefer) StoreTerms(terms, stored->add_prefer());
-    stored->set_standbys(rule.standbys);
-    stored->set_spread(rule.spread);
-  }
+  return SaysPlacement(config) ? LoadPlacement(config) : Placement{};
 }
 
 bool Sound(const pb::ConfigRecord& config) {
@@ -319,6 +277,10 @@ std::string EncodeRecord(const RecordFact& fact, std::optional<ShardId> shard) {
     record.set_directory(fact.directory);
     record.set_directory_session(fact.session.value);
   }
+  if (fact.cause != Cause{} && !fact.leader.empty()) {
+    StoreCause(fact.cause, &record);
+    record.set_cause_session(fact.session.value);
+  }
   if (fact.released && fact.leader.empty()) record.set_released_session(fact.session.value);
   return Serialize(record, fact.unknown_fields);
 }
@@ -335,6 +297,7 @@ std::string EncodeMove(const MoveFact& move) {
   record.set_phase(Store<pb::RecordMovePhase>(move.phase));
   record.set_prepared_session(move.prepared_session.value);
   record.set_void_reason(move.void_reason);
+  StoreCause(move.cause, &record);
   return Serialize(record, move.unknown_fields);
 }
 
@@ -430,6 +393,9 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
   if (of_somebody && record.directory_session() == record.session()) {
     fact.directory = record.directory();
   }
+  if (!fact.leader.empty() && record.cause_session() == record.session()) {
+    fact.cause = LoadCause(record);
+  }
   fact.released =
       fact.leader.empty() && record.session() != 0 && record.released_session() == record.session();
   fact.unknown_fields = UnknownFields(record);
@@ -450,6 +416,7 @@ MoveFact DecodeMove(std::string_view value, ShardId shard) {
   fact.phase = Load(record.phase(), kMovePhaseCount, MovePhase::kPlanned);
   fact.prepared_session = SessionId{record.prepared_session()};
   fact.void_reason = record.void_reason();
+  fact.cause = LoadCause(record);
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }

@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "base/timestamp.h"
+#include "http/cause_json.h"
 
 namespace baton::http {
 namespace {
@@ -68,6 +69,7 @@ std::string EventJson(const HistoryEvent& event, const NodeId& observer) {
   text += ",\"term\":" + std::to_string(transition.term.value);
   text += ",\"revision\":" + std::to_string(event.revision.value);
   text += ",\"actor\":" + Quoted(transition.actor);
+  text += ",\"cause\":" + SafeJson(json::serialize(CauseValue(transition.cause)));
   text += ",\"gap\":" + GapJson(event);
   return text + ",\"observer\":" + Quoted(observer) + "}";
 }

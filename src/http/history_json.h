@@ -17,9 +17,10 @@
 
 namespace baton::http {
 
-/// A transition has these fields: seq, at, shard, reason, from, to, term, revision, actor, gap and
-/// observer. A change that an operator ordered has: seq, at, change, revision, actor and observer.
-/// `observer`: the node that saw the event.
+/// A transition has these fields: seq, at, shard, reason, from, to, term, revision, actor, cause,
+/// gap and observer. `cause` is null if it is not known (http/cause_json.h). A change that an
+/// operator ordered has: seq, at, change, revision, actor and observer. `observer`: the node that
+/// saw the event.
 std::string EventJson(const runtime::HistoryEvent& event, const NodeId& observer);
 
 /// `/v1/events`: group, node, started, first, last, reset, and the events; see

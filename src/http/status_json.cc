@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "base/escape.h"
+#include "http/cause_json.h"
 #include "runtime/history.h"
 
 namespace baton::http {
@@ -32,6 +33,7 @@ json::object MoveObject(const MoveFact& move) {
   json::object object{{"shard", move.shard.value},     {"from", NullIfEmpty(move.from)},
                       {"to", NullIfEmpty(move.to)},    {"reason", ToString(move.reason)},
                       {"phase", ToString(move.phase)}, {"ends_term", move.ends.value}};
+  object["cause"] = CauseValue(move.cause);
   if (!move.actor.empty()) object["actor"] = move.actor;
   if (!move.void_reason.empty()) object["void_reason"] = move.void_reason;
   return object;
@@ -107,6 +109,7 @@ json::object TransitionObject(const Transition& transition) {
     object["detect_at_most_ms"] = nullptr;
   }
   if (!transition.actor.empty()) object["actor"] = transition.actor;
+  object["cause"] = CauseValue(transition.cause);
   return object;
 }
 
@@ -282,6 +285,7 @@ std::string ShardsJson(const NodeStatus& status) {
 boost::json::object ShardFields(const ShardStatus& shard, TimePoint at) {
   json::object object = ShardObject(shard);
   object["reason"] = ToString(shard.reason);
+  object["cause"] = CauseValue(shard.cause);
   object["previous"] = NullIfEmpty(shard.previous);
   object["move"] = shard.move ? json::value(MoveObject(*shard.move)) : json::value(nullptr);
   object["quarantined"] = shard.quarantined;

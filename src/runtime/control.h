@@ -110,6 +110,7 @@ struct ShardStatus {
   Term term;            ///< 0 if nobody leads
   ShardState state = ShardState::kLeaderless;
   Reason reason = Reason::kStartup;      ///< why this leader leads, or why nobody does
+  Cause cause;                           ///< why this leader got it; kUnknown if nobody leads
   NodeId previous;                       ///< the leader before; if nobody leads, the last leader
   std::shared_ptr<const MoveFact> move;  ///< null unless the move is live; few shards have one
   bool quarantined = false;              ///< the shard's record can't be read

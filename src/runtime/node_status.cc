@@ -215,6 +215,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
     return status;
   }
   status.leader = record.leader;
+  status.cause = record.cause;
   status.term = record.term();
   status.address = view.member(record.leader)->service_address;
   status.state = ShardState::kLed;

@@ -1,10 +1,12 @@
 #include "runtime/planner.h"
 
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "core/assignment_of_view.h"
+#include "core/shard_rules.h"
 
 namespace baton::runtime {
 
@@ -37,8 +39,15 @@ Result<std::vector<MoveFact>> Planner::PlanNow() {
                  ended ? status.not_ready : "this node's view is not complete yet"};
   }
   if (status.assignment != planned_for_) {
-    planned_ = core::PlanAll(*status.assignment,
-                             [&](ShardId shard) { return status.shards[shard.value].term; });
+    core::ShardRules rules;
+    rules.Set(status.placement, status.shard_count);
+    std::map<NodeId, const MemberFact*> members;
+    for (const MemberStatus& member : status.members) members[member.fact.node] = &member.fact;
+    planned_ = core::PlanAll(
+        *status.assignment,
+        {.rules = rules,
+         .term_of = [&](ShardId shard) { return status.shards[shard.value].term; },
+         .member_of = [&](const NodeId& node) -> const MemberFact& { return *members.at(node); }});
     planned_for_ = status.assignment;
   }
   return planned_;

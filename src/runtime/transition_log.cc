@@ -20,6 +20,7 @@ void TransitionLog::OnTransition(const Transition& transition) {
               {"to", transition.to},
               {"term", transition.term.value},
               {"actor", transition.actor},
+              {"cause", CauseWords(transition.cause)},
               {"elect_seconds", Seconds(transition.elect)},
               {"activate_seconds", Seconds(transition.activate)}},
              &transition);

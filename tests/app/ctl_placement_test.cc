@@ -261,8 +261,9 @@ TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
       nobody.out,
       R"({"without":["node=n1","node=n3"],"away":["n1","n3"],"failover":"immediate",)"
       R"("failover_delay_ms":null,"lock_delay_ms":0,)"
-      R"("claims":[{"shard":4,"from":"n3","to":"n2","rule":null,"ready_standby":false},)"
-      R"({"shard":5,"from":"n3","to":"n2","rule":null,"ready_standby":false}],)"
+      R"("claims":[{"shard":4,"from":"n3","to":"n2","why":"has_room","rule":null,)"
+      R"("ready_standby":false},)"
+      R"({"shard":5,"from":"n3","to":"n2","why":"has_room","rule":null,"ready_standby":false}],)"
       R"("claims_by_ready_standbys":null,"moves":[],"nodes":[)"
       R"({"node":"n1","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0},)"
       R"({"node":"n2","away":false,"weight":1,"leads":2,"gives":0,"gets":2,"then":4},)"

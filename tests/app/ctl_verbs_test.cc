@@ -282,7 +282,7 @@ TEST_F(Batonctl3, RebalancePlansAppliesAndReportsItsEnd) {
   const Ran plan = Batonctl(server_, {"rebalance", "plan"});
   EXPECT_EQ(plan.exit, 0);
   EXPECT_THAT(plan.out,
-              StartsWith("SHARD  FROM  TO  REASON     PHASE\n    0  n1    n2  rebalance"));
+              StartsWith("SHARD  FROM  TO  REASON     PHASE    CAUSE\n    0  n1    n2  rebalance"));
   EXPECT_EQ(plan.err, "batonctl: 4 moves\n");
   EXPECT_EQ(Batonctl(server_, {"rebalance", "apply", "--dry-run"}).out, "would do 4 moves\n");
   const Ran applied = Batonctl(server_, {"rebalance", "apply"});
@@ -420,8 +420,8 @@ TEST_F(Batonctl3Events, HistoryIsATable) {
   const Ran ran = Batonctl(server_, {"history"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.out, StartsWith("AT "));
-  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  operator   815  20ms  ann@desk\n"));
-  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  operator   816  20ms  ann@desk\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  operator   815  20ms  ann@desk  -\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  operator   816  20ms  ann@desk  -\n"));
   EXPECT_THAT(ran.err, IsEmpty());
   const Ran wide = Batonctl(server_, {"history", "3", "-o", "wide"});
   EXPECT_THAT(wide.out, AllOf(HasSubstr("ann@desk"), HasSubstr("815"), Not(HasSubstr("816"))));
@@ -435,9 +435,9 @@ TEST_F(Batonctl3Events, TheGapOfADeathIsShownAsFarAsItIsKnown) {
   Death(4, {.detect_at_most = {}, .elect = milliseconds(5), .activate = {}});
   Death(5, {});
   const Ran ran = Batonctl(server_, {"history"});
-  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  lease_expired   813  <=10.5s  -\n"));
-  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  lease_expired   814    ?+5ms  -\n"));
-  EXPECT_THAT(ran.out, HasSubstr("Z      5  n1    n2  lease_expired   815        ?  -\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  lease_expired   813  <=10.5s  -      -\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  lease_expired   814    ?+5ms  -      -\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      5  n1    n2  lease_expired   815        ?  -      -\n"));
   EXPECT_THAT(Batonctl(server_, {"events", "--shard", "4"}).out, HasSubstr("gap ?+5ms\n"));
 }
 

@@ -129,10 +129,10 @@ TEST(PlacementForecast, AVacancyGoesToItsReadyStandby) {
   const PlacementForecast forecast = Foresee(status, {Warm(2)});
   EXPECT_THAT(Words(forecast), ElementsAre("4>c 1", "5>c 1", "2:c>a balance 1", "3:c>b balance 1"));
   ASSERT_EQ(forecast.claims.size(), 2u);
-  EXPECT_TRUE(forecast.claims[0].ready);
+  EXPECT_TRUE(forecast.claims[0].ready());
   const PlacementForecast cold = Foresee(status, {});
   EXPECT_THAT(Words(cold), ElementsAre("4>a 0", "5>b 0"));
-  EXPECT_FALSE(cold.claims[0].ready);
+  EXPECT_FALSE(cold.claims[0].ready());
 }
 
 // Plan: c is ready, but may not lead by the rule; it drains; it is gone; the shard waits.

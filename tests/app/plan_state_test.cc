@@ -77,7 +77,7 @@ TEST(PlanState, KeepsToPlacementRules) {
                  "placement":{"rules":[{"shards":["0-2"],"require":{"zone":["x"]}},
                                        {"shards":["3"],"require":{"node":["z"]}},
                                        {"shards":["4"],"prefer":[{"disk":["nvme","ssd"]}]}]}})"),
-      R"({"claims":[{"shard":2,"to":"a","rule":1}],"moves":[)"
+      R"({"claims":[{"shard":2,"to":"a","why":"rule_requires","rule":1}],"moves":[)"
       R"({"shard":1,"from":"b","to":"a","reason":"rebalance","why":"rule_forbids","rule":1},)"
       R"({"shard":4,"from":"c","to":"b","reason":"rebalance","why":"rule_prefers","rule":3}],)"
       R"("before":{"a":1,"b":1,"c":3},"after":{"a":3,"b":1,"c":2},)"
@@ -89,17 +89,20 @@ TEST(PlanState, KeepsToPlacementRules) {
 TEST(PlanState, NamesShardsThatNobodyMayLead) {
   const std::string rules =
       R"("placement":{"rules":[{"shards":[0,"2-3"],"require":{"zone":"q","disk":["a","b"]}}]}})";
-  EXPECT_EQ(Answer(R"({"shards":5,"nodes":[{"id":"a","zone":"x"}],)" + rules),
-            R"({"claims":[{"shard":1,"to":"a","rule":null},{"shard":4,"to":"a","rule":null}],)"
-            R"("moves":[],"before":{},"after":{"a":2},"nobody_may_lead":[)"
-            R"({"rule":1,"require":"zone=q, disk=a|b","shards":["0","2-3"]}]})");
+  EXPECT_EQ(
+      Answer(R"({"shards":5,"nodes":[{"id":"a","zone":"x"}],)" + rules),
+      R"({"claims":[{"shard":1,"to":"a","why":"has_room","rule":null},)"
+      R"({"shard":4,"to":"a","why":"has_room","rule":null}],)"
+      R"("moves":[],"before":{},"after":{"a":2},"nobody_may_lead":[)"
+      R"({"rule":1,"require":"zone=q, disk=a|b","shards":["0","2-3"]}]})");
   EXPECT_EQ(Answer(R"({"shards":5,"nodes":[{"id":"a","state":"dead"}],)" + rules),
             R"({"claims":[],"moves":[],"before":{},"after":{},"nobody_may_lead":[)"
             R"({"rule":null,"require":"any node","shards":["1","4"]},)"
             R"({"rule":1,"require":"zone=q, disk=a|b","shards":["0","2-3"]}]})");
-  EXPECT_EQ(Answer(R"({"shards":1,"nodes":[{"id":"a"}],"placement":{"rules":[]}})"),
-            R"({"claims":[{"shard":0,"to":"a","rule":null}],"moves":[],"before":{},)"
-            R"("after":{"a":1},"nobody_may_lead":[]})");
+  EXPECT_EQ(
+      Answer(R"({"shards":1,"nodes":[{"id":"a"}],"placement":{"rules":[]}})"),
+      R"({"claims":[{"shard":0,"to":"a","why":"has_room","rule":null}],"moves":[],"before":{},)"
+      R"("after":{"a":1},"nobody_may_lead":[]})");
 }
 
 // Plan: b is ready for all shards and gets the vacancies that have a rule with standbys. Shard 3
@@ -108,12 +111,13 @@ TEST(PlanState, GivesVacanciesToReadyStandbys) {
   const std::string state =
       R"({"shards":4,"nodes":[{"id":"a"},{"id":"b"},{"id":"z","state":"dead"}],)"
       R"("leaders":{"2":"b"},"ready":{"0":["z","b"],"1":["b"],"2":["a"],"3":["b","who?"]})";
-  EXPECT_EQ(Answer(state + R"(,"placement":{"rules":[{"shards":["0-2"],"standbys":1}]}})"),
-            R"({"claims":[{"shard":0,"to":"b","rule":1,"ready_standby":true},)"
-            R"({"shard":1,"to":"b","rule":1,"ready_standby":true},)"
-            R"({"shard":3,"to":"a","rule":null,"ready_standby":false}],"moves":[)"
-            R"({"shard":0,"from":"b","to":"a","reason":"rebalance","why":"balance","rule":1}],)"
-            R"("before":{"b":1},"after":{"a":2,"b":2},"nobody_may_lead":[]})");
+  EXPECT_EQ(
+      Answer(state + R"(,"placement":{"rules":[{"shards":["0-2"],"standbys":1}]}})"),
+      R"({"claims":[{"shard":0,"to":"b","why":"ready_standby","rule":1,"ready_standby":true},)"
+      R"({"shard":1,"to":"b","why":"ready_standby","rule":1,"ready_standby":true},)"
+      R"({"shard":3,"to":"a","why":"has_room","rule":null,"ready_standby":false}],"moves":[)"
+      R"({"shard":0,"from":"b","to":"a","reason":"rebalance","why":"balance","rule":1}],)"
+      R"("before":{"b":1},"after":{"a":2,"b":2},"nobody_may_lead":[]})");
   EXPECT_EQ(Answer(state + "}"), R"({"claims":[{"shard":0,"to":"a","ready_standby":false},)"
                                  R"({"shard":1,"to":"a","ready_standby":false},)"
                                  R"({"shard":3,"to":"b","ready_standby":false}],"moves":[],)"

@@ -19,6 +19,7 @@
 
 #include "app/ctl/simulation.h"
 #include "app/group_status.h"
+#include "app/random_group.h"
 #include "core/shard_rules.h"
 #include "core/standbys.h"
 
@@ -31,137 +32,6 @@ using runtime::ShardStatus;
 using Nodes = std::set<NodeId>;
 
 constexpr std::uint64_t kCases = 10'000;
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  /// From 0 to `sides` - 1.
-  std::uint32_t Roll(std::uint32_t sides) { return static_cast<std::uint32_t>(engine_() % sides); }
-  bool OneIn(std::uint32_t sides) { return Roll(sides) == 0; }
-  std::string OneOf(const std::vector<std::string>& words) {
-    return words[Roll(static_cast<std::uint32_t>(words.size()))];
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-MemberStatus RandomNode(Random& random, std::uint32_t number, bool equal_weights) {
-  MemberStatus node = LiveNode("n" + std::to_string(number), random.OneOf({"a", "b", "c", ""}));
-  const std::string disk = random.OneOf({"ssd", "hdd", ""});
-  if (!disk.empty()) node.fact.labels["disk"] = disk;
-  if (!equal_weights) node.fact.weight = random.Roll(5);
-  if (random.OneIn(8)) node.fact.state = MemberState::kDraining;
-  if (random.OneIn(12)) node.drained_by_policy = true;
-  if (random.OneIn(12)) node.fact.present = false;
-  return node;
-}
-
-LabelTerm RandomTerm(Random& random, const std::string& label) {
-  const std::vector<std::string> values =
-      label == "zone"   ? std::vector<std::string>{"a", "b", "c"}
-      : label == "disk" ? std::vector<std::string>{"ssd", "hdd"}
-                        : std::vector<std::string>{"n0", "n1", "n2", "n3", "n9"};
-  std::set<std::string> some{random.OneOf(values)};
-  if (random.OneIn(3)) some.insert(random.OneOf(values));
-  return {.label = label, .values = {some.begin(), some.end()}};
-}
-
-LabelTerms RandomTerms(Random& random) {
-  LabelTerms terms{RandomTerm(random, random.OneOf({"zone", "zone", "disk", "node"}))};
-  if (terms[0].label == "zone" && random.OneIn(4)) terms.push_back(RandomTerm(random, "disk"));
-  return terms;
-}
-
-PlacementRule RandomRule(Random& random) {
-  PlacementRule rule;
-  for (std::uint32_t ranges = random.Roll(3); ranges > 0; --ranges) {
-    const std::uint32_t first = random.Roll(26);
-    rule.shards.push_back({first, first + random.Roll(12)});
-  }
-  if (random.OneIn(2)) rule.require = RandomTerms(random);
-  for (std::uint32_t prefer = random.Roll(4); prefer > 0; --prefer) {
-    rule.prefer.push_back(RandomTerms(random));
-  }
-  return rule;
-}
-
-// Some shards that nobody leads wait.
-void LetSomeWait(Random& random, NodeStatus& status) {
-  for (ShardStatus& shard : status.shards) {
-    if (!shard.leader.empty() || !random.OneIn(3)) continue;
-    const bool kept = status.failover.policy != FailoverPolicy::kImmediate && random.OneIn(2);
-    if (kept) {
-      shard.waits_for = "n" + std::to_string(random.Roll(8));
-    } else if (random.OneIn(2)) {
-      shard.quarantined = true;
-    } else {
-      shard.claims_wait = std::chrono::seconds(3);
-    }
-  }
-}
-
-NodeStatus RandomStatus(Random& random) {
-  std::vector<MemberStatus> nodes;
-  const bool equal_weights = !random.OneIn(3);
-  const std::uint32_t count = 1 + random.Roll(8);
-  for (std::uint32_t n = 0; n < count; ++n) {
-    nodes.push_back(RandomNode(random, n, equal_weights));
-  }
-  std::shuffle(nodes.begin(), nodes.end(), std::mt19937(random.Roll(1000)));
-  std::vector<NodeId> leaders;
-  const std::uint32_t shards = 1 + random.Roll(30);
-  const std::uint32_t vacant = 2 + random.Roll(20);
-  for (std::uint32_t s = 0; s < shards; ++s) {
-    const MemberStatus& leader = nodes[random.Roll(count)];
-    const bool nobody = random.OneIn(vacant) || !leader.fact.present;
-    leaders.push_back(nobody ? "" : leader.fact.node);
-  }
-  NodeStatus status = StatusOf(nodes, leaders);
-  for (std::uint32_t rules = random.Roll(5); rules > 0; --rules) {
-    status.placement.push_back(RandomRule(random));
-  }
-  if (random.OneIn(4)) status.failover.policy = FailoverPolicy::kNever;
-  if (random.OneIn(6)) status.failover.policy = FailoverPolicy::kAfter;
-  if (random.OneIn(3)) LetSomeWait(random, status);
-  return status;
-}
-
-// Some rules ask for standbys, and some nodes say that they are ready for shards: now and then also
-// nodes that are no standbys, or that are gone.
-void AddStandbys(Random& random, NodeStatus& status) {
-  for (PlacementRule& rule : status.placement) {
-    if (random.OneIn(2)) continue;
-    rule.standbys = 1 + random.Roll(3);
-    rule.spread = random.OneOf({"", "zone", "disk"});
-  }
-  for (ShardStatus& shard : status.shards) {
-    std::vector<runtime::StandbyStatus> standbys;
-    for (const MemberStatus& member : status.members) {
-      if (member.fact.node == shard.leader || random.OneIn(2)) continue;
-      standbys.push_back({.node = member.fact.node, .address = "", .ready = random.OneIn(2)});
-    }
-    if (standbys.empty()) continue;
-    shard.standbys =
-        std::make_shared<const std::vector<runtime::StandbyStatus>>(std::move(standbys));
-  }
-}
-
-// One or two labels that live nodes have; none if no node lives.
-std::vector<LabelTerm> RandomWithout(Random& random, const NodeStatus& status) {
-  std::vector<LabelTerm> known;
-  for (const MemberStatus& member : status.members) {
-    if (!member.fact.present) continue;
-    known.push_back({"node", {member.fact.node}});
-    if (!member.fact.zone.empty()) known.push_back({"zone", {member.fact.zone}});
-    for (const auto& [name, value] : member.fact.labels) known.push_back({name, {value}});
-  }
-  std::vector<LabelTerm> without;
-  for (std::uint32_t i = 1 + random.Roll(2); i > 0 && !known.empty(); --i) {
-    without.push_back(known[random.Roll(static_cast<std::uint32_t>(known.size()))]);
-  }
-  return without;
-}
 
 // --- The oracle: what docs/placement.md says.
 
@@ -302,15 +172,36 @@ class Oracle {
     return "";
   }
 
+  // The rule makes a difference if it wants other nodes than no rule would, or forbids some. Its
+  // requirement decides if no preference does.
+  CauseKind WhyClaimed(std::uint32_t shard, const NodeId& to) const {
+    if (FirstReady(shard) == to) return CauseKind::kReadyStandby;
+    const Choice choice = ChoiceFor(shard);
+    if (choice.best == ChoiceBy({}).best && choice.forbidden.empty()) return CauseKind::kHasRoom;
+    for (const LabelTerms& preference : RuleOf(status_.placement, shard)->prefer) {
+      if (HasAll(left_.at(to)->fact, preference)) return CauseKind::kRulePrefers;
+    }
+    return CauseKind::kRuleRequires;
+  }
+  // A node of weight 0 gives everything away, whatever the rules prefer.
+  CauseKind WhyMoved(const NodeId& from, const Choice& choice) const {
+    if (choice.forbidden.contains(from)) return CauseKind::kRuleForbids;
+    if (Drains(*left_.at(from))) return CauseKind::kDrain;
+    const bool wanted = choice.best.contains(from) || WeightOf(from) == 0;
+    return wanted ? CauseKind::kBalance : CauseKind::kRulePrefers;
+  }
+
   // A vacancy is claimed exactly if a node that is left may lead it: by its first ready standby, or
   // else by one of the best nodes.
   void JudgeClaims(const Simulation& simulation) {
     std::map<std::uint32_t, NodeId> claims;
+    std::map<std::uint32_t, CauseKind> whys;
     std::size_t ready = 0;
     for (const ClaimForecast& claim : simulation.forecast.claims) {
       EXPECT_TRUE(claims.emplace(claim.shard.value, claim.to).second) << "claimed twice";
-      EXPECT_EQ(claim.ready, !FirstReady(claim.shard.value).empty());
-      ready += claim.ready ? 1 : 0;
+      whys[claim.shard.value] = claim.why;
+      EXPECT_EQ(claim.ready(), !FirstReady(claim.shard.value).empty());
+      ready += claim.ready() ? 1 : 0;
     }
     EXPECT_EQ(simulation.by_ready_standbys.value_or(0), ready);
     for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
@@ -326,6 +217,7 @@ class Oracle {
         EXPECT_EQ(claims[s], standby);
         EXPECT_FALSE(choice.forbidden.contains(standby));
       }
+      EXPECT_EQ(whys[s], WhyClaimed(s, claims[s]));
       leaders_[s] = claims[s];
     }
   }
@@ -343,6 +235,7 @@ class Oracle {
       const Choice choice = ChoiceFor(s);
       EXPECT_TRUE(choice.best.contains(move.to)) << move.to;
       EXPECT_FALSE(choice.drain);
+      EXPECT_EQ(move.why, WhyMoved(move.from, choice));
       leaders_[s] = move.to;
     }
   }
@@ -574,11 +467,15 @@ TEST(SimulationOracle, AgreesInTenThousandRandomCases) {
     if (HasFailure()) return;
     ++seen[simulation->forecast.claims.empty() ? "no claims" : "claims"];
     if (simulation->by_ready_standbys.value_or(0) > 0) ++seen["ready standbys"];
+    for (const ClaimForecast& claim : simulation->forecast.claims) {
+      ++seen[std::string("claim: ") + ToString(claim.why)];
+    }
     for (const MoveForecast& move : simulation->forecast.moves) ++seen[ToString(move.why)];
     for (const Leaderless& leaderless : simulation->leaderless) ++seen[ToString(leaderless.why)];
   }
   // Each kind of answer comes often enough to be judged.
-  for (const char* word : {"claims", "ready standbys", "rule_forbids", "rule_prefers", "drain",
+  for (const char* word : {"claims", "ready standbys", "claim: has_room", "claim: rule_requires",
+                           "claim: rule_prefers", "rule_forbids", "rule_prefers", "drain",
                            "balance", "no_node", "waits_for_leader", "waits"}) {
     EXPECT_GT(seen[word], kCases / BATON_FEWER_SEEDS / 50) << word;
   }

@@ -147,8 +147,10 @@ TEST(Simulation, SaysHowManyShardsReadyStandbysTakeOver) {
   EXPECT_EQ(MoveWords(simulation->forecast), "1 shard would move: 1 to spread shards evenly");
   const std::string json = SimulationJson(*simulation, status.placement);
   EXPECT_THAT(json, HasSubstr(R"("claims_by_ready_standbys":9,)"));
-  EXPECT_THAT(json,
-              HasSubstr(R"({"shard":3,"from":"n1","to":"n2","rule":1,"ready_standby":true})"));
+  EXPECT_THAT(
+      json,
+      HasSubstr(
+          R"({"shard":3,"from":"n1","to":"n2","why":"ready_standby","rule":1,"ready_standby":true})"));
 }
 
 // Plan: the words for one shard and for many, with none and all of them ready.

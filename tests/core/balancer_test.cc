@@ -201,9 +201,11 @@ TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
   cluster_.Start("n3");
   cluster_.Run(milliseconds(3000));
   const core::View& view = cluster_.core(Balancer()).view();
-  const std::vector<MoveFact> plan =
-      core::PlanAll(core::AssignmentFrom(view, Duration{0}, cluster_.now()),
-                    [&](ShardId shard) { return view.record(shard).term(); });
+  const std::vector<MoveFact> plan = core::PlanAll(
+      core::AssignmentFrom(view, Duration{0}, cluster_.now()),
+      {.rules = view.rules(),
+       .term_of = [&](ShardId shard) { return view.record(shard).term(); },
+       .member_of = [&](const NodeId& node) -> const MemberFact& { return *view.member(node); }});
   ASSERT_EQ(plan.size(), 4u);
   const ShardId planned = plan[0].shard;
   const ShardId prepared = plan[1].shard;

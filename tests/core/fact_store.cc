@@ -119,6 +119,7 @@ FactStore::Item FactStore::PlanClaim(const ClaimBatch& write, const Claim& claim
   record.previous = claim.previous;
   record.reason = claim.reason;
   if (claim.quarantined) record.actor = kDamagedRecordActor;
+  record.cause = claim.cause;
   record.tally = claim.tally;
   record.unknown_fields = claim.unknown_fields;
   item.effects.push_back({key, RecordOf(claim.shard, std::move(record)), {}});
@@ -138,6 +139,7 @@ FactStore::Item FactStore::PlanTransfer(const NodeId& from, const Transfer& tran
   record.previous = from;
   record.reason = transfer.reason;
   record.actor = transfer.actor;
+  record.cause = transfer.cause;
   record.tally = transfer.tally;
   record.unknown_fields = transfer.unknown_fields;
   const bool holds = ModOf(key).value == transfer.term.value && ModOf(move) == transfer.move_read &&

@@ -108,6 +108,7 @@ TEST_F(HistoryOfLeases, OfADeathIsTheSameOnEverySurvivor) {
     for (const json::value& event : page.at("events").as_array()) {
       const json::object& gap = event.at("gap").as_object();
       const bool gained = Text(event.at("to")) == node;
+      EXPECT_EQ(event.at("cause").at("kind"), "has_room");
       EXPECT_EQ(gap.contains("activate_seconds"), gained);
       // Who claims to know how long it lasted claims more than the lease that had to run out.
       EXPECT_EQ(gap.contains("at_most_seconds"), gap.contains("detect_at_most_seconds"));

@@ -94,7 +94,8 @@ TEST_F(PlacementRules, AreTheGroups) {
 }
 
 // Rules want zone a, then b, and never c. The shards move to a. Zone a is killed: b leads. Zone a
-// is back, and gets its shards back.
+// is back, and gets its shards back. A node that leads nothing says why, and one that has just
+// started does, too.
 TEST_F(PlacementRules, ShardsFollowTheOrderOfPreference) {
   Begin();
   Set("rules:\n  - require: {zone: [a, b]}\n    prefer: [{zone: a}]\n");
@@ -107,6 +108,14 @@ TEST_F(PlacementRules, ShardsFollowTheOrderOfPreference) {
   cluster_.Start("a2", {"--zone", "a"});
   AwaitLedBy({"a1", "a2"});
   EXPECT_THAT(LedBy(cluster_.Look("c1").value(), "c1"), IsEmpty());
+  cluster_.Start("c2", {"--zone", "c"});
+  for (const std::string node : {"c1", "c2"}) {
+    cluster_.Await("the node says why the shard is led where it is", [&] {
+      const std::string told = Ctl({"shards", "describe", "0"}, node).out;
+      return told.find(" leads: rule 1 prefers zone=a\n") != std::string::npos;
+    });
+  }
+  EXPECT_THAT(Ctl({"history"}).out, HasSubstr("rule 1 prefers zone=a\n"));
 }
 
 // A rule wants a disk that no node has. c2 gets the label while it runs, and the rule's shards. c1

@@ -161,7 +161,7 @@ TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
 
 // Plan: a rule asks for one standby of each shard. The members say that they are ready, and
 // batonctl shows that. n1's program is killed while no moves are planned: each of its shards goes
-// to its own standby.
+// to its own standby, and every survivor says why.
 TEST_F(SidecarRuns, AReadyPythonMemberTakesOver) {
   NodeProcess& first = RunPython("n1");
   RunPython("n2");
@@ -190,6 +190,15 @@ TEST_F(SidecarRuns, AReadyPythonMemberTakesOver) {
     });
   };
   cluster_.Await("each of its shards is led by its standby", took_over, seconds(20));
+  for (const char* node : {"n2", "n3"}) {
+    for (const auto& [shard, standby] : standbys) {
+      const app::Ran told = cluster_.Ctl(node, {"shards", "describe", std::to_string(shard)});
+      EXPECT_NE(told.out.find("why " + standby + " leads: ready standby\n"), std::string::npos)
+          << told.out;
+    }
+    const app::Ran history = cluster_.Ctl(node, {"history"});
+    EXPECT_NE(history.out.find("  ready standby\n"), std::string::npos) << history.out;
+  }
 }
 
 // Plan: n1's program hangs, but its connection to batond lives. The watchdog takes its shards, long

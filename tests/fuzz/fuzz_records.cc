@@ -61,6 +61,14 @@ void MustKeepUnknown(std::string_view before, const std::string& after) {
   Must(Unknown<Record>(before) == Unknown<Record>(after), "unknown fields survive a rewrite");
 }
 
+void MustExplain(const Cause& cause) {
+  Must(static_cast<int>(cause.kind) < kCauseCount, "a cause is one that this version knows");
+  Must(cause.kind != CauseKind::kUnknown || cause == Cause{}, "an unknown cause says nothing");
+  Must(cause.detail.size() <= kLongestCauseDetail && IsVisibleAscii(cause.detail),
+       "a cause's detail can be shown", cause.detail);
+  Must(CauseWords(cause).empty() == (cause.kind == CauseKind::kUnknown), "a cause has words");
+}
+
 void MustRead(const RecordFact& fact, std::string_view value) {
   Must(fact.present && fact.revision == kRevision, "a record has its key's revision");
   const bool readable = fact.readability == Readability::kReadable;
@@ -77,6 +85,8 @@ void MustRead(const RecordFact& fact, std::string_view value) {
   Must(fact.session.value > 0 || forced, "who led or resigned did so in a session");
   Must(fact.directory == 0 || !fact.leader.empty() || !fact.resigned_by.empty(),
        "a directory is a leader's, or of who resigned");
+  MustExplain(fact.cause);
+  Must(!fact.leader.empty() || fact.cause == Cause{}, "a cause is a leader's");
   Must(!fact.released || (fact.leader.empty() && fact.session.value > 0),
        "who has stopped leads no more, and is known");
 }
@@ -89,6 +99,7 @@ void RunShard(std::string_view value) {
   const std::string again = etcd::EncodeRecord(read.record, kShard);
   const auto reread = DecodeAs<ShardRecordFact>(Keys().ShardKey(kShard), again);
   Must(etcd::EncodeRecord(reread.record, kShard) == again, "a record reads as it was written");
+  Must(reread.record.cause == read.record.cause, "a record has the same cause after a rewrite");
   MustKeepUnknown<pb::LeadershipRecord>(value, again);
 }
 
@@ -141,9 +152,11 @@ void RunMove(std::string_view value) {
   Must(read.from != read.to && !read.from.empty() && !read.to.empty(), "a move has two ends");
   Must(read.phase != MovePhase::kPrepared || read.prepared_session.value > 0,
        "a prepared move names the session that prepared");
+  MustExplain(read.cause);
   const std::string again = etcd::EncodeMove(read);
   const auto reread = DecodeAs<MoveFact>(key, again);
   Must(etcd::EncodeMove(reread) == again, "a move reads as it was written");
+  Must(reread.cause == read.cause, "a move has the same cause after a rewrite");
   MustKeepUnknown<pb::MoveRecord>(value, again);
 }
 
@@ -254,6 +267,12 @@ std::vector<Seed> RecordsSeeds() {
   const auto of = [](int kind, const std::string& value) {
     return std::string(1, static_cast<char>(kind)) + value;
   };
+  RecordFact explained = Led();
+  explained.cause = {.kind = CauseKind::kReadyStandby, .rule = 2, .detail = "zone=b"};
+  RecordFact unusable_cause = explained;
+  unusable_cause.cause.detail = "a\x1b[2J b";
+  MoveFact explained_move = Move();
+  explained_move.cause = {.kind = CauseKind::kDrain, .detail = "n1"};
   RecordFact resigned = Led();
   resigned.leader.clear();
   resigned.resigned_by = "n1";
@@ -299,6 +318,8 @@ std::vector<Seed> RecordsSeeds() {
   for (const char* text : {"zone=b", "disk=hdd", "gpu", "Gpu=yes"}) labelled.add_labels(text);
   const std::string newer = "\xFA\x07\x05later";  // field 127, bytes
   return {{"shard", of(0, etcd::EncodeRecord(Led(), kShard))},
+          {"shard-cause", of(0, etcd::EncodeRecord(explained, kShard))},
+          {"shard-cause-unusable", of(0, etcd::EncodeRecord(unusable_cause, kShard))},
           {"shard-resigned", of(0, etcd::EncodeRecord(resigned, kShard))},
           {"shard-force-released", of(0, etcd::EncodeRecord(forced, kShard))},
           {"shard-force-released-proven", of(0, etcd::EncodeRecord(proven, kShard))},
@@ -312,6 +333,7 @@ std::vector<Seed> RecordsSeeds() {
           {"member-ready-unusable", of(2, confused.SerializeAsString())},
           {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
           {"move", of(3, etcd::EncodeMove(Move()))},
+          {"move-cause", of(3, etcd::EncodeMove(explained_move))},
           {"config", of(4, etcd::EncodeConfig(config))},
           {"config-failover", of(4, etcd::EncodeConfig(slow))},
           {"config-placement", of(4, etcd::EncodeConfig(ruled))},

@@ -86,14 +86,17 @@ TEST(EventJson, HasEveryFieldInItsPlace) {
                       .reason = Reason::kLeaseExpired,
                       .from = "n1",
                       .to = "n2",
-                      .term = Term{815}};
+                      .term = Term{815},
+                      .cause = {.kind = CauseKind::kReadyStandby, .rule = 1, .detail = "zone=b"}};
   event.revision = Revision{815};
   event.gap = {
       .detect_at_most = milliseconds(9100), .elect = milliseconds(20), .activate = milliseconds(1)};
   EXPECT_EQ(EventJson(event, "n2"),
             "{\"seq\":17,\"at\":\"2026-11-22T00:05:57.177Z\",\"shard\":3,"
             "\"reason\":\"lease_expired\",\"from\":\"n1\",\"to\":\"n2\",\"term\":815,"
-            "\"revision\":815,\"actor\":\"\",\"gap\":{\"detect_at_most_seconds\":9.1,"
+            "\"revision\":815,\"actor\":\"\",\"cause\":{\"kind\":\"ready_standby\",\"rule\":1,"
+            "\"detail\":\"zone=b\",\"words\":\"ready standby in zone "
+            "b\"},\"gap\":{\"detect_at_most_seconds\":9.1,"
             "\"elect_seconds\":0.02,\"activate_seconds\":0.001,\"measured_seconds\":0.021,"
             "\"at_most_seconds\":9.121},\"observer\":\"n2\"}");
 }
@@ -126,8 +129,9 @@ TEST(EventJson, SaysNobodyAndNothingPlainly) {
   event.transition.reason = Reason::kOperator;
   event.transition.actor = "ann\"\n\x01";
   const std::string text = EventJson(event, "n2");
-  EXPECT_THAT(text, AllOf(HasSubstr("\"from\":null,\"to\":null"), HasSubstr("\"gap\":{}"),
-                          HasSubstr("\"actor\":\"ann\\\"\\n\\u0001\"")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("\"from\":null,\"to\":null"), HasSubstr("\"cause\":null,\"gap\":{}"),
+                    HasSubstr("\"actor\":\"ann\\\"\\n\\u0001\"")));
   EXPECT_EQ(json::parse(text).at("actor").as_string(), event.transition.actor);
 }
 

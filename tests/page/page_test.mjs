@@ -148,6 +148,8 @@ describe('three nodes and 24 shards', () => {
     const told = await eventually('it, on the page of who gained the shard', async () => (await rows(own.page, 'events')).find((cells) => cells[1] === '5' && cells[3].includes('operator')));
     assert.match(told[4], /ms|s$/);
     await own.close();
+    await page.locator('#grid').click({position: await cellOf(page, 5)});
+    await shows(page, '#shard', 'an operator moved it');
     await cluster.batonctl('n1', ['resume']);
     await shows(page, '#verdict', 'All 24 shards are led');
   });

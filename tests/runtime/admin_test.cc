@@ -77,12 +77,15 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     move.shard = ShardId{2};
     move.to = "n1";
     move.phase = MovePhase::kPrepared;
+    move.cause = {.kind = CauseKind::kRulePrefers, .rule = 2, .detail = "zone=a"};
+    status.shards[2].cause = {.kind = CauseKind::kPassedOver, .detail = "n2"};
     status.shards[2].move = std::make_shared<const MoveFact>(move);
     status.counters.transitions[Reason::kDrain] = 3;
     status.counters.moves["done"] = 2;
     Transition transition;
     transition.reason = Reason::kLeaseExpired;
     transition.elect = std::chrono::nanoseconds(1'500'000'001);
+    transition.cause.kind = CauseKind::kHasRoom;
     status.recent.push_back(transition);
     status.counters.activation_failures = 5;
     status.at = TimePoint(std::chrono::hours(5));
@@ -501,6 +504,10 @@ TEST(StatusProto, ReadsUnknownWordsAsHarmlessOnes) {
   shard.set_reason(static_cast<v1::TransitionStatus::Reason>(99));
   EXPECT_EQ(FromProto(shard).state, ShardState::kLeaderless);
   EXPECT_EQ(FromProto(shard).reason, Reason::kOperator);
+  for (const int kind : {-1, 99}) {
+    shard.mutable_cause()->set_kind(static_cast<v1::Cause::Kind>(kind));
+    EXPECT_EQ(FromProto(shard).cause, Cause{}) << kind;
+  }
 }
 
 }  // namespace

@@ -42,13 +42,14 @@ Transition Moved() {
   transition.from = "n2";
   transition.to = "n1";
   transition.term = Term{815};
+  transition.cause.kind = CauseKind::kBalance;
   transition.elect = std::chrono::milliseconds(3);
   return transition;
 }
 
 constexpr const char* kMovedText =
-    "transition shard=7 reason=rebalance from=n2 to=n1 term=815 actor=\"\" elect_seconds=0.003 "
-    "activate_seconds=0";
+    "transition shard=7 reason=rebalance from=n2 to=n1 term=815 actor=\"\" "
+    "cause=\"to spread shards evenly\" elect_seconds=0.003 activate_seconds=0";
 
 TEST(NodeLog, GivesItsSinkEachRecordFromTheLevelOn) {
   Kept kept;

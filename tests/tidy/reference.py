@@ -80,7 +80,7 @@ def exit_codes(files):
 
 def json_fields(files):
     found = set()
-    for path in ("src/http/status_json.cc", "src/http/history_json.cc"):
+    for path in ("src/http/status_json.cc", "src/http/history_json.cc", "src/http/cause_json.cc"):
         found |= find(files, path, r'(?:\{|\[|add\()"([a-z_]+)"[,\]]')
         found |= find(files, path, r'\\"([a-z_]+)\\":')
     return found

@@ -73,7 +73,9 @@ std::string LineOf(const HistoryEvent& event) {
                 static_cast<long long>(transition.term.value),
                 GapWord(transition, event.gap).c_str());
   line += way + std::string(way.size() < 16 ? 16 - way.size() : 0, ' ') + text;
-  return transition.actor.empty() ? line : line + "  by " + transition.actor;
+  if (!transition.actor.empty()) line += "  by " + transition.actor;
+  const std::string cause = CauseWords(transition.cause);
+  return cause.empty() ? line : line + "  (" + cause + ")";
 }
 
 void PrintEvents(const CtlOptions& options, const HistoryPage& page) {

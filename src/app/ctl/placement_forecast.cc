@@ -51,7 +51,7 @@ class Forecaster {
       forecast_.claims.push_back({.shard = shard,
                                   .to = IdOf(claim.to),
                                   .rule = group_.RuleOf(shard),
-                                  .ready = group_.shards()[claim.shard.value].standby == claim.to});
+                                  .why = group_.CauseOf(claim).kind});
       ++forecast_.nodes[claim.to].gets;
     }
     for (const core::PlannedMove& move : group_.Balance(group_.shards().size())) {
@@ -59,7 +59,7 @@ class Forecaster {
       forecast_.moves.push_back({.shard = shard,
                                  .from = IdOf(move.from),
                                  .to = IdOf(move.to),
-                                 .why = group_.CauseOf(move),
+                                 .why = group_.CauseOf(move).kind,
                                  .rule = group_.RuleOf(shard)});
       ++forecast_.nodes[move.from].gives;
       ++forecast_.nodes[move.to].gets;
@@ -137,7 +137,7 @@ class Forecaster {
     const std::vector<MemberIndex>& wanted = group_.Wanted(rule);
     for (const MemberIndex node : wanted) forecast.wanted.push_back(IdOf(node));
     if (!wanted.empty()) {
-      forecast.preference = PreferenceOf(placement_[rule], *nodes_[wanted.front()].fact);
+      forecast.preference = core::PreferenceOf(placement_[rule], *nodes_[wanted.front()].fact);
     }
     std::sort(forecast.wanted.begin(), forecast.wanted.end());
     forecast.may_stand_by = group_.MayStandBy(rule);
@@ -221,16 +221,16 @@ bool AsksForStandbys(const Placement& placement) {
 
 std::string MoveWords(const PlacementForecast& forecast) {
   if (forecast.moves.empty()) return "nothing would move";
-  std::map<MoveCause, std::size_t> counts;
+  std::map<CauseKind, std::size_t> counts;
   for (const MoveForecast& move : forecast.moves) ++counts[move.why];
   std::vector<std::string> parts;
-  const auto add = [&](MoveCause why, const char* words) {
+  const auto add = [&](CauseKind why, const char* words) {
     if (counts[why] > 0) parts.push_back(fmt::format("{} {}", counts[why], words));
   };
-  add(MoveCause::kForbidden, "because a rule forbids their leader");
-  add(MoveCause::kPreferred, "because a rule prefers others");
-  add(MoveCause::kDrain, "because their leader drains");
-  add(MoveCause::kBalance, "to spread shards evenly");
+  add(CauseKind::kRuleForbids, "because a rule forbids their leader");
+  add(CauseKind::kRulePrefers, "because a rule prefers others");
+  add(CauseKind::kDrain, "because their leader drains");
+  add(CauseKind::kBalance, "to spread shards evenly");
   return fmt::format("{} would move: {}", CountOf(forecast.moves.size(), "shard"),
                      fmt::join(parts, ", "));
 }

@@ -32,14 +32,15 @@ struct ClaimForecast {
   ShardId shard;
   NodeId to;
   std::uint32_t rule = 0;  ///< the rule that decides about the shard, from 1; 0: no rule does
-  bool ready = false;      ///< `to` is a ready standby
+  CauseKind why = CauseKind::kHasRoom;
+  bool ready() const { return why == CauseKind::kReadyStandby; }
 };
 
 struct MoveForecast {
   ShardId shard;
   NodeId from;
   NodeId to;
-  MoveCause why = MoveCause::kBalance;
+  CauseKind why = CauseKind::kBalance;
   std::uint32_t rule = 0;  ///< the rule that decides about the shard, from 1; 0: no rule does
 };
 

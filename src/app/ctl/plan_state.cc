@@ -411,6 +411,10 @@ class Planner {
     return ruled_ ? fmt::format(R"(,"rule":{})", RuleWord(group_.RuleOf(shard))) : "";
   }
 
+  std::string WhyField(const Cause& cause) const {
+    return ruled_ ? fmt::format(R"(,"why":"{}")", ToString(cause.kind)) : "";
+  }
+
   // Only if the state says who is ready.
   std::string ReadyField(const core::PlannedClaim& claim) const {
     if (!state_.ready) return "";
@@ -422,8 +426,9 @@ class Planner {
     std::string text;
     for (const core::PlannedClaim& claim : claims) {
       text += text.empty() ? "" : ",";
-      text += fmt::format(R"({{"shard":{},"to":"{}"{}{}}})", claim.shard.value, IdOf(claim.to),
-                          RuleField(claim.shard), ReadyField(claim));
+      text +=
+          fmt::format(R"({{"shard":{},"to":"{}"{}{}{}}})", claim.shard.value, IdOf(claim.to),
+                      WhyField(group_.CauseOf(claim)), RuleField(claim.shard), ReadyField(claim));
     }
     return text;
   }
@@ -434,8 +439,7 @@ class Planner {
       text += text.empty() ? "" : ",";
       text += fmt::format(R"({{"shard":{},"from":"{}","to":"{}","reason":"{}")", move.shard.value,
                           IdOf(move.from), IdOf(move.to), ToString(move.reason));
-      if (ruled_) text += fmt::format(R"(,"why":"{}")", ToString(group_.CauseOf(move)));
-      text += RuleField(move.shard) + "}";
+      text += WhyField(group_.CauseOf(move)) + RuleField(move.shard) + "}";
     }
     return text;
   }

@@ -37,7 +37,7 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// order of `nodes` doesn't matter.
 ///
 /// If the state has `placement`, each claim and move also has the number, from 1, of the rule that
-/// counts for its shard, `"rule":1` (or null), each move has `"why":"rule_forbids"` (MoveCause),
+/// counts for its shard, `"rule":1` (or null), and the kind of its cause, `"why":"rule_forbids"`,
 /// and the shards that nobody may begin to lead are named, whether somebody leads them or not:
 ///   "nobody_may_lead":[{"rule":1,"require":"zone=x","shards":["0-2"]}]
 /// For shards without a rule, `rule` is null there, and `require` is "any node".

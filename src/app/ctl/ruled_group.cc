@@ -18,33 +18,15 @@ Eligibility EligibilityOfMember(const core::AssignmentMember& member) {
 
 }  // namespace
 
-const char* ToString(MoveCause cause) {
-  switch (cause) {
-    case MoveCause::kForbidden: return "rule_forbids";
-    case MoveCause::kPreferred: return "rule_prefers";
-    case MoveCause::kDrain: return "drain";
-    case MoveCause::kBalance: return "balance";
-  }
-  return "unknown";
-}
-
-std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node) {
-  for (std::size_t p = 0; p < rule.prefer.size(); ++p) {
-    if (node.Fits(rule.prefer[p])) return p + 1;
-  }
-  return 0;
-}
-
 RuledGroup::RuledGroup(const Placement& placement, std::uint32_t shard_count,
                        const std::vector<RuledNode>& nodes) {
   rules_.Set(placement, shard_count);
-  std::vector<const MemberFact*> facts;
   for (const RuledNode& node : nodes) {
     input_.members.push_back(
         {.id = node.fact->node, .weight = node.fact->weight, .draining = node.draining});
-    facts.push_back(node.fact);
+    facts_.push_back(node.fact);
   }
-  pools_ = core::PoolsFor(placement, input_.members, facts);
+  pools_ = core::PoolsFor(placement, input_.members, facts_);
   input_.pools = pools_.pools;
   for (std::size_t r = 0; r < placement.size(); ++r) wanted_.push_back(WantedBy(r));
   SetStandbys(shard_count, nodes);
@@ -114,13 +96,16 @@ std::vector<core::PlannedMove> RuledGroup::Balance(std::size_t limit) {
   return moves;
 }
 
-MoveCause RuledGroup::CauseOf(const core::PlannedMove& move) const {
-  const std::uint32_t pool = input_.shards[move.shard.value].pool;
-  const auto place =
-      pool == 0 ? AssignmentPool::Place::kWanted : input_.pools[pool - 1].members[move.from];
-  if (place == AssignmentPool::Place::kForbidden) return MoveCause::kForbidden;
-  if (input_.members[move.from].draining) return MoveCause::kDrain;
-  return place == AssignmentPool::Place::kAllowed ? MoveCause::kPreferred : MoveCause::kBalance;
+core::Destination RuledGroup::To(ShardId index, MemberIndex node) const {
+  return {rules_, NumberOf(index.value), *facts_[node]};
+}
+
+Cause RuledGroup::CauseOf(const core::PlannedClaim& claim) const {
+  return core::CauseOf(input_, claim, To(claim.shard, claim.to));
+}
+
+Cause RuledGroup::CauseOf(const core::PlannedMove& move) const {
+  return core::CauseOf(input_, move, To(move.shard, move.to));
 }
 
 std::uint32_t RuledGroup::RuleOf(ShardId shard) const {

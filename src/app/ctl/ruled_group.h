@@ -1,9 +1,9 @@
 // RuledGroup: a group with placement rules, as the assignment reads it. It tells what the group
 // would do: claim the vacancies, and then move what balance moves.
 //
-// It calls the same functions as the nodes (core/pools.h, core/assignment.h, core/standbys.h), as
-// if all claims and moves could begin at once. `placement check`, `rebalance simulate` and `plan`
-// use it.
+// It calls the same functions as the nodes (core/pools.h, core/assignment.h, core/causes.h,
+// core/standbys.h), as if all claims and moves could begin at once. `placement check`, `rebalance
+// simulate` and `plan` use it.
 //
 // Pure; one thread at a time.
 #pragma once
@@ -14,22 +14,14 @@
 
 #include "base/facts.h"
 #include "base/placement.h"
+#include "baton/cause.h"
 #include "core/assignment.h"
+#include "core/causes.h"
 #include "core/pools.h"
 #include "core/shard_rules.h"
 #include "core/standbys.h"
 
 namespace baton::app {
-
-/// Why a move is planned.
-enum class MoveCause : std::uint8_t {
-  kForbidden,  ///< the rule doesn't let its leader begin to lead it
-  kPreferred,  ///< the rule prefers other nodes
-  kDrain,      ///< its leader drains
-  kBalance,    ///< shards are spread evenly
-};
-/// "rule_forbids", "rule_prefers", "drain", "balance".
-const char* ToString(MoveCause cause);
 
 /// A live node.
 struct RuledNode {
@@ -44,9 +36,6 @@ struct RuledShard {
   bool waits = false;                        ///< see AssignmentShard::waits
   std::vector<core::MemberIndex> ready;      ///< nodes that are ready standbys, in any order
 };
-
-/// Which of the rule's preferences the node fits first, from 1; 0: none.
-std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node);
 
 class RuledGroup {
  public:
@@ -64,8 +53,9 @@ class RuledGroup {
   /// Carries out what balance would move, at most `limit` moves, and returns them, urgent ones
   /// first. Their shards are indexes.
   std::vector<core::PlannedMove> Balance(std::size_t limit);
-  /// Why the move is made. Also for a move that Balance has carried out.
-  MoveCause CauseOf(const core::PlannedMove& move) const;
+  /// Why the claim or the move is made. Also for one that was carried out.
+  Cause CauseOf(const core::PlannedClaim& claim) const;
+  Cause CauseOf(const core::PlannedMove& move) const;
 
   const std::vector<core::AssignmentMember>& members() const { return input_.members; }
   const std::vector<core::AssignmentShard>& shards() const { return input_.shards; }
@@ -87,10 +77,12 @@ class RuledGroup {
   void SetStandbys(std::uint32_t shard_count, const std::vector<RuledNode>& nodes);
   core::MemberIndex FirstReady(const RuledShard& shard) const;
   std::vector<core::MemberIndex> WantedBy(std::size_t rule) const;
+  core::Destination To(ShardId index, core::MemberIndex node) const;
 
   core::ShardRules rules_;
   core::Standbys standbys_;
   core::AssignmentInput input_;
+  std::vector<const MemberFact*> facts_;                // by member index
   core::Pools pools_;                                   // with of_rule alone
   std::vector<std::vector<core::MemberIndex>> wanted_;  // by rule
   std::vector<ShardId> number_of_;

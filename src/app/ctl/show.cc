@@ -169,14 +169,19 @@ void AddWhatTheLeaderKnows(AdminClient& client, const ClientTls& tls, TimePoint 
 
 void PrintShard(const CtlOptions& options, const NodeStatus& status) {
   PrintTable(options, ShardsTable(status, true));
-  for (const std::string& line : StandbyLines(status.shards.front())) {
+  const ShardStatus& shard = status.shards.front();
+  if (const std::string cause = CauseWords(shard.cause); !cause.empty()) {
+    PrintLine(fmt::format("why {} leads: {}", shard.leader, cause));
+  }
+  for (const std::string& line : StandbyLines(shard)) {
     PrintLine("standby: " + line);
   }
   for (const Transition& transition : status.recent) {
-    PrintLine(fmt::format("term {}: {} -> {}, {}, gap {}{}", transition.term.value,
+    const std::string cause = CauseWords(transition.cause);
+    PrintLine(fmt::format("term {}: {} -> {}, {}{}, gap {}{}", transition.term.value,
                           transition.from.empty() ? "nobody" : transition.from,
                           transition.to.empty() ? "nobody" : transition.to,
-                          ToString(transition.reason),
+                          ToString(transition.reason), cause.empty() ? "" : " (" + cause + ")",
                           GapWord(transition, runtime::GapOf(transition)),
                           transition.actor.empty() ? "" : ", by " + transition.actor));
   }

@@ -100,7 +100,7 @@ class KeptCounter {
       return;
     }
     const MemberFact& node = *found->second;
-    const std::size_t preference = PreferenceOf(rule, node);
+    const std::size_t preference = core::PreferenceOf(rule, node);
     ++(!node.Fits(rule.require) ? kept.against_rule
        : preference > 0         ? kept.by_preference[preference - 1]
                                 : kept.by_others);
@@ -220,7 +220,7 @@ Result<Simulation> Simulate(const NodeStatus& status, const std::vector<LabelTer
   if (AsksForStandbys(status.placement)) {
     const std::vector<ClaimForecast>& claims = simulation.forecast.claims;
     simulation.by_ready_standbys = static_cast<std::size_t>(std::count_if(
-        claims.begin(), claims.end(), [](const ClaimForecast& claim) { return claim.ready; }));
+        claims.begin(), claims.end(), [](const ClaimForecast& claim) { return claim.ready(); }));
   }
   AddNodes(status, simulation);
   const KeptCounter counter(status);

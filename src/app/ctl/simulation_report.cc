@@ -67,8 +67,9 @@ json::array SimulatedClaimsJson(const Simulation& simulation) {
     json::object object{{"shard", claim.shard.value},
                         {"from", nullptr},
                         {"to", claim.to},
+                        {"why", ToString(claim.why)},
                         {"rule", nullptr},
-                        {"ready_standby", claim.ready}};
+                        {"ready_standby", claim.ready()}};
     const NodeId& from = simulation.leaders[claim.shard.value];
     if (!from.empty()) object["from"] = from;
     if (claim.rule > 0) object["rule"] = claim.rule;
@@ -87,7 +88,7 @@ Table EachClaimTable(const Simulation& simulation) {
                           {from.empty() ? "-" : from},
                           {claim.to},
                           {claim.rule == 0 ? "-" : std::to_string(claim.rule)}};
-    if (standbys) row.push_back({claim.ready ? "yes" : "no"});
+    if (standbys) row.push_back({claim.ready() ? "yes" : "no"});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -172,7 +173,7 @@ Table ClaimsTable(const Simulation& simulation, bool wide) {
     Taken& taken = by_node[claim.to];
     AddToRanges(claim.shard, taken.shards);
     ++taken.count;
-    if (claim.ready) ++taken.ready;
+    if (claim.ready()) ++taken.ready;
   }
   Table table{{{"LED BY"}, {"COUNT", Align::kRight}}, {}};
   const bool standbys = simulation.by_ready_standbys.has_value();

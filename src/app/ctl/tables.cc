@@ -236,6 +236,7 @@ Table MovesTable(const std::vector<MoveFact>& moves, bool wide) {
     table.columns.push_back({"TERM", Align::kRight});
     table.columns.push_back({"ACTOR"});
   }
+  table.columns.push_back({"CAUSE"});
   for (const MoveFact& move : moves) {
     std::vector<Cell> row{{std::to_string(move.shard.value)},
                           OrDash(move.from),
@@ -246,6 +247,7 @@ Table MovesTable(const std::vector<MoveFact>& moves, bool wide) {
       row.push_back({std::to_string(move.ends.value)});
       row.push_back(OrDash(move.actor));
     }
+    row.push_back(OrDash(CauseWords(move.cause)));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -269,6 +271,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
     table.columns.push_back({"ACTOR"});
     table.columns.push_back({"SEQ", Align::kRight});
   }
+  table.columns.push_back({"CAUSE"});
   for (const auto& event : page.events) {
     const Transition& transition = event->transition;
     const bool change = !event->change.empty();
@@ -288,6 +291,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
       row.push_back(OrDash(transition.actor));
       row.push_back({std::to_string(event->seq)});
     }
+    row.push_back(OrDash(CauseWords(transition.cause)));
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -45,6 +45,7 @@ export class ShardPanel {
          el('button', {type: 'button', 'aria-label': 'Close'}, '×')),
       el('dl', {},
          ...row('Leader', nodeName(known.leader)), ...row('Reason', reasonBadge(known.reason)),
+         ...(details.cause ? row('Why here', details.cause.words) : []),
          ...row('Term', details.term ?? '…'), ...row('Address', details.address ?? '–'),
          ...row('Previous leader', details.previous ? nodeName(details.previous) : '–'),
          ...(details.failing ? row('Fails to activate', `${count(details.failing.attempts, 'attempt')} ${lasting(details.failing.lasted_ms)}; the last error: ${details.failing.last_error}`) : []),

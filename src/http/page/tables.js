@@ -99,7 +99,7 @@ export function moveRows({overview}, meant) {
   return moves.slice(0, MOST_MOVES).map((move) => el('tr', {'data-shard': move.shard},
       el('td', {class: 'number'}, move.shard), el('td', {}, ...fromTo(move.from, move.to)),
       el('td', {}, ...waitsFor(move)),
-      el('td', {class: 'wrap'}, reasonBadge(move.reason), move.actor ? el('span', {class: 'dim'}, ` by ${move.actor}`) : null),
+      el('td', {class: 'wrap', title: move.cause?.words}, reasonBadge(move.reason), move.actor ? el('span', {class: 'dim'}, ` by ${move.actor}`) : null),
       el('td', {class: 'number'}, duration(lasts(move)))));
 }
 
@@ -129,7 +129,7 @@ function timeOf(at) {
 const eventRow = (event) => el('tr', {'data-shard': event.shard},
     el('td', {class: 'dim', title: event.at}, timeOf(event.at)), el('td', {class: 'number'}, event.shard),
     el('td', {}, ...fromTo(event.from, event.to)),
-    el('td', {class: 'wrap'}, reasonBadge(event.reason), event.actor ? el('span', {class: 'dim'}, ` by ${event.actor}`) : null),
+    el('td', {class: 'wrap', title: event.cause?.words}, reasonBadge(event.reason), event.actor ? el('span', {class: 'dim'}, ` by ${event.actor}`) : null),
     ...gapCells(event), el('td', {class: 'number dim'}, event.term));
 
 /** The newest first, at most MOST_ROWS. */

@@ -31,6 +31,7 @@ std::shared_ptr<const HistoryEvent> EventOf(const v1::Event& message) {
   words.set_to(message.to());
   words.set_term(message.term());
   words.set_actor(message.actor());
+  if (message.has_cause()) *words.mutable_cause() = message.cause();
   auto event = std::make_shared<HistoryEvent>();
   event->seq = message.seq();
   event->at = TimeOf(message.at());
@@ -87,6 +88,7 @@ v1::Event ToProto(const HistoryEvent& event) {
   out.set_term(words.term());
   out.set_revision(event.revision.value);
   out.set_actor(words.actor());
+  if (words.has_cause()) *out.mutable_cause() = words.cause();
   SetGap(event.gap, out.mutable_gap());
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "runtime/admin/cause_proto.h"
 #include "runtime/admin/placement_proto.h"
 #include "runtime/admin/proto_time.h"
 
@@ -245,6 +246,7 @@ v1::MoveStatus ToProto(const MoveFact& move) {
   out.set_phase(Shifted<v1::MoveStatus::Phase>(move.phase));
   out.set_void_reason(move.void_reason);
   out.set_revision(move.revision.value);
+  SetCause(move.cause, &out);
   return out;
 }
 
@@ -260,6 +262,7 @@ MoveFact FromProto(const v1::MoveStatus& message) {
   move.actor = message.actor();
   move.phase = Unshifted(message.phase(), MovePhase::kVoid, MovePhase::kPlanned);
   move.void_reason = message.void_reason();
+  move.cause = FromProto(message.cause());
   return move;
 }
 
@@ -290,6 +293,7 @@ v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at) {
   out.set_led_against_rule(shard.led_against_rule);
   out.set_without_ready_standby(shard.without_ready_standby);
   if (shard.standbys) ToProto(*shard.standbys, &out);
+  SetCause(shard.cause, &out);
   return out;
 }
 
@@ -326,6 +330,7 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   shard.led_against_rule = message.led_against_rule();
   shard.without_ready_standby = message.without_ready_standby();
   shard.standbys = StandbysOf(message);
+  shard.cause = FromProto(message.cause());
   return shard;
 }
 
@@ -342,6 +347,7 @@ v1::TransitionStatus ToProto(const Transition& transition) {
   if (transition.detect_at_most) {
     *out.mutable_detect_at_most() = DurationOf(*transition.detect_at_most);
   }
+  SetCause(transition.cause, &out);
   return out;
 }
 
@@ -358,6 +364,7 @@ Transition FromProto(const v1::TransitionStatus& message) {
   if (message.has_detect_at_most()) {
     transition.detect_at_most = NanosecondsOf(message.detect_at_most());
   }
+  transition.cause = FromProto(message.cause());
   return transition;
 }
 

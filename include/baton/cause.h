@@ -1,0 +1,59 @@
+// Cause: why a shard went to the node that leads it.
+//
+// The reason (Reason in types.h) says why a shard changed its leader: "lease_expired". The cause
+// says why this node got it, "ready standby in zone b", or why it was moved, "rule 2 prefers
+// zone=a". The node that claims a shard, or plans a move, writes the cause into etcd. So every
+// observer sees the same one, also after a restart.
+//
+// Plain values, safe to read from several threads at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "baton/export.h"
+
+namespace baton {
+
+enum class CauseKind : std::uint8_t {
+  kUnknown,  ///< not known: a version of Baton without causes wrote the record or the move
+  // Why a node claimed a shard that had no leader.
+  kHasRoom,        ///< it led fewer shards than its share
+  kLedBefore,      ///< it led the shard before its session ended, and has a new session
+  kReadyStandby,   ///< it was the shard's first ready standby
+  kPassedOver,     ///< another node should have claimed the shard, and did not
+  kTakenBack,      ///< the group's failover settings keep the shard for it
+  kRuleRequires,   ///< it has the labels that a placement rule requires
+  kRulePrefers,    ///< a placement rule prefers it. Also the cause of a planned move
+  kDamagedRecord,  ///< the shard's record could not be read, and was replaced
+  // Why a shard was moved.
+  kBalance,           ///< shards are spread evenly
+  kDrain,             ///< its leader drained, stopped, or was not healthy
+  kRuleForbids,       ///< a placement rule does not let its leader lead it
+  kActivationFailed,  ///< its leader could not activate it
+  kOperator,          ///< an operator asked for the move
+};
+inline constexpr int kCauseCount = 14;
+/// The kind's word in JSON, for example "ready_standby". Never null.
+BATON_EXPORT const char* ToString(CauseKind kind);
+
+/// The longest Cause::detail, in bytes.
+inline constexpr std::size_t kLongestCauseDetail = 256;
+
+struct Cause {
+  CauseKind kind = CauseKind::kUnknown;
+  /// The number of the placement rule that decided, from 1. 0: no rule did.
+  std::uint32_t rule = 0;
+  /// Of kReadyStandby, kRuleRequires and kRulePrefers: the labels of the node that gets the shard,
+  /// "zone=b" or "zone=a,disk=ssd". Of kPassedOver: the node that did not claim the shard. Of
+  /// kDrain, kRuleForbids and kActivationFailed: the leader before. Otherwise empty. Visible ASCII,
+  /// at most kLongestCauseDetail bytes.
+  std::string detail{};
+  friend bool operator==(const Cause&, const Cause&) = default;
+};
+
+/// The cause in plain words, for example "ready standby in zone b". Empty for kUnknown.
+BATON_EXPORT std::string CauseWords(const Cause& cause);
+
+}  // namespace baton
