@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -52,6 +53,75 @@ TEST_F(BadInput, ACompressedBombIsRefusedUnopened) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED) << refused.error_message();
   EXPECT_LT(Peak(node_->pid()), before + (16 << 20)) << "was " << before;
   ExpectUndisturbed();
+}
+
+/// A copy of batonctl that every user of this host can run.
+class Batonctl {
+ public:
+  Batonctl() {
+    std::filesystem::copy_file(BATONCTL, folder_ + "/batonctl");
+    std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+  }
+  ~Batonctl() { std::filesystem::remove_all(folder_); }
+
+  app::Ran RunAs(uid_t user, const std::string& endpoint, const std::string& verb) const {
+    const std::string number = std::to_string(user);
+    return app::RunProcess(
+        {.arguments = {"setpriv", "--reuid", number, "--regid", number, "--clear-groups",
+                       folder_ + "/batonctl", "--endpoint", endpoint, verb},
+         .input = {},
+         .watch = {}});
+  }
+
+ private:
+  const std::string folder_ = FreshFolder();
+};
+
+constexpr uid_t kSomebody = 61'234;
+
+// Another user of this host opens as many connections as it gets. Other users and operators still
+// get in, at the port and at the admin socket.
+TEST_F(BadInput, AUserWithItsShareOfConnectionsKeepsNobodyOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  const Batonctl batonctl;
+  const std::string admin = cluster_.folder() + "/admin.sock";
+  BeginUnder("ulimit -n 700; exec \"$@\"", {"--admin-socket", admin});
+  std::vector<Socket> held;
+  for (int i = 0; i < 500; ++i) {
+    held.push_back(ConnectAs(kSomebody, PortOf(node_->endpoint())));
+    held.back().Send(Http2Greeting());
+  }
+  for (int i = 0; i < 10; ++i) {
+    const app::Ran other = batonctl.RunAs(kSomebody + 1, node_->endpoint(), "status");
+    EXPECT_EQ(other.exit, 0) << other.err;
+    EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+    EXPECT_EQ(batonctl.RunAs(0, "unix:" + admin, "status").exit, 0);
+  }
+  EXPECT_NE(batonctl.RunAs(kSomebody, node_->endpoint(), "status").exit, 0);
+  EXPECT_GE(cluster_.Metric("n1", "baton_grpc_connections_refused_total{why=\"share\"}"), 100);
+  EXPECT_THAT(node_->Log(), testing::ContainsRegex("has its share of them by=.?uid 61234"));
+  held.clear();
+  cluster_.Await("the user gets in again",
+                 [&] { return batonctl.RunAs(kSomebody, node_->endpoint(), "status").exit == 0; });
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
+}
+
+// Users of this host, one for each connection, hold every one that the node gives to such users.
+// Operators still get in.
+TEST_F(BadInput, OperatorsGetInWhileOtherUsersHoldAllConnections) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  BeginUnder("ulimit -n 700; exec \"$@\"");
+  std::vector<Socket> held;
+  for (uid_t i = 0; i < 500; ++i) {
+    held.push_back(ConnectAs(kSomebody + i, PortOf(node_->endpoint())));
+    held.back().Send(Http2Greeting());
+  }
+  const std::string refused = "baton_grpc_connections_refused_total{why=\"full\"}";
+  cluster_.Await("some are refused", [&] { return cluster_.Metric("n1", refused) >= 10; });
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
 }
 
 // ---- HTTP/2 by hand ----------------------------------------------------------------------------
