@@ -318,7 +318,7 @@ def fleet():
                           (rate("baton_log_records_dropped_total", function="increase"), "log records"),
                           (rate("baton_http_bounds_reached_total", by="bound", function="increase"), "HTTP {{bound}}"),
                           (rate("baton_route_bounds_reached_total", by="bound", function="increase"), "routes {{bound}}"),
-                          (rate("baton_grpc_connections_refused_total", function="increase"), "gRPC connections"),
+                          (rate("baton_grpc_connections_refused_total", by="why", function="increase"), "gRPC connections, {{why}}"),
                           (rate("baton_grpc_bounds_reached_total", by="bound", function="increase"), "gRPC {{bound}}"),
                           (rate("baton_calls_limited_total", by="kind", function="increase"), "callers of {{kind}}"),
                           (rate("baton_routes_refused_total", by="what", function="increase"), "routes {{what}}")])),

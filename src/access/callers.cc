@@ -207,6 +207,13 @@ std::optional<Ends> EndsOf(int connection) {
   return Ends{.local = *local, .other = *other};
 }
 
+/// The name as grpc::ServerContext::peer has it.
+std::string PeerOf(const Endpoint& other) {
+  const std::string host = other.host.to_string();
+  return other.host.is_v4() ? fmt::format("ipv4:{}:{}", host, other.port)
+                            : fmt::format("ipv6:[{}]:{}", host, other.port);
+}
+
 /// Unset if the number stands for every user that has no number here.
 std::optional<uid_t> Mapped(std::optional<uid_t> user) {
   static const std::optional<uid_t> nobody = NumberOfUnmappedUsers();
@@ -247,13 +254,15 @@ Callers::Callers(std::function<void(uid_t)> noted) : noted_(std::move(noted)) {
   Mapped(std::nullopt);
 }
 
-bool Callers::Note(int connection, const std::string& listens_on) {
+std::optional<Caller> Callers::Note(int connection, const std::string& listens_on) {
   const auto ends = EndsOf(connection);
   // One that is over already gets no name, and its calls come to nothing.
-  if (!ends) return false;
-  if (!ends->other.host.is_loopback()) return true;
-  if (!IsServedAt(ends->local.host, listens_on) || !IsUsual(ends->other.host)) return false;
+  if (!ends) return std::nullopt;
+  Caller caller{.peer = PeerOf(ends->other)};
+  if (!ends->other.host.is_loopback()) return caller;
+  if (!IsServedAt(ends->local.host, listens_on) || !IsUsual(ends->other.host)) return std::nullopt;
   const std::optional<uid_t> user = UserOfLoopback(connection, *ends);
+  caller.user = user;
   if (user && noted_) noted_(*user);
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
@@ -261,7 +270,7 @@ bool Callers::Note(int connection, const std::string& listens_on) {
       entries_.try_emplace({ends->other.host.to_string(), ends->other.port});
   if (!first && entry->second.user != user) entry->second.contested_until = now + kContested;
   entry->second.user = user;
-  return true;
+  return caller;
 }
 
 void Callers::TrustUnixSockets() {
@@ -292,11 +301,8 @@ Caller CallerOfConnection(int connection) {
   }
   const auto ends = EndsOf(connection);
   if (!ends) return {};
-  const address& host = ends->other.host;
-  Caller caller{.peer = host.is_v4()
-                            ? fmt::format("ipv4:{}:{}", host.to_string(), ends->other.port)
-                            : fmt::format("ipv6:[{}]:{}", host.to_string(), ends->other.port)};
-  if (host.is_loopback()) caller.user = UserOfLoopback(connection, *ends);
+  Caller caller{.peer = PeerOf(ends->other)};
+  if (ends->other.host.is_loopback()) caller.user = UserOfLoopback(connection, *ends);
   return caller;
 }
 

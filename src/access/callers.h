@@ -61,8 +61,9 @@ class Callers {
   /// connection's first call. REQUIRES: `noted` doesn't wait.
   explicit Callers(std::function<void(uid_t)> noted = {});
 
-  /// Notes who opened a connection that was just accepted. `listens_on`: the host on which the
-  /// server listens. False: the server must close the connection, for one of these reasons:
+  /// Notes who opened a connection that was just accepted, and returns that caller, as
+  /// CallerOfConnection does. `listens_on`: the host on which the server listens. nullopt: the
+  /// server must close the connection, for one of these reasons:
   ///  - It is over already, or is not TCP.
   ///  - It is a loopback connection to another address than `listens_on` (or than 127.0.0.1 and
   ///    ::1, if the server listens on all addresses). A caller may connect to two of the server's
@@ -70,7 +71,7 @@ class Callers {
   ///    connection.
   ///  - It is a loopback connection from another address than 127.0.0.1 and ::1. There are too many
   ///    such addresses to remember.
-  bool Note(int connection, const std::string& listens_on);
+  std::optional<Caller> Note(int connection, const std::string& listens_on);
 
   /// From now on, callers on unix sockets count as the user of this process. REQUIRES: only this
   /// user and root can connect to the unix sockets of this server.

@@ -3,15 +3,18 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <climits>
 
 namespace baton {
 
-bool IsReserved(int descriptor, int more) {
+int LeastReserved(int more) {
   rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return false;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return INT_MAX;
   const rlim_t own = std::min<rlim_t>(kReservedDescriptors, files.rlim_cur / 4);
   const rlim_t kept = more == 0 ? own : std::min<rlim_t>(own + more, files.rlim_cur / 2);
-  return static_cast<rlim_t>(descriptor) >= files.rlim_cur - kept;
+  return static_cast<int>(std::min<rlim_t>(files.rlim_cur - kept, INT_MAX));
 }
+
+bool IsReserved(int descriptor) { return descriptor >= LeastReserved(); }
 
 }  // namespace baton

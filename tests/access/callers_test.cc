@@ -115,7 +115,10 @@ TEST(Callers, TheKernelKnowsTheUserOfALoopbackConnection) {
       Listener listener(family, host);
       const std::string loopback = LoopbackOf(family);
       Connection connection = listener.Connect(geteuid(), loopback, loopback);
-      EXPECT_TRUE(callers.Note(connection.server, host));
+      const auto noted = callers.Note(connection.server, host);
+      ASSERT_TRUE(noted.has_value());
+      EXPECT_EQ(noted->user, geteuid());
+      EXPECT_EQ(noted->peer, CallerOfConnection(connection.server).peer);
       EXPECT_EQ(callers.UserOf(connection.peer), geteuid()) << connection.peer;
       connection.Close();
     }

@@ -80,9 +80,9 @@ TEST(ConnectionListener, TheKernelKeepsLittleForACallerWhoReadsNothing) {
   const std::uint16_t port = reserved->port();
   std::promise<int> accepted;
   auto listener = ConnectionListener::Start(reserved->Release(), "here", {.most_descriptors = 1000},
-                                            [&accepted](int connection, bool) {
+                                            [&accepted](int connection, int) {
                                               accepted.set_value(connection);
-                                              return true;
+                                              return ConnectionListener::Served::kTaken;
                                             });
   ASSERT_TRUE(listener.ok()) << listener.error().message;
   const int caller = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -12,7 +13,9 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -56,6 +59,7 @@ class Socket {
   Socket& operator=(const Socket&) = delete;
 
   bool connected() const { return connected_; }
+  int descriptor() const { return socket_; }
   bool Send(const std::string& bytes) const {
     return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
@@ -95,6 +99,17 @@ class Socket {
   int socket_;
   bool connected_ = false;
 };
+
+/// A connection of another user of this host. REQUIRES: this process is root's.
+inline Socket ConnectAs(uid_t user, std::uint16_t port) {
+  std::optional<Socket> socket;
+  // The user id that new sockets get belongs to the thread.
+  std::thread([&] {
+    setfsuid(user);
+    socket.emplace(port);
+  }).join();
+  return *std::move(socket);
+}
 
 inline std::uint16_t PortOf(const std::string& endpoint) {
   return static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));

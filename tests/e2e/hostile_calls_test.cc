@@ -1,12 +1,17 @@
 // gRPC callers that mean harm: what they can make a batond keep in memory has a bound, and
 // renewals go on. They speak HTTP/2 by hand if no client library would do what they do.
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,6 +57,75 @@ TEST_F(BadInput, ACompressedBombIsRefusedUnopened) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED) << refused.error_message();
   EXPECT_LT(Peak(node_->pid()), before + (16 << 20)) << "was " << before;
   ExpectUndisturbed();
+}
+
+/// A copy of batonctl that every user of this host can run.
+class Batonctl {
+ public:
+  Batonctl() {
+    std::filesystem::copy_file(BATONCTL, folder_ + "/batonctl");
+    std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+  }
+  ~Batonctl() { std::filesystem::remove_all(folder_); }
+
+  app::Ran RunAs(uid_t user, const std::string& endpoint, const std::string& verb) const {
+    const std::string number = std::to_string(user);
+    return app::RunProcess(
+        {.arguments = {"setpriv", "--reuid", number, "--regid", number, "--clear-groups",
+                       folder_ + "/batonctl", "--endpoint", endpoint, verb},
+         .input = {},
+         .watch = {}});
+  }
+
+ private:
+  const std::string folder_ = FreshFolder();
+};
+
+constexpr uid_t kSomebody = 61'234;
+
+// Another user of this host opens as many connections as it gets. Other users and operators still
+// get in, at the port and at the admin socket.
+TEST_F(BadInput, AUserWithItsShareOfConnectionsKeepsNobodyOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  const Batonctl batonctl;
+  const std::string admin = cluster_.folder() + "/admin.sock";
+  BeginUnder("ulimit -n 700; exec \"$@\"", {"--admin-socket", admin});
+  std::vector<Socket> held;
+  for (int i = 0; i < 500; ++i) {
+    held.push_back(ConnectAs(kSomebody, PortOf(node_->endpoint())));
+    held.back().Send(Http2Greeting());
+  }
+  for (int i = 0; i < 10; ++i) {
+    const app::Ran other = batonctl.RunAs(kSomebody + 1, node_->endpoint(), "status");
+    EXPECT_EQ(other.exit, 0) << other.err;
+    EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+    EXPECT_EQ(batonctl.RunAs(0, "unix:" + admin, "status").exit, 0);
+  }
+  EXPECT_NE(batonctl.RunAs(kSomebody, node_->endpoint(), "status").exit, 0);
+  EXPECT_GE(cluster_.Metric("n1", "baton_grpc_connections_refused_total{why=\"share\"}"), 100);
+  EXPECT_THAT(node_->Log(), testing::ContainsRegex("has its share of them by=.?uid 61234"));
+  held.clear();
+  cluster_.Await("the user gets in again",
+                 [&] { return batonctl.RunAs(kSomebody, node_->endpoint(), "status").exit == 0; });
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
+}
+
+// Users of this host, one for each connection, hold every one that the node gives to such users.
+// Operators still get in.
+TEST_F(BadInput, OperatorsGetInWhileOtherUsersHoldAllConnections) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  BeginUnder("ulimit -n 700; exec \"$@\"");
+  std::vector<Socket> held;
+  for (uid_t i = 0; i < 500; ++i) {
+    held.push_back(ConnectAs(kSomebody + i, PortOf(node_->endpoint())));
+    held.back().Send(Http2Greeting());
+  }
+  const std::string refused = "baton_grpc_connections_refused_total{why=\"full\"}";
+  cluster_.Await("some are refused", [&] { return cluster_.Metric("n1", refused) >= 10; });
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
 }
 
 // ---- HTTP/2 by hand ----------------------------------------------------------------------------
@@ -183,6 +257,175 @@ TEST_F(BadInput, RequestsWithoutAnEndShareABudget) {
   EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
   EXPECT_LT(Resident(node_->pid()), before + kBudget + kMaxGrowth / 2) << "was " << before;
   ExpectUndisturbed();
+}
+
+/// Calls GetStatus 10,000 times a second, or as often as the server answers, until it is destroyed;
+/// 40 at once on each connection. REQUIRES: nothing was sent on the connections.
+class CallFlood {
+ public:
+  explicit CallFlood(std::vector<Socket> sockets) {
+    for (Socket& socket : sockets) connections_.push_back({.socket = std::move(socket)});
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+
+  /// Calls that were answered or refused so far.
+  int ended() const { return ended_; }
+
+ private:
+  static constexpr int kAtOnce = 40;
+  static constexpr std::int64_t kCallsASecond = 10'000;
+  struct Connection {
+    Socket socket;
+    std::string heard = {};  // the beginning of a frame
+    std::uint32_t calls = 0;
+    int open = 0;
+  };
+
+  void Run(const std::stop_token& stop) {
+    std::vector<pollfd> waiting;
+    for (const Connection& connection : connections_) {
+      const std::string much("\x7f\0\0\0", 4);
+      connection.socket.Send(Http2Greeting() + FrameOf({kSettings, kAck}) +
+                             FrameOf({kWindowUpdate}, much));
+      waiting.push_back({.fd = connection.socket.descriptor(), .events = POLLIN, .revents = 0});
+    }
+    const TimePoint began = BootClock::now();
+    while (!stop.stop_requested()) {
+      const auto due = (BootClock::now() - began) * kCallsASecond / std::chrono::seconds(1);
+      for (Connection& connection : connections_) Turn(connection, due);
+      poll(waiting.data(), waiting.size(), 1);
+    }
+  }
+  void Turn(Connection& connection, std::int64_t due) {
+    connection.heard += connection.socket.Take();
+    std::string sent = Answers(connection);
+    for (; connection.open < kAtOnce && begun_ < due; ++connection.open, ++connection.calls) {
+      ++begun_;
+      sent += CallOf(connection.calls) +
+              FrameOf({kData, kEndOfStream, 1 + 2 * connection.calls}, std::string(5, '\0'));
+    }
+    if (!sent.empty()) connection.socket.Send(sent);
+  }
+  /// Reads whole frames, and returns what they want answered.
+  std::string Answers(Connection& connection) {
+    std::string answers;
+    std::size_t at = 0;
+    const auto byte = [&](std::size_t index) {
+      return static_cast<std::uint8_t>(connection.heard[at + index]);
+    };
+    while (connection.heard.size() - at >= 9) {
+      const std::size_t length = 9 + (byte(0) << 16 | byte(1) << 8 | byte(2));
+      if (connection.heard.size() - at < length) break;
+      const int flags = byte(4);
+      const bool over = byte(3) == kReset || (byte(3) == kHeaders && (flags & kEndOfStream) != 0);
+      if (over) --connection.open;
+      if (over) ++ended_;
+      if (byte(3) == kPing && (flags & kAck) == 0) {
+        answers += FrameOf({kPing, kAck}, connection.heard.substr(at + 9, 8));
+      }
+      at += length;
+    }
+    connection.heard.erase(0, at);
+    return answers;
+  }
+
+  std::vector<Connection> connections_;  // only the thread
+  std::int64_t begun_ = 0;               // likewise
+  std::atomic<int> ended_{0};
+  std::jthread thread_;
+};
+
+// Ten users without any right call 10,000 times a second, or as often as the machine can. Plan:
+// meanwhile an operator drains a node and takes that back, five times. All of it is done, and the
+// fastest drain takes less than a second, also on a busy machine.
+TEST_F(BadInput, TenThousandCallsASecondLeaveOperatorsTheirs) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Begin();
+  cluster_.Start("n2");
+  cluster_.AwaitBalanced({"n1", "n2"});
+  std::vector<Socket> sockets;
+  for (uid_t i = 0; i < 10; ++i) {
+    sockets.push_back(ConnectAs(kSomebody + i, PortOf(node_->endpoint())));
+  }
+  const CallFlood flood(std::move(sockets));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return flood.ended() > 20'000; }));
+  const auto began = BootClock::now();
+  const int before = flood.ended();
+  auto fastest = Duration::max();
+  for (int i = 0; i < 5; ++i) {
+    const auto asked = BootClock::now();
+    const app::Ran drained = cluster_.Ctl("n1", {"nodes", "drain", "n2"});
+    EXPECT_EQ(drained.exit, 0) << drained.err;
+    fastest = std::min(fastest, BootClock::now() - asked);
+    const app::Ran undrained = cluster_.Ctl("n1", {"nodes", "undrain", "n2"});
+    EXPECT_EQ(undrained.exit, 0) << undrained.err;
+  }
+  EXPECT_LT(fastest, std::chrono::seconds(1));
+  const auto took = std::chrono::duration<double>(BootClock::now() - began).count();
+  RecordProperty("calls_a_second", static_cast<int>((flood.ended() - before) / took));
+  RecordProperty("drain_ms", static_cast<int>(fastest / std::chrono::milliseconds(1)));
+  EXPECT_GT(flood.ended(), before);
+  EXPECT_GT(cluster_.Metric("n1", "baton_calls_limited_total{kind=\"read\"}"), 1'000);
+  EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
+  EXPECT_EQ(cluster_.Metric("n1", "baton_transitions_total{reason=\"suspended\"}"), 0);
+}
+
+// Ten callers ask for all shards, one after another and again and again, and make room for no byte
+// of the answers. What the node keeps of these has a bound, and others are served. (About the time
+// after which answers are given up: unread_answers_test.cc.)
+TEST_F(BadInput, AnswersThatNobodyReadsAreBounded) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Cluster cluster(SharedEtcd(), {.shards = 5'000});
+  NodeProcess& node = cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  const std::uint64_t before = Resident(node.pid());
+  const std::string no_room = FrameOf({kSettings}, std::string("\0\4\0\0\0\0", 6));
+  const std::string headers = CallHeaders{.method = "ListShards"}.Encoded();
+  std::vector<Socket> still;
+  for (uid_t i = 0; i < 10; ++i) {
+    still.push_back(ConnectAs(kSomebody + i, PortOf(node.endpoint())));
+    still.back().Send(Http2Greeting() + no_room);
+    Eventually(kPatience, [&] { return still.back().Heard(); });
+    still.back().Send(FrameOf({kSettings, kAck}));
+  }
+  // Its worker refuses what comes faster than it answers, for another reason, so this takes a
+  // while.
+  std::uint32_t call = 0;
+  cluster.Await("calls are refused because too much is unread", [&] {
+    for (const Socket& socket : still) {
+      socket.Send(FrameOf({kHeaders, kEndOfHeaders, 1 + 2 * call}, headers) +
+                  FrameOf({kData, kEndOfStream, 1 + 2 * call}, std::string(5, '\0')));
+    }
+    ++call;
+    return cluster.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"unread_answers\"}") > 0;
+  });
+  const std::uint64_t after = Resident(node.pid());
+  RecordProperty("growth_mib", static_cast<int>((after - before) >> 20));
+  EXPECT_LT(after, before + (320ull << 20)) << "was " << before;
+  EXPECT_EQ(cluster.Ctl("n1", {"status"}).exit, 0) << "an operator";
+  still.clear();
+  const Batonctl batonctl;
+  cluster.Await("others are served", [&] {
+    return batonctl.RunAs(kSomebody + 10, node.endpoint(), "status").exit == 0;
+  });
+}
+
+// gRPC loads the service for this on request alone.
+TEST_F(BadInput, NobodyIsToldWhatIsServedUnlessAskedTo) {
+  Begin();
+  const Socket caller = Greeted(*node_);
+  caller.Send(FrameOf({kHeaders, kEndOfHeaders, 1},
+                      CallHeaders{.method = "ServerReflectionInfo",
+                                  .service = "grpc.reflection.v1alpha.ServerReflection"}
+                          .Encoded()) +
+              FrameOf({kData, kEndOfStream, 1}, std::string("\0\0\0\0\3\x3a\1*", 8)));
+  std::string heard;
+  ASSERT_TRUE(Eventually(kPatience, [&] {
+    heard += caller.Take();
+    return heard.find("grpc-status") != std::string::npos;
+  })) << heard;
+  EXPECT_EQ(heard.find("baton.v1"), std::string::npos);
+  EXPECT_THAT(heard, HasSubstr(std::string("grpc-status\x02") + "12")) << "UNIMPLEMENTED";
 }
 
 }  // namespace

@@ -15,7 +15,15 @@ inline std::string Http2Greeting() {
   return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9);
 }
 
-enum Frame : char { kData = 0, kHeaders = 1, kSettings = 4, kPing = 6, kContinuation = 9 };
+enum Frame : char {
+  kData = 0,
+  kHeaders = 1,
+  kReset = 3,
+  kSettings = 4,
+  kPing = 6,
+  kWindowUpdate = 8,
+  kContinuation = 9
+};
 inline constexpr char kAck = 1;
 inline constexpr char kEndOfStream = 1;
 inline constexpr char kEndOfHeaders = 4;

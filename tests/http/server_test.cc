@@ -531,6 +531,26 @@ TEST_F(HttpServerTest, WhoMayNotReadGetsProbesAlone) {
   EXPECT_THAT(Fetch("/v1/status"), StartsWith("HTTP/1.1 200"));
 }
 
+// Plan: the same question under names of this server and of others, by pages of this origin and of
+// others; for probes the name does not matter. The rules are in foreign_test.cc.
+TEST_F(HttpServerTest, RefusesRequestsForOtherHostsAndOfForeignPages) {
+  Start({.address = "127.0.0.1:0", .names = {"node.example"}});
+  const auto ask = [&](const std::string& headers, const std::string& path = "/v1/status") {
+    Client client(server_->port());
+    client.Send("GET " + path + " HTTP/1.1\r\n" + headers + "\r\n");
+    return StatusOf(client.Receive());
+  };
+  const std::string own = "Host: 127.0.0.1:7401\r\n";
+  EXPECT_EQ(ask(own), 200);
+  EXPECT_EQ(ask("Host: node.example\r\n"), 200);
+  EXPECT_EQ(ask("Host: evil.example:7401\r\nOrigin: http://evil.example:7401\r\n"), 421);
+  EXPECT_EQ(ask("Host: evil.example\r\n", "/livez"), 200);
+  EXPECT_EQ(ask(own + "Host: evil.example\r\n"), 400);
+  EXPECT_EQ(ask(own + "Origin: http://evil.example\r\n"), 403);
+  EXPECT_EQ(ask(own + "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n"), 403);
+  EXPECT_EQ(server_->bounds().foreign, 4U);
+}
+
 // Plan: the paths that the server names to those who ask for another one.
 TEST_F(HttpServerTest, EachPathHasARow) {
   Start({.address = "127.0.0.1:0"});

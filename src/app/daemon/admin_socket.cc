@@ -40,9 +40,9 @@ Status AdminSocket::Listen(ConnectionListener::Bounds bounds) {
   }
   owns_path_ = true;
   bounds.most_descriptors += kMoreThanThePort;
-  auto listener = ConnectionListener::Start(*bound, path_, bounds, [this](int connection, bool) {
+  auto listener = ConnectionListener::Start(*bound, path_, bounds, [this](int connection, int) {
     Take(connection);
-    return true;
+    return ConnectionListener::Served::kTaken;
   });
   if (!listener) return listener.error();
   listener_ = std::move(listener).value();

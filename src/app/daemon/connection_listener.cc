@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -91,7 +92,7 @@ void ConnectionListener::Run() {
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
-      ++*refused_;
+      ++refused_->full;
       complaint.Say(errno);
       if (!Wait(false, kPauseMilliseconds)) return;
       continue;
@@ -100,21 +101,22 @@ void ConnectionListener::Run() {
     // The others' connections may have some of the numbers below the bound, so clients whom the
     // server prefers get numbers beyond it.
     const bool many = connection >= bounds_.most_descriptors + bounds_.kept;
-    if (many || IsReserved(connection, bounds_.kept)) {
+    const int reserved = LeastReserved(bounds_.kept);
+    if (many || connection >= reserved) {
       close(connection);
-      ++*refused_;
+      ++refused_->full;
       complaint.Say(many ? EUSERS : EMFILE);
       continue;
     }
     const int on = 1;
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
-    const bool last = connection + kLastPlaces >= bounds_.most_descriptors ||
-                      IsReserved(connection + kLastPlaces, bounds_.kept);
-    if (serve_(connection, last)) continue;
+    const int places = std::min(bounds_.most_descriptors, reserved) - kLastPlaces;
+    const Served served = serve_(connection, places - connection);
+    if (served == Served::kTaken) continue;
     close(connection);
-    ++*refused_;
-    complaint.Say(EUSERS);
+    ++(served == Served::kShare ? refused_->share : refused_->full);
+    if (served == Served::kNoPlace) complaint.Say(EUSERS);
   }
 }
 

@@ -2,8 +2,8 @@
 //
 // It closes a new connection at once in three cases: only reserved descriptors are left
 // (base/descriptors.h), more descriptors are in use than Bounds allows, or Serve refuses the
-// connection. It logs this at most once a minute. It accepts clients again as soon as there is
-// room. If the system had no descriptor left at all, that is within 100 ms.
+// connection. If there is no place, it logs this at most once a minute. It accepts clients again as
+// soon as there is room. If the system had no descriptor left at all, that is within 100 ms.
 //
 // batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults. If
 // no descriptor is free for a new connection, it stops listening for good; until then it uses up
@@ -28,19 +28,23 @@ class ConnectionListener {
  public:
   static constexpr int kLastPlaces = 16;
 
-  /// Takes over a connected, non-blocking socket and returns true. Or returns false, and the
-  /// listener closes the socket. The kernel keeps some 256 KiB of what the client does not read,
-  /// and no more. `last_places`: few descriptors are left (see Bounds), so the server should take
-  /// only clients that it prefers. Called on the listener's thread, which accepts nothing
-  /// meanwhile.
-  using Serve = std::function<bool(int connection, bool last_places)>;
+  enum class Served : std::uint8_t {
+    kTaken,    ///< the server has taken the socket over
+    kNoPlace,  ///< refused: there is no place for this client; the listener closes the socket
+    kShare,    ///< refused: this client has its share of the places; the listener closes the socket
+  };
+  /// Takes over a connected, non-blocking socket, or refuses it. The kernel keeps some 256 KiB of
+  /// what the client does not read, and no more. `free`: how many places are left for clients that
+  /// the server does not prefer, with this one's; 0 or less: it should take only those that it
+  /// prefers. Called on the listener's thread, which accepts nothing meanwhile.
+  using Serve = std::function<Served(int connection, int free)>;
 
   /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how
   /// many are in use.
   struct Bounds {
-    /// `last_places` is true if at least most_descriptors - kLastPlaces descriptors are in use, or
-    /// if at most kLastPlaces are free besides the reserved ones. Every new connection is closed if
-    /// at least most_descriptors + kept are in use.
+    /// Clients that the server does not prefer have places up to kLastPlaces below this number, or
+    /// below the first reserved descriptor, if that is less. If this number plus `kept` or more are
+    /// in use, every new connection is closed.
     int most_descriptors = 0;
     int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };
@@ -55,9 +59,13 @@ class ConnectionListener {
   ConnectionListener(const ConnectionListener&) = delete;
   ConnectionListener& operator=(const ConnectionListener&) = delete;
 
-  /// How many connections were closed at once so far. The count may outlive this object. Any
-  /// thread.
-  std::shared_ptr<const std::atomic<std::uint64_t>> refused() const { return refused_; }
+  /// How many connections were closed at once so far.
+  struct Refused {
+    std::atomic<std::uint64_t> full{0};   ///< for want of a place
+    std::atomic<std::uint64_t> share{0};  ///< Served::kShare
+  };
+  /// The counts may outlive this object. Any thread.
+  std::shared_ptr<const Refused> refused() const { return refused_; }
 
  private:
   ConnectionListener(int socket, int wake, Bounds bounds, Serve serve);
@@ -70,8 +78,7 @@ class ConnectionListener {
   const int wake_;  ///< readable after the destructor has begun
   const Bounds bounds_;
   const Serve serve_;
-  const std::shared_ptr<std::atomic<std::uint64_t>> refused_ =
-      std::make_shared<std::atomic<std::uint64_t>>(0);
+  const std::shared_ptr<Refused> refused_ = std::make_shared<Refused>();
   std::thread thread_;
 };
 

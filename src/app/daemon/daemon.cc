@@ -22,6 +22,7 @@
 #include "app/daemon/audit_file.h"
 #include "app/daemon/command.h"
 #include "app/daemon/connection_listener.h"
+#include "app/daemon/connection_shares.h"
 #include "app/daemon/ending.h"
 #include "app/daemon/events_file.h"
 #include "app/daemon/guard_choice.h"
@@ -289,7 +290,7 @@ class Daemon {
     }
     auto listener = ConnectionListener::Start(
         reservation_->Release(), reservation_->address(), bounds,
-        [this](int connection, bool last_places) { return Take(connection, last_places); });
+        [this](int connection, int free) { return Take(connection, free); });
     if (!listener) return listener.error();
     listener_ = std::move(listener).value();
     grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
@@ -297,19 +298,15 @@ class Daemon {
     return Ok();
   }
 
-  /// False: there is no place for this connection. The last ones are for operators, so that others
-  /// can't keep them out.
-  bool Take(int connection, bool last_places) {
-    if (last_places) {
-      const access::Caller caller = access::CallerOfConnection(connection);
-      if (!caller.user || access_->Refusal(caller, access::Role::kOperate)) return false;
-    }
-    if (!callers_->Note(connection, options_.listen.host)) {
+  ConnectionListener::Served Take(int connection, int free) {
+    const auto caller = callers_->Note(connection, options_.listen.host);
+    if (!caller) {
       close(connection);
-      return true;
+      return ConnectionListener::Served::kTaken;
     }
-    HandOver(connection, *connections_);
-    return true;
+    const auto served = shares_.Admit({connection, free}, *caller, BootClock::now());
+    if (served == ConnectionListener::Served::kTaken) HandOver(connection, *connections_);
+    return served;
   }
 
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
@@ -488,6 +485,7 @@ class Daemon {
   std::unique_ptr<routing::CountingRoutingService> routing_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;
+  ConnectionShares shares_{access_};  // only the listener's thread
   std::unique_ptr<ConnectionListener> listener_;
   std::optional<AdminSocket> admin_socket_;
   std::string grpc_address_;  // on which it listens

@@ -49,8 +49,10 @@ class ListenerMetrics final : public prometheus::Collectable {
 
   void AddRefusals(runtime::FamilyBuilder& out) const {
     out.Counter("baton_grpc_connections_refused_total",
-                "gRPC connections that were closed at once: too many, or too few descriptors.")
-        .Add(static_cast<double>(counts_.refused->load()));
+                "gRPC connections that were closed at once: there was no place or descriptor, or "
+                "their caller had its share of the places.")
+        .Add(static_cast<double>(counts_.refused->full), {{"why", "full"}})
+        .Add(static_cast<double>(counts_.refused->share), {{"why", "share"}});
     out.Counter("baton_grpc_bounds_reached_total",
                 "How often the admin service reached a limit of answers that nobody reads.")
         .Add(static_cast<double>(counts_.unread->refused.load()), {{"bound", "unread_answers"}})

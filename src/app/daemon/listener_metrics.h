@@ -2,9 +2,7 @@
 // cut off.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,6 +10,7 @@
 
 #include "access/access.h"
 #include "access/stream_places.h"
+#include "app/daemon/connection_listener.h"
 #include "app/daemon/open_calls.h"
 #include "runtime/admin/unread_answers.h"
 
@@ -19,9 +18,9 @@ namespace baton::app {
 
 /// What the metrics are read from. All may outlive the server.
 struct ListenerCounts {
-  std::size_t most_descriptors = 0;                           ///< see ConnectionListener::Bounds
-  std::size_t memory = 0;                                     ///< see ServerLimits
-  std::shared_ptr<const std::atomic<std::uint64_t>> refused;  ///< connections
+  std::size_t most_descriptors = 0;  ///< see ConnectionListener::Bounds
+  std::size_t memory = 0;            ///< see ServerLimits
+  std::shared_ptr<const ConnectionListener::Refused> refused;
   std::shared_ptr<const OpenCalls> open;
   std::shared_ptr<const runtime::UnreadCounts> unread;
   std::shared_ptr<const access::StreamPlaces> events;

@@ -1,0 +1,68 @@
+// ConnectionShares: decides which callers get one more gRPC connection, so that nobody holds all of
+// them.
+//
+// A caller is what access::LimitedAs says when it connects: a user of this host, or another host's
+// address. Certificates and tokens come later, so they don't tell callers apart here. A caller gets
+// one more connection if it has less than kTimesFree times as many as places are free. So one
+// caller alone has at most three quarters of the places, and many together leave some to others.
+// Users of this host with the role kOperate have no share, and the last places are theirs.
+//
+// gRPC owns the connections and tells nobody when one is over. So this remembers the file of each
+// descriptor, and looks from time to time whether the descriptor still is that file.
+//
+// Not thread-safe.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "access/access.h"
+#include "app/daemon/connection_listener.h"
+#include "base/clock.h"
+
+namespace baton::app {
+
+class ConnectionShares {
+ public:
+  static constexpr int kTimesFree = 3;
+
+  /// REQUIRES: `access` is not null.
+  explicit ConnectionShares(std::shared_ptr<const access::Access> access)
+      : access_(std::move(access)) {}
+
+  struct Newcomer {
+    int connection = -1;  ///< a connected socket
+    int free = 0;         ///< see ConnectionListener::Serve
+  };
+  /// Whether this caller gets the new connection. If so, counts it until its descriptor is closed.
+  /// If the caller has its share, logs that at most once a minute. `now` must not go back.
+  ConnectionListener::Served Admit(const Newcomer& newcomer, const access::Caller& caller,
+                                   TimePoint now);
+
+ private:
+  struct Held {
+    std::string caller;
+    dev_t device;  // this and the next name the socket
+    ino_t file;
+  };
+  using HeldByDescriptor = std::unordered_map<int, Held>;
+
+  bool HasShare(const Newcomer& newcomer, const std::string& caller) const;
+  void Forget(HeldByDescriptor::const_iterator held);
+  /// Forgets connections that are over, and counts the descriptors that others use.
+  void Look(const Newcomer& newcomer);
+
+  const std::shared_ptr<const access::Access> access_;
+  HeldByDescriptor held_;                                   // of callers with a share
+  std::unordered_map<std::string, std::size_t> of_caller_;  // how many of held_ each caller has
+  int others_ = 0;       // open descriptors that are not in held_, when Look last counted them
+  TimePoint look_at_{};  // Look is not called before this time
+  TimePoint quiet_until_{};
+};
+
+}  // namespace baton::app
