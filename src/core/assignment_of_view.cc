@@ -74,6 +74,8 @@ std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeed
   std::vector<MoveFact> result;
   for (const PlannedMove& planned :
        PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
+    // A vacancy with a ready standby counts as held by it, but that node does not lead it yet.
+    if (assignment.input.shards[planned.shard.value].vacant()) continue;
     MoveFact move;
     move.shard = assignment.shard_of[planned.shard.value];
     move.ends = needs.term_of(move.shard);

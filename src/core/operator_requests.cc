@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/drain_change.h"
 #include "core/force_release.h"
 #include "core/group_change.h"
 #include "core/move_limits.h"
@@ -210,18 +211,12 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const TransferRequ
 }
 
 void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyRequested& asked) {
-  const auto refuse = [&](ErrorCode code, std::string message) {
-    context.Do(AnswerPolicy{asked.request, Error{code, std::move(message)}});
-  };
   if (const auto error = WhyNotNow(context, asked.answer_by)) {
     return context.Do(AnswerPolicy{asked.request, *error});
   }
-  if (asked.present && asked.name.kind == PolicyKind::kDrain) {
-    const NodeId& node = asked.name.node;
-    const MemberFact* member = context.view.member(node);
-    if (member == nullptr || !member->present) {
-      return refuse(ErrorCode::kNotFound, "no node '" + node + "' in this group");
-    }
+  if (asked.name.kind == PolicyKind::kDrain) {
+    const auto error = RefuseDrainChange(context.view, asked.name.node, asked.present);
+    if (error) return context.Do(AnswerPolicy{asked.request, *error});
   }
   // Written even if the view shows it already: this view may be behind another node's answer.
   PolicyWrite write;

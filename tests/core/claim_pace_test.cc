@@ -171,5 +171,57 @@ TEST(ClaimPace, VacanciesThatComeOneByOneKeepToTheLimitToo) {
   EXPECT_GE(claimed, 500u);
 }
 
+// How long so many nodes take for so many vacancies, of which each node of `share` gets as many as
+// the others. Each of them sees at once what the others claim.
+Duration TimeToFill(int nodes, std::int64_t share, std::int64_t vacancies) {
+  constexpr Duration kStep = milliseconds(10);
+  ManyPaces group(nodes, nodes);
+  const auto members = static_cast<std::size_t>(share);
+  std::vector<std::int64_t> left(members, vacancies / share);
+  const TimePoint begun = group.now;
+  std::int64_t total = vacancies;
+  for (bool idle = true; total > 0; idle = false) {
+    std::int64_t before = 0;
+    std::int64_t claimed = 0;
+    for (std::size_t i = 0; i < members; ++i) {
+      if (left[i] == 0) continue;
+      core::ClaimPace& pace = group.paces[i];
+      pace.Assign(group.At(), {.assigned = left[i], .total = total, .before = before}, idle);
+      before += left[i];
+      core::Context context = group.At();
+      const auto allowed =
+          static_cast<std::int64_t>(pace.Allowed(context, static_cast<std::size_t>(left[i])));
+      const std::int64_t now = std::min(left[i], allowed);
+      if (now > 0) pace.Sent(group.At(), static_cast<std::size_t>(now));
+      left[i] -= now;
+      claimed += now;
+    }
+    total -= claimed;
+    for (std::size_t i = 0; i < members; ++i) {
+      group.paces[i].NoteBegun(group.At(), static_cast<std::size_t>(claimed));
+    }
+    group.now += kStep;
+  }
+  return group.now - begun;
+}
+
+// Plan: 1,000 members of equal weight claim 100,000 shards. At the limit, 2,000 claims a second,
+// that takes 50 s.
+TEST(ClaimPace, AThousandNodesUseTheLimitForAHundredThousandShards) {
+  const Duration took = TimeToFill(1000, 1000, 100'000);
+  RecordProperty("milliseconds", static_cast<int>(took / milliseconds(1)));
+  EXPECT_GE(took, seconds(50));
+  EXPECT_LE(took, seconds(57));
+}
+
+// Plan: one of 100 members has all the weight. At the limit, 20,000 claims a second, 100,000 shards
+// take 5 s.
+TEST(ClaimPace, OneOfAHundredNodesUsesTheLimitAlone) {
+  const Duration took = TimeToFill(100, 1, 100'000);
+  RecordProperty("milliseconds", static_cast<int>(took / milliseconds(1)));
+  EXPECT_GE(took, milliseconds(4900));
+  EXPECT_LE(took, milliseconds(5700));
+}
+
 }  // namespace
 }  // namespace baton::test

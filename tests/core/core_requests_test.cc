@@ -260,6 +260,33 @@ TEST_F(RequestsTest, NoMoreThan64WaitAtOnce) {
   EXPECT_EQ(told_.size(), 68u) << "each is answered once";
 }
 
+// ---- drains of nodes that are not there --------------------------------------------------------
+
+// Plan: an operator mistypes a name, also to end a drain. Nothing is written.
+TEST_F(RequestsTest, ADrainOfANodeThatNobodyKnowsIsNeitherOrderedNorTakenBack) {
+  const std::size_t sent = SentByN1();
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n22"}, true, TimePoint::max());
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n22"}, false, TimePoint::max());
+  EXPECT_EQ(told_, (Words{"policy 1: not found", "policy 2: not found"}));
+  EXPECT_EQ(SentByN1(), sent);
+}
+
+// Plan: n2 is drained, and goes for good. Its drain can be taken back once, and not ordered again.
+TEST_F(RequestsTest, ADrainOutlivesItsNodeAndCanBeTakenBack) {
+  const auto drain = [&](bool present) {
+    cluster_.Policy("n1", {PolicyKind::kDrain, "n2"}, present, TimePoint::max());
+    cluster_.Run(seconds(1));
+  };
+  drain(true);
+  cluster_.Stop("n2");
+  cluster_.Run(seconds(60));
+  drain(true);
+  drain(false);
+  drain(false);
+  EXPECT_EQ(told_,
+            (Words{"policy 1: ok", "policy 2: not found", "policy 3: ok", "policy 4: not found"}));
+}
+
 // ---- when the time is over ---------------------------------------------------------------------
 
 // Plan: etcd answers nothing. When the callers' time is over they hear that the changes may still
@@ -320,13 +347,14 @@ TEST_F(RequestsTest, WhatProvesUnsentAfterItsTimeIsNotSentAgain) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
-// Plan: a pause loses to another change after its time is over. It is not tried again.
+// Plan: a pause loses to another change after its time is over. It is not tried again, although its
+// first answer is that refusal.
 TEST_F(RequestsTest, AChangeThatLosesAfterItsTimeIsNotTriedAgain) {
   cluster_.HoldWrites("n1");
   const std::size_t before = SentByN1();
-  Policy(cluster_.now() + seconds(1));
+  Policy(cluster_.now() + milliseconds(200));
   cluster_.Policy("n2", {PolicyKind::kRebalance});
-  cluster_.Run(milliseconds(1200));
+  cluster_.Run(milliseconds(400));
   const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
   const WriteResult refused = cluster_.store().Execute(*held.write);
   ASSERT_EQ(refused.outcome, Outcome::kRefused);

@@ -2,7 +2,9 @@
 // a dead node, and what they ask of etcd meanwhile, against the bound on deliveries
 // (core/options.h).
 //
-//   baton_scale [--nodes M --shards N]    one size, or the two of the project's plan
+//   baton_scale [--nodes M --shards N [--weighted W]]    one size, or the two of the project's plan
+//
+// With --weighted, only the last W nodes have weight, so they claim everything.
 //
 // It measures the protocol: there are no faults, and processor time does not count. Exit codes: 0
 // within the bounds, 1 not, 2 usage.
@@ -33,6 +35,7 @@ constexpr std::size_t kLooksASecond = 200;
 struct Size {
   int nodes = 0;
   std::uint32_t shards = 0;
+  int weighted = 0;  ///< how many have weight
 };
 
 /// Observes nothing: all that is measured can be seen from outside.
@@ -70,6 +73,7 @@ class Group {
     options.self.protocol_version = kProtocolVersion;
     for (int n = 0; n < size.nodes; ++n) {
       options.self.node = "n" + std::to_string(n);
+      options.self.weight = n < size.nodes - size.weighted ? 0 : 1;
       clocks_.push_back(std::make_unique<HostClock>(world_, 0, seconds(1000)));
       dice_.push_back(std::make_unique<Dice>(world_, kSeed, static_cast<std::uint32_t>(n)));
       processes_.push_back(std::make_unique<Process>(ProcessParts{.world = world_,
@@ -145,6 +149,11 @@ class Group {
   }
 
   bool Led() const {
+    std::size_t held = 0;
+    for (const auto& process : processes_) {
+      if (process->alive()) held += process->core().leaderships().held().size();
+    }
+    if (held < size_.shards) return false;
     std::vector<bool> led(size_.shards, false);
     for (const auto& process : processes_) {
       if (!process->alive()) continue;
@@ -159,7 +168,7 @@ class Group {
     std::uint32_t least = size_.shards;
     std::uint32_t greatest = 0;
     for (const auto& process : processes_) {
-      if (!process->alive()) continue;
+      if (!process->alive() || process->core().options().self.weight == 0) continue;
       const auto led = static_cast<std::uint32_t>(process->core().leaderships().held().size());
       least = std::min(least, led);
       greatest = std::max(greatest, led);
@@ -211,15 +220,23 @@ bool Run(Size size) {
 std::optional<std::vector<Size>> Parse(int count, char** words) {
   std::optional<std::uint64_t> nodes;
   std::optional<std::uint64_t> shards;
-  if (!Read({.flags = {}, .numbers = {{"--nodes", &nodes}, {"--shards", &shards}}}, count, words)) {
-    return std::nullopt;
+  std::optional<std::uint64_t> weighted;
+  const Arguments known{
+      .flags = {},
+      .numbers = {{"--nodes", &nodes}, {"--shards", &shards}, {"--weighted", &weighted}}};
+  if (!Read(known, count, words)) return std::nullopt;
+  if (!nodes && !shards && !weighted) {
+    return std::vector<Size>{{100, 100'000, 100}, {1'000, 10'000, 1'000}};
   }
-  if (!nodes && !shards) return std::vector<Size>{{100, 100'000}, {1'000, 10'000}};
   const std::uint64_t most = std::numeric_limits<int>::max();
   if (!nodes || !shards || *nodes < 2 || *nodes > most || *shards < 1 || *shards > most) {
     return std::nullopt;
   }
-  return std::vector<Size>{{static_cast<int>(*nodes), static_cast<std::uint32_t>(*shards)}};
+  if (!weighted) weighted = nodes;
+  if (*weighted < 1 || *weighted > *nodes) return std::nullopt;
+  return std::vector<Size>{{.nodes = static_cast<int>(*nodes),
+                            .shards = static_cast<std::uint32_t>(*shards),
+                            .weighted = static_cast<int>(*weighted)}};
 }
 
 }  // namespace
@@ -228,7 +245,7 @@ std::optional<std::vector<Size>> Parse(int count, char** words) {
 int main(int count, char** words) {
   const auto sizes = baton::sim::Parse(count, words);
   if (!sizes) {
-    std::fputs("usage: baton_scale [--nodes M --shards N]\n", stderr);
+    std::fputs("usage: baton_scale [--nodes M --shards N [--weighted W]]\n", stderr);
     return 2;
   }
   baton::sim::QuietLog(false);

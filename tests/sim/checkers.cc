@@ -289,6 +289,10 @@ void Checkers::CheckMemberPut(const MemberFact& before, const MemberFact& after,
   if (after.lease.value == 0 || after.lease != after.session) {
     Violation("I3", after.node + "'s member key does not hang on the session it names");
   }
+  // A process of today's version has no fields of a later one to say.
+  const bool others = after.lease != before.lease && !after.unknown_fields.empty() &&
+                      after.readability == Readability::kReadable && !Of(origin)->next_version();
+  if (others) Violation("I11", after.node + " says of itself what another process had said");
   session_process_.try_emplace(after.session, origin);
   joined_at_.try_emplace(origin, world_.now());
   joined_.insert(after.node);
@@ -470,14 +474,17 @@ void Checkers::Reported(Process& process, const Transition& transition) {
 void Checkers::Entered(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
   if (kind != core::CallbackKind::kAcquired) return;
   seen_[process.number()].shards.at(shard.value).acts = term;
+  CheckPause(process, shard, term);
 }
 
 void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
   world_.Trace(7, static_cast<std::int64_t>(kind), term.value);
   standbys_.Called(process, shard, kind);
   const Leadership now = process.Get(shard);
-  Led& seen = seen_[process.number()].shards.at(shard.value);
+  Seen& all = seen_[process.number()];
+  Led& seen = all.shards.at(shard.value);
   if (kind == core::CallbackKind::kAcquired) {
+    all.succeeded_before = std::exchange(all.succeeded_at, world_.now());
     seen.acquired = term;
     seen.took = now.leads && now.term == term ? term : Term{};
   }

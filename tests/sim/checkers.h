@@ -19,7 +19,8 @@
 //
 //   I7  No write is applied twice; every transition is reported once and with the right reason.
 //
-//   I8  No node halts without cause, no loop goes on without end, and every queue has a bound.
+//   I8  No node halts without cause, no loop goes on without end, and every queue has a bound. What
+//       failed is not tried again without a pause: a write, or an activation.
 //
 //   I9  At rest every shard is led, the group is balanced, no move is left, and nothing is written.
 //
@@ -29,9 +30,9 @@
 //   I11 Nobody claims while more members are gone at once than the brake allows, a member that
 //       comes and goes gets nothing for a while, and all claims together keep to their pace,
 //       at once and within a second. They also use it up, however the vacancies are spread.
-//       Nothing else holds claims up, and no key without a lease keeps a node out of the group.
-//       A node leads nothing while its application gives no sign of life; an unhealthy one gives
-//       its shards away, and stays.
+//       Nothing else holds claims up, and no key without a lease keeps a node out of the group. A
+//       node says of itself only what it knows. It leads nothing while its application gives no
+//       sign of life; an unhealthy one gives its shards away, and stays.
 //
 //   I12 The group's failover settings hold. Under `never` only the owner claims, with the state
 //       directory with which it led; under `after` nobody else does before the owner was away for
@@ -256,6 +257,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     /// has returned from `releasing` or `lost`, or failed to take the shard up.
     Term acts;
     Revision known;  ///< of the record, in the process's view
+    /// The last term in which `acquired` failed, when it last did, and how often.
+    Term failed;
+    TimePoint failed_at{};
+    int failures = 0;
     /// An operator's change of the shard's record, and the time of the first confirmation with a
     /// later revision.
     std::int64_t change = 0;
@@ -292,8 +297,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     std::map<std::string, SentRecord> records;  ///< by key and value
     TimePoint nothing_open = TimePoint::min();  ///< when it last had no write under way
     std::map<NodeId, Came> came;
-    bool idle = true;   ///< it had no write under way when it last ran
-    bool read = false;  ///< its view was complete then
+    bool idle = true;                               ///< it had no write under way when it last ran
+    bool read = false;                              ///< its view was complete then
+    TimePoint succeeded_at = TimePoint::min();      ///< when an `acquired` last returned
+    TimePoint succeeded_before = TimePoint::min();  ///< and when another one did before that
   };
   struct Move {
     MoveFact fact;
@@ -375,6 +382,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckOtherTry(const MoveFact& move, int origin);
   void CheckNoSink(const NodeId& node, const std::string& key, int origin);
   void CheckFailingEnds();
+  void CheckPause(const Process& process, ShardId shard, Term term);
   bool Knew(int origin, TimePoint decided, TimePoint since) const;
   const SentRecord* SentBy(int origin, const std::string& key) const;
   std::optional<TimePoint> FirstSent(const std::string& key, int origin) const;

@@ -1,5 +1,5 @@
 // The checkers' part for activations that fail: a failing node gets nothing, and a shard that fails
-// is tried once elsewhere.
+// is tried again after a pause, and once elsewhere.
 #include <algorithm>
 
 #include "core/may_claim.h"
@@ -11,14 +11,37 @@ namespace {
 // A process that is well knows by then what the members say, and that a callback of its own failed.
 constexpr Duration kKnownWithin = milliseconds(1500);
 
+// The shortest pause after so many failures in a row, by a clock that may be too fast.
+Duration ShortestPause(int failures) {
+  Duration pause = milliseconds(50);
+  for (int i = 1; i < failures && pause < milliseconds(2500); ++i) pause *= 2;
+  return std::min<Duration>(pause, milliseconds(2500)) * 24 / 25;
+}
+
 }  // namespace
 
 void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
-  Led& seen = seen_[process.number()].shards.at(shard.value);
+  Seen& all = seen_[process.number()];
+  Led& seen = all.shards.at(shard.value);
   if (kind == core::CallbackKind::kReleasing) seen.acts = term;  // it did not release the shard
   if (kind != core::CallbackKind::kAcquired) return;
+  all.succeeded_at = all.succeeded_before;
   seen.took = seen.acts = Term{};
   history(shard).threw.emplace(term.value, world_.now());
+  seen.failures = std::exchange(seen.failed, term) == term ? seen.failures + 1 : 1;
+  seen.failed_at = world_.now();
+}
+
+// `acquired` begins again. One that succeeds on this node ends all pauses.
+void Checkers::CheckPause(const Process& process, ShardId shard, Term term) {
+  const Seen& seen = seen_.at(process.number());
+  const Led& led = seen.shards.at(shard.value);
+  if (led.failed != term || seen.succeeded_at >= led.failed_at) return;
+  const Duration pause = world_.now() - led.failed_at;
+  if (pause >= ShortestPause(led.failures)) return;
+  Violation("I8", process.Name() + " tries to activate " + Text(shard) + " again " +
+                      std::to_string(pause / milliseconds(1)) + " ms after failure " +
+                      std::to_string(led.failures));
 }
 
 // When the process first sent what is stored at the key now. A copy may arrive late.

@@ -48,6 +48,7 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
                          before.ends == after.ends && before.to == after.to;
     if (!planned) Violation("I6", Text(after.shard) + "'s move was prepared, and not planned");
   } else if (PlannedByLeader(after)) {
+    CheckPlanner(after, origin);
     CheckOtherTry(after, origin);
   } else if (PlannedByBalancer(after)) {
     const auto planner = session_process_.find(balancer_.session);
@@ -62,8 +63,8 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
   }
 }
 
-// The balancer knew all policies when it made the plan: a copy that is late brings back no move
-// that an operator cancelled.
+// The planner knew all policies when it made the plan: a copy that is late brings back no move that
+// an operator cancelled.
 void Checkers::CheckPlanner(const MoveFact& planned, int origin) {
   const Process* const planner = Of(origin);
   if (planner == nullptr || !planner->alive()) return;

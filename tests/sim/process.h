@@ -207,6 +207,8 @@ class Process {
   bool leaving() const { return leaving_; }
   bool halted() const { return halted_; }
   bool proven() const { return proven_; }
+  /// It writes the fields of a later version (next_version.h).
+  bool next_version() const { return parts_.next_version; }
   Leadership Get(ShardId shard) const { return table_.Get(shard); }
   /// REQUIRES: alive().
   const core::Core& core() const { return engine_->core(); }

@@ -110,5 +110,25 @@ TEST_F(StatusOfChanges, IsWhatAStatusFromNothingShows) {
   EXPECT_GT(compared_, 1000u);
 }
 
+// Plan: n2 has left, and its key is known to be gone. A dry run says what the change itself would.
+TEST_F(StatusOfChanges, ADryRunOfADrainKnowsWhoHasLeft) {
+  using Verb = runtime::PolicyRequest::Verb;
+  RunFor(seconds(5));
+  processes_[2]->Stop();
+  RunFor(seconds(5));
+  const auto dry = [&](Verb verb, const NodeId& node) {
+    Status result = Ok();
+    processes_[0]->engine().Request(
+        runtime::PolicyRequest{.verb = verb, .node = node, .dry_run = true, .actor = "alice"},
+        [&](const Status& answer) { result = answer; });
+    return result;
+  };
+  EXPECT_TRUE(dry(Verb::kDrain, "n1").ok());
+  EXPECT_TRUE(dry(Verb::kUndrain, "n1").ok());
+  EXPECT_EQ(dry(Verb::kDrain, "n2").error().message, "no node 'n2' in this group");
+  EXPECT_EQ(dry(Verb::kUndrain, "n2").error().message,
+            "no node 'n2' in this group, and no drain of that name");
+}
+
 }  // namespace
 }  // namespace baton::sim

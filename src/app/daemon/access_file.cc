@@ -225,6 +225,9 @@ Status AddRules(const std::string& path, const YAML::Node& list, Rules& rules) {
 }
 
 Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
+  if (root.IsNull()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is empty; {}", path, kKeys)};
+  }
   if (!root.IsMap() || root.size() == 0) return At(path, root, kKeys);
   Rules rules;
   std::set<std::string> seen;
