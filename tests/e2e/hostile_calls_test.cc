@@ -155,8 +155,8 @@ Socket Greeted(const NodeProcess& node) {
 TEST_F(BadInput, CallsAboveTheLimitEndTheirConnection) {
   Begin();
   const Socket modest = Greeted(*node_), greedy = Greeted(*node_);
-  ASSERT_TRUE(modest.Send(CallsOf(90)));
-  ASSERT_TRUE(greedy.Send(CallsOf(300)));
+  ASSERT_TRUE(modest.Send(CallsOf(15)));
+  ASSERT_TRUE(greedy.Send(CallsOf(30)));
   EXPECT_TRUE(Eventually(kPatience, [&] { return greedy.Refused(); }));
   EXPECT_FALSE(modest.Refused());
   EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);

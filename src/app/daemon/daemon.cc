@@ -251,11 +251,12 @@ class Daemon {
   }
 
   int MostDescriptors() const { return options_.relay ? kMaxOfRelay : kMaxOfNode; }
+  int MostStreams() const { return options_.relay ? kMaxStreams : kMaxStreamsOfNode; }
   std::size_t MostMemory() const { return options_.relay ? kRelayMemory : kNodeMemory; }
 
   Status ServeGrpc() {
     grpc::ServerBuilder builder;
-    SetServerLimits(builder, {.memory = MostMemory()});
+    SetServerLimits(builder, {.streams = MostStreams(), .memory = MostMemory()});
     runtime::PingCallers(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
@@ -324,6 +325,7 @@ class Daemon {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
     const auto listener = MakeListenerMetrics(
         options_.node.group, {.most_descriptors = static_cast<std::size_t>(MostDescriptors()),
+                              .streams = MostStreams(),
                               .memory = MostMemory(),
                               .refused = listener_->refused(),
                               .open = open_calls_,

@@ -26,7 +26,7 @@ class ListenerMetrics final : public prometheus::Collectable {
     const ServerLimits limits;
     out.Gauge("baton_grpc_limit", "The limits of the gRPC server.")
         .Add(static_cast<double>(counts_.most_descriptors), {{"limit", "descriptors"}})
-        .Add(limits.streams, {{"limit", "calls_of_connection"}})
+        .Add(counts_.streams, {{"limit", "calls_of_connection"}})
         .Add(limits.message, {{"limit", "request_bytes"}})
         .Add(static_cast<double>(counts_.memory), {{"limit", "memory_bytes"}})
         .Add(static_cast<double>(counts_.events->bounds().of_readers), {{"limit", "events"}})

@@ -19,6 +19,7 @@ namespace baton::app {
 /// What the metrics are read from. All may outlive the server.
 struct ListenerCounts {
   std::size_t most_descriptors = 0;  ///< see ConnectionListener::Bounds
+  int streams = 0;                   ///< see ServerLimits
   std::size_t memory = 0;            ///< see ServerLimits
   std::shared_ptr<const ConnectionListener::Refused> refused;
   std::shared_ptr<const OpenCalls> open;
