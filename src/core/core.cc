@@ -252,6 +252,7 @@ void Core::Advance(Context& context) {
   // First, because the node may end below: it drops only requests whose writes are pending. And
   // even if the node has finished, because each request is answered.
   requests_.Advance(context, leaderships_);
+  if (view_.ContinueStandbys()) context.WakeAt(context.now);
   // The view is still merged, and its changes are still reported: callers may follow routes here.
   if (finished()) return changed_.Add(view_.TakeChanges());
   if (watch_.reached() >= session_.confirmed_revision()) {
