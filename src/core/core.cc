@@ -225,7 +225,9 @@ void Core::Record(Context& context, const HealthChanged& event) {
                             : "the application is not healthy: other nodes take the shards");
 }
 
-void Core::Record(Context&, const StandbyReadySaid& event) { standby_duties_.On(event); }
+void Core::Record(Context&, const StandbysReadySaid& event) {
+  for (const StandbyReadySaid& word : event.words) standby_duties_.On(word);
+}
 
 void Core::Record(Context& context, const DrainRequested&) {
   if (std::holds_alternative<Running>(lifecycle_)) {

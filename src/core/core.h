@@ -112,7 +112,7 @@ class Core {
   void Record(Context& context, const NodeChangeRequested& event);
   void Record(Context& context, const ApplicationChanged& event);
   void Record(Context& context, const HealthChanged& event);
-  void Record(Context& context, const StandbyReadySaid& event);
+  void Record(Context& context, const StandbysReadySaid& event);
   void Record(Context& context, const DrainRequested& event);
   void Record(Context& context, const StopRequested& event);
   void Record(Context& context, const Tick& event);

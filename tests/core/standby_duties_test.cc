@@ -68,7 +68,7 @@ class StandbyDutiesTest : public ::testing::Test {
   }
   void Say(const NodeId& node, ShardId shard, core::OperationId operation, bool ready = true) {
     if (!cluster_->Running(node)) return;
-    cluster_->Deliver(node, core::StandbyReadySaid{operation, shard, ready});
+    cluster_->Deliver(node, core::StandbysReadySaid{{{operation, shard, ready}}});
   }
 
   void Set(std::uint32_t standbys, const std::string& spread = "") {
