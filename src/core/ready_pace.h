@@ -14,8 +14,8 @@ namespace baton::core {
 
 class ReadyPace {
  public:
-  /// The earliest time at which a change may be told. `taken_back`: the group was told of a shard
-  /// that this node stands by for, and is not ready for any more.
+  /// The earliest time at which the node may tell a change. `taken_back`: it has told the group of
+  /// a shard that it stands by for, and is not ready for any more.
   TimePoint NotBefore(bool taken_back) const {
     return taken_back ? std::min(not_before_, taken_back_not_before_) : not_before_;
   }

@@ -1,6 +1,7 @@
 #include "core/standby_duties.h"
 
 namespace baton::core {
+
 void StandbyDuties::On(const StandbyReadySaid& event) {
   const auto found = duties_.find(event.shard);
   if (found == duties_.end() || found->second.callback != event.operation) return;
