@@ -225,7 +225,9 @@ void Core::Record(Context& context, const HealthChanged& event) {
                             : "the application is not healthy: other nodes take the shards");
 }
 
-void Core::Record(Context&, const StandbyReadySaid& event) { standby_duties_.On(event); }
+void Core::Record(Context&, const StandbysReadySaid& event) {
+  for (const StandbyReadySaid& word : event.words) standby_duties_.On(word);
+}
 
 void Core::Record(Context& context, const DrainRequested&) {
   if (std::holds_alternative<Running>(lifecycle_)) {
@@ -252,6 +254,7 @@ void Core::Advance(Context& context) {
   // First, because the node may end below: it drops only requests whose writes are pending. And
   // even if the node has finished, because each request is answered.
   requests_.Advance(context, leaderships_);
+  if (view_.ContinueStandbys()) context.WakeAt(context.now);
   // The view is still merged, and its changes are still reported: callers may follow routes here.
   if (finished()) return changed_.Add(view_.TakeChanges());
   if (watch_.reached() >= session_.confirmed_revision()) {

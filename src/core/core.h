@@ -2,7 +2,8 @@
 //
 // Step(now, event) records the event's facts, and settles what an answer or a callback means for
 // its own shard. Then it looks at the whole state and decides everything else. So late, repeated
-// and reordered events do no harm, and a second Tick at the same time changes nothing. Step returns
+// and reordered events do no harm, and a second Tick at the same time changes nothing, unless the
+// first one left work to do and asked to be woken at once (View::ContinueStandbys). Step returns
 // ordered actions and the time of the next step. The core never touches network, disk, clock,
 // threads or randomness: `now` is an argument, and CoreOptions has functions for random numbers and
 // the wall clock.
@@ -111,7 +112,7 @@ class Core {
   void Record(Context& context, const NodeChangeRequested& event);
   void Record(Context& context, const ApplicationChanged& event);
   void Record(Context& context, const HealthChanged& event);
-  void Record(Context& context, const StandbyReadySaid& event);
+  void Record(Context& context, const StandbysReadySaid& event);
   void Record(Context& context, const DrainRequested& event);
   void Record(Context& context, const StopRequested& event);
   void Record(Context& context, const Tick& event);

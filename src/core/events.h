@@ -165,6 +165,10 @@ struct StandbyReadySaid {
   ShardId shard;
   bool ready = true;
 };
+/// It says so of several shards.
+struct StandbysReadySaid {
+  std::vector<StandbyReadySaid> words;
+};
 /// Give everything away and leave, within CoreOptions::drain_timeout.
 struct DrainRequested {};
 /// Leave at once: resign what is still held.
@@ -177,7 +181,7 @@ using Event =
                  KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
                  CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
                  GroupChangeRequested, ReleaseRequested, NodeChangeRequested, ApplicationChanged,
-                 HealthChanged, StandbyReadySaid, DrainRequested, StopRequested, Tick>;
+                 HealthChanged, StandbysReadySaid, DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 

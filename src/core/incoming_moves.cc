@@ -20,6 +20,7 @@ void IncomingMoves::Advance(Context& context, const StandbyDuties& standby_dutie
   }
   changed_.Clear();
   if (room < kUnbounded) changed_.SetAll();  // what found no room may find some next time
+  CheckStandbys(context, standby_duties);
   CheckBounds(context);
   WriteReady(context);
 }
@@ -36,14 +37,36 @@ void IncomingMoves::Begin(Context& context, const MoveFact& move, bool ready) {
   Preparing& preparing = preparing_[move.shard];
   preparing.ends = move.ends;
   preparing.since = context.now;
-  preparing.deadline = context.now + context.options.prepare_timeout;
+  preparing.by_standby = ready && context.options.has_listener;
   if (ready || !context.options.has_listener) {
     preparing.stage = Stage::kReady;
     return;
   }
+  Prepare(context, move, preparing);
+}
+
+void IncomingMoves::Prepare(Context& context, const MoveFact& move, Preparing& preparing) {
+  preparing.by_standby = false;
+  preparing.stage = Stage::kCallback;
+  preparing.deadline = context.now + context.options.prepare_timeout;
   preparing.callback = context.next_operation++;
   context.Do(
       RunCallback{preparing.callback, move.shard, CallbackKind::kPrepare, move.ends, move.reason});
+}
+
+// The application may have dropped what it loaded as a standby. While `prepared` is on its way, it
+// is not known yet what has to be done.
+void IncomingMoves::CheckStandbys(Context& context, const StandbyDuties& standby_duties) {
+  for (auto& [shard, preparing] : preparing_) {
+    if (!preparing.by_standby || standby_duties.Ready(shard)) continue;
+    if (preparing.stage == Stage::kReady) {
+      Prepare(context, *context.view.move(shard), preparing);
+    } else if (preparing.stage == Stage::kWritten) {
+      preparing.by_standby = false;
+      preparing.stage = Stage::kFailed;
+      preparing.failure = context.self() + " ceased to be a ready standby";
+    }
+  }
 }
 
 // If a move is done, void, replaced or withdrawn, its prepare is dropped. If a move is planned
@@ -137,7 +160,7 @@ void IncomingMoves::On(const CallbackReturned& event, const NodeId& self) {
   }
 }
 
-// Done or refused, the view now has the truth: if the move is still planned, its result is written
+// Done or refused, the view now has the truth: if the move does not say so, its result is written
 // again. A shard whose prepare began again since then has another write.
 void IncomingMoves::On(Context& context, OperationId operation, const Write& write,
                        Outcome outcome) {
@@ -148,10 +171,10 @@ void IncomingMoves::On(Context& context, OperationId operation, const Write& wri
     if (found == preparing_.end() || found->second.stage != Stage::kWriting) continue;
     if (found->second.write != operation) continue;
     const MoveFact* move = context.view.move(written.move.shard);
-    const bool planned = move != nullptr && move->phase == MovePhase::kPlanned;
-    if (planned) {
-      found->second.stage =
-          written.move.phase == MovePhase::kPrepared ? Stage::kReady : Stage::kFailed;
+    const bool prepared = written.move.phase == MovePhase::kPrepared;
+    const bool there = move != nullptr && move->phase != MovePhase::kVoid;
+    if (there && (!prepared || move->phase == MovePhase::kPlanned)) {
+      found->second.stage = prepared ? Stage::kReady : Stage::kFailed;
     } else {
       found->second.stage = Stage::kWritten;
     }

@@ -3,7 +3,9 @@
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
 // Then the node writes `prepared`, with its session, into the move. Only after that does the
 // shard's leader hand the shard over. A ready standby has loaded the state already, so it counts as
-// prepared at once, without a callback. If `prepare` fails, or has not returned within
+// prepared at once, without a callback. If it ceases to be a ready standby before the handover,
+// `prepare` runs after all; if `prepared` was written by then, the node writes `void`, because the
+// leader may hand over at any time. If `prepare` fails, or has not returned within
 // prepare_timeout, the node writes `void` with the reason instead, and the leader keeps the shard.
 // (Advance notices the timeout.) Without a listener, each shard counts as prepared at once. If the
 // move ends while `prepare` runs, the result is dropped, and the application is not told.
@@ -76,7 +78,8 @@ class IncomingMoves {
     Term ends;
     OperationId callback = 0;
     Stage stage = Stage::kCallback;
-    OperationId write = 0;  ///< the operation that writes the result; meaningful only in kWriting
+    OperationId write = 0;    ///< the operation that writes the result; meaningful only in kWriting
+    bool by_standby = false;  ///< it counts as prepared because this node is a ready standby
     TimePoint since{};
     TimePoint deadline{};
     std::string failure;
@@ -88,6 +91,8 @@ class IncomingMoves {
   void DropIfGone(const Context& context, ShardId shard);
   void BeginIfPlanned(Context& context, ShardId shard, const StandbyDuties& standby_duties,
                       std::size_t room);
+  void CheckStandbys(Context& context, const StandbyDuties& standby_duties);
+  void Prepare(Context& context, const MoveFact& move, Preparing& preparing);
   void CheckBounds(Context& context);
   void WriteReady(Context& context);
   bool WriteBatch(Context& context);

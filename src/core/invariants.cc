@@ -52,6 +52,7 @@ void CheckSession(const Core& core, std::vector<std::string>& wrong) {
 
 // The view updates its replicas as nodes come and go; they are those of a new computation.
 void CheckStandbys(const View& view, std::vector<std::string>& wrong) {
+  if (!view.standbys().settled()) return;
   std::vector<const MemberFact*> nodes;
   for (const auto& [node, member] : view.members()) {
     if (EligibilityOf(view, member) == Eligibility::kYes) nodes.push_back(&member);

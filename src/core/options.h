@@ -138,14 +138,22 @@ inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A node changes what its member record says about failing at most once in this time.
 inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
-/// How often a node changes what its member record says about ready standbys. Such a record may
-/// have some thousand shards, and each member reads each change. So a change is written after a
-/// second at most in groups of up to 20 members, and otherwise more rarely: the whole group writes
-/// about 20 such changes a second.
-constexpr Duration SayReadyEvery(std::size_t members) {
-  return std::max<Duration>(std::chrono::seconds(1),
-                            std::chrono::milliseconds(50) * static_cast<std::int64_t>(members));
+/// How often a node changes what its member record says about ready standbys. Each member reads
+/// each change, and each change has the whole list: a byte or two for each of its `shards`. So the
+/// whole group writes about 20 such changes a second at most, and each node about a kilobyte a
+/// second: a change is written after a second or so if the group has up to 20 members and the list
+/// is short, and otherwise more rarely.
+constexpr Duration SayReadyEvery(std::size_t members, std::size_t shards) {
+  const Duration by_members = std::chrono::milliseconds(50) * static_cast<std::int64_t>(members);
+  const Duration by_length = std::chrono::milliseconds(1) * static_cast<std::int64_t>(shards);
+  return std::max<Duration>(std::chrono::seconds(1), by_members) + by_length;
 }
+/// If the application takes its word back, others must not rely on it for long: a takeover by this
+/// node would have to load. So this is written this long after the last change, at the latest. The
+/// next time it takes twice as long, and so on, until SayReadyEvery bounds it: a node that takes
+/// words back again and again writes no more than others in the end. Another change, or some time
+/// without one, begins this again.
+inline constexpr Duration kTakeReadyBackWithin = std::chrono::seconds(1);
 /// Another node may try a shard if `acquired` has failed this many times (or exceeded its timeout),
 /// and kOtherTryAfter has passed since the first failure. If the cause is common, most nodes are
 /// failing by then, and nothing moves.

@@ -70,6 +70,15 @@ MemberFact Session::Value(SessionId lease) const {
 void Session::SetReady(std::vector<ShardId> ready) {
   if (ready.size() > kMaxReadyReported) ready.resize(kMaxReadyReported);
   wanted_ready_ = std::move(ready);
+  ready_compared_.reset();
+}
+
+// Compares once for each revision of the record: the lists may be long, and steps are many.
+bool Session::SaysReady(const MemberFact& stored) {
+  if (!ready_compared_ || ready_compared_->at != stored.revision) {
+    ready_compared_ = {.at = stored.revision, .same = stored.ready == wanted_ready_};
+  }
+  return ready_compared_->same;
 }
 
 // ---- advance -----------------------------------------------------------------------------------
@@ -246,7 +255,7 @@ void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>
     const bool settings = stored->weight != wanted.weight || stored->labels != wanted.labels;
     if (readable && stored->state == wanted.state && !health && !settings) {
       const bool failing = stored->failing != wanted_failing_;
-      if (!failing && stored->ready == wanted_ready_) return;
+      if (!failing && SaysReady(*stored)) return;
       if (failing && now < say_failing_not_before_) {
         return LowerTo(wake_at, say_failing_not_before_);
       }

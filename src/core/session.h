@@ -198,6 +198,7 @@ class Session {
   void BeginAnew(TimePoint now, SessionId abandoned);
   void OpenLater(TimePoint now, SessionId abandoned);
   MemberFact Value(SessionId lease) const;
+  bool SaysReady(const MemberFact& stored);
   /// The lease of the session, or of the attempt to open one; 0: no lease.
   SessionId PresentLease() const;
   Duration RenewEvery() const { return Duration(ttl_) / 3; }
@@ -214,6 +215,11 @@ class Session {
   bool wanted_failing_ = false;
   bool wanted_healthy_ = true;
   std::vector<ShardId> wanted_ready_;
+  struct Compared {
+    Revision at;  ///< of the member record
+    bool same = false;
+  };
+  std::optional<Compared> ready_compared_;  ///< of the record's list and wanted_ready_
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();
   TimePoint last_renewed_ = TimePoint::min();

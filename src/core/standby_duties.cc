@@ -10,9 +10,17 @@ void StandbyDuties::On(const StandbyReadySaid& event) {
 
 void StandbyDuties::SetReady(Duty& duty, bool ready) {
   if (duty.ready == ready) return;
+  taken_back_ -= duty.TakenBack() ? 1 : 0;
   duty.ready = ready;
+  taken_back_ += duty.TakenBack() ? 1 : 0;
   ready_ += ready ? 1 : -1;
   ready_changed_ = true;
+}
+
+void StandbyDuties::SetTold(Duty& duty, bool told) {
+  taken_back_ -= duty.TakenBack() ? 1 : 0;
+  duty.told = told;
+  taken_back_ += duty.TakenBack() ? 1 : 0;
 }
 
 void StandbyDuties::Note(const View& view, const ViewChanges& changes,
@@ -73,6 +81,7 @@ void StandbyDuties::Erase(ShardId shard) {
   const auto found = duties_.find(shard);
   if (found == duties_.end()) return;
   SetReady(found->second, false);
+  SetTold(found->second, false);  // nobody relies on it: this node does not stand by
   duties_.erase(found);
 }
 
@@ -82,7 +91,7 @@ void StandbyDuties::EndAll(Context& context) {
 
 void StandbyDuties::Forget() {
   ready_changed_ = ready_changed_ || ready_ > 0;
-  ready_ = 0;
+  ready_ = taken_back_ = 0;
   duties_.clear();
   changed_.SetAll();
 }
@@ -94,15 +103,18 @@ bool StandbyDuties::Ready(ShardId shard) const {
 
 std::optional<std::vector<ShardId>> StandbyDuties::TakeReady(Context& context) {
   if (!ready_changed_) return std::nullopt;
-  if (context.now < say_ready_not_before_) {
-    context.WakeAt(say_ready_not_before_);
+  const TimePoint not_before = pace_.NotBefore(taken_back_ > 0);
+  if (context.now < not_before) {
+    context.WakeAt(not_before);
     return std::nullopt;
   }
+  pace_.Told(context.now, taken_back_ > 0, context.view.LiveMembers(), ready_);
   ready_changed_ = false;
-  say_ready_not_before_ = context.now + SayReadyEvery(context.view.LiveMembers());
   std::vector<ShardId> shards;
-  for (const auto& [shard, duty] : duties_) {
+  shards.reserve(ready_);
+  for (auto& [shard, duty] : duties_) {
     if (duty.ready) shards.push_back(shard);
+    SetTold(duty, duty.ready);
   }
   return shards;
 }

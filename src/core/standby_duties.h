@@ -20,6 +20,7 @@
 
 #include "core/context.h"
 #include "core/leaderships.h"
+#include "core/ready_pace.h"
 
 namespace baton::core {
 
@@ -52,26 +53,31 @@ class StandbyDuties {
   /// For how many shards this node is a ready standby.
   std::size_t ready() const { return ready_; }
   /// The shards for which this node is a ready standby, sorted. nullopt: they have not changed
-  /// since this last returned them, or it is too early to tell the group again (SayReadyEvery).
+  /// since this last returned them, or it is too early to tell the group again (ReadyPace).
   std::optional<std::vector<ShardId>> TakeReady(Context& context);
 
  private:
   struct Duty {
     OperationId callback = 0;
     bool ready = false;
+    bool told = false;  ///< the last TakeReady had it
+    /// Whether the group relies on what is no longer so.
+    bool TakenBack() const { return told && !ready; }
   };
 
   void Look(Context& context, ShardId shard, const Leaderships& leaderships);
   void Begin(Context& context, ShardId shard);
   void End(Context& context, ShardId shard);
   void SetReady(Duty& duty, bool ready);
+  void SetTold(Duty& duty, bool told);
   void Erase(ShardId shard);
 
   std::map<ShardId, Duty> duties_;
   std::size_t ready_ = 0;
+  std::size_t taken_back_ = 0;  ///< how many duties are TakenBack
   ChangedShards changed_;
   bool ready_changed_ = false;
-  TimePoint say_ready_not_before_{};
+  ReadyPace pace_;
 };
 
 }  // namespace baton::core

@@ -30,18 +30,33 @@
 #include <vector>
 
 #include "base/facts.h"
+#include "core/replica_choice.h"
 #include "core/shard_rules.h"
 
 namespace baton::core {
 
 class Standbys {
  public:
+  /// How many scores Update and Continue may compute at once if the loop must not be held up.
+  static constexpr std::size_t kScoresAtOnce = 4'000'000;
+  static constexpr std::size_t kAllAtOnce = std::numeric_limits<std::size_t>::max();
+
   /// Takes the rules and the nodes as they are now. `nodes` are those that may begin to lead and
-  /// don't drain, with distinct ids, sorted by id. Returns the shards whose replicas changed,
-  /// sorted. Costs O(shards x replicas) for each node that came or went, and nothing without rules
-  /// about standbys. The result does not depend on what the nodes were before.
+  /// don't drain, with distinct ids, sorted by id. Returns the shards whose replicas or rule about
+  /// standbys changed, sorted.
+  ///
+  /// Costs nothing without rules about standbys. A node that came costs a few scores a shard. All
+  /// nodes are scored for a shard that lost a replica, whose rule changed in what matters here, or
+  /// for which many nodes came. After about `most` scores the other shards of this kind wait for
+  /// Continue. Until then such a shard has those of its replicas that are still allowed. In the end
+  /// the result does not depend on what rules and nodes were before.
   std::vector<ShardId> Update(const ShardRules& rules, std::uint32_t shards,
-                              const std::vector<const MemberFact*>& nodes);
+                              const std::vector<const MemberFact*>& nodes,
+                              std::size_t most = kAllAtOnce);
+  /// Goes on with the shards that wait. Returns those whose replicas changed, sorted.
+  std::vector<ShardId> Continue(std::size_t most);
+  /// Whether no shard waits.
+  bool settled() const { return waiting_ == 0; }
   /// Whether no rule asks for standbys.
   bool empty() const { return stride_ == 0; }
   /// How many standbys the shard's rule asks for. REQUIRES (checked, also by the questions below):
@@ -57,34 +72,29 @@ class Standbys {
   bool StandsBy(ShardId shard, const MemberFact* leader, const NodeId& node) const;
 
  private:
-  using Number = std::uint32_t;  ///< of a node in nodes_
+  using Number = ReplicaChoice::Number;  ///< of a node in nodes_
   static constexpr Number kFree = std::numeric_limits<Number>::max();
-  struct Node {
-    MemberFact fact;  ///< only what choosing a replica needs: see Copy
-    std::uint64_t hash = 0;
-  };
-  /// What one rule says of each node.
-  struct Pool {
-    std::uint32_t replicas = 0;        ///< 0: the rule asks for no standbys
-    bool weighted = false;             ///< its nodes differ in weight
-    std::vector<std::uint32_t> tier;   ///< by node: the preference that it fits first
-    std::vector<std::uint32_t> value;  ///< by node: a number for its value of the `spread` label
-    std::vector<bool> allowed;         ///< by node
-    std::vector<Number> nodes;         ///< the allowed ones
-  };
-
+  /// What changed among the nodes. A node that changed in what matters has come, too.
   struct Arrivals {
     std::vector<Number> came;
-    std::vector<bool> gone;  ///< by number
+    std::vector<std::vector<Number>> came_by_rule;  ///< those of `came` that each rule allows
+    std::vector<bool> changed;                      ///< by number; those that left, too
+    std::vector<bool> left;                         ///< by number
+    bool any = false;
   };
 
-  bool TakeRules(const ShardRules& rules, std::uint32_t shards);
+  bool TakeRules(const ShardRules& rules, std::uint32_t shards, std::vector<ShardId>& changed);
+  void Reshape(std::uint32_t shards, std::size_t stride);
   Arrivals TakeNodes(const std::vector<const MemberFact*>& nodes);
-  Pool PoolOf(const PlacementRule& rule) const;
-  bool ChooseAgain(ShardId shard, const Arrivals& arrivals, bool all);
-  bool Better(const Pool& pool, ShardId shard, Number a, Number b) const;
-  void Choose(const Pool& pool, ShardId shard, std::vector<Number> from,
-              std::vector<Number>& chosen) const;
+  void SetChoices(Arrivals& arrivals);
+  ReplicaChoice ChoiceOf(const PlacementRule& rule) const;
+  /// Adds the nodes that came to the shard's replicas, or lets the shard wait. Returns whether its
+  /// replicas changed.
+  bool Take(ShardId shard, const Arrivals& arrivals);
+  bool Prune(ShardId shard, const Arrivals& arrivals);
+  void Wait(ShardId shard);
+  bool SetReplicas(ShardId shard, std::span<const Number> replicas);
+  ReplicaChoice* ChoiceFor(ShardId shard);
   std::span<const Number> NumbersOf(ShardId shard) const;
   /// The replica that does not stand by while `leader` leads; kFree: all do.
   Number IdleReplica(ShardId shard, const MemberFact* leader) const;
@@ -93,9 +103,13 @@ class Standbys {
   std::vector<std::uint8_t> rule_of_;  ///< by shard; placement_.size(): no rule
   std::size_t stride_ = 0;             ///< slots of a shard
   std::vector<Number> slots_;          ///< by shard: its replicas, then kFree
-  std::vector<Node> nodes_;            ///< by number; with an empty id: a free number
+  std::vector<MemberFact> nodes_;      ///< by number, only what decides; empty id: a free number
   std::map<NodeId, Number> numbers_;
-  std::vector<Pool> pools_;  ///< by rule
+  std::vector<ReplicaChoice> choices_;  ///< by rule
+  std::vector<bool> waits_;             ///< by shard
+  std::size_t waiting_ = 0;             ///< how many shards wait
+  std::uint32_t next_ = 0;              ///< the shard at which Continue goes on
+  std::vector<Number> scratch_;
 };
 
 }  // namespace baton::core

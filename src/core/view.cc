@@ -288,6 +288,10 @@ void View::MergeOne(const MemberFact& fact, Source source, TimePoint now) {
   NoteReady(before, fact);
   if (SaysOnlyOtherReadiness(before, fact)) return;
   standbys_outdated_ = true;
+  // Which replica has nothing to do may depend on the labels of the leader.
+  if (!standbys_.empty() && (before.labels != fact.labels || before.zone != fact.zone)) {
+    leaders_.ForEachOf(fact.node, [this](ShardId led) { changes_.standbys.push_back(led); });
+  }
   NoteMembership(before, fact, now);
   NoteLeaseEnd(before, fact, source, now);
   NoteDeparture(before, fact, source, now);
@@ -313,8 +317,7 @@ void View::UpdateStandbys() {
   for (const auto& [node, member] : members_) {
     if (EligibilityOf(*this, member) == Eligibility::kYes) nodes.push_back(&member);
   }
-  const std::vector<ShardId> changed = standbys_.Update(rules_, shard_count(), nodes);
-  changes_.standbys.insert(changes_.standbys.end(), changed.begin(), changed.end());
+  NoteStandbys(standbys_.Update(rules_, shard_count(), nodes, Standbys::kScoresAtOnce));
 }
 
 void View::NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now) {

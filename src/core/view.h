@@ -123,6 +123,12 @@ class View {
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
+  /// Goes on to choose standbys if a change asked for more than one call may cost (standbys.h).
+  /// Returns whether more is left to do, so that it must be called again soon.
+  bool ContinueStandbys() {
+    NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
+    return !standbys_.settled();
+  }
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
   /// Call it when everything that had happened by `at` is merged. A session that the view first
@@ -365,6 +371,9 @@ class View {
   void UpdateDeaths(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
   void NoteReady(const MemberFact& before, const MemberFact& after);
+  void NoteStandbys(const std::vector<ShardId>& changed) {
+    changes_.standbys.insert(changes_.standbys.end(), changed.begin(), changed.end());
+  }
   void UpdateStandbys();
   WentBack KnownAndFound(const ShardRecordFact& fact) const;
   WentBack KnownAndFound(const MemberFact& fact) const;

@@ -240,6 +240,7 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["nobody_may_lead"] = status.nobody_may_lead;
   out["led_against_rules"] = status.led_against_rules;
   out["without_ready_standby"] = status.without_ready_standby;
+  out["without_ready_standby_ms"] = Milliseconds(status.without_ready_standby_for);
   out["standing_by"] = status.standing_by;
   out["ready_here"] = status.ready_here;
   out["balancer"] = NullIfEmpty(status.balancer);

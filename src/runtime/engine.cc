@@ -379,9 +379,10 @@ void Engine::SetStandbyReady(ShardId shard, bool ready) {
 
 void Engine::TakeStandbyWordsSoon() {
   PostWeak([](Engine& engine) {
-    const auto words = engine.standby_words_->Take(kStandbyWordsPerTurn);
-    for (const core::StandbyReadySaid& word : words) engine.Step(word);
-    if (!words.empty()) engine.TakeStandbyWordsSoon();
+    core::StandbysReadySaid said{engine.standby_words_->Take(kStandbyWordsPerTurn)};
+    if (said.words.empty()) return;
+    engine.Step(said);
+    engine.TakeStandbyWordsSoon();
   });
 }
 

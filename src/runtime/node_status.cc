@@ -255,6 +255,9 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   status->nobody_may_lead = board.nobody_may_lead();
   status->led_against_rules = board.led_against_rules();
   status->without_ready_standby = board.without_ready_standby();
+  if (status->without_ready_standby > 0) {
+    status->without_ready_standby_for = looks.now - board.without_ready_standby_since();
+  }
   if (view.complete()) {
     status->members = MembersOf(view, looks, board);
     status->assignment = board.assignment();

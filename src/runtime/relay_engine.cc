@@ -75,9 +75,21 @@ void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   if (config != nullptr) TakeConfig(*config, cluster);
   if (follower_.halted() || view_ == nullptr) return;
   view_->Merge(news, parts_.clock.Now());
+  ShowChanges();
+}
+
+void RelayEngine::ShowChanges() {
+  const bool more = view_->ContinueStandbys();
   const core::ViewChanges changes = view_->TakeChanges();
   AddSeen(changes);
   follower_.Followed(changes, watch_.reached());
+  if (!more || std::exchange(will_show_, true)) return;
+  parts_.executor.Post([weak = weak_from_this()] {
+    const auto engine = weak.lock();
+    if (engine == nullptr || engine->closed_) return;
+    engine->will_show_ = false;
+    if (!engine->follower_.halted()) engine->ShowChanges();
+  });
 }
 
 void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {

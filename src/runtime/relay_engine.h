@@ -72,6 +72,8 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
 
   template <typename News>
   void Take(const News& news, std::uint64_t cluster);
+  /// Shows what changed in the view, and goes on with what is left to do there.
+  void ShowChanges();
   void TakeConfig(const ConfigFact& config, std::uint64_t cluster);
   void TakeBadConfig(const ConfigFact& config, const Error& problem);
   void CheckConfig();
@@ -93,7 +95,8 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   std::unique_ptr<core::View> view_;  ///< null: the shape is not known yet
   std::optional<core::SeenTransitions> seen_;
   std::function<void(TimePoint)> proven_;
-  bool waits_ = false;  ///< waits for the group to be created
+  bool waits_ = false;      ///< waits for the group to be created
+  bool will_show_ = false;  ///< another ShowChanges is posted
   bool closed_ = false;
 };
 

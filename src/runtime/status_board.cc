@@ -30,23 +30,19 @@ class RulesAsked {
   std::vector<std::optional<bool>> known_;  ///< by rule
 };
 
-/// Makes shards with equal standbys share one list.
-class SharedStandbys {
- public:
-  using List = std::shared_ptr<const std::vector<StandbyStatus>>;
-  void Share(const List& before, List& list) {
-    if (list == nullptr) return;
-    const auto [found, fresh] = lists_.try_emplace(*list, list);
-    // The list of an earlier status may be shared by shards that did not change.
-    if (fresh && before != nullptr && *before == *list) found->second = before;
-    list = found->second;
-  }
-
- private:
-  std::map<std::vector<StandbyStatus>, List> lists_;
-};
-
 }  // namespace
+
+SharedStandbys::List SharedStandbys::Shared(List list) {
+  if (list == nullptr) return list;
+  return *lists_.insert(std::move(list)).first;
+}
+
+// Rarely looks: only once there are about twice as many lists as it left the last time.
+void SharedStandbys::Sweep() {
+  if (lists_.size() <= sweep_at_) return;
+  std::erase_if(lists_, [](const List& list) { return list.use_count() == 1; });
+  sweep_at_ = 2 * lists_.size() + 1000;
+}
 
 void StatusBoard::Mark(ShardId shard) {
   if (shards_.empty() || changed_flag_[shard.value]) return;
@@ -56,7 +52,21 @@ void StatusBoard::Mark(ShardId shard) {
 
 void StatusBoard::Note(ShardId shard) { Mark(shard); }
 
-// A node's next session may have another address. Looks at all standbys: sessions rarely change.
+// Returns whether shards may show another address of the node. A member that is new or gone is no
+// standby, or its shards change as well.
+bool StatusBoard::NoteAddress(const core::View& view, const NodeId& node) {
+  const MemberFact* const member = view.member(node);
+  if (member == nullptr || !member->present) {
+    addresses_.erase(node);
+    return false;
+  }
+  const auto [known, added] = addresses_.try_emplace(node, member->service_address);
+  if (added || known->second == member->service_address) return false;
+  known->second = member->service_address;
+  return true;
+}
+
+// Looks at all standbys: addresses rarely change.
 void StatusBoard::MarkStandbysOf(const core::View& view) {
   if (view.standbys().empty()) return;
   for (const ShardStatus& status : std::as_const(shards_)) {
@@ -74,7 +84,9 @@ void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes)
   if (shards_.empty()) return;
   for (const ShardId shard : changes.shards) Mark(shard);
   for (const ShardId shard : changes.standbys) Mark(shard);
-  if (!changes.changed_members.empty()) MarkStandbysOf(view);
+  bool moved = false;
+  for (const NodeId& node : changes.changed_members) moved = NoteAddress(view, node) || moved;
+  if (moved) MarkStandbysOf(view);
   const bool after = view.failover().policy == FailoverPolicy::kAfter;
   const bool counts = changes.members && (after || !view.rules().empty());
   if (changes.config || changes.policy || counts) {
@@ -97,6 +109,7 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
   if (shards_.empty()) {
     changed_flag_.resize(view.shard_count(), false);
     shards_.resize(view.shard_count());
+    for (const auto& [node, member] : view.members()) NoteAddress(view, node);
     for (std::uint32_t s = 0; s < view.shard_count(); ++s) Mark(ShardId{s});
   }
   for (const ShardId shard : std::exchange(again_, {})) Mark(shard);
@@ -106,7 +119,6 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
   }
   std::sort(changed_.begin(), changed_.end());
   RulesAsked rules(view);
-  SharedStandbys standbys;
   std::size_t renewed = shards_.size();  // the block that was renewed last
   for (const ShardId shard : changed_) {
     const std::size_t block = shard.value / SharedBlocks<ShardStatus>::kBlock;
@@ -114,11 +126,14 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
     renewed = block;
     ShardStatus rendered = look(shard);
     rendered.nobody_may_lead = rules.NobodyMayLead(rendered);
-    standbys.Share(shards_[shard.value].standbys, rendered.standbys);
+    rendered.standbys = standbys_.Shared(std::move(rendered.standbys));
     Render(view, shards_[shard.value], std::move(rendered));
     changed_flag_[shard.value] = false;
   }
   changed_.clear();
+  standbys_.Sweep();
+  const TimePoint since = std::min(without_ready_standby_since_, now);
+  without_ready_standby_since_ = without_ready_standby_ > 0 ? since : TimePoint::max();
   return shards_;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,23 @@
 #include "runtime/control.h"
 
 namespace baton::runtime {
+
+/// Makes shards with equal standbys share one list, also with shards of earlier statuses.
+class SharedStandbys {
+ public:
+  using List = std::shared_ptr<const std::vector<StandbyStatus>>;
+  /// Null stays null.
+  List Shared(List list);
+  /// Call it from time to time: forgets the lists that nobody has.
+  void Sweep();
+
+ private:
+  struct ByContent {
+    bool operator()(const List& a, const List& b) const { return *a < *b; }
+  };
+  std::set<List, ByContent> lists_;
+  std::size_t sweep_at_ = 0;  ///< with more lists than this
+};
 
 class StatusBoard {
  public:
@@ -39,6 +57,9 @@ class StatusBoard {
   std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
   std::uint32_t led_against_rules() const { return led_against_rules_; }
   std::uint32_t without_ready_standby() const { return without_ready_standby_; }
+  /// The first of the last calls of Shards at each of which there were such shards;
+  /// TimePoint::max(): there are none.
+  TimePoint without_ready_standby_since() const { return without_ready_standby_since_; }
   /// How many shards of the node were suspended at the last Shards. 0 for other nodes.
   std::uint32_t SuspendedBy(const NodeId& node) const;
   /// By member: how many shards it should lead by the assignment. `settle`: see AssignmentFrom.
@@ -49,10 +70,13 @@ class StatusBoard {
 
  private:
   void Mark(ShardId shard);
+  bool NoteAddress(const core::View& view, const NodeId& node);
   void MarkStandbysOf(const core::View& view);
   void Render(const core::View& view, ShardStatus& status, ShardStatus rendered);
 
   SharedBlocks<ShardStatus> shards_;  ///< empty: Shards was not called yet
+  SharedStandbys standbys_;
+  std::map<NodeId, std::string> addresses_;  ///< of the members, as shards may show them
   std::vector<bool> changed_flag_;
   std::vector<ShardId> changed_;
   std::vector<ShardId> again_;  ///< shards that show how long they wait
@@ -62,6 +86,7 @@ class StatusBoard {
   std::uint32_t nobody_may_lead_ = 0;
   std::uint32_t led_against_rules_ = 0;
   std::uint32_t without_ready_standby_ = 0;
+  TimePoint without_ready_standby_since_ = TimePoint::max();
   std::shared_ptr<const core::AssignmentOfView> assignment_;
   std::map<NodeId, std::uint32_t> targets_;
   TimePoint targets_until_ = TimePoint::min();  ///< targets_ are right until this time

@@ -114,7 +114,8 @@ TEST_F(ExternalTest, WhatADeadApplicationLoadedIsNotSaidOfTheNextOne) {
   const auto say_ready = [&] {
     for (const auto& [at, callback] : cluster_->Asked<core::RunCallback>("n1")) {
       if (callback.kind != CallbackKind::kStandby) continue;
-      cluster_->Deliver("n1", core::StandbyReadySaid{callback.operation, callback.shard, true});
+      cluster_->Deliver("n1",
+                        core::StandbysReadySaid{{{callback.operation, callback.shard, true}}});
     }
   };
   say_ready();

@@ -25,11 +25,12 @@ class StandbyDutiesTest : public ::testing::Test {
   void SetUp() override { Begin(true); }
   void TearDown() override { EXPECT_EQ(cluster_->violations(), kNone); }
 
-  void Begin(bool listener) {
+  void Begin(bool listener, int nodes = 4) {
     ClusterOptions options;
-    options.nodes = 4;
+    options.nodes = nodes;
     options.shards = kWarmShards;
     options.listener = listener;
+    options.checks = nodes == 4;
     options.tune = [](core::CoreOptions& tuned) {
       tuned.self.zone = tuned.self.node <= "n2" ? "a" : "b";
       tuned.rebalance_delay = seconds(1);
@@ -62,13 +63,14 @@ class StandbyDutiesTest : public ::testing::Test {
       case CallbackKind::kLost: leading_.erase(key); break;
       case CallbackKind::kPrepare:
         prepared_while_ready_ |= cluster_->core(node).standby_duties().Ready(callback.shard);
+        prepared_.insert(key);
         break;
       default: break;
     }
   }
   void Say(const NodeId& node, ShardId shard, core::OperationId operation, bool ready = true) {
     if (!cluster_->Running(node)) return;
-    cluster_->Deliver(node, core::StandbyReadySaid{operation, shard, ready});
+    cluster_->Deliver(node, core::StandbysReadySaid{{{operation, shard, ready}}});
   }
 
   void Set(std::uint32_t standbys, const std::string& spread = "") {
@@ -114,6 +116,7 @@ class StandbyDutiesTest : public ::testing::Test {
   std::set<std::pair<NodeId, ShardId>> leading_;
   int begun_ = 0;
   bool prepared_while_ready_ = false;
+  std::set<std::pair<NodeId, ShardId>> prepared_;
 };
 
 TEST_F(StandbyDutiesTest, EachShardHasTheStandbysOfItsRule) {
@@ -246,6 +249,76 @@ TEST_F(StandbyDutiesTest, ReadinessIsWrittenOnceASecond) {
   EXPECT_EQ(count(), quiet);
 }
 
+// Plan: in a group of 60, a node says every 3 s for which shards it is ready. It takes back its
+// word of one shard, and a moment later of another one.
+TEST_F(StandbyDutiesTest, AWordTakenBackIsToldSoon) {
+  Begin(true, 60);
+  standing_.clear();
+  leading_.clear();
+  Set(8);
+  cluster_->Run(seconds(10));
+  NodeId node;
+  std::vector<std::pair<ShardId, core::OperationId>> words;
+  for (const auto& [where, operation] : standing_) {
+    if (words.size() == 2) break;
+    if (where.first != node) words.clear();
+    node = where.first;
+    words.emplace_back(where.second, operation);
+  }
+  ASSERT_EQ(words.size(), 2u);
+  const auto said = [&](std::size_t word) {
+    return cluster_->store().Member(node).ReadyFor(words[word].first);
+  };
+  const auto say = [&](std::size_t word, bool ready) {
+    Say(node, words[word].first, words[word].second, ready);
+  };
+  ASSERT_TRUE(said(0) && said(1));
+  say(0, false);
+  cluster_->Run(milliseconds(100));
+  EXPECT_FALSE(said(0)) << "the node has said nothing for long";
+  say(1, false);
+  cluster_->Run(milliseconds(1100));
+  EXPECT_FALSE(said(1));
+  say(1, true);
+  cluster_->Run(milliseconds(2500));
+  EXPECT_FALSE(said(1)) << "good news can wait";
+  cluster_->Run(seconds(1));
+  EXPECT_TRUE(said(1));
+}
+
+// Plan: a node drains while a leader hears nothing of the moves, so they stay prepared. Meanwhile
+// no standby is ready any more. Then the leader hears of it all.
+TEST_F(StandbyDutiesTest, AMoveIsPreparedIfItsTargetIsNoReadyStandbyAnyMore) {
+  Set(3);
+  cluster_->Run(seconds(5));
+  const NodeId balancer = ViewOf("n1").balancer().leader;
+  const NodeId drained = balancer == "n2" ? "n3" : "n2";
+  const std::vector<ShardId> shards = cluster_->ShardsOf(drained);
+  cluster_->HoldWatch(drained);
+  cluster_->Policy(balancer, {PolicyKind::kDrain, drained});
+  const auto prepared = [&](ShardId shard) {
+    const MoveFact* move = ViewOf(balancer).move(shard);
+    return move != nullptr && move->phase == MovePhase::kPrepared;
+  };
+  ASSERT_TRUE(cluster_->RunUntil(
+      [&] { return std::all_of(shards.begin(), shards.end(), prepared); }, seconds(5)));
+  ASSERT_TRUE(prepared_.empty());
+  load_.reset();
+  for (const auto& [where, operation] : std::map(standing_)) {
+    if (std::count(shards.begin(), shards.end(), where.second) > 0) {
+      Say(where.first, where.second, operation, false);
+    }
+  }
+  cluster_->Run(seconds(1));
+  cluster_->HoldWatch(drained, false);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy(drained) == 0; }, seconds(30)));
+  ASSERT_TRUE(cluster_->RunUntil([&] { return AllLed(); }, seconds(5)));
+  cluster_->Run(milliseconds(100));
+  for (const ShardId shard : shards) {
+    EXPECT_TRUE(prepared_.contains({cluster_->LeaderOf(shard), shard})) << shard.value;
+  }
+}
+
 // Plan: the leader dies while its first standby stands still. The second one takes over, and no
 // node that is not ready.
 TEST_F(StandbyDutiesTest, TheNextReadyStandbyTakesOverForOneThatStalls) {
@@ -274,6 +347,73 @@ TEST_F(StandbyDutiesTest, WithoutAListenerStandbysAreReadyAtOnce) {
   for (std::uint32_t s = 0; s < kWarmShards; ++s) {
     EXPECT_EQ(ReadyFor(ShardId{s}), ViewOf("n1").StandbysOf(ShardId{s})) << s;
   }
+}
+
+// A node that takes its word back again and again writes no more often than others in the end.
+TEST(ReadyPace, BadNewsHurriesAtFirst) {
+  core::ReadyPace pace;
+  TimePoint now{};
+  EXPECT_EQ(pace.NotBefore(false), now);
+  pace.Told(now, false, 100, 2000);
+  EXPECT_EQ(pace.NotBefore(false), now + seconds(7)) << "5 s for the members, 2 s for the list";
+  for (const int pause : {1, 2, 4, 7, 7}) {
+    EXPECT_EQ(pace.NotBefore(true), now + seconds(pause));
+    now = pace.NotBefore(true);
+    pace.Told(now, true, 100, 2000);
+  }
+  pace.Told(now += seconds(60), true, 3, 0);
+  EXPECT_EQ(pace.NotBefore(true), now + seconds(1));
+  EXPECT_EQ(pace.NotBefore(false), now + seconds(1));
+}
+
+// Plan: n1 leads all shards and can't be a replica, because it has no weight. It moves to another
+// zone, and with it which replica has nothing to do.
+TEST(StandbyView, AnotherZoneOfALeaderIsAChangeOfItsStandbys) {
+  constexpr std::uint32_t kCount = 40;
+  core::View view(kCount, "n1");
+  ConfigFact config;
+  config.revision = Revision{2};
+  config.present = true;
+  config.shards = kCount;
+  PlacementRule rule;
+  rule.standbys = 2;
+  rule.spread = "zone";
+  config.placement = {rule};
+  std::vector<Fact> facts = {config};
+  MemberFact leader;
+  for (int i = 6; i >= 1; --i) {
+    MemberFact& member = leader;
+    member.node = "n" + std::to_string(i);
+    member.revision = Revision{10 + i};
+    member.present = true;
+    member.lease = member.session = SessionId{i};
+    member.zone = std::string(1, static_cast<char>('a' + i % 3));
+    member.weight = i == 1 ? 0 : 1;
+    facts.emplace_back(member);
+  }
+  for (std::uint32_t s = 0; s < kCount; ++s) {
+    ShardRecordFact fact{.shard = ShardId{s}, .record = {}};
+    fact.record.present = true;
+    fact.record.leader = "n1";
+    fact.record.session = SessionId{1};
+    fact.record.revision = Revision{20 + s};
+    facts.emplace_back(fact);
+  }
+  view.Merge(Snapshot{.revision = Revision{100}, .facts = facts}, TimePoint{});
+  view.TakeChanges();
+  std::vector<std::vector<NodeId>> before;
+  for (std::uint32_t s = 0; s < kCount; ++s) before.push_back(view.StandbysOf(ShardId{s}));
+  leader.revision = Revision{101};
+  leader.zone = "c";
+  view.Merge(Changes{.revision = Revision{101}, .facts = {leader}}, TimePoint{});
+  const core::ViewChanges changes = view.TakeChanges();
+  std::size_t differ = 0;
+  for (std::uint32_t s = 0; s < kCount; ++s) {
+    if (view.StandbysOf(ShardId{s}) == before[s]) continue;
+    ++differ;
+    EXPECT_TRUE(std::binary_search(changes.standbys.begin(), changes.standbys.end(), ShardId{s}));
+  }
+  EXPECT_GT(differ, 0u);
 }
 
 // A change of readiness is no change of the members: nothing else is computed again.

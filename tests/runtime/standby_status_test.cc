@@ -152,6 +152,15 @@ TEST_F(StatusBoardTest, EqualListsAreOne) {
   Look();
   for (const ShardStatus& shard : status_.shards) lists.insert(shard.standbys.get());
   EXPECT_LE(lists.size(), 3u);
+  std::vector<ShardId> ready;
+  for (std::uint32_t s = 0; s < 20; ++s) {
+    ready.push_back(ShardId{s});
+    TellReady("n2", 2, ready);
+    Look();
+  }
+  lists.clear();
+  for (const ShardStatus& shard : status_.shards) lists.insert(shard.standbys.get());
+  EXPECT_LE(lists.size(), 4u) << "two orders, ready or not";
 }
 
 // Plan: n2 begins a session with another service address; its shards as a standby show it.
@@ -165,6 +174,29 @@ TEST_F(StatusBoardTest, AStandbysNewAddressIsShown) {
   for (std::uint32_t s = 0; s < kShards; ++s) {
     for (const StandbyStatus& standby : StandbysOf(s)) {
       EXPECT_EQ(standby.address, standby.node == "n2" ? "elsewhere:80" : "n3:80");
+    }
+  }
+}
+
+// Plan: n2 goes and comes back elsewhere, between two statuses and over one.
+TEST_F(StatusBoardTest, AStandbyThatComesBackShowsItsNewAddress) {
+  Begin({StandbyRule(2)});
+  for (const bool between : {false, true}) {
+    MemberFact gone;
+    gone.node = "n2";
+    gone.revision = Revision{++revision_};
+    Tell(gone);
+    if (between) Look();
+    MemberFact member = Node("n2", revision_, revision_ + 1);
+    member.service_address = between ? "there:80" : "here:80";
+    ++revision_;
+    Tell(member);
+    Look();
+    for (std::uint32_t s = 0; s < kShards; ++s) {
+      ASSERT_EQ(StandbysOf(s).size(), 2u);
+      for (const StandbyStatus& standby : StandbysOf(s)) {
+        EXPECT_EQ(standby.address, standby.node == "n2" ? member.service_address : "n3:80");
+      }
     }
   }
 }

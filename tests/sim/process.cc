@@ -335,7 +335,7 @@ Duration Process::Enter(const std::function<void()>& callback) {
 }
 
 void Process::Say(const core::StandbyReadySaid& said) {
-  executor_.Post([this, said] { engine_->Step(said); });
+  executor_.Post([this, said] { engine_->Step(core::StandbysReadySaid{{said}}); });
 }
 
 // Does what Node::Stop does once the core is finished: the process ends when its callbacks have

@@ -5,6 +5,7 @@ import {count, duration, el, lasting, number, ranges, words} from './words.js';
 
 const GROUP_FROM = 6;       // from this many on, shards with one problem share a line
 const STALE_VIEW_MS = 5000;  // a healthy view is proven to be current more often
+const STANDBYS_LOAD_MS = 600000;  // the alert ShardsWithoutReadyStandby comes then
 
 const WRONG = {
   unreadable: {one: 'has a record that can’t be read', many: 'have records that can’t be read', level: 'bad'},
@@ -117,7 +118,8 @@ function nodeFindings({overview}) {
   if (overview.braking) add('warn', 'Many nodes vanished at once', ['shards without a leader wait until the membership has settled']);
   if (overview.paused) add('note', 'Balance is paused', ['run batonctl resume to end the pause']);
   const cold = overview.without_ready_standby;
-  if (cold > 0) add('warn', `${count(cold, 'shard')} ${cold === 1 ? 'has' : 'have'} no ready standby`, ['a placement rule asks for standbys; batonctl shards list shows them']);
+  const late = overview.without_ready_standby_ms >= STANDBYS_LOAD_MS;
+  if (cold > 0) add(late ? 'warn' : 'note', `${count(cold, 'shard')} ${cold === 1 ? 'has' : 'have'} no ready standby`, [late ? 'a placement rule asks for standbys; batonctl shards list shows them' : 'their standbys may still load; batonctl shards list shows them']);
   const live = overview.nodes.filter((member) => member.live);
   if (overview.balancer === null && live.length > 0) add('warn', 'No node is the balancer', ['shards without a leader still get one']);
   return found;

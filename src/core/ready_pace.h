@@ -1,0 +1,38 @@
+// ReadyPace: when a node tells the group for which shards it is a ready standby. See SayReadyEvery
+// and kTakeReadyBackWithin in core/options.h for the bounds and their reasons.
+//
+// Pure and single-threaded: owned by StandbyDuties.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/clock.h"
+#include "core/options.h"
+
+namespace baton::core {
+
+class ReadyPace {
+ public:
+  /// The earliest time at which the node may tell a change. `taken_back`: it has told the group of
+  /// a shard that it stands by for, and is not ready for any more.
+  TimePoint NotBefore(bool taken_back) const {
+    return taken_back ? std::min(not_before_, taken_back_not_before_) : not_before_;
+  }
+  /// The node tells the group now. `taken_back`: as above; `shards`: for how many shards it is
+  /// ready.
+  void Told(TimePoint now, bool taken_back, std::size_t members, std::size_t shards) {
+    const Duration every = SayReadyEvery(members, shards);
+    const bool again = taken_back && now < not_before_ + every;
+    hurry_ = again ? std::min(2 * hurry_, every) : kTakeReadyBackWithin;
+    taken_back_not_before_ = now + hurry_;
+    not_before_ = now + every;
+  }
+
+ private:
+  TimePoint not_before_{};
+  TimePoint taken_back_not_before_{};
+  Duration hurry_ = kTakeReadyBackWithin;
+};
+
+}  // namespace baton::core
