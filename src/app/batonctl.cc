@@ -23,10 +23,14 @@ const CLI::App& LastVerb(const CLI::App& app) {
   return chosen.empty() ? app : LastVerb(*chosen.front());
 }
 
+std::vector<std::string> VerbsAfter(const CLI::App& app) {
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands(/*filter=*/{})) verbs.push_back(verb->get_name());
+  return verbs;
+}
+
 std::string UnknownVerb(const CLI::App& after, const std::string& word) {
-  std::vector<std::string> known;
-  for (const CLI::App* verb : after.get_subcommands(/*filter=*/{}))
-    known.push_back(verb->get_name());
+  const std::vector<std::string> known = VerbsAfter(after);
   return fmt::format("there is no verb \"{}{}\"{}",
                      after.get_parent() == nullptr ? "" : after.get_name() + " ", word,
                      baton::app::DidYouMean(word, known));
@@ -53,6 +57,10 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   } else if (!rest.empty() && !rest.front().starts_with('-') &&
              verb.get_require_subcommand_min() > 0) {
     what = UnknownVerb(verb, rest.front());
+  } else if (error.get_name() == "RequiredError" && verb.get_require_subcommand_min() > 0) {
+    what = verb.get_parent() == nullptr ? "no verb is given"
+                                        : fmt::format("\"{}\" needs one of {}", verb.get_name(),
+                                                      fmt::join(VerbsAfter(verb), ", "));
   }
   what = baton::OneLine(what, baton::kLongestLine);
   return fmt::format("batonctl: {}{} batonctl --help", what,

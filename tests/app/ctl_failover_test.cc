@@ -79,6 +79,9 @@ TEST_F(BatonctlFailover, WrongWordsAreRefused) {
        "failover, failover-delay, lock-delay; did you mean \"lock-delay\"?"},
       {{"lock-delay=1s", "lock-delay=2s"}, "lock-delay is given twice"},
       {{"max-moves=-1"}, "max-moves is \"-1\"; expected 1 to 100000, or default to clear it"},
+      {{"max-moves=0"},
+       "max-moves is \"0\"; expected 1 to 100000, or default to clear it; batonctl pause stops "
+       "balance"},
       {{"cooldown=25h"}, "cooldown is 25h; expected 0s to 24h, or default to clear it"},
       {{"cooldown=-1s"},
        "cooldown: \"-1s\" is not a duration; expected a whole number and a unit, such as 500ms, "

@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "app/common/duration.h"
 #include "app/ctl/change.h"
@@ -36,6 +40,29 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& flag,
         set(parsed.value());
       },
       description);
+}
+
+void SetTimeout(std::chrono::milliseconds timeout, CtlOptions& options) {
+  if (timeout.count() == 0) {
+    throw CLI::ValidationError("--timeout", "\"0s\" leaves no time; expected 1ms or more");
+  }
+  options.timeout = timeout;
+}
+
+// The parser's own conversion takes "-1" for the greatest number of 64 bits.
+template <typename Number>
+CLI::Validator WholeNumber() {
+  return {[](const std::string& text) {
+            Number number{};
+            const char* const end = text.data() + text.size();
+            const auto [rest, failed] = std::from_chars(text.data(), end, number);
+            if (failed == std::errc() && rest == end && !text.starts_with('-')) {
+              return std::string();
+            }
+            return fmt::format("\"{}\" is not valid; expected a whole number from 0 to {}", text,
+                               std::numeric_limits<Number>::max());
+          },
+          ""};
 }
 
 Format FormatOf(const std::string& word) {
@@ -97,7 +124,7 @@ void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
       "--no-color", [&options] { options.color = false; },
       "no colours (also with NO_COLOR, or if stdout is not a terminal)");
   AddDuration(
-      app, "--timeout", [&options](std::chrono::milliseconds t) { options.timeout = t; },
+      app, "--timeout", [&options](std::chrono::milliseconds t) { SetTimeout(t, options); },
       "bound of the whole command, such as 500ms or 5s; default: 10s, for verbs that wait 10m");
 }
 
@@ -157,7 +184,9 @@ void AddHealth(CLI::App& app, Commands& commands) {
 void AddDescribe(CLI::App& shards, Commands& commands) {
   CLI::App* verb = AddVerb(shards, "describe", "One shard: leader, term, move, last changes");
   auto shard = std::make_shared<ShardId>();
-  verb->add_option("shard", shard->value, "shard number")->required();
+  verb->add_option("shard", shard->value, "shard number")
+      ->required()
+      ->check(WholeNumber<std::uint32_t>());
   verb->callback([&commands, shard] {
     commands.run = [&commands, shard] { return DescribeShard(commands.options, *shard); };
   });
@@ -175,11 +204,14 @@ void AddLookup(CLI::App& app, Commands& commands) {
 void AddTransfer(CLI::App& shards, Commands& commands) {
   CLI::App* verb = AddVerb(shards, "transfer", "Move one shard to another node, without a gap");
   auto transfer = std::make_shared<TransferOptions>();
-  verb->add_option("shard", transfer->shard.value, "shard number")->required();
+  verb->add_option("shard", transfer->shard.value, "shard number")
+      ->required()
+      ->check(WholeNumber<std::uint32_t>());
   verb->add_option("--to", transfer->to, "the node that is to lead it")->required();
   verb->add_option_function<std::int64_t>(
-      "--if-term", [transfer](std::int64_t term) { transfer->if_term = Term{term}; },
-      "only while the shard's term is this one");
+          "--if-term", [transfer](std::int64_t term) { transfer->if_term = Term{term}; },
+          "only while the shard's term is this one")
+      ->check(WholeNumber<std::int64_t>());
   auto change = AddChangeFlags(verb, true);
   verb->callback([&commands, transfer, change] {
     commands.run = [&commands, transfer, change] {
@@ -192,7 +224,9 @@ void AddRetry(CLI::App& shards, Commands& commands) {
   CLI::App* verb =
       AddVerb(shards, "retry", "Activate a shard that fails to activate at once; asks its leader");
   auto shard = std::make_shared<ShardId>();
-  verb->add_option("shard", shard->value, "shard number")->required();
+  verb->add_option("shard", shard->value, "shard number")
+      ->required()
+      ->check(WholeNumber<std::uint32_t>());
   auto change = AddChangeFlags(verb, true);
   verb->callback([&commands, shard, change] {
     commands.run = [&commands, shard, change] {
@@ -205,7 +239,9 @@ void AddRelease(CLI::App& shards, Commands& commands) {
   CLI::App* verb = AddVerb(shards, "release",
                            "Let any node lead a shard whose leader is gone and is waited for");
   auto release = std::make_shared<ReleaseOptions>();
-  verb->add_option("shard", release->shard.value, "shard number")->required();
+  verb->add_option("shard", release->shard.value, "shard number")
+      ->required()
+      ->check(WholeNumber<std::uint32_t>());
   verb->add_flag("--force", release->force,
                  "although the leader's data may have writes that others lack");
   verb->add_option("--confirm", release->confirm, "GROUP/SHARD, such as orders/7")
@@ -236,6 +272,7 @@ void AddSetNode(CLI::App& nodes, Commands& commands) {
   verb->add_option_function<std::uint32_t>(
           "--weight", [flags](std::uint32_t weight) { flags->weight = weight; },
           "share of the shards; with 0 the node leads none")
+      ->check(WholeNumber<std::uint32_t>())
       ->type_name("N");
   verb->add_option("--label", flags->labels, "labels to add, or to give another value")
       ->type_name("NAME=VALUE,...")
@@ -347,7 +384,9 @@ void AddHistory(CLI::App& app, Commands& commands) {
       AddVerb(app, "history", "The changes that the node saw: who led, why, and who asked");
   auto shard = std::make_shared<std::optional<ShardId>>();
   verb->add_option_function<std::uint32_t>(
-      "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; }, "of this shard only");
+          "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; },
+          "of this shard only")
+      ->check(WholeNumber<std::uint32_t>());
   verb->callback([&commands, shard] {
     commands.run = [&commands, shard] { return ShowHistory(commands.options, *shard); };
   });
@@ -358,11 +397,13 @@ void AddEvents(CLI::App& app, Commands& commands) {
   auto events = std::make_shared<EventsOptions>();
   verb->add_flag("-f,--follow", events->follow, "go on until Ctrl-C, with new events");
   verb->add_option_function<std::uint64_t>(
-      "--after", [events](std::uint64_t seq) { events->after = seq; },
-      "begin after this event's number");
+          "--after", [events](std::uint64_t seq) { events->after = seq; },
+          "begin after this event's number")
+      ->check(WholeNumber<std::uint64_t>());
   verb->add_option_function<std::uint32_t>(
-      "--shard", [events](std::uint32_t number) { events->shard = ShardId{number}; },
-      "of this shard only");
+          "--shard", [events](std::uint32_t number) { events->shard = ShardId{number}; },
+          "of this shard only")
+      ->check(WholeNumber<std::uint32_t>());
   verb->callback([&commands, events] {
     commands.run = [&commands, events] { return ShowEvents(commands.options, *events); };
   });

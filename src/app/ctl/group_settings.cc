@@ -20,7 +20,7 @@ Error Wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::mov
 
 constexpr const char* kZero = "0";
 
-/// `clears`: the value that clears the setting, for the message. 0 clears it in any case.
+/// `clears`: the value that clears the setting, for the message. The caller says what 0 means.
 Result<std::uint32_t> NumberOf(const std::string& setting, const std::string& text,
                                std::uint32_t most, const char* clears) {
   std::uint32_t number = 0;
@@ -66,13 +66,28 @@ Status Take(Result<T> value, std::optional<T>* to) {
   return Ok();
 }
 
+/// On the wire 0 clears it. Here 0 is refused: an operator who types it wants moves to stop.
+Status ReadMaxMoves(const std::string& value, std::optional<std::uint32_t>* to) {
+  if (value == kDefaultValue) {
+    *to = 0;
+    return Ok();
+  }
+  const Result<std::uint32_t> number = NumberOf(kMaxMovesSetting, value, kMaxMoves, kDefaultValue);
+  if (!number) return number.error();
+  if (*number == 0) {
+    return Wrong(
+        fmt::format("{} is \"0\"; expected 1 to {}, or {} to clear it; batonctl pause "
+                    "stops balance",
+                    kMaxMovesSetting, kMaxMoves, kDefaultValue));
+  }
+  *to = *number;
+  return Ok();
+}
+
 /// Nullopt: it is no limit.
 std::optional<Status> ReadLimit(const std::string& setting, const std::string& value,
                                 LimitsChange* limits) {
-  if (setting == kMaxMovesSetting) {
-    const std::string& number = value == kDefaultValue ? kZero : value;
-    return Take(NumberOf(setting, number, kMaxMoves, kDefaultValue), &limits->max_moves);
-  }
+  if (setting == kMaxMovesSetting) return ReadMaxMoves(value, &limits->max_moves);
   if (setting == kRebalanceDelaySetting) {
     return Take(DelayOrderOf(setting, value), &limits->rebalance_delay);
   }
