@@ -87,8 +87,13 @@ Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event)
   if (target == nullptr || !target->present) {
     return Error{ErrorCode::kNotFound, "no node '" + event.to + "' in this group"};
   }
-  if (!target->Live() || view.Draining(*target)) {
-    return Error{ErrorCode::kFailedPrecondition, "node '" + event.to + "' is draining or not live"};
+  if (!target->Live()) {
+    return Error{ErrorCode::kFailedPrecondition, "node '" + event.to + "' has no live session"};
+  }
+  if (view.Draining(*target)) {
+    return Error{
+        ErrorCode::kFailedPrecondition,
+        "node '" + event.to + "' is draining, so it takes no shards: see batonctl nodes list"};
   }
   if (record.leader == event.to) {
     return Error{ErrorCode::kFailedPrecondition, shard + " is already led by '" + event.to + "'"};

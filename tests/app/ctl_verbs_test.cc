@@ -248,8 +248,12 @@ TEST_F(Batonctl3, DrainWaitsUntilTheNodeLeadsNothingAndStandsUntilUndrain) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, "n2 is drained: it leads nothing, 2 shards moved\n");
   EXPECT_THAT(Batonctl(server_, {"nodes", "list"}).out, HasSubstr("n2    drained    0       0"));
-  EXPECT_EQ(Batonctl(server_, {"nodes", "undrain", "n2"}).exit, 0);
+  EXPECT_EQ(Batonctl(server_, {"nodes", "undrain", "n2"}).out,
+            "n2 is no longer drained: balance gives it its share\n");
   EXPECT_FALSE(server_.control.Now().members[1].drained_by_policy);
+  const Ran again = Batonctl(server_, {"nodes", "undrain", "n2"});
+  EXPECT_EQ(again.exit, 0) << again.err;
+  EXPECT_EQ(again.out, "n2 was not drained: nothing changes\n");
 }
 
 TEST_F(Batonctl3, DrainOfAnUnknownNodeIsNotFound) {
@@ -290,7 +294,13 @@ TEST_F(Batonctl3, RebalancePlansAppliesAndReportsItsEnd) {
   EXPECT_EQ(applied.out, "balanced: 4 of 4 moves done\n");
   EXPECT_EQ(Batonctl(server_, {"rebalance", "status"}).out,
             "balance: running, balancer n1, 0 moves in flight\n");
-  EXPECT_EQ(Batonctl(server_, {"rebalance", "cancel"}).exit, 0);
+  const Ran idle = Batonctl(server_, {"rebalance", "cancel"});
+  EXPECT_EQ(idle.exit, 0) << idle.err;
+  EXPECT_EQ(idle.out, "no rebalance was under way: nothing changes\n");
+  server_.control.Freeze(true);
+  server_.control.Change([](NodeStatus& status) { status.rebalance_requested = true; });
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "cancel"}).out,
+            "the rebalance is cancelled: moves already prepared still end\n");
 }
 
 TEST_F(Batonctl3, PauseAndResumeAreSeenByTheNode) {

@@ -359,6 +359,28 @@ TEST_F(BalancerTest, ADrainOfAnUnknownNodeIsRefused) {
   EXPECT_EQ(cluster_.policies().at(request).error().code, ErrorCode::kNotFound);
 }
 
+// Plan: n9 was never there: its drain can't be ended. n2 is drained and leaves: its drain stands,
+// and can be ended while it is away, but only once.
+TEST_F(BalancerTest, OnlyADrainThatStandsIsEndedForANodeThatIsAway) {
+  const PolicyName n2{PolicyKind::kDrain, "n2"};
+  const auto unknown = cluster_.Policy("n1", {PolicyKind::kDrain, "n9"}, false);
+  ASSERT_FALSE(cluster_.policies().at(unknown).ok());
+  EXPECT_EQ(cluster_.policies().at(unknown).error().code, ErrorCode::kNotFound);
+  cluster_.Policy("n1", n2);
+  cluster_.Run(seconds(1));
+  cluster_.Kill("n2");
+  ASSERT_TRUE(
+      cluster_.RunUntil([&] { return !cluster_.store().Member("n2").Live(); }, seconds(30)));
+  cluster_.Run(seconds(1));
+  const auto ended = cluster_.Policy("n1", n2, false);
+  cluster_.Run(seconds(1));
+  EXPECT_TRUE(cluster_.policies().at(ended).ok());
+  EXPECT_FALSE(cluster_.store().Has("policy/drain/n2"));
+  const auto again = cluster_.Policy("n1", n2, false);
+  ASSERT_FALSE(cluster_.policies().at(again).ok());
+  EXPECT_EQ(cluster_.policies().at(again).error().code, ErrorCode::kNotFound);
+}
+
 // n1 takes all shards; n2 and n3 have weight 0, and one of them may become balancer.
 class OrphansTest : public ::testing::Test {
  protected:

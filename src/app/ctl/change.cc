@@ -76,7 +76,8 @@ PolicyRequest PolicyOf(PolicyRequest::Verb verb, const ChangeOptions& change,
 struct QuickWords {
   std::string done;
   std::string dry_run;
-  std::string check;  ///< the verb that shows whether it was made
+  std::string check;           ///< the verb that shows whether it was made
+  std::string unchanged = {};  ///< instead of `done`: all was so already; empty: it was not
 };
 
 template <typename Request>
@@ -85,6 +86,7 @@ ExitCode Quick(const CtlOptions& options, const Request& request, const QuickWor
   const Status result = client.Request(request, CallDeadline(WorkDeadline(options)));
   if (!result) return FailChange(result.error(), words.check);
   if (request.dry_run) return Report(options, "dry_run", words.dry_run);
+  if (!words.unchanged.empty()) return Report(options, "unchanged", words.unchanged);
   return Report(options, "done", words.done);
 }
 
@@ -240,10 +242,17 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
   return ReportFollowed(options, followed, {{"node", node}, {"shards", initial}});
 }
 
+// Asked for in any case: the view that says that the node is not drained may be behind.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
+  const auto before = AdminClient(options).GetStatus(false, CallDeadline(WorkDeadline(options)));
+  if (!before) return Fail(before.error());
+  const Result<MemberStatus> member = FindMember(before.value(), node);
+  const bool undrained = member.ok() && !member.value().drained_by_policy;
   return Quick(options, PolicyOf(PolicyRequest::Verb::kUndrain, change, node),
-               {node + " is no longer drained: balance gives it its share",
-                "would end the drain of " + node, "nodes list"});
+               {.done = node + " is no longer drained: balance gives it its share",
+                .dry_run = "would end the drain of " + node,
+                .check = "nodes list",
+                .unchanged = undrained ? node + " was not drained: nothing changes" : ""});
 }
 
 ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange& change,
@@ -293,10 +302,16 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   return ReportFollowed(options, followed, document);
 }
 
+// Asked for in any case, as an undrain is.
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change) {
+  const auto before = AdminClient(options).GetStatus(false, CallDeadline(WorkDeadline(options)));
+  if (!before) return Fail(before.error());
+  const bool requested = before.value().status.rebalance_requested;
   return Quick(options, PolicyOf(PolicyRequest::Verb::kCancelRebalance, change),
-               {"the rebalance is cancelled: moves already prepared still end",
-                "would cancel the rebalance", "rebalance status"});
+               {.done = "the rebalance is cancelled: moves already prepared still end",
+                .dry_run = "would cancel the rebalance",
+                .check = "rebalance status",
+                .unchanged = requested ? "" : "no rebalance was under way: nothing changes"});
 }
 
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,

@@ -88,6 +88,9 @@ def operator_moves(fault, there):
         yield 0.2
 
 
+UNDRAINED = (0, 4)  # 4: the node is away, and there is no drain of it
+
+
 @nemesis(extra=5)
 def drain_and_undrain(fault, there):
     node = node_of(fault.pick("host"))
@@ -98,4 +101,4 @@ def drain_and_undrain(fault, there):
     yield fault.seconds(0, 1) * there.ttl
     for port in (deployment.KV, deployment.PLAIN):
         world.until(f"{node} is undrained", lambda port=port: any(there.ctl(
-            f"{there.world.address(host)}:{port}", "--timeout", "5s", "nodes", "undrain", node) == 0 for host in HOSTS))
+            f"{there.world.address(host)}:{port}", "--timeout", "5s", "nodes", "undrain", node) in UNDRAINED for host in HOSTS))
