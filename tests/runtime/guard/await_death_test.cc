@@ -117,12 +117,14 @@ TEST_F(AwaitDeathTest, OfANodeThatLeftInOrderNamesNobody) {
   EXPECT_THAT(death.value().sessions, IsEmpty());
 }
 
-// Plan: each reason not to act: no file; a node that wants no guard; a file of a version that knew
-// no guards; one whose leaderships another process acts on; a copy; a damaged file; one that others
-// may write.
+// Plan: each reason not to act: no file; an empty one; a node that wants no guard; a file of a
+// version that knew no guards; one whose leaderships another process acts on; a copy; a damaged
+// file; one that others may write.
 TEST_F(AwaitDeathTest, WithoutAProofNothingIsNamed) {
   EXPECT_EQ(Await().error().code, ErrorCode::kNotFound);
   const std::string path = StateFileIn(directory_);
+  Node();
+  EXPECT_THAT(WhyNot(), HasSubstr("is empty: its node had no session yet"));
   Node(false)->RecordSession({.session = SessionId{5}}).ok();
   EXPECT_THAT(WhyNot(), HasSubstr("wants no guard"));
   Node()->RecordSession({.session = SessionId{5}, .external = true}).ok();
