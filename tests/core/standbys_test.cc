@@ -318,7 +318,7 @@ TEST(Standbys, TheChoiceIsThatOfEarlierVersions) {
 
 // Plan: random groups in three zones, where who leads does not depend on who stands by. A node
 // dies, and each of its shards goes to its first ready standby: no node then holds much more than
-// its part, and balance mends the rest. (Of 2,000 such groups for each of these rules, none had a
+// its part, and balance mends the rest. (Of 2,000 such groups with one standby, none had a
 // node with more than 1.2 times its target, plus 3.)
 TEST(Standbys, TheShardsOfADeadLeaderGoToManyNodes) {
   std::mt19937_64 random(11);
