@@ -433,6 +433,7 @@ Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
     const auto trust = options.trust_state_lock ? runtime::LockTrust::kAnyFileSystem
                                                 : runtime::LockTrust::kKnownFileSystems;
     auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node,
+  if (Status checked = CheckNotForked(); !checked.ok()) return checked.error();
                                           {.trust = trust,
                                            .guarded = options.guard != GuardMode::kOff,
                                            .keeps_descriptors = options.keeps_descriptors});

@@ -205,7 +205,8 @@ TEST_F(NodeTest, StopEndsThousandsOfLeaderships) {
 }
 
 // Plan: the process of a leader forks. The child leads nothing, each of its calls returns at once,
-// and it may end as programs do, which destroys the node. The parent leads on.
+// it can't start a node of its own, and it may end as programs do, which destroys the node. The
+// parent leads on.
 TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
   auto node = Start(Options("n1"));
   ASSERT_TRUE(Until(*node, [&] { return Leading(*node) == 12; }));
@@ -220,6 +221,8 @@ TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
            refused(node->SetEtcdCredentials({}));
     node->SetStandbyReady(ShardId{0}, true);
     node->Stop();
+    const auto own = Node::Start(Options("n2"));
+    good = good && !own.ok() && own.error().code == ErrorCode::kFailedPrecondition;
     node.reset();
     _exit(good ? 0 : 1);
   }

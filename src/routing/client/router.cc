@@ -12,6 +12,8 @@
 
 #include "base/check.h"
 #include "base/endpoint.h"
+#include "base/escape.h"
+#include "base/fork_wiped_words.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/credentials.h"
@@ -353,6 +355,7 @@ void Router::Impl::Stop() {
 Result<std::unique_ptr<Router>> Router::Start(RouterOptions options) {
   if (Status checked = Check(options); !checked) return checked.error();
   if (options.group_credentials != nullptr) options.credentials = options.group_credentials->Get();
+  if (Status checked = CheckNotForked(); !checked) return checked.error();
   if (options.credentials == nullptr) options.credentials = grpc::InsecureChannelCredentials();
   return std::unique_ptr<Router>(new Router(std::make_unique<Impl>(std::move(options))));
 }
