@@ -76,7 +76,9 @@ class AdminService {
   virtual ~AdminService() = default;
 };
 
-/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. Returns null,
+/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. The node's log
+/// (NodeOptions::log) gets a record of each change that somebody asks for: who asked, for what, and
+/// whether it was made. Returns null,
 /// and adds nothing, if CheckAdminOptions refuses the options. REQUIRES: called before
 /// BuildAndStart.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,

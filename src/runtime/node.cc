@@ -107,6 +107,9 @@ class Node::Impl final : public runtime::Control {
   }
   std::shared_ptr<const runtime::History> history() const override { return history_; }
   void Examine(runtime::ExamineRequest request,
+  void Log(LogLevel level, std::string_view message, log::Fields fields) override {
+    log_.Write(level, message, fields);
+  }
                std::function<void(Result<runtime::Diagnosis>)> handler) override {
     doctor_.Examine(request, std::move(handler));
   }
