@@ -156,8 +156,8 @@ class BATON_EXPORT Node {
   /// (NodeOptions::settle). While etcd does not answer, Stop blocks for up to 30 s; then the lease
   /// runs out by itself. Stop also waits, without a limit, until every callback has returned,
   /// including Lost of each shard, and until the log sink has taken the records that wait for it
-  /// (up to 8,192). Afterwards no callback runs. Later calls do nothing; a second caller waits for
-  /// the first.
+  /// (up to 8,192). If callbacks hold it up for 5 s, the log says so, and names one of the shards.
+  /// Afterwards no callback runs. Later calls do nothing; a second caller waits for the first.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

@@ -15,6 +15,7 @@
 #include "runtime/doctor/doctor.h"
 #include "runtime/engine.h"
 #include "runtime/guard/start_own_guard.h"
+#include "runtime/finish_callbacks.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/newest_health.h"
@@ -331,7 +332,7 @@ void Node::Impl::Stop() {
     });
     closed.get_future().wait();
   }
-  dispatcher_.Finish();
+  runtime::FinishCallbacks(dispatcher_, log_);
   if (application_ != nullptr) application_->End();
   std::unique_ptr<etcd::GrpcTransport> transport;
   {
