@@ -10,6 +10,7 @@
 
 #include "base/fork_wiped_words.h"
 #include "base/limits.h"
+#include "baton/version.h"
 #include "etcd/grpc/transport.h"
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
@@ -405,6 +406,7 @@ void Node::Impl::GetStatus(
   if (OnLoop([handler](runtime::Engine& engine) { handler(engine.follower().Status()); })) return;
   auto ended = std::make_shared<runtime::NodeStatus>();
   ended->group = options_.group;
+  ended->version = kVersion;
   ended->node = options_.node;
   ended->shard_count = options_.shards;
   ended->session = runtime::SessionPhase::kEnded;

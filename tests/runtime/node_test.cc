@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "baton/version.h"
 #include "lab/private_etcd.h"
 #include "runtime/control.h"
 
@@ -188,6 +189,7 @@ TEST_F(NodeTest, StopEndsWaitReady) {
   node->Stop();
   EXPECT_EQ(waits.get().error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(node->WaitReady(milliseconds(0)).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(StatusOf(*node).version, kVersion);
 }
 
 // Plan: a node stops that leads more shards than the loop starts callbacks of in one turn. When
@@ -219,10 +221,10 @@ TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
     bool good = Leading(*node) == 0 && !node->Leadership(ShardId{0}).leads;
     good = good && refused(node->WaitReady(milliseconds::max())) && refused(node->Drain()) &&
            refused(node->SetEtcdCredentials({}));
-    node->SetStandbyReady(ShardId{0}, true);
-    node->Stop();
     const auto own = Node::Start(Options("n2"));
     good = good && !own.ok() && own.error().code == ErrorCode::kFailedPrecondition;
+    node->SetStandbyReady(ShardId{0}, true);
+    node->Stop();
     node.reset();
     _exit(good ? 0 : 1);
   }
