@@ -15,8 +15,8 @@
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
 #include "runtime/engine.h"
-#include "runtime/guard/start_own_guard.h"
 #include "runtime/finish_callbacks.h"
+#include "runtime/guard/start_own_guard.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/newest_health.h"
@@ -107,11 +107,11 @@ class Node::Impl final : public runtime::Control {
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     planner_.Plan(std::move(handler));
   }
-  std::shared_ptr<const runtime::History> history() const override { return history_; }
-  void Examine(runtime::ExamineRequest request,
   void Log(LogLevel level, std::string_view message, log::Fields fields) override {
     log_.Write(level, message, fields);
   }
+  std::shared_ptr<const runtime::History> history() const override { return history_; }
+  void Examine(runtime::ExamineRequest request,
                std::function<void(Result<runtime::Diagnosis>)> handler) override {
     doctor_.Examine(request, std::move(handler));
   }
@@ -299,7 +299,7 @@ Status Node::Impl::Drain() {
   }
   if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,
-                 "etcd did not answer; the shards' lease runs out by itself"};
+                 "etcd did not answer, or the group was not read yet; a lease ends by itself"};
   }
   if (!finished->drained) {
     return Error{
@@ -366,8 +366,7 @@ Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
   if (stopping_) return runtime::kNodeStopped;
   if (Ready()) return Ok();
-  return Error{ErrorCode::kTimedOut,
-               "the node is not ready yet; is etcd reachable at the endpoints given?"};
+  return Error{ErrorCode::kTimedOut, "the node is not ready yet; its log says what is wrong"};
 }
 
 Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
@@ -406,8 +405,8 @@ void Node::Impl::GetStatus(
   if (OnLoop([handler](runtime::Engine& engine) { handler(engine.follower().Status()); })) return;
   auto ended = std::make_shared<runtime::NodeStatus>();
   ended->group = options_.group;
-  ended->version = kVersion;
   ended->node = options_.node;
+  ended->version = kVersion;
   ended->shard_count = options_.shards;
   ended->session = runtime::SessionPhase::kEnded;
   ended->not_ready = runtime::kNodeStopped.message;
@@ -434,12 +433,12 @@ Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
     NodeOptions options, std::shared_ptr<Listener> listener,
     std::shared_ptr<runtime::Application> application) {
   if (Status checked = runtime::Check(options); !checked.ok()) return checked.error();
+  if (Status checked = CheckNotForked(); !checked.ok()) return checked.error();
   std::unique_ptr<runtime::StateLock> lock;
   if (!options.state_dir.empty()) {
     const auto trust = options.trust_state_lock ? runtime::LockTrust::kAnyFileSystem
                                                 : runtime::LockTrust::kKnownFileSystems;
     auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node,
-  if (Status checked = CheckNotForked(); !checked.ok()) return checked.error();
                                           {.trust = trust,
                                            .guarded = options.guard != GuardMode::kOff,
                                            .keeps_descriptors = options.keeps_descriptors});
