@@ -46,5 +46,7 @@ int main(int argc, char** argv) {
       return 1;
     }
   }
-  return node.value()->Drain().ok() ? 0 : 1;
+  const baton::Status drained = node.value()->Drain();
+  if (!drained) std::cerr << drained.error().message << "\n";
+  return drained ? 0 : 1;
 }

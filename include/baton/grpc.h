@@ -41,7 +41,11 @@ namespace baton {
 /// connection, and 64 MiB for requests that are still arriving. Above a limit gRPC ends calls:
 /// those of the connection that is above it, but if the 64 MiB are used up, perhaps also calls of
 /// other callers. If your own services need more, set that after this call. Neither this nor gRPC
-/// bounds the number of connections. REQUIRES: called before BuildAndStart.
+/// bounds the number of connections.
+///
+/// Also turns SO_REUSEPORT off, so BuildAndStart returns null if another server has the address. By
+/// default, gRPC lets two servers of one user share an address, and each gets a part of the
+/// connections. REQUIRES: called before BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
 /// Who may make changes through an admin service. Such a caller may make every change, also those
@@ -72,7 +76,9 @@ class AdminService {
   virtual ~AdminService() = default;
 };
 
-/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. Returns null,
+/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. The node's log
+/// (NodeOptions::log) gets a record of each change that somebody asks for: who asked, for what, and
+/// whether it was made. Returns null,
 /// and adds nothing, if CheckAdminOptions refuses the options. REQUIRES: called before
 /// BuildAndStart.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,

@@ -16,8 +16,9 @@
 // If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
 // returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
 // nothing there, so the child's copy of the node's memory is never freed. But the child inherits
-// the lock in state_dir: until the child ends or calls exec, no node can start in that folder. A
-// child may start a node of its own, under another name and in another folder.
+// the lock in state_dir: until the child ends or calls exec, no node can start in that folder. The
+// child can't start a node of its own, before it calls exec: gRPC in the child would harm gRPC in
+// the parent. For the same reason start no Router there, and don't use gRPC in other ways.
 #pragma once
 
 #include <chrono>
@@ -49,7 +50,8 @@ class BATON_EXPORT Node {
   /// yet.
   /// Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
-  ///   kFailedPrecondition  a living process has the lock in state_dir
+  ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
+  ///                        from one that had started a node
   ///   kNotFound            there is no such guard_program
   ///   kInternal            the system gave no descriptor or thread for the guard
   /// Throws an exception derived from std::runtime_error if the system gives no thread for the node
@@ -154,8 +156,8 @@ class BATON_EXPORT Node {
   /// (NodeOptions::settle). While etcd does not answer, Stop blocks for up to 30 s; then the lease
   /// runs out by itself. Stop also waits, without a limit, until every callback has returned,
   /// including Lost of each shard, and until the log sink has taken the records that wait for it
-  /// (up to 8,192). Afterwards no callback runs. Later calls do nothing; a second caller waits for
-  /// the first.
+  /// (up to 8,192). If callbacks hold it up for 5 s, the log says so, and names one of the shards.
+  /// Afterwards no callback runs. Later calls do nothing; a second caller waits for the first.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

@@ -106,8 +106,8 @@ class BATON_EXPORT OwnerGuard {
   ///                        - the node has not read its group yet (the details then name the shard
   ///                          of `baton-shard`, or 0);
   ///                        - no leader is known, or this process is a forked child;
-  ///                        - this node leads, but its session is suspended, the shard is being
-  ///                          given away, or the shard is not activated;
+  ///                        - this node leads, but its session is suspended, the write that gives
+  ///                          the shard away is sent, or the shard is not activated;
   ///                        - this node leads, but `baton-term` is newer than its term, so another
   ///                          node may lead already
   ///   INVALID_ARGUMENT     in one of these cases:
@@ -119,6 +119,9 @@ class BATON_EXPORT OwnerGuard {
   ///                        An empty key and malformed metadata get this even before the node
   ///                        has read its group
   /// A request without this metadata may be served, and so may one with an older `baton-term`.
+  ///
+  /// While Listener::Releasing runs, Check still accepts requests. From the beginning of Releasing
+  /// your handlers must refuse them by themselves, with NoLeaderStatus: see examples/orders.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
   /// Until the node has read its group, any number gets NO_LEADER, and the details name that shard.

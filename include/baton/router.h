@@ -107,13 +107,15 @@ class CallTarget {
   std::string_view key_;
 };
 
-/// Thread-safe, except the destructor. A program may have several routers. Don't use a router in a
-/// child made by fork(), and don't destroy it there.
+/// Thread-safe, except the destructor. A program may have several routers. In a child made by
+/// fork(), don't use or destroy a router of the parent. Start none there either, before the child
+/// calls exec, if the parent has used gRPC: gRPC in the child would harm gRPC in the parent.
 class BATON_EXPORT Router {
  public:
   /// Begins to follow the group's routes. Returns at once, before anything was read.
-  /// kInvalidArgument: an option is invalid (the message names it). Throws std::system_error if the
-  /// system gives no thread.
+  /// kInvalidArgument: an option is invalid (the message names it). kFailedPrecondition: this
+  /// process was forked from one that had started a router. Throws std::system_error if the system
+  /// gives no thread.
   static Result<std::unique_ptr<Router>> Start(RouterOptions options);
   /// Calls Stop. REQUIRES: no method runs any more, and none is called later.
   ~Router();

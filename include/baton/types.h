@@ -88,9 +88,11 @@ BATON_EXPORT const char* ToString(ShardState state);
 /// What a node knows about its own leadership of a shard at one moment.
 struct Leadership {
   ShardId shard;
-  Term term;               ///< the fencing token; 0 unless `leads`
-  bool leads = false;      ///< the node may act as leader now (see Node::Leads)
-  bool activated = false;  ///< `leads`, and the listener's Acquired has returned
+  Term term;           ///< the fencing token; 0 unless `leads`
+  bool leads = false;  ///< the node may act as leader now (see Node::Leads)
+  /// `leads`, and the listener's Acquired has returned. Like `leads` it stays true while Releasing
+  /// runs, in which you begin nothing new.
+  bool activated = false;
 };
 
 /// How keys map to shards (see baton/sharding.h). Fixed when the group is created.

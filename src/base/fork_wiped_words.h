@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "baton/result.h"
+
 namespace baton {
 
 class ForkWipedWords {
@@ -48,5 +50,11 @@ class ForkMark {
  private:
   ForkWipedWords mark_{1};
 };
+
+/// Whether this process may use gRPC. kFailedPrecondition: it was forked from a process that had
+/// called this function before. gRPC in such a child changes what gRPC in the parent waits for
+/// (both have the same epoll instance), and so crashes the parent. Any thread. Each shared library
+/// of ours has a memory of its own: it does not know what the other one was used for.
+Status CheckNotForked();
 
 }  // namespace baton

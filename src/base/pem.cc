@@ -10,6 +10,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,6 +37,12 @@ Bio Open(const std::string& text) {
 
 bool IsPem(const std::string& text) { return text.find("-----BEGIN ") != std::string::npos; }
 
+Error NotPem(std::string_view what, const std::string& text) {
+  const bool path = text.find('\n') == std::string::npos && text.find('/') != std::string::npos;
+  return Unusable(fmt::format("the {} is not PEM text{}", what,
+                              path ? ": it looks like a path; give the file's content" : ""));
+}
+
 // A daemon can't use a key with a password; without this callback OpenSSL would ask the terminal.
 // It doesn't offer an empty password either, which OpenSSL would hash for as many rounds as the
 // text says.
@@ -55,15 +62,15 @@ std::vector<Certificate> Certificates(const std::string& text) {
 }
 
 Status CheckCa(const std::string& text) {
-  if (!IsPem(text)) return Unusable("the CA certificate is not PEM text");
+  if (!IsPem(text)) return NotPem("CA certificate", text);
   if (Certificates(text).empty()) return Unusable("the CA certificate's PEM text can't be read");
   return Ok();
 }
 
 Status CheckPair(const std::string& cert_text, const std::string& key_text,
                  std::string_view whose) {
-  if (!IsPem(cert_text)) return Unusable(fmt::format("the {} certificate is not PEM text", whose));
-  if (!IsPem(key_text)) return Unusable(fmt::format("the {} key is not PEM text", whose));
+  if (!IsPem(cert_text)) return NotPem(fmt::format("{} certificate", whose), cert_text);
+  if (!IsPem(key_text)) return NotPem(fmt::format("{} key", whose), key_text);
   const std::vector<Certificate> chain = Certificates(cert_text);
   if (chain.empty()) {
     return Unusable(fmt::format("the {} certificate's PEM text can't be read", whose));

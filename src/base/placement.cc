@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/escape.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
 
@@ -17,7 +18,8 @@ bool IsLabelChar(char c) { return IsLabelStart(c) || c == '-' || c == '_' || c =
 
 Status CheckName(const std::string& name) {
   if (IsLabelName(name)) return Ok();
-  return Wrong("a label's name is not valid; give " + std::string(kLabelNameRule));
+  return Wrong("'" + OneLine(name, kLongestName) + "' is not a valid label name; give " +
+               kLabelNameRule);
 }
 
 Status CheckValue(const std::string& label, const std::string& value) {

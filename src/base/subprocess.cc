@@ -11,7 +11,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -133,7 +135,10 @@ std::string ToString(const ExitStatus& status) {
 }
 
 Result<std::string> FindProgram(const std::string& name) {
-  const auto executable = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
+  const auto executable = [](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+  };
   const Error missing{ErrorCode::kNotFound,
                       "no program '" + name + "' on PATH: install it or give its path"};
   if (name.find('/') != std::string::npos) {

@@ -156,6 +156,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (first && !IsOfStore(page.revision)) return Retry("an answer has no valid revision");
     if (page.more && page.last_key < next_key_) return Retry("an answer's keys are out of order");
     if (first && page.revision < applied_) {
+      if (purpose_ == Purpose::kAudit) return ReadAgain();  // the watch was faster
       // Linearizable reads don't go back. If the store itself was set back, confirmations find it.
       return Retry(
           fmt::format("an answer at revision {} is older than the view", page.revision.value));
@@ -184,10 +185,14 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   }
 
   void Retry(const std::string& why) {
+    ReadAgain();
+    Trouble("reading the group failed: " + why);
+  }
+
+  void ReadAgain() {
     Later(read_backoff_.Next(), [read = read_](Impl& self) {
       if (self.read_ == read) self.BeginRead(self.purpose_);
     });
-    Trouble("reading the group failed: " + why);
   }
 
   void FinishRead() {

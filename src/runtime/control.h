@@ -14,11 +14,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "base/log.h"
 #include "base/node_change.h"
 #include "base/server_identity.h"
 #include "baton/export.h"
@@ -454,6 +456,12 @@ class BATON_EXPORT Control {
   /// handler may block, unless it runs before the call returns. kUnavailable: the node's view is
   /// not complete, the node has stopped, or too many requests wait. kUnimplemented: a relay.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
+
+  /// Writes to the node's log, without waiting for it. After the node has stopped, the record may
+  /// be lost. By default: the process's log.
+  virtual void Log(LogLevel level, std::string_view message, log::Fields fields) {
+    log::Write(level, message, fields);
+  }
 
   /// The events that this node saw; null: the node keeps no history. The history is thread-safe.
   virtual std::shared_ptr<const History> history() const { return nullptr; }

@@ -1,5 +1,6 @@
 #include "runtime/dispatcher.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -94,6 +95,17 @@ void ThreadPoolDispatcher::Run(ShardId shard, std::function<void()> function) {
     if (--entry->second.second == 0) state.strands.erase(entry);
     if (state.running + state.waiting == 0) state.changed.notify_all();
   });
+}
+
+std::vector<ShardId> ThreadPoolDispatcher::FinishWithin(std::chrono::milliseconds bound) {
+  std::unique_lock lock(state_->mutex);
+  state_->finishing = true;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, bound, [&] { return state_->running + state_->waiting == 0; });
+  std::vector<ShardId> left;
+  for (const auto& [shard, functions] : state_->strands) left.push_back(shard);
+  std::sort(left.begin(), left.end());
+  return left;
 }
 
 void ThreadPoolDispatcher::Finish() {

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "baton/types.h"
 
@@ -42,6 +44,9 @@ class ThreadPoolDispatcher final : public Dispatcher {
   ThreadPoolDispatcher& operator=(const ThreadPoolDispatcher&) = delete;
 
   void Run(ShardId shard, std::function<void()> function) override;
+  /// Begins to finish, and waits until all queued functions have returned, or the bound has passed.
+  /// Returns the shards that still have some, in order. Call Finish afterwards.
+  std::vector<ShardId> FinishWithin(std::chrono::milliseconds bound);
   void Finish() override;
   /// The number of threads now.
   std::size_t threads() const;

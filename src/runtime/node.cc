@@ -10,10 +10,12 @@
 
 #include "base/fork_wiped_words.h"
 #include "base/limits.h"
+#include "baton/version.h"
 #include "etcd/grpc/transport.h"
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
 #include "runtime/engine.h"
+#include "runtime/finish_callbacks.h"
 #include "runtime/guard/start_own_guard.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
@@ -104,6 +106,9 @@ class Node::Impl final : public runtime::Control {
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     planner_.Plan(std::move(handler));
+  }
+  void Log(LogLevel level, std::string_view message, log::Fields fields) override {
+    log_.Write(level, message, fields);
   }
   std::shared_ptr<const runtime::History> history() const override { return history_; }
   void Examine(runtime::ExamineRequest request,
@@ -294,7 +299,7 @@ Status Node::Impl::Drain() {
   }
   if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,
-                 "etcd did not answer; the shards' lease runs out by itself"};
+                 "etcd did not answer, or the group was not read yet; a lease ends by itself"};
   }
   if (!finished->drained) {
     return Error{
@@ -328,7 +333,7 @@ void Node::Impl::Stop() {
     });
     closed.get_future().wait();
   }
-  dispatcher_.Finish();
+  runtime::FinishCallbacks(dispatcher_, log_);
   if (application_ != nullptr) application_->End();
   std::unique_ptr<etcd::GrpcTransport> transport;
   {
@@ -361,8 +366,7 @@ Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
   if (stopping_) return runtime::kNodeStopped;
   if (Ready()) return Ok();
-  return Error{ErrorCode::kTimedOut,
-               "the node is not ready yet; is etcd reachable at the endpoints given?"};
+  return Error{ErrorCode::kTimedOut, "the node is not ready yet; its log says what is wrong"};
 }
 
 Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
@@ -402,6 +406,7 @@ void Node::Impl::GetStatus(
   auto ended = std::make_shared<runtime::NodeStatus>();
   ended->group = options_.group;
   ended->node = options_.node;
+  ended->version = kVersion;
   ended->shard_count = options_.shards;
   ended->session = runtime::SessionPhase::kEnded;
   ended->not_ready = runtime::kNodeStopped.message;
@@ -428,6 +433,7 @@ Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
     NodeOptions options, std::shared_ptr<Listener> listener,
     std::shared_ptr<runtime::Application> application) {
   if (Status checked = runtime::Check(options); !checked.ok()) return checked.error();
+  if (Status checked = CheckNotForked(); !checked.ok()) return checked.error();
   std::unique_ptr<runtime::StateLock> lock;
   if (!options.state_dir.empty()) {
     const auto trust = options.trust_state_lock ? runtime::LockTrust::kAnyFileSystem

@@ -25,8 +25,10 @@ Status CheckOwner(const struct stat& found, mode_t others, const std::string& wh
                     "its own, or chown it");
   }
   if ((found.st_mode & others) == 0) return Ok();
-  return Unusable(what, fmt::format("is open to other users (mode {:o})", found.st_mode & 07777),
-                  "who writes there can make two leaders: chmod go-w it, once you know who did");
+  return Unusable(
+      what, fmt::format("is open to other users (mode {:o})", found.st_mode & 07777),
+      "who writes there can make two leaders: give this node a --state-dir of its own, or "
+      "chmod go-w this one, once you know who did that");
 }
 
 }  // namespace

@@ -74,9 +74,9 @@ TEST(LabelSettings, AListIsOneTextOrSeveralFlags) {
 TEST(LabelSettings, EachBadOneHasItsLine) {
   std::string many;
   for (int i = 0; i < 33; ++i) many += (i == 0 ? "l" : ",l") + std::to_string(i) + "=v";
-  const std::string bad_name =
-      "can't be used: a label's name is not valid; give 1 to 63 lower-case letters, digits, '-', "
-      "'_', '.' and '/', beginning with a letter or digit";
+  const auto bad_name = [](const std::string& name) {
+    return "can't be used: '" + name + "' is not a valid label name; give " + kLabelNameRule;
+  };
   const std::pair<Texts, std::string> table[] = {
       {{"--label=x"}, "\"x\" is no label; expected NAME=VALUE, such as disk=ssd"},
       {{"--label=disk=ssd,"}, "accepted"},
@@ -86,8 +86,8 @@ TEST(LabelSettings, EachBadOneHasItsLine) {
        "\"disk=ssd\" is the second value of this label; give one"},
       {{"--label=zone=a"}, "\"zone=a\" is the node's zone already; use --zone"},
       {{"--label=node=n1"}, "\"node=n1\" is the node's id already; use --node"},
-      {{"--label=Disk=ssd"}, "\"Disk=ssd\" " + bad_name},
-      {{"--label==ssd"}, "\"=ssd\" " + bad_name},
+      {{"--label=Disk=ssd"}, "\"Disk=ssd\" " + bad_name("Disk")},
+      {{"--label==ssd"}, "\"=ssd\" " + bad_name("")},
       {{"--label=disk="},
        std::string("\"disk=\" can't be used: the value of label 'disk' is not valid; give ") +
            kNameRule},

@@ -38,10 +38,11 @@ TEST(NodeChange, EachBadOneHasItsLine) {
       {{.labels = {{"zone", "a"}}}, "label 'zone' is the node's zone already; leave it out"},
       {{.removed = {"node"}}, "label 'node' is the node's id already; leave it out"},
       {{.labels = {{"Disk", "ssd"}}},
-       "a label's name is not valid; give 1 to 63 lower-case letters, digits, '-', '_', '.' and "
+       "'Disk' is not a valid label name; give 1 to 63 lower-case letters, digits, '-', '_', '.' "
+       "and "
        "'/', beginning with a letter or digit"},
       {{.removed = {""}},
-       "a label's name is not valid; give 1 to 63 lower-case letters, digits, '-', '_', '.' and "
+       "'' is not a valid label name; give 1 to 63 lower-case letters, digits, '-', '_', '.' and "
        "'/', beginning with a letter or digit"},
       {{.labels = {{"disk", "a b"}}},
        "the value of label 'disk' is not valid; give 1 to 128 letters, digits, '-', '_' and '.', "

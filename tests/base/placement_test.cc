@@ -13,9 +13,11 @@
 namespace baton {
 namespace {
 
-constexpr const char* kBadName =
-    "a label's name is not valid; give 1 to 63 lower-case letters, digits, '-', '_', '.' and '/', "
-    "beginning with a letter or digit";
+std::string BadName(const std::string& name) {
+  return "'" + name +
+         "' is not a valid label name; give 1 to 63 lower-case letters, digits, '-', '_', '.' and "
+         "'/', beginning with a letter or digit";
+}
 
 /// The message, or "" if all is well.
 std::string Refused(const Status& status) {
@@ -56,8 +58,8 @@ TEST(Labels, OfANodeAreFewValidAndItsOwn) {
   EXPECT_EQ(Refused(CheckLabels({{"disk", std::string(kLongestName, 'V')}})), "");
   many["one-more"] = "v";
   EXPECT_EQ(Refused(CheckLabels(many)), "33 labels; give at most 32");
-  EXPECT_EQ(Refused(CheckLabels({{"Disk", "ssd"}})), kBadName);
-  EXPECT_EQ(Refused(CheckLabels({{"", "ssd"}})), kBadName);
+  EXPECT_EQ(Refused(CheckLabels({{"Disk", "ssd"}})), BadName("Disk"));
+  EXPECT_EQ(Refused(CheckLabels({{"", "ssd"}})), BadName(""));
   for (const std::string& value :
        {std::string(), std::string(kLongestName + 1, 'v'), std::string("a b"), std::string("a|b"),
         std::string("a/b"), std::string("..")}) {
@@ -129,7 +131,7 @@ TEST(Placement, FirstFaultIsNamedWithItsPlace) {
       {[](auto& rule) {
          rule.require = {{"Zone", {"a"}}};
        },
-       std::string("require: ") + kBadName},
+       "require: " + BadName("Zone")},
       {[](auto& rule) {
          rule.require = {{"zone", {}}};
        },
@@ -174,7 +176,7 @@ TEST(Placement, FirstFaultIsNamedWithItsPlace) {
          rule.standbys = 1;
          rule.spread = "Zone";
        },
-       std::string("spread: ") + kBadName},
+       "spread: " + BadName("Zone")},
       {[](auto& rule) {
          rule.standbys = 1;
          rule.spread = "node";

@@ -220,7 +220,7 @@ TEST(TransportOptions, AreRefusedWithOneLine) {
       "etcd endpoint \"nowhere\" is not an endpoint; write host:port, such as 10.0.0.7:2379 or "
       "[::1]:2379");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .ca_pem = "/etc/ca.pem"}),
-            "the CA certificate is not PEM text");
+            "the CA certificate is not PEM text: it looks like a path; give the file's content");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .cert_pem = "-----BEGIN CERTIFICATE-----"}),
             "a client certificate and its key go together: give both or none");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .password = "x"}),

@@ -482,6 +482,21 @@ TEST_F(WatchCursorTest, AuditsBesideTheWatch) {
   EXPECT_EQ(transport.watches.size(), 1u);
 }
 
+// Plan: the watch delivers 11 before the audit's answer of 10 arrives. That is no trouble: the
+// audit reads again.
+TEST_F(WatchCursorTest, AuditsAgainQuietlyIfTheWatchWasFaster) {
+  Begin();
+  cursor->Audit();
+  Tell(Events(11, {{1, 11}}));
+  AnswerPage(Page(10, {}));
+  EXPECT_EQ(delivered, Lines{"changes 11: 1@11"});
+  loop.Advance(milliseconds(10'000));
+  ASSERT_EQ(transport.ranges.size(), 1u);
+  AnswerPage(Page(11, {{1, 11}}));
+  EXPECT_EQ(delivered, (Lines{"changes 11: 1@11", "snapshot 11: 1@11"}));
+  EXPECT_TRUE(trouble.empty());
+}
+
 // Plan: an audit is in flight when the watch's revision is compacted: the resync replaces it, and
 // the audit's late answer is ignored.
 TEST_F(WatchCursorTest, LetsAnAuditGiveWayToAResync) {

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <functional>
@@ -39,6 +41,19 @@ TEST(Router, TakesTargetsOfGrpc) {
                              "ipv6:[::1]:7400", "dns:///orders.example:7400", "[::1]:7400"}) {
     EXPECT_TRUE(Router::Start({.group = "orders", .endpoints = {target}}).ok()) << target;
   }
+}
+
+// Plan: a process with a router forks. gRPC can't be used in the child, so no router starts there.
+TEST(Router, StartsInNoForkedChild) {
+  const auto router = Follow({"127.0.0.1:1"});
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto own = Router::Start({.group = "orders", .endpoints = {"127.0.0.1:1"}});
+    _exit(!own.ok() && own.error().code == ErrorCode::kFailedPrecondition ? 0 : 1);
+  }
+  int ended = 1;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0);
 }
 
 // Plan: the leader's hints name what only a resolver of gRPC or a socket of this host could be. The

@@ -218,5 +218,22 @@ TEST_F(ServerCertificatesTest, RefuseInvalidFiles) {
   }
 }
 
+// Plan: a second server is told to listen where a first one does. It does not start, instead of
+// taking a part of the first one's connections.
+TEST(LimitedServer, SharesItsPortWithNoOther) {
+  NamingService services[2];
+  const auto start = [](const std::string& address, NamingService& service, int* port) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
+    builder.RegisterService(&service);
+    LimitServer(builder);
+    return builder.BuildAndStart();
+  };
+  int port = 0;
+  const auto first = start("127.0.0.1:0", services[0], &port);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(start("127.0.0.1:" + std::to_string(port), services[1], nullptr), nullptr);
+}
+
 }  // namespace
 }  // namespace baton::routing

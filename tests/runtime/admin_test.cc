@@ -19,6 +19,7 @@ namespace baton::runtime {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -171,6 +172,21 @@ TEST(AdminService, PassesATransferOnWithTermAndActor) {
   EXPECT_THAT(server.control.Transfers()[0].actor,
               AllOf(StartsWith("ipv4:127.0.0.1:"), EndsWith(", says ann@host")));
   EXPECT_EQ(server.control.Transfers()[0].if_term, Term{800});
+}
+
+// Plan: a program that embeds a node may send the node's log anywhere. Who asked for a change is
+// said there, not on stderr.
+TEST(AdminService, SaysInTheNodesLogWhoAskedForAChange) {
+  AdminServer server({"n1", "n2"}, 4);
+  v1::TransferShardRequest request;
+  request.set_shard(0);
+  request.set_to("n2");
+  request.set_actor("ann@host");
+  v1::TransferShardResponse response;
+  ASSERT_TRUE(Client(server.endpoint).Call(&Stub::TransferShard, request, &response).ok());
+  EXPECT_THAT(server.control.Logged(),
+              ElementsAre(AllOf(StartsWith("change verb=TransferShard "),
+                                HasSubstr(" claimed=ann@host "), HasSubstr(" done=true "))));
 }
 
 TEST(AdminService, PassesARetryOnAndSaysWhyNot) {

@@ -1,13 +1,16 @@
 // Callbacks run in order for one shard, in parallel for different shards, and a blocked one delays
 // no other.
 #include "runtime/dispatcher.h"
+#include "runtime/finish_callbacks.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>
 #include <future>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace baton::runtime {
@@ -82,6 +85,31 @@ TEST(Dispatcher, FinishWaitsForEverythingGiven) {
   EXPECT_EQ(ran, 5000);
   dispatcher.Run(ShardId{1}, [&] { ++ran; });
   EXPECT_EQ(ran, 5000);
+}
+
+// Plan: callbacks of two shards hang at the end of the node. The log says so, and which shards.
+// When they return, the end is over. Without such callbacks the log says nothing.
+TEST(FinishCallbacks, SaysWhichCallbacksHoldUpTheEnd) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::vector<std::string> said;
+  NodeLog log(
+      [&](const LogRecord& record) {
+        said.push_back(record.text);
+        release.set_value();
+      },
+      LogLevel::kInfo);
+  ThreadPoolDispatcher dispatcher(2);
+  dispatcher.Run(ShardId{9}, [released] { released.wait(); });
+  dispatcher.Run(ShardId{7}, [released] { released.wait(); });
+  FinishCallbacks(dispatcher, log, std::chrono::milliseconds(100));
+  ThreadPoolDispatcher quick(2);
+  quick.Run(ShardId{3}, [] {});
+  FinishCallbacks(quick, log, kPatience);
+  log.Finish();
+  EXPECT_THAT(said, ::testing::ElementsAre(::testing::AllOf(
+                        ::testing::StartsWith("the node stops, and waits until the callbacks of"),
+                        ::testing::EndsWith(" shards=2 first_shard=7"))));
 }
 
 }  // namespace

@@ -90,6 +90,11 @@ class FakeControl : public Control {
     const std::lock_guard lock(mutex_);
     return node_changes_;
   }
+  /// The texts of the records in the node's log.
+  std::vector<std::string> Logged() {
+    const std::lock_guard lock(mutex_);
+    return logged_;
+  }
   /// The shard fails to activate, after so many attempts.
   void FailActivation(ShardId shard, std::uint32_t attempts, std::string error) {
     const std::lock_guard lock(mutex_);
@@ -109,6 +114,10 @@ class FakeControl : public Control {
 
   void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) override {
     handler(NextStatus());
+  }
+  void Log(LogLevel, std::string_view message, log::Fields fields) override {
+    const std::lock_guard lock(mutex_);
+    logged_.push_back(log::FormatMessage(message, fields));
   }
   bool Alive() const noexcept override { return true; }
   bool Ready() const noexcept override { return true; }
@@ -407,6 +416,7 @@ class FakeControl : public Control {
   int moves_left_ = 0;  ///< 0 or below: no limit
   std::optional<Error> failure_;
   std::vector<PolicyRequest> policies_;
+  std::vector<std::string> logged_;
   std::vector<TransferRequest> transfers_;
   std::vector<RetryRequest> retries_;
   std::vector<GroupChangeRequest> group_changes_;

@@ -136,9 +136,10 @@ TEST(NodeOptionsCheck, LabelsAreThoseOfTheMembersRecord) {
             "labels: label 'zone' is the node's zone already; leave it out");
   EXPECT_EQ(refused({{"node", "n1"}}),
             "labels: label 'node' is the node's id already; leave it out");
-  EXPECT_EQ(refused({{"Disk", "ssd"}}),
-            "labels: a label's name is not valid; give 1 to 63 lower-case letters, digits, '-', "
-            "'_', '.' and '/', beginning with a letter or digit");
+  EXPECT_EQ(
+      refused({{"Disk", "ssd"}}),
+      "labels: 'Disk' is not a valid label name; give 1 to 63 lower-case letters, digits, '-', "
+      "'_', '.' and '/', beginning with a letter or digit");
   EXPECT_EQ(refused({{"disk", "a b"}}),
             "labels: the value of label 'disk' is not valid; give 1 to 128 letters, digits, '-', "
             "'_' and '.', and neither \".\" nor \"..\"");

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "baton/version.h"
 #include "lab/private_etcd.h"
 #include "runtime/control.h"
 
@@ -188,6 +189,7 @@ TEST_F(NodeTest, StopEndsWaitReady) {
   node->Stop();
   EXPECT_EQ(waits.get().error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(node->WaitReady(milliseconds(0)).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(StatusOf(*node).version, kVersion);
 }
 
 // Plan: a node stops that leads more shards than the loop starts callbacks of in one turn. When
@@ -205,7 +207,8 @@ TEST_F(NodeTest, StopEndsThousandsOfLeaderships) {
 }
 
 // Plan: the process of a leader forks. The child leads nothing, each of its calls returns at once,
-// and it may end as programs do, which destroys the node. The parent leads on.
+// it can't start a node of its own, and it may end as programs do, which destroys the node. The
+// parent leads on.
 TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
   auto node = Start(Options("n1"));
   ASSERT_TRUE(Until(*node, [&] { return Leading(*node) == 12; }));
@@ -218,6 +221,8 @@ TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
     bool good = Leading(*node) == 0 && !node->Leadership(ShardId{0}).leads;
     good = good && refused(node->WaitReady(milliseconds::max())) && refused(node->Drain()) &&
            refused(node->SetEtcdCredentials({}));
+    const auto own = Node::Start(Options("n2"));
+    good = good && !own.ok() && own.error().code == ErrorCode::kFailedPrecondition;
     node->SetStandbyReady(ShardId{0}, true);
     node->Stop();
     node.reset();

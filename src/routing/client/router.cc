@@ -12,6 +12,8 @@
 
 #include "base/check.h"
 #include "base/endpoint.h"
+#include "base/escape.h"
+#include "base/fork_wiped_words.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/credentials.h"
@@ -50,7 +52,8 @@ Status Check(const RouterOptions& options) {
     return Error{ErrorCode::kInvalidArgument, std::move(message)};
   };
   if (!routing::IsVisibleText(options.group, kLongestName)) {
-    return bad("group '" + options.group + "' is not a valid name; give the group's name");
+    return bad(fmt::format("group '{}' is not a valid name; give 1 to {} visible ASCII characters",
+                           OneLine(options.group, kLongestName), kLongestName));
   }
   if (options.endpoints.empty() || options.endpoints.size() > kMaxEndpoints) {
     return bad(fmt::format("{} endpoints are given; give 1 to {} gRPC addresses of nodes or relays",
@@ -352,6 +355,7 @@ void Router::Impl::Stop() {
 
 Result<std::unique_ptr<Router>> Router::Start(RouterOptions options) {
   if (Status checked = Check(options); !checked) return checked.error();
+  if (Status checked = CheckNotForked(); !checked) return checked.error();
   if (options.group_credentials != nullptr) options.credentials = options.group_credentials->Get();
   if (options.credentials == nullptr) options.credentials = grpc::InsecureChannelCredentials();
   return std::unique_ptr<Router>(new Router(std::make_unique<Impl>(std::move(options))));

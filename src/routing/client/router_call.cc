@@ -204,7 +204,7 @@ grpc::Status RouterCall::GiveUp(const Route& route) {
   const bool stopped = parts_.store.closed();
   std::string line = fmt::format("shard {} of group {}: ", shard_.value, parts_.group);
   line += stopped ? "the router was stopped" : "gave up after " + Words(BootClock::now() - begun_);
-  if (attempts_ > 0) line += fmt::format(", {} attempts", attempts_);
+  if (attempts_ > 0) line += fmt::format(", {} attempt{}", attempts_, attempts_ > 1 ? "s" : "");
   if (unknown_attempt_ > 0) {
     line += fmt::format("; attempt {} may have taken effect", unknown_attempt_);
   } else {

@@ -11,7 +11,10 @@
 
 namespace baton {
 
-void LimitServer(grpc::ServerBuilder& builder) { SetServerLimits(builder); }
+void LimitServer(grpc::ServerBuilder& builder) {
+  SetServerLimits(builder);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
 
 Status CheckAdminOptions(const AdminOptions& options) {
   constexpr std::size_t kLongestShown = 300;

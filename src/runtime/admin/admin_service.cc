@@ -58,7 +58,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
       : control_(control),
         examine_(examine),
         gate_(std::move(gate)),
-        audit_(std::move(audit)),
+        audit_(std::move(audit), [&control](auto&&... record) { control.Log(record...); }),
         events_(control.history()),
         worker_(kMaxQueuedStatuses) {}
 

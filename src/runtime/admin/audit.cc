@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/escape.h"
-#include "base/log.h"
 
 namespace baton::runtime {
 namespace {
@@ -30,14 +29,15 @@ void Audit::Ask(const AskedChange& change, std::function<void(Status)> then) con
 
 void Audit::Answered(const AskedChange& change, const grpc::Status& status) const {
   const std::string error = OneLine(status.error_message(), kLongestError);
-  log::Info("change", {{"verb", change.verb},
-                       {"target", change.target},
-                       {"dry_run", change.dry_run},
-                       {"by", access::NameOf(change.caller)},
-                       {"claimed", change.claimed},
-                       {"peer", change.caller.peer},
-                       {"done", status.ok()},
-                       {"error", error}});
+  log_(LogLevel::kInfo, "change",
+       {{"verb", change.verb},
+        {"target", change.target},
+        {"dry_run", change.dry_run},
+        {"by", access::NameOf(change.caller)},
+        {"claimed", change.claimed},
+        {"peer", change.caller.peer},
+        {"done", status.ok()},
+        {"error", error}});
   if (!sinks_.write) return;
   using Result = AuditEntry::Result;
   sinks_.write(
@@ -57,12 +57,13 @@ void Audit::Refused(const AskedChange& change) {
     quiet_until_ = now + kRefusalsEvery;
     unsaid = std::exchange(unsaid_, 0);
   }
-  log::Warn("change refused", {{"verb", change.verb},
-                               {"target", change.target},
-                               {"by", access::NameOf(change.caller)},
-                               {"claimed", change.claimed},
-                               {"peer", change.caller.peer},
-                               {"not_logged", unsaid}});
+  log_(LogLevel::kWarn, "change refused",
+       {{"verb", change.verb},
+        {"target", change.target},
+        {"by", access::NameOf(change.caller)},
+        {"claimed", change.claimed},
+        {"peer", change.caller.peer},
+        {"not_logged", unsaid}});
 }
 
 }  // namespace baton::runtime

@@ -12,11 +12,13 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <grpcpp/support/status.h>
 
 #include "access/access.h"
+#include "base/log.h"
 #include "baton/result.h"
 
 namespace baton::runtime {
@@ -62,7 +64,11 @@ class Audit {
     std::function<void(const AuditEntry&, std::function<void(Status)> then)> write_before = {};
   };
 
-  explicit Audit(Sinks sinks) : sinks_(std::move(sinks)) {}
+  /// Writes a record to a log, without waiting for it.
+  using Log = std::function<void(LogLevel, std::string_view, log::Fields)>;
+
+  explicit Audit(Sinks sinks, Log log = log::Write)
+      : sinks_(std::move(sinks)), log_(std::move(log)) {}
 
   /// Calls `then` once, on any thread, maybe at once: the change may be made now. With an error: it
   /// must not be made, because its entry can't be written. REQUIRES: `change` outlives the call of
@@ -76,6 +82,7 @@ class Audit {
 
  private:
   const Sinks sinks_;
+  const Log log_;
   std::mutex mutex_;  // guards what follows
   std::chrono::steady_clock::time_point quiet_until_{};
   std::uint64_t unsaid_ = 0;  ///< refusals that no line has counted yet
