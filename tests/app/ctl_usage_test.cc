@@ -11,7 +11,8 @@
 namespace baton::app {
 namespace {
 
-// Plan: a verb without the one that must follow, and numbers that are none; 64 bits of them, too.
+// Plan: a verb without the one that must follow, and text in place of numbers; also numbers of 64
+// bits.
 TEST(BatonctlUsage, AUsageErrorSaysWhatWasExpected) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
       {{"shards"}, "\"shards\" needs one of list, describe, transfer, retry, release; see"},
