@@ -454,7 +454,7 @@ TEST_F(Batonctl3Events, TheGapOfADeathIsShownAsFarAsItIsKnown) {
 TEST_F(Batonctl3Events, WhatOperatorsOrderedIsAmongTheEvents) {
   server_.control.kept->AddChange("drain n3", "ann@desk", Revision{820});
   EXPECT_THAT(Batonctl(server_, {"history"}).out,
-              testing::ContainsRegex("Z +- +- +- +drain n3 +- +- +ann@desk\n"));
+              testing::ContainsRegex("Z +- +- +- +drain n3 +- +- +ann@desk +-\n"));
   EXPECT_THAT(Batonctl(server_, {"events"}).out,
               testing::ContainsRegex("Z +-  drain n3  by ann@desk\n"));
   EXPECT_THAT(Batonctl(server_, {"events", "-o", "json"}).out,

@@ -72,6 +72,7 @@ TEST(Planner, PlansFromTheNodesStatus) {
   ASSERT_EQ(moves->size(), 2u);
   for (const MoveFact& move : moves.value()) {
     EXPECT_EQ(move.from + " " + move.to, "n1 n2");
+    EXPECT_EQ(move.cause, Cause{.kind = CauseKind::kBalance});
     EXPECT_EQ(move.ends, Term{800 + move.shard.value});
   }
 }
