@@ -168,7 +168,11 @@ std::string RuledGroup::CheckClaims(const AssignmentOfView& seen,
 // Moves end leaderships that are in force, and go to other nodes, which the rules allow. A shard
 // whose record can't be read counts as led by its last leader.
 std::string RuledGroup::CheckMoves(const AssignmentOfView& seen) const {
-  for (const MoveFact& move : PlanAll(seen, [](ShardId) { return Term{}; })) {
+  const PlanNeeds needs{
+      .rules = view_.rules(),
+      .term_of = [](ShardId) { return Term{}; },
+      .member_of = [this](const NodeId& node) -> const MemberFact& { return *view_.member(node); }};
+  for (const MoveFact& move : PlanAll(seen, needs)) {
     const RecordFact& record = view_.record(move.shard);
     const bool readable = record.readability == Readability::kReadable;
     const NodeId& leader =

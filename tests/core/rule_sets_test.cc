@@ -19,10 +19,14 @@ TEST(PlanAll, MovesNothingThatAReadyStandbyHasYetToClaim) {
   group.input = EqualMembers(2, 2);
   group.shard_of = {ShardId{0}, ShardId{1}};
   for (AssignmentShard& shard : group.input.shards) shard.standby = 0;
-  const auto term_of = [](ShardId) { return Term{7}; };
-  EXPECT_EQ(PlanAll(group, term_of).size(), 0u);
+  const ShardRules no_rules;
+  const MemberFact member;
+  const PlanNeeds needs{.rules = no_rules,
+                        .term_of = [](ShardId) { return Term{7}; },
+                        .member_of = [&](const NodeId&) -> const MemberFact& { return member; }};
+  EXPECT_EQ(PlanAll(group, needs).size(), 0u);
   for (AssignmentShard& shard : group.input.shards) shard.leader = 0;
-  EXPECT_EQ(PlanAll(group, term_of).size(), 1u);
+  EXPECT_EQ(PlanAll(group, needs).size(), 1u);
 }
 
 }  // namespace
