@@ -97,8 +97,8 @@ class BATON_EXPORT Listener {
   /// over at once, but don't act on it. Call Node::SetStandbyReady when the state is loaded. Until
   /// then other standbys come first when the leader dies. The state may take long to load; do that
   /// in a thread of your own, because a callback that blocks holds up the shard's other callbacks.
-  /// Standby may come before Node::Start has returned, when the listener does not have the node yet.
-  /// If you could not call SetStandbyReady then, call it later.
+  /// Standby may come before Node::Start has returned, when the listener does not have the node
+  /// yet. If you could not call SetStandbyReady then, call it later.
   ///
   /// A standby ends with StandbyEnded; with Acquired, if the node takes the shard over; or with
   /// Lost, if it loses the shard before Acquired. Prepare may come meanwhile, but not to a ready

@@ -239,8 +239,8 @@ struct NodeStatus {
   std::uint32_t without_ready_standby = 0;  ///< how many shards are without_ready_standby
   /// For how long there have been such shards, as far as earlier statuses have shown it.
   Duration without_ready_standby_for{0};
-  std::uint32_t standing_by = 0;            ///< for how many shards this node stands by
-  std::uint32_t ready_here = 0;             ///< for how many of these it is ready
+  std::uint32_t standing_by = 0;   ///< for how many shards this node stands by
+  std::uint32_t ready_here = 0;    ///< for how many of these it is ready
   std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
 };

@@ -89,12 +89,11 @@ TEST(PlanState, KeepsToPlacementRules) {
 TEST(PlanState, NamesShardsThatNobodyMayLead) {
   const std::string rules =
       R"("placement":{"rules":[{"shards":[0,"2-3"],"require":{"zone":"q","disk":["a","b"]}}]}})";
-  EXPECT_EQ(
-      Answer(R"({"shards":5,"nodes":[{"id":"a","zone":"x"}],)" + rules),
-      R"({"claims":[{"shard":1,"to":"a","why":"has_room","rule":null},)"
-      R"({"shard":4,"to":"a","why":"has_room","rule":null}],)"
-      R"("moves":[],"before":{},"after":{"a":2},"nobody_may_lead":[)"
-      R"({"rule":1,"require":"zone=q, disk=a|b","shards":["0","2-3"]}]})");
+  EXPECT_EQ(Answer(R"({"shards":5,"nodes":[{"id":"a","zone":"x"}],)" + rules),
+            R"({"claims":[{"shard":1,"to":"a","why":"has_room","rule":null},)"
+            R"({"shard":4,"to":"a","why":"has_room","rule":null}],)"
+            R"("moves":[],"before":{},"after":{"a":2},"nobody_may_lead":[)"
+            R"({"rule":1,"require":"zone=q, disk=a|b","shards":["0","2-3"]}]})");
   EXPECT_EQ(Answer(R"({"shards":5,"nodes":[{"id":"a","state":"dead"}],)" + rules),
             R"({"claims":[],"moves":[],"before":{},"after":{},"nobody_may_lead":[)"
             R"({"rule":null,"require":"any node","shards":["1","4"]},)"

@@ -64,12 +64,9 @@ json::array LeaderlessJson(const Simulation& simulation) {
 json::array SimulatedClaimsJson(const Simulation& simulation) {
   json::array claims;
   for (const ClaimForecast& claim : simulation.forecast.claims) {
-    json::object object{{"shard", claim.shard.value},
-                        {"from", nullptr},
-                        {"to", claim.to},
-                        {"why", ToString(claim.why)},
-                        {"rule", nullptr},
-                        {"ready_standby", claim.ready()}};
+    json::object object{
+        {"shard", claim.shard.value}, {"from", nullptr}, {"to", claim.to},
+        {"why", ToString(claim.why)}, {"rule", nullptr}, {"ready_standby", claim.ready()}};
     const NodeId& from = simulation.leaders[claim.shard.value];
     if (!from.empty()) object["from"] = from;
     if (claim.rule > 0) object["rule"] = claim.rule;
