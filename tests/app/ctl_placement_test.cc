@@ -207,8 +207,9 @@ TEST_F(BatonctlPlacement, ShardsShowWhoStandsByForThem) {
   EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2", "-o", "json"}).out,
               HasSubstr(R"("standbys":[],"without_ready_standby":true)"));
   EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("1 shard has no ready standby"));
-  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
-              HasSubstr(R"("without_ready_standby":1,"standing_by":0,"ready_here":0,)"));
+  EXPECT_THAT(
+      Batonctl(server_, {"status", "-o", "json"}).out,
+      HasSubstr(R"("without_ready_standby":1,"without_ready_standby_ms":0,"standing_by":0,)"));
 }
 
 // Plan: "order-4711" belongs to shard 1. The answer about a shard names its standbys; the members
