@@ -58,7 +58,7 @@ TEST_F(Records, ADamagedOneIsQuarantinedAndReplaced) {
   EXPECT_EQ(cluster_.Metric(leader, "baton_records_quarantined_total"), 1);
   EXPECT_THAT(cluster_.node(leader).Log(), HasSubstr("record of shard 0"));
   EXPECT_THAT(cluster_.Ctl(leader, {"history", "0"}).out,
-              HasSubstr("baton (damaged record replaced)\n"));
+              HasSubstr("baton (damaged record replaced)  the damaged record was replaced\n"));
 }
 
 // The leader of a damaged record dies before it can replace it. Another node does, once the dead

@@ -76,7 +76,7 @@ class Flood {
   int crowded_out() const { return crowded_out_; }
 
  private:
-  /// A connection of its own: a server takes 100 calls at once on each.
+  /// A connection of its own: a node takes 16 calls at once on each.
   static std::shared_ptr<grpc::Channel> Connect(
       const std::string& endpoint, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
     grpc::ChannelArguments arguments;
@@ -395,8 +395,8 @@ int SumOf(const std::vector<std::unique_ptr<Flood>>& floods, int (Flood::*count)
   return all;
 }
 
-// Plan: four readers ask for all shards, 256 questions at once, more than the node answers. An
-// operator gets all that it asks for.
+// Plan: four readers ask for all shards, 256 questions at once on 16 connections, more than the
+// node answers. An operator gets all that it asks for.
 TEST_F(Tls, AFloodOfQuestionsKeepsNoOperatorOut) {
   Cluster cluster(SharedEtcd(), {.shards = 2000});
   const NodeProcess& node = cluster.Start("n1", NodeFlags());
@@ -406,8 +406,10 @@ TEST_F(Tls, AFloodOfQuestionsKeepsNoOperatorOut) {
   for (int i = 0; i < 4; ++i) {
     const std::string reader = "reader" + std::to_string(i);
     authority_.Issue(reader);
-    floods.push_back(std::make_unique<Flood>(node.endpoint(), CredentialsOf(reader),
-                                             Flood::Question{Flood::For::kShards, 64}));
+    for (int connection = 0; connection < 4; ++connection) {
+      floods.push_back(std::make_unique<Flood>(node.endpoint(), CredentialsOf(reader),
+                                               Flood::Question{Flood::For::kShards, 16}));
+    }
   }
   ASSERT_TRUE(Eventually(kPatience, [&] { return SumOf(floods, &Flood::crowded_out) > 0; }))
       << "the node answers them all";
