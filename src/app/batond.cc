@@ -19,8 +19,13 @@
 namespace {
 
 // glibc raises its thresholds with the largest block that was ever freed, and then keeps the memory
-// that a few large answers needed: 49 MiB instead of 40 at 10,000 shards. Once set, they stay.
-void GiveMemoryBack() { mallopt(M_TRIM_THRESHOLD, 128 * 1024); }
+// that a few large answers needed. Once set, they stay. Blocks of 64 KiB and more have pages of
+// their own, which go back when the block is freed: after a failover of 10,000 shards, a node needs
+// 46 MiB instead of 52.
+void GiveMemoryBack() {
+  mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+  mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+}
 
 // If stderr is closed, the next file that is opened takes its number and would get the log: a
 // socket, or a library's eventfd. Libraries open theirs before main, so this runs before them.
