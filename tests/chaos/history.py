@@ -223,7 +223,8 @@ class History:
         return sum(len(changes) for changes in replay.changes.values())
 
 
-def _lines(path):
+def lines_of(path):
+    """A process that was killed may have left half a line."""
     if path.exists():
         with open(path, encoding="ascii") as file:
             for line in file:
@@ -238,9 +239,9 @@ def load(folder):
         return json.loads((folder / name).read_text(encoding="ascii"))
     return History({
         "run": whole("run.json"), "views": whole("views.json"), "final": whole("final.json"),
-        "etcd": _lines(folder / "etcd.jsonl"), "accepted": list(_lines(folder / "accepted.jsonl")),
-        "entries": list(_lines(folder / "entries.jsonl")), "writes": _lines(folder / "writers" / "writer.jsonl"),
-        "footprints": list(_lines(folder / "footprints.jsonl")),
+        "etcd": lines_of(folder / "etcd.jsonl"), "accepted": list(lines_of(folder / "accepted.jsonl")),
+        "entries": list(lines_of(folder / "entries.jsonl")), "writes": lines_of(folder / "writers" / "writer.jsonl"),
+        "footprints": list(lines_of(folder / "footprints.jsonl")),
         "told": {path.stem: json.loads(path.read_text(encoding="ascii")) for path in (folder / "plain").glob("*.json")},
-        "nodes": {path.name.removesuffix(".jsonl"): _lines(path) for path in (folder / "nodes").glob("*.jsonl")},
+        "nodes": {path.name.removesuffix(".jsonl"): lines_of(path) for path in (folder / "nodes").glob("*.jsonl")},
     })

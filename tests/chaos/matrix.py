@@ -9,6 +9,7 @@ import pathlib
 from typing import Callable, NamedTuple
 
 import bounds
+import history
 import records
 import stuckness
 
@@ -221,13 +222,10 @@ class Past:
 def load(folder):
     folder = pathlib.Path(folder)
 
-    def lines(path):
-        with open(path, encoding="ascii") as file:
-            return [json.loads(line) for line in file]
-
     def all_in(name):
-        return {path.stem: lines(path) for path in (folder / name).glob("*.jsonl")}
-    return Past(json.loads((folder / "run.json").read_text()), all_in("nodes"), all_in("writers"), lines(folder / "etcd.jsonl"))
+        return {path.stem: list(history.lines_of(path)) for path in (folder / name).glob("*.jsonl")}
+    etcd = list(history.lines_of(folder / "etcd.jsonl"))
+    return Past(json.loads((folder / "run.json").read_text()), all_in("nodes"), all_in("writers"), etcd)
 
 
 def violations(past):

@@ -1,4 +1,7 @@
 """The judge of the matrix against a history that is made by hand: as it should be, and broken in each way."""
+import json
+import pathlib
+import tempfile
 import unittest
 
 import by_hand
@@ -231,6 +234,16 @@ class Matrix(unittest.TestCase):
         self.assertIn("| SIGKILL | on | 1 | 0.050 | 0.050 | 0.050 | 0.050 | 1 | 1 | 0 | 12 | milliseconds | yes |", lines)
         self.assertIn("| SIGKILL | off | 1 | 3.4 | 3.4 | 3.4 | 3.4 | 1 | 1 | 0 | 12 | the lease: T + 0.5 s | yes |", lines)
         self.assertIn("| abort | on | 0 | - | - | - | - | - | - | - | - | - | - |", lines)
+
+    def test_half_a_line_of_a_process_that_was_killed_does_not_count(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for part in ("nodes", "writers"):
+                (folder / part).mkdir()
+            (folder / "run.json").write_text(json.dumps({**Made().run, "cells": []}))
+            (folder / "etcd.jsonl").write_text("")
+            (folder / "nodes" / "g-n1.jsonl").write_text('{"t":[1,2]}\n{"t":[4916916763')
+            self.assertEqual(matrix.load(folder).cells, [])
 
 
 if __name__ == "__main__":
