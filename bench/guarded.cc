@@ -270,10 +270,12 @@ void TellStopped(const Size& size, const Contender& stopped, Report& report) {
               std::to_string(beyond.values().size()) + " processes, " +
                   Short(stopped.led.Median()) + " led by the stopped"});
   if (size.shards > kMaxElections) return;  // no aim
-  report.Judge({"SIGSTOP of one of 3 nodes with guards, TTL 10 s: " + Grouped(size.shards) +
-                    " shards led elsewhere, beyond the timeout for hangs",
-                "< " + Short(kStoppedAim) + " ms", Short(beyond.Median()) + " ms",
-                beyond.Median() < kStoppedAim});
+  report.Judge(
+      {"SIGSTOP of one of 3 nodes with guards, TTL 10 s: " +
+           (size.shards == 1 ? "1 shard" : "a third of " + Grouped(size.shards) + " shards") +
+           " led elsewhere, beyond the timeout for hangs",
+       "< " + Short(kStoppedAim) + " ms", Short(beyond.Median()) + " ms",
+       beyond.Median() < kStoppedAim});
 }
 
 }  // namespace
