@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "access/access.h"
+#include "base/grpc/server_limits.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "e2e/bad_input.h"
 
@@ -259,11 +260,19 @@ TEST_F(BadInput, RequestsWithoutAnEndShareABudget) {
   ExpectUndisturbed();
 }
 
-/// Calls GetStatus 10,000 times a second, or as often as the server answers, until it is destroyed;
-/// 40 at once on each connection. REQUIRES: nothing was sent on the connections.
+struct FloodOptions {
+  std::int64_t calls_a_second = 0;  ///< fewer if the server does not answer as often
+  /// On each connection. The default is half of what a node takes: calls that it has answered and
+  /// not forgotten yet count, too, and a connection above the limit ends.
+  int at_once = kMaxStreamsOfNode / 2;
+  /// gRPC 1.51 holds only clients that acknowledge its settings to the number of calls.
+  bool acknowledges = true;
+};
+
+/// Calls GetStatus until it is destroyed. REQUIRES: nothing was sent on the connections.
 class CallFlood {
  public:
-  explicit CallFlood(std::vector<Socket> sockets) {
+  CallFlood(std::vector<Socket> sockets, const FloodOptions& options) : options_(options) {
     for (Socket& socket : sockets) connections_.push_back({.socket = std::move(socket)});
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
@@ -272,8 +281,6 @@ class CallFlood {
   int ended() const { return ended_; }
 
  private:
-  static constexpr int kAtOnce = 40;
-  static constexpr std::int64_t kCallsASecond = 10'000;
   struct Connection {
     Socket socket;
     std::string heard = {};  // the beginning of a frame
@@ -285,13 +292,14 @@ class CallFlood {
     std::vector<pollfd> waiting;
     for (const Connection& connection : connections_) {
       const std::string much("\x7f\0\0\0", 4);
-      connection.socket.Send(Http2Greeting() + FrameOf({kSettings, kAck}) +
-                             FrameOf({kWindowUpdate}, much));
+      const std::string ack = options_.acknowledges ? FrameOf({kSettings, kAck}) : "";
+      connection.socket.Send(Http2Greeting() + ack + FrameOf({kWindowUpdate}, much));
       waiting.push_back({.fd = connection.socket.descriptor(), .events = POLLIN, .revents = 0});
     }
     const TimePoint began = BootClock::now();
     while (!stop.stop_requested()) {
-      const auto due = (BootClock::now() - began) * kCallsASecond / std::chrono::seconds(1);
+      const auto due =
+          (BootClock::now() - began) * options_.calls_a_second / std::chrono::seconds(1);
       for (Connection& connection : connections_) Turn(connection, due);
       poll(waiting.data(), waiting.size(), 1);
     }
@@ -299,7 +307,8 @@ class CallFlood {
   void Turn(Connection& connection, std::int64_t due) {
     connection.heard += connection.socket.Take();
     std::string sent = Answers(connection);
-    for (; connection.open < kAtOnce && begun_ < due; ++connection.open, ++connection.calls) {
+    for (; connection.open < options_.at_once && begun_ < due;
+         ++connection.open, ++connection.calls) {
       ++begun_;
       sent += CallOf(connection.calls) +
               FrameOf({kData, kEndOfStream, 1 + 2 * connection.calls}, std::string(5, '\0'));
@@ -329,13 +338,24 @@ class CallFlood {
     return answers;
   }
 
+  const FloodOptions options_;
   std::vector<Connection> connections_;  // only the thread
   std::int64_t begun_ = 0;               // likewise
   std::atomic<int> ended_{0};
   std::jthread thread_;
 };
 
-// Ten users without any right call 10,000 times a second, or as often as the machine can. Plan:
+/// Connections of users without any right, one user for each.
+std::vector<Socket> Strangers(std::size_t count, const NodeProcess& node) {
+  std::vector<Socket> sockets;
+  while (sockets.size() < count) {
+    const auto user = kSomebody + static_cast<uid_t>(sockets.size());
+    sockets.push_back(ConnectAs(user, PortOf(node.endpoint())));
+  }
+  return sockets;
+}
+
+// Fifty users without any right call 10,000 times a second, or as often as the machine can. Plan:
 // meanwhile an operator drains a node and takes that back, five times. All of it is done, and the
 // fastest drain takes less than a second, also on a busy machine.
 TEST_F(BadInput, TenThousandCallsASecondLeaveOperatorsTheirs) {
@@ -343,11 +363,7 @@ TEST_F(BadInput, TenThousandCallsASecondLeaveOperatorsTheirs) {
   Begin();
   cluster_.Start("n2");
   cluster_.AwaitBalanced({"n1", "n2"});
-  std::vector<Socket> sockets;
-  for (uid_t i = 0; i < 10; ++i) {
-    sockets.push_back(ConnectAs(kSomebody + i, PortOf(node_->endpoint())));
-  }
-  const CallFlood flood(std::move(sockets));
+  const CallFlood flood(Strangers(50, *node_), {.calls_a_second = 10'000});
   ASSERT_TRUE(Eventually(kPatience, [&] { return flood.ended() > 20'000; }));
   const auto began = BootClock::now();
   const int before = flood.ended();
@@ -368,6 +384,32 @@ TEST_F(BadInput, TenThousandCallsASecondLeaveOperatorsTheirs) {
   EXPECT_GT(cluster_.Metric("n1", "baton_calls_limited_total{kind=\"read\"}"), 1'000);
   EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
   EXPECT_EQ(cluster_.Metric("n1", "baton_transitions_total{reason=\"suspended\"}"), 0);
+}
+
+// A hundred users without any right have 90 calls open each, at all times. Plan: a call to etcd
+// takes much less time than one of these calls, so it does not wait until they have been served.
+TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  constexpr int kStrangers = 100, kAtOnce = 90;
+  Begin();
+  const CallFlood flood(Strangers(kStrangers, *node_),
+                        {.calls_a_second = 1'000'000, .at_once = kAtOnce, .acknowledges = false});
+  ASSERT_TRUE(Eventually(kPatience, [&] { return flood.ended() > kStrangers * kAtOnce; }));
+  const auto metric = [&](const std::string& part) {
+    return cluster_.Metric("n1",
+                           "baton_etcd_request_seconds_" + part + "{method=\"Txn\",code=\"OK\"}");
+  };
+  const auto began = BootClock::now();
+  const int ended_before = flood.ended();
+  const double count_before = metric("count"), sum_before = metric("sum");
+  ASSERT_TRUE(Eventually(kPatience, [&] { return metric("count") >= count_before + 10; }));
+  const double to_etcd = (metric("sum") - sum_before) / (metric("count") - count_before);
+  const auto took = std::chrono::duration<double>(BootClock::now() - began).count();
+  const double of_strangers = kStrangers * kAtOnce * took / (flood.ended() - ended_before);
+  RecordProperty("etcd_ms", static_cast<int>(1e3 * to_etcd));
+  RecordProperty("strangers_ms", static_cast<int>(1e3 * of_strangers));
+  EXPECT_LT(to_etcd, of_strangers / 4);
+  EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
 }
 
 // Ten callers ask for all shards, one after another and again and again, and make room for no byte

@@ -1,12 +1,10 @@
 // CallbackTicker keeps gRPC's callback threads from all sleeping at the same time.
 //
-// gRPC 1.51 runs callbacks on a few threads of its own (two on two cores). According to its
-// sources, a thread that finds nothing to do for a second sleeps for 100 ms. If all threads sleep,
-// an answer that comes then has to wait. A connection that is opened then may fail ("tcp handshaker
-// shutdown"), because no thread polls it. Measured: 1,000 shards were elected in 15 ms or in 100
-// ms, by chance. With the ticker the median of five went from 90 to 28 ms, but one of five still
-// took 100 ms, so this is not the only cause. The ticker makes a call every 250 ms on a channel
-// that leads nowhere. The call fails at once, without any network, and leaves one thread awake.
+// gRPC 1.51 runs the callbacks of its servers on a few threads of its own (two on two cores).
+// According to its sources, a thread that finds nothing to do for a second sleeps for 100 ms. If
+// all threads sleep, a caller's question that comes then has to wait, and so does the next message
+// of a stream of routes. The ticker makes a call every 250 ms on a channel that leads nowhere. The
+// call fails at once, without any network, and leaves one thread awake.
 #pragma once
 
 #include <condition_variable>

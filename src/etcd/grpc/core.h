@@ -18,6 +18,7 @@
 
 #include "etcd/etcd.grpc.pb.h"
 #include "etcd/grpc/callback_ticker.h"
+#include "etcd/grpc/completions.h"
 #include "etcd/grpc/endpoints.h"
 #include "etcd/grpc/token.h"
 #include "etcd/grpc/transport.h"
@@ -25,8 +26,7 @@
 namespace baton::etcd {
 
 /// A call or stream that is not over yet. It must drop its ClientContext and its stubs before it
-/// unregisters, because they hold the channel. When the process's last channel is destroyed, the
-/// channel joins gRPC's callback threads, so it must never be destroyed on one of them.
+/// unregisters, because they hold the channel, which must not outlive the transport.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -75,6 +75,11 @@ class GrpcCore {
   /// more. REQUIRES (checked): not called inside a callback.
   void Close();
 
+  /// Completes the steps of unary calls and watches. REQUIRES: the operation is registered.
+  grpc::CompletionQueue& queue() { return completions_.queue(); }
+  /// Completes those of keepalives, which so never wait until a large answer was read.
+  grpc::CompletionQueue& keepalive_queue() { return keepalive_completions_.queue(); }
+
   std::size_t endpoint_count() const { return endpoints_.size(); }
   const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
   /// The endpoint's connections. The caller keeps them while it starts a call; a started call keeps
@@ -114,6 +119,8 @@ class GrpcCore {
   GrpcTransportOptions options_;
   const std::vector<Endpoint> endpoints_;
   CallbackTicker ticker_;
+  Completions completions_;
+  Completions keepalive_completions_;
   TokenKeeper tokens_;
   std::atomic<bool> closing_{false};
 
@@ -125,8 +132,8 @@ class GrpcCore {
   std::condition_variable all_over_;                                       // mutex_
 };
 
-/// Marks that this thread runs a callback, so that a close inside one aborts instead of
-/// deadlocking.
+/// Marks that this thread runs a callback of the transport, so that a close inside one aborts
+/// instead of deadlocking.
 class CallbackScope {
  public:
   CallbackScope() { ++depth_; }

@@ -1,8 +1,9 @@
 // StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for this
 // folder.
 //
-// The owner's handle calls Send and Detach, from any thread. gRPC calls the reactions (On...), one
-// after another. GrpcCore keeps the object alive until the stream has ended.
+// The owner's handle calls Send and Detach, from any thread. The steps of the stream (its start,
+// reads, writes and end) complete one after another on a thread of the core. GrpcCore keeps the
+// object alive until the stream has ended and no step is outstanding.
 #pragma once
 
 #include <condition_variable>
@@ -21,8 +22,7 @@ namespace baton::etcd {
 
 /// `Handler` has `ended(CallStatus)` and the callbacks of its kind of stream.
 template <typename Request, typename Response, typename Handler>
-class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
-                   public Operation,
+class StreamCall : public Operation,
                    public std::enable_shared_from_this<StreamCall<Request, Response, Handler>> {
  public:
   StreamCall(GrpcCore& core, std::size_t endpoint, Handler handler)
@@ -79,37 +79,11 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     if (context_) context_->TryCancel();
   }
 
-  void OnReadDone(bool ok) final {
-    if (!ok) {
-      {
-        const std::lock_guard lock(mutex_);
-        over_ = true;
-      }
-      this->RemoveHold();
-      return;
-    }
-    OrderReactions();
-    Received(response_);
-    OrderReactions();
-    this->StartRead(&response_);
-  }
-
-  void OnWriteDone(bool ok) final {
-    {
-      const std::lock_guard lock(mutex_);
-      writing_ = false;
-    }
-    if (ok) Flush();
-  }
-
-  void OnDone(const grpc::Status& status) final {
-    OrderReactions();
-    End(FinalStatus(status));
-  }
-
  protected:
-  /// Binds this reactor to the method and the context.
-  virtual void Bind(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
+  using Stream = std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>>;
+
+  /// Prepares a call of the method with the context.
+  virtual Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
   /// Handles one response. Responses come in order; the next one reuses this one's memory.
   virtual void Received(Response& response) = 0;
   /// The status that the stream ended with.
@@ -169,46 +143,89 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
  private:
   static constexpr std::size_t kQueueBound = 4;
 
-  // gRPC orders the reactions in a way that race detectors don't see; they see this lock.
-  void OrderReactions() { const std::lock_guard lock(mutex_); }
+  /// A step completes as a call of a member function.
+  class MemberStep final : public Step {
+   public:
+    MemberStep(StreamCall& stream, void (StreamCall::*completed)(bool))
+        : stream_(stream), completed_(completed) {}
+    void Completed(bool ok) override { (stream_.*completed_)(ok); }
+
+   private:
+    StreamCall& stream_;
+    void (StreamCall::*const completed_)(bool);
+  };
 
   void Begin(const Token& token) {
     token_ = token;
     {
+      // Started waits for this lock: gRPC may complete the start before StartCall returns.
       const std::lock_guard lock(mutex_);
-      if (!cancelled_) begun_ = true;
+      if (!cancelled_) {
+        // Makes a member without a raft leader end the stream; otherwise it would stay silent.
+        context_->AddMetadata("hasleader", "true");
+        AddToken(*context_, token_);
+        stream_ = Prepare(*core_.stubs(endpoint_), *context_);
+        stream_->StartCall(&started_);
+        return;
+      }
     }
-    if (!begun_)
-      return End({.outcome = Outcome::kUnknown,
-                  .code = grpc::StatusCode::CANCELLED,
-                  .message = address_ + ": cancelled before it was opened"});
-    // Makes a member without a raft leader end the stream; otherwise it would stay silent.
-    context_->AddMetadata("hasleader", "true");
-    AddToken(*context_, token_);
-    Bind(*core_.stubs(endpoint_), *context_);
-    // Held until the last read, because requests are sent from outside the reactions.
-    this->AddHold();
-    this->StartRead(&response_);
-    this->StartCall();
+    End({.outcome = Outcome::kUnknown,
+         .code = grpc::StatusCode::CANCELLED,
+         .message = address_ + ": cancelled before it was opened"});
+  }
+
+  void Started(bool ok) {
     {
       const std::lock_guard lock(mutex_);
-      open_ = true;
+      open_ = ok;
     }
+    if (!ok) return Finish();
+    stream_->Read(&response_, &read_);
     Flush();
   }
 
+  void WasRead(bool ok) {
+    if (!ok) return Finish();
+    Received(response_);
+    stream_->Read(&response_, &read_);
+  }
+
   void Flush() {
+    // Written waits for this lock, like Started.
+    const std::lock_guard lock(mutex_);
+    if (!open_ || over_ || writing_ || queue_.empty()) return;
+    writing_ = true;
+    request_ = std::move(queue_.front());
+    queue_.pop_front();
+    stream_->Write(request_, &written_);
+  }
+
+  void Written(bool ok) {
     {
       const std::lock_guard lock(mutex_);
-      if (!open_ || over_ || writing_ || queue_.empty()) return;
-      writing_ = true;
-      request_ = std::move(queue_.front());
-      queue_.pop_front();
-      // The write has its own hold: the last read may fail before the write is started.
-      this->AddHold();
+      writing_ = false;
     }
-    this->StartWrite(&request_);
-    this->RemoveHold();
+    if (ended_) return End(FinalStatus(status_));
+    if (ok) Flush();
+  }
+
+  void Finish() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    stream_->Finish(&status_, &finished_);
+  }
+
+  void Finished(bool /*ok*/) {
+    ended_ = true;
+    bool writing = false;
+    {
+      const std::lock_guard lock(mutex_);
+      writing = writing_;
+    }
+    // Otherwise the write ends the stream once it is over.
+    if (!writing) End(FinalStatus(status_));
   }
 
   void End(CallStatus status) {
@@ -227,24 +244,31 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     const std::lock_guard lock(mutex_);
     detached_ = true;
     released = std::exchange(handler_, Handler{});
+    stream_.reset();
     context_.reset();
   }
 
   GrpcCore& core_;
   const std::string address_;
-  Handler handler_;  // used by the reactions while calling_, otherwise guarded by mutex_
+  Handler handler_;  // used by the steps while calling_, otherwise guarded by mutex_
   const std::size_t endpoint_;
   Token token_;
-  Request request_;    // gRPC uses it while writing_
-  Response response_;  // gRPC uses it during a read
+  Response response_;    // gRPC uses it during a read
+  grpc::Status status_;  // set by gRPC before Finished
+  bool ended_ = false;   // status_ is set; used by the steps only
+  MemberStep started_{*this, &StreamCall::Started};
+  MemberStep read_{*this, &StreamCall::WasRead};
+  MemberStep written_{*this, &StreamCall::Written};
+  MemberStep finished_{*this, &StreamCall::Finished};
 
   std::mutex mutex_;
   std::condition_variable returned_;
   std::deque<Request> queue_;  // mutex_
   // mutex_; gRPC uses its content. Null after the end of the stream.
   std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
-  bool begun_ = false;      // mutex_; bound to a call
-  bool open_ = false;       // mutex_; the call is started, so writes may start
+  Request request_;         // mutex_; being written
+  Stream stream_;           // set under mutex_ before the call is started
+  bool open_ = false;       // mutex_; the call has started, so writes may start
   bool writing_ = false;    // mutex_
   bool over_ = false;       // mutex_; no write may start
   bool cancelled_ = false;  // mutex_

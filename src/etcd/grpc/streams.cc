@@ -30,8 +30,8 @@ class KeepAliveCall final
   }
 
  protected:
-  void Bind(EndpointStubs& stubs, grpc::ClientContext& context) override {
-    stubs.keepalive->async()->LeaseKeepAlive(&context, this);
+  Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) override {
+    return stubs.keepalive->PrepareAsyncLeaseKeepAlive(&context, &core().keepalive_queue());
   }
   void Received(LeaseKeepAliveResponse& response) override {
     unanswered_ = false;
@@ -77,8 +77,8 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
   }
 
  protected:
-  void Bind(EndpointStubs& stubs, grpc::ClientContext& context) override {
-    stubs.watch->async()->Watch(&context, this);
+  Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) override {
+    return stubs.watch->PrepareAsyncWatch(&context, &core().queue());
   }
 
   void Received(WatchResponse& response) override {
@@ -107,7 +107,7 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
  private:
   static constexpr int kKeptEvents = 4096;
 
-  // Only the reactions use these.
+  // Only the steps use these.
   std::optional<WatchResponse> joined_;
   std::optional<grpc::Status> cancelled_by_etcd_;
 };

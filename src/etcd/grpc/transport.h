@@ -1,10 +1,11 @@
-// GrpcTransport: the transport over gRPC's callback API: connections, failover, deadlines, tokens,
-// outcomes.
+// GrpcTransport: the transport over gRPC: connections, failover, deadlines, tokens, outcomes.
 //
-// Threads: as etcd/transport.h says; callbacks come on gRPC's threads. The destructor cancels all
-// outstanding calls and streams, and waits until each unary call was answered (as unknown) and each
-// stream has ended. It must not run inside a callback of the transport. Stream handles may outlive
-// the transport.
+// Threads: as etcd/transport.h says. Callbacks come on two threads of the transport: one for
+// keepalives, one for all else. So etcd's answers don't wait until gRPC's own threads have served
+// the process's callers, and a keepalive doesn't wait for a large answer. The destructor cancels
+// all outstanding calls and streams, and waits until each unary call was answered (as unknown) and
+// each stream has ended. It must not run inside a callback of the transport. Stream handles may
+// outlive the transport.
 //
 // A callback may destroy its own stream's handle, and then runs to its end. Otherwise the handle's
 // destructor waits for a callback that is running. REQUIRES: a thread that destroys a handle or the
@@ -89,12 +90,12 @@ struct GrpcTransportOptions {
   std::chrono::milliseconds token_renewal{140000};
 
   /// Called after every attempt of a unary call, with etcd's method ("Range"), gRPC's status code
-  /// and the duration. Called on gRPC's threads, from several at once; must not block.
+  /// and the duration. Called on a thread of the transport; must not block.
   std::function<void(std::string_view method, int code, std::chrono::nanoseconds duration)>
       on_call = {};
   /// Called when etcd accepts or rejects the credentials of SetCredentials. `what` is "password" or
   /// "certificates at HOST:PORT"; the status says done, or why not. After a rejection it is called
-  /// again only once etcd accepts. Called on the same threads as on_call; must not block.
+  /// again only once etcd accepts. Called on the same thread as on_call; must not block.
   std::function<void(const std::string& what, const CallStatus& status)> on_credentials = {};
 };
 

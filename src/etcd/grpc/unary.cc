@@ -51,14 +51,8 @@ UnaryPlan LeaseTimeToLiveMethod::Plan() { return {.method = "LeaseTimeToLive"}; 
 UnaryPlan AuthenticateMethod::Plan() { return {.method = "Authenticate", .needs_token = false}; }
 UnaryPlan StatusMethod::Plan() { return {.method = "Status", .answer_proves_endpoint = false}; }
 
-void AuthenticateMethod::Launch(EndpointStubs& stubs, grpc::ClientContext* context,
-                                const Request* request, Response* response,
-                                std::function<void(grpc::Status)> finished) {
-  stubs.auth->async()->Authenticate(
-      context, request, response,
-      [response, finished = std::move(finished)](const grpc::Status& status) {
-        finished(status.ok() && !CanBeCarried(response->token()) ? NoToken() : status);
-      });
+grpc::Status Check(const etcdserverpb::AuthenticateResponse& response) {
+  return CanBeCarried(response.token()) ? grpc::Status::OK : NoToken();
 }
 
 UnaryCall::UnaryCall(GrpcCore& core, const UnaryPlan& plan)
@@ -111,22 +105,17 @@ void UnaryCall::Attempt(std::size_t endpoint) {
   sent_ = now;
   bound_ = AttemptBound(endpoint, now);
   stubs_ = plan_.through != nullptr ? plan_.through : core_.stubs(endpoint);
-  EndpointStubs& stubs = *stubs_;
-  Prepare();
-  grpc::ClientContext* context = nullptr;
   {
-    // The lock also shows race detectors that this comes before Attempted.
+    // Completed waits for this lock: gRPC may complete the attempt before Launch returns.
     const std::lock_guard lock(mutex_);
     if (!core_.closing()) {
       context_ = std::make_unique<grpc::ClientContext>();
-      context = context_.get();
-      context->set_deadline(GrpcDeadline(bound_));
-      AddToken(*context, token_);
+      context_->set_deadline(GrpcDeadline(bound_));
+      AddToken(*context_, token_);
+      return Launch(*stubs_, *context_, core_.queue(), status_, *this);
     }
   }
-  if (context == nullptr) return Finish(Cancelled());
-  Launch(stubs, *context,
-         [self = shared_from_this()](const grpc::Status& status) { self->Attempted(status); });
+  Finish(Cancelled());
 }
 
 void UnaryCall::Cancel() {
@@ -134,11 +123,13 @@ void UnaryCall::Cancel() {
   if (context_) context_->TryCancel();
 }
 
+void UnaryCall::Completed(bool /*ok*/) {
+  const auto self = shared_from_this();
+  { const std::lock_guard launched(mutex_); }
+  Attempted(Judge(status_));
+}
+
 void UnaryCall::Attempted(const grpc::Status& status) {
-  {
-    // gRPC calls this after Attempt, in a way that race detectors don't see; they see this lock.
-    const std::lock_guard lock(mutex_);
-  }
   if (core_.options().on_call) {
     const CallbackScope scope;
     core_.options().on_call(plan_.method, status.error_code(), BootClock::now() - sent_);

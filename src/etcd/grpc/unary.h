@@ -1,8 +1,8 @@
 // UnaryCall: one unary call: its attempts, failover, tokens, and one answer. Only for this folder.
-// Any thread may start a call; its attempts follow one another on gRPC's threads.
+// Any thread may start a call; its attempts follow one another on the thread of the core's
+// completions.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,7 +44,10 @@ struct UnaryTarget {
   bool elsewhere = false;
 };
 
-class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall> {
+template <typename Response>
+using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
+
+class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall>, public Step {
  public:
   UnaryCall(GrpcCore& core, const UnaryPlan& plan);
   /// Begins the first attempt. If the transport closes, answers at once.
@@ -52,11 +55,13 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   void Cancel() override;
 
  protected:
-  using Finished = std::function<void(grpc::Status)>;
-  /// Clears the response of an earlier attempt.
-  virtual void Prepare() = 0;
-  /// Sends the request through one endpoint. One attempt at a time.
-  virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) = 0;
+  /// Sends the request through one endpoint. Once the attempt is over, `status` is set and `over`
+  /// completes. One attempt at a time.
+  virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context,
+                      grpc::CompletionQueue& queue, grpc::Status& status, Step& over) = 0;
+  /// The attempt's status, which is an error if the answer can't be used. Drops what gRPC needed
+  /// for the attempt.
+  virtual grpc::Status Judge(const grpc::Status& status) = 0;
   /// Passes the answer to the caller. Called once.
   virtual void Deliver(CallStatus status) = 0;
 
@@ -65,6 +70,7 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   std::size_t FirstEndpoint();
   void Attempt(std::size_t endpoint);
   Duration AttemptBound(std::size_t endpoint, TimePoint now);
+  void Completed(bool ok) override;
   void Attempted(const grpc::Status& status);
   void Report(Verdict verdict);
   bool TriesAnotherToken(Verdict verdict);
@@ -82,10 +88,17 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   std::shared_ptr<EndpointStubs> stubs_;  // dropped together with the context, see Operation
   TimePoint sent_{};
   Duration bound_{};
+  grpc::Status status_;  // set by gRPC
 
   std::mutex mutex_;
   std::unique_ptr<grpc::ClientContext> context_;  // mutex_; gRPC uses its content
 };
+
+/// An error if the response can't be used.
+inline grpc::Status Check(const google::protobuf::Message&) { return {}; }
+/// A token that calls can't carry counts as no answer, because another member may give a better
+/// one.
+grpc::Status Check(const etcdserverpb::AuthenticateResponse& response);
 
 /// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.
 template <typename Method>
@@ -99,9 +112,15 @@ class UnaryCallOf final : public UnaryCall {
       : UnaryCall(core, plan), request_(std::move(request)), handler_(std::move(handler)) {}
 
  protected:
-  void Prepare() override { response_.Clear(); }
-  void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) override {
-    Method::Launch(stubs, &context, request_.get(), &response_, std::move(finished));
+  void Launch(EndpointStubs& stubs, grpc::ClientContext& context, grpc::CompletionQueue& queue,
+              grpc::Status& status, Step& over) override {
+    response_.Clear();
+    reader_ = Method::Launch(stubs, context, *request_, queue);
+    reader_->Finish(&response_, &status, &over);
+  }
+  grpc::Status Judge(const grpc::Status& status) override {
+    reader_.reset();
+    return status.ok() ? Check(response_) : status;
   }
   void Deliver(CallStatus status) override {
     Reply<Response> reply{.status = std::move(status), .response = {}};
@@ -113,18 +132,19 @@ class UnaryCallOf final : public UnaryCall {
  private:
   const std::shared_ptr<const Request> request_;
   Response response_;
+  Reader<Response> reader_;  // of the present attempt
   ReplyHandler<Response> handler_;
 };
 
-#define BATON_ETCD_METHOD(Name, Stub)                                                              \
-  struct Name##Method {                                                                            \
-    using Request = etcdserverpb::Name##Request;                                                   \
-    using Response = etcdserverpb::Name##Response;                                                 \
-    static UnaryPlan Plan();                                                                       \
-    static void Launch(EndpointStubs& stubs, grpc::ClientContext* context, const Request* request, \
-                       Response* response, std::function<void(grpc::Status)> finished) {           \
-      stubs.Stub->async()->Name(context, request, response, std::move(finished));                  \
-    }                                                                                              \
+#define BATON_ETCD_METHOD(Name, Stub)                                                      \
+  struct Name##Method {                                                                    \
+    using Request = etcdserverpb::Name##Request;                                           \
+    using Response = etcdserverpb::Name##Response;                                         \
+    static UnaryPlan Plan();                                                               \
+    static Reader<Response> Launch(EndpointStubs& stubs, grpc::ClientContext& context,     \
+                                   const Request& request, grpc::CompletionQueue& queue) { \
+      return stubs.Stub->Async##Name(&context, request, &queue);                           \
+    }                                                                                      \
   }
 BATON_ETCD_METHOD(Range, kv);
 BATON_ETCD_METHOD(Txn, kv);
@@ -132,17 +152,8 @@ BATON_ETCD_METHOD(LeaseGrant, lease);
 BATON_ETCD_METHOD(LeaseRevoke, lease);
 BATON_ETCD_METHOD(LeaseTimeToLive, lease);
 BATON_ETCD_METHOD(Status, maintenance);
+BATON_ETCD_METHOD(Authenticate, auth);
 #undef BATON_ETCD_METHOD
-
-/// An answer with a token that calls can't carry counts as no answer, because another member may
-/// give a better token.
-struct AuthenticateMethod {
-  using Request = etcdserverpb::AuthenticateRequest;
-  using Response = etcdserverpb::AuthenticateResponse;
-  static UnaryPlan Plan();
-  static void Launch(EndpointStubs& stubs, grpc::ClientContext* context, const Request* request,
-                     Response* response, std::function<void(grpc::Status)> finished);
-};
 
 template <typename Request>
 std::shared_ptr<const Request> Share(Request request) {

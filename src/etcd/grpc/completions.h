@@ -1,0 +1,47 @@
+// Completions: a completion queue of gRPC and the thread that takes from it. Only for this folder
+// (it includes gRPC).
+//
+// gRPC's callback threads serve a process's callers in turn: thousands of calls at once would hold
+// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here.
+#pragma once
+
+#include <grpcpp/completion_queue.h>
+
+#include <thread>
+
+namespace baton::etcd {
+
+/// A step of a call or stream (a write, a read, the status) that is told when it is over. It is the
+/// step's tag in the queue.
+class Step {
+ public:
+  /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Called on
+  /// the queue's thread. May destroy the step.
+  virtual void Completed(bool ok) = 0;
+
+ protected:
+  ~Step() = default;
+};
+
+/// Tells steps one after another, in the order in which they complete.
+class Completions {
+ public:
+  /// Starts the thread.
+  Completions();
+  /// Ends the thread. REQUIRES: no step is outstanding, and none is started from now on. Must not
+  /// be called inside Step::Completed.
+  ~Completions();
+  Completions(const Completions&) = delete;
+  Completions& operator=(const Completions&) = delete;
+
+  /// For calls whose tags are of type Step*. Any thread.
+  grpc::CompletionQueue& queue() { return queue_; }
+
+ private:
+  void Run();
+
+  grpc::CompletionQueue queue_;
+  std::thread thread_;
+};
+
+}  // namespace baton::etcd
