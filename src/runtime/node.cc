@@ -162,7 +162,6 @@ class Node::Impl final : public runtime::Control {
   std::shared_ptr<runtime::Watchdog> watchdog_;  // null: there is none
 
   std::atomic<bool> ready_{false};
-  std::atomic<bool> ends_{false};  ///< Drain or Stop was called
   std::mutex mutex_;               // guards what follows
   std::condition_variable changed_;
   std::optional<Error> halted_;
@@ -235,7 +234,7 @@ Status Node::Impl::Begin() {
   engine_->follower().AddObserver(std::make_shared<runtime::TransitionLog>(log_));
   engine_->OnReady([this](bool ready) {
     ready_.store(ready);
-    if (ready && watchdog_ != nullptr && !ends_) watchdog_->Begin();
+    if (ready && watchdog_ != nullptr) watchdog_->Begin();
     std::lock_guard lock(mutex_);
     changed_.notify_all();
   });
@@ -268,7 +267,6 @@ bool Node::Impl::OnLoop(Function function) {
 std::optional<core::Finished> Node::Impl::Finish(const core::Event& how,
                                                  std::chrono::milliseconds bound) {
   // The program lives, and may call Alive no more from now on: this call holds it up.
-  ends_.store(true);
   if (watchdog_ != nullptr) watchdog_->End();
   OnLoop([how](runtime::Engine& engine) { engine.Step(how); });
   std::unique_lock lock(mutex_);

@@ -18,10 +18,19 @@ Watchdog::Watchdog(Duration bound, const Clock& clock, Executor& executor, Leade
 }
 
 void Watchdog::Begin() {
-  if (begun_.load()) return;
-  table_.SetAliveUntil(clock_.Now() + bound_);
-  begun_.store(true);
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || begun_.load()) return;
+    table_.SetAliveUntil(clock_.Now() + bound_);
+    begun_.store(true);
+  }
   Look();
+}
+
+void Watchdog::End() noexcept {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  table_.SetAliveUntil(TimePoint::max());
 }
 
 std::shared_ptr<Watchdog> Watchdog::Of(const std::shared_ptr<Engine>& engine, Duration bound,

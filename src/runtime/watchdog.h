@@ -2,12 +2,15 @@
 //
 // If no sign comes for as long as the bound, Leads() turns false at once, even if the loop stands
 // still, because LeadershipTable compares the time itself. The loop learns of it a moment later and
-// ends the session. It begins another session when the next sign comes.
+// ends the session. It begins another session when the next sign comes. But if a sign comes before
+// the loop has looked, Leads() turns true again, with the same terms: the session goes on, and
+// `changed` is not called.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "base/clock.h"
 #include "runtime/executor.h"
@@ -19,24 +22,25 @@ class Engine;
 
 class Watchdog final : public std::enable_shared_from_this<Watchdog> {
  public:
-  /// `changed` is called on the loop: with false if no sign came in time, with true at the next
-  /// sign. REQUIRES: `bound` > 0; clock, executor and table outlive this object; a shared_ptr owns
-  /// this object.
+  /// `changed` is called on the loop: with false if the loop finds that no sign came in time, with
+  /// true at the next sign after that. REQUIRES: `bound` > 0; clock, executor and table outlive
+  /// this object; a shared_ptr owns this object.
   Watchdog(Duration bound, const Clock& clock, Executor& executor, LeadershipTable& table,
            std::function<void(bool alive)> changed);
 
-  /// Begins to watch: from now on a sign must come within each bound. A second call does nothing.
-  /// Called on the loop.
+  /// Begins to watch: from now on a sign must come within each bound. A second call does nothing,
+  /// nor does a call after End. Called on the loop.
   void Begin();
-  /// A sign of life. Any thread, lock-free. If it returns true, the caller must have the loop call
-  /// Look. Ignored before Begin.
+  /// A sign of life. Any thread, lock-free. If it returns true, the caller must post a call of
+  /// Look to the loop. Ignored before Begin.
   [[nodiscard]] bool NoteAlive() noexcept {
     if (!begun_.load()) return false;
     table_.ProlongAliveUntil(clock_.Now() + bound_);
     return silent_.exchange(false);
   }
-  /// No sign is expected any more, for ever. Any thread.
-  void End() noexcept { table_.SetAliveUntil(TimePoint::max()); }
+  /// No sign is expected any more, for ever. Any thread. If the bound has passed already, `changed`
+  /// may still be called, and Leads() may turn true again until the loop has ended the session.
+  void End() noexcept;
   /// Makes a watchdog that tells `engine` whether the application lives (core::ApplicationChanged).
   /// Null if the bound is 0. REQUIRES: as the constructor, except for the bound.
   static std::shared_ptr<Watchdog> Of(const std::shared_ptr<Engine>& engine, Duration bound,
@@ -55,6 +59,8 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   /// sign, or the caller that gave the sign learns that the loop must look again.
   std::atomic<bool> silent_{false};
   std::atomic<bool> begun_{false};
+  std::mutex mutex_;    // so that Begin can't undo End
+  bool ended_ = false;  // mutex_
   // Only the loop uses these.
   bool alive_ = true;
   bool looks_later_ = false;

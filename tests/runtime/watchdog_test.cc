@@ -63,6 +63,17 @@ TEST_F(WatchdogTest, SilenceEndsEverythingUntilTheNextSign) {
   EXPECT_THAT(changes_, ElementsAre(false, true, false));
 }
 
+// Plan: a node becomes ready in the very moment in which it begins to drain. The program may call
+// Alive no more from now on.
+TEST_F(WatchdogTest, DoesNotBeginAfterItsEnd) {
+  LeadershipTable table(1, time_);
+  const auto watchdog =
+      std::make_shared<Watchdog>(seconds(5), time_, time_, table, [](bool) { FAIL(); });
+  watchdog->End();
+  watchdog->Begin();
+  EXPECT_EQ(table.AliveUntil(), TimePoint::max());
+}
+
 // Plan: the loop stands still while no sign comes. Leads() follows the clock alone.
 TEST_F(WatchdogTest, LeadsIsFalseBeforeTheLoopNotices) {
   LeadershipTable table(1, time_);
