@@ -1,4 +1,6 @@
-// BATON_EXPORT marks the symbols that the shared library exports. All other symbols are hidden.
+// BATON_EXPORT marks what the shared library offers to programs. Other functions and classes of
+// Baton are hidden, except those inside a marked class. The library also exports instances of
+// templates of other libraries; don't rely on these. See baton/version.h on the ABI.
 #pragma once
 
 #if __cplusplus <= 201703L

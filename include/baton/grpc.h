@@ -10,7 +10,8 @@
 //   ...
 //   const baton::Status drained = node->Drain();  // hands the shards over
 //   node->Stop();  // ends the streams of both services, which server->Shutdown would wait for
-//   server->Shutdown();
+//   // Without a deadline, Shutdown would also wait for callers that don't read their answers.
+//   server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
 //   server->Wait();
 //   // then destroy `server`, `admin` and `routing`, and the node last
 //
@@ -36,12 +37,17 @@ class ServerBuilder;
 
 namespace baton {
 
-/// Limits what strangers can cost a server of yours: messages of at most 64 KiB, none compressed
-/// (gRPC 1.51 opens a compressed message before it looks at its size), 100 calls at once on a
-/// connection, and 64 MiB for requests that are still arriving. Above a limit gRPC ends calls:
-/// those of the connection that is above it, but if the 64 MiB are used up, perhaps also calls of
-/// other callers. If your own services need more, set that after this call. Neither this nor gRPC
-/// bounds the number of connections.
+/// Limits what strangers can cost a server of yours. If your own services need more, set that on
+/// `builder` after this call.
+///  - A request has at most 64 KiB, and a call's metadata 8 KiB. gRPC ends a call with more.
+///    Answers are not limited.
+///  - Compressed requests are refused with UNIMPLEMENTED, because gRPC 1.51 opens one before it
+///    looks at its size.
+///  - A connection has at most 100 calls at once. A client makes further calls wait. If it does
+///    not, gRPC ends the connection.
+///  - Requests that are still arriving, and gRPC's own state of connections, have 64 MiB. If these
+///    are used up, gRPC ends calls, perhaps also those of other callers.
+/// Neither this nor gRPC bounds the number of connections.
 ///
 /// Also turns SO_REUSEPORT off, so BuildAndStart returns null if another server has the address. By
 /// default, gRPC lets two servers of one user share an address, and each gets a part of the
@@ -49,7 +55,9 @@ namespace baton {
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
 /// Who may make changes through an admin service. Such a caller may make every change, also those
-/// that need the role admin in batond.
+/// that need the role admin in batond. Everybody who reaches the server may make calls that only
+/// read. But if a caller's certificate has expired since the caller connected, all its calls get
+/// UNAUTHENTICATED.
 struct AdminOptions {
   /// Whether calls that change something are accepted from other hosts, too. By default they are
   /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.
@@ -57,12 +65,13 @@ struct AdminOptions {
   /// every shard.
   bool allow_remote = false;
   /// If set, changes are accepted only from callers whose certificate has one of these names, on
-  /// any host, and `allow_remote` has no effect. An empty list: from nobody. If unset, every user
-  /// of this host may make changes, because gRPC's own listener does not say who opened a
-  /// connection. A certificate's name is the first of these that it has: spiffe://..., "dns:" and
-  /// the first DNS name, "cn:" and the common name. A name here that ends with * stands for all
-  /// names that begin like it (CheckAdminOptions). REQUIRES: the server has TLS and verifies the
-  /// certificates of its clients.
+  /// any host, and `allow_remote` has no effect. An empty list: from nobody. If unset,
+  /// `allow_remote` decides about other hosts, and every user of this host may make changes: gRPC
+  /// can't tell which user has opened a connection. A certificate's name is the first of these that
+  /// it has: (1) spiffe://...; (2) "dns:" followed by its first DNS name; (3) "cn:" followed by its
+  /// common name. A name here that ends with * stands for all names that begin like it
+  /// (CheckAdminOptions). REQUIRES: the server has TLS and verifies the certificates of its
+  /// clients.
   std::optional<std::vector<std::string>> operators = {};
 };
 
@@ -78,9 +87,8 @@ class AdminService {
 
 /// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. The node's log
 /// (NodeOptions::log) gets a record of each change that somebody asks for: who asked, for what, and
-/// whether it was made. Returns null,
-/// and adds nothing, if CheckAdminOptions refuses the options. REQUIRES: called before
-/// BuildAndStart.
+/// whether it was made. Returns null, and adds nothing, if CheckAdminOptions refuses the options.
+/// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
@@ -96,14 +104,16 @@ class RoutingService {
   virtual ~RoutingService() = default;
   /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
   /// to another node. Waits a moment, for the service's own thread. Node::Stop ends the streams,
-  /// too. Call one of them before the server's Shutdown, which waits for streams. Idempotent; any
-  /// thread.
+  /// too. Call one of them before the server's Shutdown, which waits for streams. A stream that
+  /// comes later is refused with RESOURCE_EXHAUSTED, or after Node::Stop alone with UNAVAILABLE.
+  /// Idempotent; any thread.
   virtual void Shutdown() = 0;
 };
 
 /// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
-/// callers which node leads which shard. It costs one thread and about 100 bytes a shard. REQUIRES:
-/// called before BuildAndStart.
+/// callers which node leads which shard. It costs one thread and about 100 bytes a shard. Never
+/// returns null. Throws std::system_error if the host has no thread left. REQUIRES: called before
+/// BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});

@@ -17,9 +17,10 @@
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
-// Callbacks in brackets may be missing. Acquired may be missing, because until one call of it has
-// succeeded, the node calls it for only 16 new shards at once (2 after failures; see
-// NodeOptions::callback_timeout). So make Lost harmless for a shard that was not loaded.
+// Callbacks in brackets may be missing. Acquired may be missing, because a shard may have to wait
+// for it and be lost meanwhile: until one call of Acquired has succeeded, the node calls it for
+// only 16 new shards at once (2 after failures; see NodeOptions::callback_timeout). So make Lost
+// harmless for a shard that was not loaded.
 //
 // If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
 // before all this. Later each of them gets StandbyEnded, Acquired or Lost. Being a standby never
@@ -55,13 +56,14 @@ class BATON_EXPORT Listener {
   /// or lost meanwhile. Leadership::activated turns true when Acquired returns.
   ///
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
-  /// after up to 5 s. If it takes longer than callback_timeout, it does not come again while it
-  /// still runs; if it returns without an exception, the shard is activated. After three failures,
-  /// or one timeout, the node usually moves the shard to another node. That happens once: if the
-  /// other node fails too, the shard stays there. Nothing moves if the group has a lock delay or
-  /// the failover setting `never` (`batonctl group set`), while moves are paused, or if Acquired
-  /// fails on many nodes of the group. A shard that was never activated is handed over without
-  /// Releasing.
+  /// after up to 5 s. It may come later than that, because at most 64 such repeated calls run at
+  /// once on a node, and none begins while the node is suspended or drains. If it takes longer than
+  /// callback_timeout, it does not come again while it still runs; if it returns without an
+  /// exception, the shard is activated. After three failures, or one timeout, the node usually
+  /// moves the shard to another node. That happens once: if the other node fails too, the shard
+  /// stays there. Nothing moves if the group has a lock delay or the failover setting `never`
+  /// (`batonctl group set`), while moves are paused, or if Acquired fails on many nodes of the
+  /// group. A shard that was never activated is handed over without Releasing.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
   /// because the handoff was given up or etcd refused the resignation.
@@ -71,7 +73,8 @@ class BATON_EXPORT Listener {
   /// setting is `after` or `never`, or if there is a lock delay, it also comes before Node::Drain
   /// resigns the shard. It does not come before other resignations, or if the shard is lost.
   ///
-  /// Leads() stays true while Releasing runs, and may stay true for a moment after Releasing has
+  /// Leads() stays true while Releasing runs, unless release_timeout passes, the session is
+  /// suspended or lost, or the node stops. It may stay true for a moment after Releasing has
   /// returned. Begin nothing new in that moment either: wait until Acquired comes again. After
   /// release_timeout the shard is handed over even if Releasing has not returned. But if the group
   /// has a lock delay and Releasing is late or throws, the shard is resigned instead, and nobody
@@ -103,9 +106,9 @@ class BATON_EXPORT Listener {
   /// A standby ends with StandbyEnded; with Acquired, if the node takes the shard over; or with
   /// Lost, if it loses the shard before Acquired. Prepare may come meanwhile, but not to a ready
   /// standby. After a leadership of this node, Standby comes again, soon after Lost, if the node
-  /// stands by for the shard then. If the node loses its session, no callback comes: a standby that
-  /// goes on in the next session is still as ready as before. If Standby throws, that is only
-  /// logged.
+  /// stands by for the shard then. If the node loses its session, neither Standby nor StandbyEnded
+  /// comes. A standby that goes on in the next session is as ready as before; for one that does
+  /// not, StandbyEnded comes then. If Standby throws, that is only logged.
   virtual void Standby(ShardId shard) { (void)shard; }
   /// This node no longer stands by for `shard`, and does not lead it either: drop the state. Comes
   /// once after each Standby that did not end with Acquired or Lost, also if the node drains, stops

@@ -14,11 +14,13 @@
 // write; see docs/guarantees.md.
 //
 // If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
-// returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
-// nothing there, so the child's copy of the node's memory is never freed. But the child inherits
-// the lock in state_dir: until the child ends or calls exec, no node can start in that folder. The
-// child can't start a node of its own, before it calls exec: gRPC in the child would harm gRPC in
-// the parent. For the same reason start no Router there, and don't use gRPC in other ways.
+// returns at once, and methods that return a Status return kFailedPrecondition. (If the kernel
+// lacks MADV_WIPEONFORK, as Linux before 4.14 and some sandboxes do, a child that calls a method of
+// the node ends by SIGSEGV instead.) The destructor does nothing there, so the child's copy of the
+// node's memory is never freed. But the child inherits the lock in state_dir: until the child ends
+// or calls exec, no node can start in that folder. The child can't start a node of its own, before
+// it calls exec: gRPC in the child would harm gRPC in the parent. For the same reason start no
+// Router there, and don't use gRPC in other ways.
 #pragma once
 
 #include <chrono>
@@ -40,7 +42,7 @@ struct NodeWithApplication;
 /// Thread-safe, except the destructor: any thread may call any method, also from a callback of the
 /// listener. But never call Stop or the destructor from a callback or from the log sink, because
 /// both wait for these. From a callback the call would never return; from the sink it would abort
-/// the process. See also Drain.
+/// the process or never return. See also Drain.
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
@@ -85,11 +87,12 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. Be careful without a password: if etcd accepts the
-  /// certificate for another user, the node then has that user's rights. The log says whether etcd
-  /// accepts the new credentials. Give all fields, also those that stay the same: an empty field
-  /// means none, as in EtcdOptions. If TLS was on at the start, it stays on; an empty `ca_pem` then
-  /// means that the node trusts the system's roots. Errors (nothing changes):
+  /// certificate that etcd refuses does no harm. Be careful if you give no password: etcd then
+  /// takes the user from the certificate. If that is another user, the node has that user's rights.
+  /// The log says whether etcd accepts the new credentials. Give all fields, also those that stay
+  /// the same: an empty field means none, as in EtcdOptions. If TLS was on at the start, it stays
+  /// on; an empty `ca_pem` then means that the node trusts the system's roots. Errors (nothing
+  /// changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
@@ -142,22 +145,25 @@ class BATON_EXPORT Node {
   /// drain_timeout + 30 s, a later call waits again. Drain returns the first of these that applies:
   ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
-  ///                        not answer; the lease runs out by itself. If the 30 s ended the call,
-  ///                        the node may still lead shards: call Stop
+  ///                        not answer; the node leads nothing any more, and the lease runs out
+  ///                        by itself. (c) Drain gave up after drain_timeout + 30 s: the node may
+  ///                        still lead shards, so call Stop
   ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
   ///   ok                   (a) Every shard was handed over. Or it was resigned, because nobody
   ///                        could take it, or because the failover setting keeps it for this node.
-  ///                        (b) The node led nothing when Stop came.
+  ///                        (b) Stop was called before or during this call, and the node led
+  ///                        nothing at that moment.
   Status Drain();
 
   /// Stops leading at once, without a handoff; then revokes the lease, so that other members take
-  /// over soon, if the group's failover settings allow this. The brake counts this node as vanished
-  /// (NodeOptions::settle). While etcd does not answer, Stop blocks for up to 30 s; then the lease
-  /// runs out by itself. Stop also waits, without a limit, until every callback has returned,
-  /// including Lost of each shard, and until the log sink has taken the records that wait for it
-  /// (up to 8,192). If callbacks hold it up for 5 s, the log says so, and names one of the shards.
-  /// Afterwards no callback runs. Later calls do nothing; a second caller waits for the first.
+  /// over soon, if the group's failover settings allow this. For the brake (NodeOptions::settle),
+  /// the node counts as one that vanished. While etcd does not answer, Stop blocks for up to 30 s;
+  /// then the lease runs out by itself. Stop also waits, without a limit, until every callback has
+  /// returned, including Lost of each shard, and until the log sink has taken the records that wait
+  /// for it (up to 8,192). If callbacks hold it up for 5 s, the log says so, and names one of the
+  /// shards. Afterwards no callback runs. Later calls do nothing; a second caller waits for the
+  /// first.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

@@ -38,9 +38,9 @@ struct EtcdOptions {
   std::string user = {};
   std::string password = {};
   /// Each is a PEM text, not a path. A CA, or a client certificate with its key, turns TLS on for
-  /// all endpoints. Without a CA, TLS trusts the system's roots. To use these roots without a
-  /// client certificate, put the text of the system's CA bundle into ca_pem. Give certificate and
-  /// key together; the key must not need a password.
+  /// all endpoints. Without a CA, TLS trusts the system's roots. If you want this but have no
+  /// client certificate, put the text of the system's CA bundle into ca_pem; otherwise TLS would be
+  /// off. Give certificate and key together; the key must not need a password.
   std::string ca_pem = {};
   std::string cert_pem = {};
   std::string key_pem = {};
@@ -72,9 +72,10 @@ struct NodeOptions {
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second one waits until the
   /// first one's session has ended. The second one halts (see Listener::Halted) if (a) yet another
-  /// session takes the name while it waits, or (b) it has had no session yet, and the name is still
-  /// in use after 3 s plus twice the greater `ttl` of the two. If etcd was away meanwhile, the time
-  /// in (b) begins again.
+  /// session takes the name while it waits, or (b) the name is still in use 3 s plus twice the
+  /// greater `ttl` of the two after it first found the name in use. If etcd was away meanwhile, the
+  /// time in (b) begins again. A process that lost its session and waits for its own name never
+  /// halts by (b).
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -97,9 +98,9 @@ struct NodeOptions {
   /// process, so a waitpid(-1) of the program may return it.
   GuardMode guard = GuardMode::kOff;
   /// Promises that this program closes only descriptors that it opened itself. (closefrom() closes
-  /// others as well.) If `state_dir` is on overlayfs, a guard acts only if this is true: closing
-  /// the lock's descriptor would free the lock there, and a guard would end the session of a living
-  /// process.
+  /// others as well.) If `state_dir` is on overlayfs, a guard acts only if this is true. On
+  /// overlayfs, a program that closes the lock's descriptor by mistake frees the lock, and a guard
+  /// would end the session of a living process. On other file systems the lock stays.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. Start fails if there is no such program. Start does not look for the program if no
@@ -124,11 +125,12 @@ struct NodeOptions {
   /// Labels of the node by name, for placement rules: at most 32. A name has 1 to 63 lower-case
   /// letters, digits, '-', '_', '.' and '/', and begins with a letter or digit. It is neither
   /// `node` nor `zone`: these two labels are the node's id and `zone`. A value has the form of
-  /// `group`.
+  /// `group`. An operator may change them: see `weight`.
   std::map<std::string, std::string> labels = {};
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
   /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
-  /// about the group.
+  /// about the group. An operator may change weight and labels while the node runs (`batonctl nodes
+  /// set`); the change lasts until the process ends.
   std::uint32_t weight = 1;
 
   /// Lifetime that the node asks etcd to give its lease: 1 s to 3,600 s, whole seconds. If etcd
@@ -136,8 +138,8 @@ struct NodeOptions {
   /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
   /// sent the last renewal that was confirmed. When a node dies, its shards have no leader for up
   /// to `ttl` + 0.5 s, plus the time of the claims. If etcd changes its leader meanwhile, this can
-  /// be up to twice `ttl` plus a few seconds. If the brake is on, it can be `settle` more. The
-  /// group's failover settings may add more.
+  /// be up to twice `ttl` plus a few seconds. If the brake (see `settle`) holds the other nodes
+  /// back, it can be `settle` more. The group's failover settings may add more.
   std::chrono::seconds ttl{10};
 
   /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
@@ -155,9 +157,10 @@ struct NodeOptions {
   /// again, are not counted.
   ///
   /// Two more waits use it. (1) If a record is damaged and its last leader is unknown, the record
-  /// is replaced after `settle` plus the greatest `ttl` of the members (10 s at least). (2) If no
-  /// member can take shards, or the failover setting is `never`, the balancer reports each shard
-  /// that has had no leader for `settle`, as a Transition whose `to` is empty.
+  /// is replaced after `settle` plus the greatest `ttl` of the members, which counts as 10 s at
+  /// least. (2) If no member can take a shard (all have weight 0, or placement rules forbid it), or
+  /// the failover setting is `never`, the balancer reports each such shard that has had no leader
+  /// for `settle`, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -196,9 +199,10 @@ struct NodeOptions {
   /// time begins when the node is first ready. If the program does not call in time, the node leads
   /// nothing any more: Leads() is false at once, Lost is called for each shard, and the session
   /// ends, so that others take over as after a death. At the next call the node begins a new
-  /// session; until then it is not ready. Call Alive where the work is done, not on a thread of its
-  /// own. Otherwise a program that does no work any more would keep its shards. Choose at least
-  /// three times the longest pause between two calls.
+  /// session; until then it is not ready. (If that call comes a moment late, before the node has
+  /// noticed, Leads() is true again with the same terms, and no callback comes.) Call Alive where
+  /// the work is done, not on a thread of its own. Otherwise a program that does no work any more
+  /// would keep its shards. Choose at least three times the longest pause between two calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in
@@ -217,6 +221,7 @@ struct NodeOptions {
 
   /// How many threads run the listener's callbacks at first: 1 to 256. While callbacks wait and no
   /// thread has become free for 20 ms, the pool adds a thread, up to 256 in all. It never shrinks.
+  /// If the host has no thread left when the pool grows, the process ends.
   std::size_t callback_threads = 4;
 };
 

@@ -38,7 +38,9 @@ struct RoutesAge {
   /// time since that message. 0: nothing was read.
   std::chrono::nanoseconds age{0};
   /// True if the router follows no server now, has not read all of its routes yet, or the server
-  /// can't tell whether its view is current. Routes stay usable: servers check each request.
+  /// can't tell whether its view is current. While the router opens its stream again for new
+  /// credentials, `stale` and `server` stay as they were. Routes stay usable: servers check each
+  /// request.
   bool stale = true;
   std::string server{};   ///< name of the followed node or relay; empty: none
   std::string problem{};  ///< one line: what was wrong with the last endpoint; empty: nothing
@@ -51,12 +53,12 @@ struct RouterCounters {
   std::uint64_t ok = 0;           ///< answered with OK
   std::uint64_t failed = 0;       ///< answered with another status, by the application or by gRPC
   std::uint64_t refused = 0;      ///< nothing was sent: the key, shard or an option was invalid
-  std::uint64_t unavailable = 0;  ///< ended without an answer; nothing took effect
-  std::uint64_t unknown = 0;      ///< ended without an answer; an attempt may have taken effect
+  std::uint64_t unavailable = 0;  ///< given up or stopped, and nothing took effect
+  std::uint64_t unknown = 0;      ///< an attempt may have taken effect (see Router::Call)
 
   std::uint64_t attempts = 0;    ///< requests sent for all these calls
   std::uint64_t misroutes = 0;   ///< attempts answered with NOT_LEADER
-  std::uint64_t redirects = 0;   ///< misroutes after which a call followed the hint
+  std::uint64_t redirects = 0;   ///< misroutes that named a newer leader, which was tried next
   std::uint64_t waits = 0;       ///< pauses of calls: for a route, or before another attempt
   std::uint64_t superseded = 0;  ///< attempts ended early because the shard had a newer leader
 

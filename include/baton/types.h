@@ -31,7 +31,8 @@ struct Revision {
 
 /// The number of one leadership of one shard, and its fencing token: the mod revision of the
 /// leadership's record in etcd. A shard's next leadership always has a greater term, and every
-/// reader sees the same term. Terms of different shards may be equal. 0: no leadership.
+/// reader sees the same term. Terms of different shards may be equal. 0: no leadership. But an etcd
+/// that was wiped or restored from a backup may repeat terms (docs/operating.md).
 struct Term {
   std::int64_t value = 0;
   friend auto operator<=>(const Term&, const Term&) = default;
@@ -55,8 +56,9 @@ enum class Reason : std::uint8_t {
   kDrain,            ///< moved off a node that an operator drains
   kShutdown,         ///< moved or resigned by a node that drains or stops
   kOperator,         ///< moved by an operator, or its record was changed from outside
-  kCallbackTimeout,  ///< given away because Acquired failed or took too long. With a lock delay
-                     ///< also: resigned because Releasing failed or took too long
+  kCallbackTimeout,  ///< given away because Acquired failed or took too long. If the group has a
+                     ///< lock delay (`batonctl group set`), also: resigned because Releasing
+                     ///< failed or took too long
   kSuspended,        ///< the leader's local deadline passed without a confirmed renewal
   kResumed,          ///< a late renewal was confirmed, with the same term; or a handoff was undone
 };
@@ -91,7 +93,8 @@ struct Leadership {
   Term term;           ///< the fencing token; 0 unless `leads`
   bool leads = false;  ///< the node may act as leader now (see Node::Leads)
   /// `leads`, and the listener's Acquired has returned. Like `leads` it stays true while Releasing
-  /// runs, in which you begin nothing new.
+  /// runs, and for a moment after it; begin nothing new from Releasing on. If the node then keeps
+  /// the shard, this is false until Acquired has returned once more.
   bool activated = false;
 };
 
@@ -103,16 +106,16 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
 /// At most one node counts each change, in its log, metrics and listener. This is the node that
-/// gained the shard. With a listener, it counts the change when its first Acquired has returned,
-/// thrown, or exceeded callback_timeout, or when it loses the shard before that. Without a
-/// listener, it counts the change at once. If it dies before it has counted, nobody counts the
-/// change. A node counts its own kSuspended (`to` is empty) and kResumed (`from` is empty). If
-/// nobody may take the shard over (all members have weight 0, or the failover setting is `never`),
-/// the balancer counts the loss.
+/// gained the shard. With a listener, it counts the change when the first call of Acquired for this
+/// term has returned, thrown, or exceeded callback_timeout, or when it loses the shard before that.
+/// Without a listener, it counts the change at once. If it dies before it has counted, nobody
+/// counts the change. A node counts its own kSuspended (`to` is empty) and kResumed (`from` is
+/// empty). If nobody may take the shard over (all members have weight 0, placement rules forbid it,
+/// or the failover setting is `never`), the balancer counts the loss.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
-  NodeId from{};  ///< the leader before; empty: none
+  NodeId from{};  ///< the previous leader; empty: none
   NodeId to{};    ///< the leader now; empty: none
   Term term{};    ///< the new leadership's term; if `to` is empty, the ended leadership's
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
@@ -121,13 +124,14 @@ struct Transition {
   /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
   Cause cause{};
   /// `elect` begins when this node first knew that the shard had no leader, and ends when this node
-  /// saw the new leader. `activate` begins there, and ends when Acquired returned. This node's
+  /// saw the new leader. It is 0 if this node saw no such time, as in each planned move. `activate`
+  /// begins when this node saw the new leader, and ends when Acquired returned. This node's
   /// clock measures both. For kResumed, `elect` is how long the node was suspended. For kSuspended,
   /// both are 0. `activate` is 0 also if the first Acquired threw or exceeded callback_timeout, or
   /// if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
-  /// Set if the leader before died: at most this long passed from its death until this node knew.
+  /// Set if the previous leader died: at most this long passed from its death until this node knew.
   /// The exact time is unknown, because only the dead leader saw its own renewals. Unset if this
   /// node knows no bound, for example because it started later, or its watch missed the death.
   std::optional<std::chrono::nanoseconds> detect_at_most{};

@@ -1,4 +1,7 @@
-// The library's version. CMake reads it from here.
+// The library's version. Before 1.0, a minor version may change the interface and the ABI.
+//
+// CMake and packaging/build-debs read the version from here. If you change it, change
+// packaging/debian/changelog and packaging/helm/baton/Chart.yaml, too.
 #pragma once
 
 namespace baton {

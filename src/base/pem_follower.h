@@ -1,6 +1,7 @@
 // PemFollower: certificates in files that are read again while a program runs.
 //
-// Thread-safe. It has one thread, which reads the files every kLookAtPems.
+// Thread-safe. It has one thread, which reads the files every kLookAtPems. A pipe or a character
+// device gives its content only once, so it is not read again.
 #pragma once
 
 #include <chrono>
@@ -25,8 +26,9 @@ struct PemFiles {
   std::string key = {};
 };
 
-/// Reads the given files, without checking their contents. Blocks as long as the file system does.
-/// kInvalidArgument: a file can't be read, is larger than 1 MiB or is empty.
+/// Reads the given files, without checking their contents, and takes off line ends at their ends.
+/// Blocks as long as the file system does, and waits for the writer of a pipe. kInvalidArgument: a
+/// file can't be read, is larger than 1 MiB, or has nothing but line ends.
 Result<PemTexts> ReadPems(const PemFiles& files);
 
 class PemFollower {
@@ -43,7 +45,8 @@ class PemFollower {
   PemFollower(const PemFollower&) = delete;
   PemFollower& operator=(const PemFollower&) = delete;
 
-  /// Why changed texts are not used; empty: no reason is known. See ChangingFiles::trouble.
+  /// Why changed texts are not used; empty: no reason is known. An error is shown when two reads in
+  /// a row found the same one (see ChangingFiles::trouble).
   std::string problem() const;
 
  private:

@@ -47,8 +47,8 @@ class IncomingMoves {
 
   // Events. Each does nothing if this object does not wait for the operation (any more).
   void On(const CallbackReturned& event, const NodeId& self);
-  /// REQUIRES: `outcome` is kDone or kRefused (PendingWrites sends unknown items again), and what
-  /// the write read back is already merged into the view.
+  /// REQUIRES: `outcome` is kDone or kRefused (PendingWrites sends unknown items again), and the
+  /// records in the write's answer are already merged into the view.
   void On(Context& context, OperationId operation, const Write& write, Outcome outcome);
   /// Records which shards changed in the view; Advance looks at their moves again. REQUIRES: each
   /// ViewChanges of the view is passed here before the next Advance.
@@ -64,7 +64,8 @@ class IncomingMoves {
   /// Adds that time to the deadlines of the running callbacks.
   void PushBounds(Duration away);
   /// The session is lost: forgets all moves, because a move that was prepared under that session is
-  /// not live any more. Keeps the counters, and the pause after a refused batch.
+  /// not live any more. Advance then looks at all moves of the view again. Keeps the counters, and
+  /// the pause after a refused batch.
   void Clear();
   /// Whether no move takes room.
   bool empty() const { return preparing_.empty(); }

@@ -9,10 +9,11 @@
 //  - At most one keepalive is unanswered. If its answer takes longer than a sixth of the TTL, the
 //    session ends the stream and sends the next keepalive on another one.
 //  - Keepalives go out every third of the TTL, whatever confirmations do. So the lease outlives
-//    commits that stall. A confirmation proves the newest answer that came before it was sent. At
-//    most two confirmations are unanswered.
+//    commits that stall. A confirmation confirms the newest keepalive that was answered before the
+//    confirmation was sent. At most two confirmations are unanswered.
 //  - If the member key was ever seen missing or with another lease, the session is lost for ever.
-//    Its key is never put again, and its lease is revoked before the next session's key is put.
+//    Its key is never put again, and its lease is revoked before the next session's key is put,
+//    unless etcd refuses to revoke it.
 //  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
 //
 // Pure and single-threaded: owned by the core. On records events; Advance decides.
@@ -53,17 +54,20 @@ class Session {
   /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
   /// another lease.
   bool LostBy(const View& view) const;
-  /// Ends the present session for ever, or the attempt to open one, and revokes its lease. After
-  /// that a new session opens, unless Close or SetWanted(false) was called.
+  /// Ends the present session for ever, or the attempt to open one. Its lease is revoked, by as
+  /// many tries as a definite outcome takes. Only after that a new session opens, unless Close or
+  /// SetWanted(false) was called.
   void Lose(TimePoint now);
   /// Whether new sessions may open. True at first.
   void SetWanted(bool wanted) { wanted_ = wanted; }
-  /// Ends the session for ever and opens no other one. Tries up to `revoke_attempts` times to
-  /// revoke the lease; with 0, the lease expires by itself. closed() turns true when the
-  /// revocation's outcome is definite or the tries are used up. A second call does nothing.
+  /// Ends the session for ever and opens no other one. Advance then tries to revoke the lease, up
+  /// to `revoke_attempts` times; the tries that followed Lose count, too. closed() turns true at
+  /// once if no lease is left to revoke. Otherwise it turns true when the outcome is definite, or
+  /// when Advance finds the tries used up (with 0: at its next call). A second call does nothing.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
   /// If closed() is true: whether the revocation was given up, so that the lease expires by itself.
+  /// False if no lease was left to revoke.
   bool lease_left() const { return lease_left_; }
 
   /// Sets the state that the member record should say; Advance writes it.
@@ -77,8 +81,9 @@ class Session {
   /// Sets for which shards the member record should say that this node is a ready standby; sorted
   /// and distinct. None at first. The record names the first kMaxReadyReported of them.
   void SetReady(std::vector<ShardId> ready);
-  /// Whether nothing is left to write about this node's leaving: the member record says that the
-  /// node leaves, it can't be made to say so, or the node is not to leave.
+  /// True if nothing is left to write about this node's leaving: SetState did not ask for
+  /// kDraining, the member record says that the node leaves, or this session can't write that (its
+  /// key is not there, or its record can't be read).
   bool SaysThatItLeaves(const View& view) const;
   /// Writes the member record if it does not say what it should, also about the weight and labels
   /// of CoreOptions::self. A change of SetFailing or SetHealthy alone is written at most once a
@@ -93,7 +98,8 @@ class Session {
   bool live(TimePoint now) const { return member() && now < deadline_; }
   /// The confirmed deadline; TimePoint::min() if there is none.
   TimePoint deadline() const { return deadline_; }
-  /// The session's lease; 0 unless member(), also while a session is being opened.
+  /// The session's lease if member() is true; otherwise 0, even if the session that is being opened
+  /// has a lease already.
   SessionId id() const;
   /// REQUIRES: member().
   SessionGuard guard() const;
@@ -104,7 +110,7 @@ class Session {
   TimePoint last_renewed() const { return last_renewed_; }
 
   /// The newest revision at which a confirmation committed, also of an earlier session; 0: none has
-  /// committed. The watch must reach it.
+  /// committed. Until the watch has reached it, the view may be older than that confirmation.
   Revision confirmed_revision() const { return confirmed_revision_; }
   /// How long the last confirmation took, for pacing; 0 before the first one.
   Duration confirmation_took() const { return confirmation_took_; }

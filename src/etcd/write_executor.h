@@ -91,8 +91,8 @@ class WriteExecutor {
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
   /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
   /// of adjacent unknown items is sent by itself. A run of several items is sent as nested
-  /// transactions from the start. Reason: a flat transaction would probably be refused, and could
-  /// each time use up the time that the nested ones need.
+  /// transactions from the start. Reason: a flat transaction would probably be refused, and might
+  /// leave no time for the nested ones, in each resend again.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
   /// operations) is a definite answer: the other portions are still sent. Without `earlier` the

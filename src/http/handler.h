@@ -31,7 +31,8 @@ struct MetricsSources {
 
 class Handler {
  public:
-  /// Adds a route observer to `control`. REQUIRES: `control` outlives this object.
+  /// Adds a route observer to `control`; the observer does not use this object. REQUIRES: `control`
+  /// outlives this object.
   Handler(runtime::Control& control, MetricsSources metrics);
 
   /// Answers without waiting for the node; nullopt: this is not possible, so call Answer. `target`:
@@ -39,7 +40,8 @@ class Handler {
   /// work while the node's loop is stuck and scrapes wait for it.
   std::optional<Response> TryAnswer(std::string_view target);
   /// Answers, and waits up to kStatusPatience for the node's status if the answer needs it. If the
-  /// node doesn't answer in time, the answer is 503; metrics show the last status instead.
+  /// node doesn't answer in time, the answer is 503. But metrics show the last status, or lack its
+  /// series if there was none yet.
   Response Answer(std::string_view target);
 
  private:

@@ -4,8 +4,12 @@
 // sequence shares the block. So a loop can hand out a status of 100,000 shards for the price of the
 // shards that changed.
 //
+// Each access to an element of an object that is not const counts as a change, also by an iterator.
+// A reference to an element is valid until the object is copied, or the block or the size changes.
+//
 // Thread-safe as a vector is: several threads may read one object or copies of it, but a change
-// needs the object for itself. Do not change an object while another thread copies from it.
+// needs the object for itself. Do not change an object while another thread copies from it. Do
+// not change a block while another thread destroys a copy, unless Renew was called for that block.
 #pragma once
 
 #include <algorithm>
@@ -81,8 +85,8 @@ class SharedBlocks {
     }
     size_ = size;
   }
-  /// Gives this sequence its own copy of the element's block. Unlike a change, this is safe while
-  /// other threads destroy their copies.
+  /// Gives this sequence its own copy of the element's block, also if nobody shares it. This and
+  /// later changes of the block are safe while other threads destroy their copies.
   void Renew(std::size_t at) {
     auto& block = blocks_[at / kBlock];
     block = std::make_shared<Block>(*block);

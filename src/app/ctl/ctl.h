@@ -13,13 +13,15 @@ namespace baton::app {
 enum class ExitCode : int {
   kDone = 0,
   kFailed = 1,  ///< failed or unhealthy; also if the node refuses this caller or is a relay
-  kUsage = 2,
+  kUsage = 2,   ///< a flag, a file or a value is invalid
+  /// The node can't be reached. A change was not made. But a long operation that has begun, and of
+  /// which nothing was heard for a minute, goes on.
   kUnreachable = 3,
   kNotFound = 4,
   kTimedOut = 5,       ///< a change may still be made, and a long operation goes on
   kPrecondition = 6,   ///< the group's state forbids it, for example because the term has changed
   kPartly = 7,         ///< a part is done; the rest failed or still goes on
-  kInterrupted = 130,  ///< by Ctrl-C or SIGTERM
+  kInterrupted = 130,  ///< by Ctrl-C or SIGTERM; changes and long operations: as with kTimedOut
 };
 
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
@@ -46,12 +48,17 @@ struct ClientTls {
 struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
   ClientTls tls = {};
-  std::string token_file = {};  ///< its token is sent only to `endpoint`; empty: no token
+  /// Its token is sent only to `endpoint`, and only by TLS, to a loopback address or to a unix
+  /// socket. Otherwise no call is made, and the verb returns kUsage. It returns kUsage, too, if the
+  /// file can't be read, if every user may read it, or if it is not one line of 1 to 4,096 visible
+  /// ASCII characters. Empty: no token.
+  std::string token_file = {};
   Format format = Format::kTable;
   bool color = false;
   /// Bounds the whole command; for `lookup`, each of its two calls. `top` and `recover` ignore it.
-  /// Unset: kWorkTimeout for long operations, 20 s for the doctor, no bound for `events --follow`,
-  /// and kCallTimeout for all others.
+  /// The call that asks for a change waits for kCallTimeout at most, even if this is longer. Unset:
+  /// kWorkTimeout for long operations, 20 s for the doctor, no bound for `events --follow`, and
+  /// kCallTimeout for all others.
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

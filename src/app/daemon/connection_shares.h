@@ -2,10 +2,12 @@
 // them.
 //
 // A caller is what access::LimitedAs says when it connects: a user of this host, or another host's
-// address. Certificates and tokens come later, so they don't tell callers apart here. A caller gets
-// one more connection if it has less than kTimesFree times as many as places are free. So one
-// caller alone has at most three quarters of the places, and many together leave some to others.
-// Users of this host with the role kOperate have no share, and the last places are theirs.
+// address. Certificates and tokens come later, so they don't tell callers apart here. While any
+// place is free, a caller gets its first connection. A caller that has n connections gets one more
+// if n < kTimesFree * f. Here f is the number of free places, this one included, as counted from
+// the descriptors in use. So one caller alone has about three quarters of the places at most, and
+// many together leave some to others. Users of this host with the role kOperate are not limited and
+// not counted; only they get the last places.
 //
 // gRPC owns the connections and tells nobody when one is over. So this remembers the file of each
 // descriptor, and looks from time to time whether the descriptor still is that file.
@@ -39,8 +41,9 @@ class ConnectionShares {
     int connection = -1;  ///< a connected socket
     int free = 0;         ///< see ConnectionListener::Serve
   };
-  /// Whether this caller gets the new connection. If so, counts it until its descriptor is closed.
-  /// If the caller has its share, logs that at most once a minute. `now` must not go back.
+  /// Whether this caller gets the new connection. If so, counts it until its descriptor is closed,
+  /// which may be noticed 200 ms late. kShare: logs this at most once a minute, for all callers
+  /// together. kNoPlace: no place is free, or `connection` is not open. `now` must not go back.
   ConnectionListener::Served Admit(const Newcomer& newcomer, const access::Caller& caller,
                                    TimePoint now);
 
@@ -54,7 +57,7 @@ class ConnectionShares {
 
   bool HasShare(const Newcomer& newcomer, const std::string& caller) const;
   void Forget(HeldByDescriptor::const_iterator held);
-  /// Forgets connections that are over, and counts the descriptors that others use.
+  /// Forgets connections that are over, and counts the open descriptors that are not in held_.
   void Look(const Newcomer& newcomer);
 
   const std::shared_ptr<const access::Access> access_;

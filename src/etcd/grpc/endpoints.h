@@ -40,9 +40,9 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-/// Reads a list of endpoints; all of them get `security`. kInvalidArgument, with one line: the list
-/// is empty, has more than kMaxEndpoints entries, has an entry that CheckEndpoint refuses, or has
-/// an entry twice.
+/// Reads a list of endpoints; all of them get `security`. kInvalidArgument, with a message of one
+/// line: the list is empty, has more than kMaxEndpoints entries, has an entry that CheckEndpoint
+/// refuses, or has an entry twice.
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
                                              Security security);
 
@@ -70,8 +70,8 @@ class EndpointBook {
   void Missed(std::size_t endpoint, TimePoint sent, TimePoint now);
   bool Quarantined(std::size_t endpoint) const { return endpoints_[endpoint].quarantined; }
 
-  /// Returns a quarantined endpoint that is due for a probe; nullopt: no endpoint is due. The probe
-  /// runs until Answered or ProbeFailed is called.
+  /// Returns a quarantined endpoint that is due for a probe; nullopt: no endpoint is due. The first
+  /// probe is due at once. A probe runs until Answered or ProbeFailed is called.
   std::optional<std::size_t> TakeProbe(TimePoint now);
   /// The probe got no answer. The next one is due after kProbeInterval.
   void ProbeFailed(std::size_t endpoint, TimePoint now);

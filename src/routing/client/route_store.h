@@ -1,8 +1,8 @@
-// RouteStore: a router's routes. The router's thread merges messages; any thread reads the
-// published table without locks, or waits for a shard's route to change.
+// RouteStore: a router's routes. The router's thread merges messages. Any thread reads the
+// published table, almost always without a lock, or waits for a shard's route to change.
 //
-// Publishing copies all routes, so it happens at most every kPublishEvery. Merge wakes threads that
-// wait for a shard at once, before the table is published.
+// Publishing copies all routes, so it happens at most every kPublishEvery. Threads that wait for a
+// shard's route don't wait for that: Merge wakes them at once.
 #pragma once
 
 #include <chrono>
@@ -44,8 +44,9 @@ class RouteStore {
   std::optional<TimePoint> next_publish() const;
 
   // Any thread may call these.
-  /// The published table; null before the first complete snapshot. Valid until this thread's next
-  /// call of table(), of any RouteStore.
+  /// The published table; null before the first complete snapshot. Keeps the table in memory for
+  /// this thread, and waits for a short lock while the thread has none. Valid until this thread's
+  /// next call of table(), of any RouteStore, or until this store is destroyed.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
   bool complete() const;
   Revision revision() const;
@@ -58,10 +59,11 @@ class RouteStore {
   /// table() is not null, and the shard is in range.
   Newest Find(ShardId shard) const;
   /// Returns the shard's newest term, also before there is a table. 0: nobody leads the shard, or
-  /// no routes were read. nullopt: there is no such shard. Keeps no table in memory for the thread.
+  /// no routes were read. nullopt: there is no such shard. Unlike table(), keeps no table in
+  /// memory.
   std::optional<Term> FindTerm(ShardId shard) const;
-  /// Waits until the shard's route has changed after Find returned `changes`. False: `until` has
-  /// passed, or the store was closed. REQUIRES: as Find.
+  /// Waits until Newest::changes of the shard is not `changes`, the number that Find returned. This
+  /// may be so already. False: `until` has passed, or the store was closed. REQUIRES: as Find.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
   /// Waits until all routes were read, the store is closed, `given_up` returns true, or `until` has
   /// passed. Returns whether all routes were read. Calls `given_up` at first and after each Nudge,

@@ -67,11 +67,12 @@ class UnreadAnswers {
   /// Begins a call. Its answer will be in `response`. REQUIRES: this object outlives the server.
   Answer* Begin(grpc::CallbackServerContext& context,
                 const google::protobuf::MessageLite& response);
-  /// A kFirst caller (an operator) is refused only once twice the budget is used up. So the usual
-  /// callers can't keep the operators out.
+  /// A kFirst caller (an operator) is refused when answers of twice the budget are unread, not
+  /// earlier. So the usual callers can't keep the operators out.
   enum class Caller { kUsual, kFirst };
   /// Whether the caller must be refused, because too much is unread. If so, counts the refusal, and
-  /// cuts off the answers that were not read in time.
+  /// cuts off the answers that were not read in time: their callers get CANCELLED. This makes room
+  /// for later calls, not for this one.
   bool Full(Caller caller);
 
   std::shared_ptr<const UnreadCounts> counts() const { return counts_; }
