@@ -162,7 +162,7 @@ class Node::Impl final : public runtime::Control {
   std::shared_ptr<runtime::Watchdog> watchdog_;  // null: there is none
 
   std::atomic<bool> ready_{false};
-  std::mutex mutex_;               // guards what follows
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::optional<Error> halted_;
   std::optional<core::Finished> finished_;

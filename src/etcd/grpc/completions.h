@@ -11,8 +11,8 @@
 
 namespace baton::etcd {
 
-/// A step of a call or stream (a write, a read, the status) that is told when it is over. It is the
-/// step's tag in the queue.
+/// A step of a call or stream: its start, a read, a write or its end. Its address is its tag in the
+/// queue.
 class Step {
  public:
   /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Called on
@@ -23,7 +23,7 @@ class Step {
   ~Step() = default;
 };
 
-/// Tells steps one after another, in the order in which they complete.
+/// Reports steps one after another, in the order in which they complete.
 class Completions {
  public:
   /// Starts the thread.
