@@ -190,6 +190,22 @@ TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
   EXPECT_FALSE(cluster_.store().Has("policy/pause"));
 }
 
+// Plan: n1's pause is made, but the answer is lost, and n2 takes it back. The copy that n1 sends
+// then is refused. n1 must not pause balance once more: it says that another change came first.
+TEST_F(RequestsTest, AChangeThatWasUndoneIsNotMadeAgain) {
+  cluster_.LoseReplies("n1");
+  cluster_.Policy("n1", {PolicyKind::kPause});
+  cluster_.LoseReplies("n1", false);
+  cluster_.Run(milliseconds(100));
+  ASSERT_TRUE(cluster_.store().Has("policy/pause"));
+  cluster_.Policy("n2", {PolicyKind::kPause}, false);
+  cluster_.Run(milliseconds(100));
+  ASSERT_FALSE(cluster_.store().Has("policy/pause"));
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_, Words{"policy 1: failed precondition"});
+  EXPECT_FALSE(cluster_.store().Has("policy/pause"));
+}
+
 // Plan: n1's number is on its way when n2 sets another one; n1's write is refused, and its view
 // shows a number, but not its own. It writes again, and only then says that it is done.
 TEST_F(RequestsTest, ANumberIsDoneOnlyOnceItIsThere) {
