@@ -83,6 +83,20 @@ TEST_F(RequestsTest, AStoppingNodeAnswersWhoStillWaits) {
   EXPECT_EQ(told_, (Words{"transfer 1: timed out", "policy 2: timed out", "finished"}));
 }
 
+// Plan: a pause is on its way when its node loses the session. That ends what the node wrote for
+// itself, but not an operator's change: the next copy makes it, and the operator hears of it.
+TEST_F(RequestsTest, AChangeOutlivesTheSession) {
+  cluster_.HoldWrites("n1");
+  Policy(TimePoint::max());
+  cluster_.RevokeLeaseOf("n1");
+  cluster_.Run(seconds(3));
+  EXPECT_EQ(told_, Words{});
+  cluster_.PassNewWrites("n1");
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_, Words{"policy 1: ok"});
+  EXPECT_TRUE(cluster_.store().Has("policy/pause"));
+}
+
 // Plan: the group has shards 0 to 3; shard 4 is asked for.
 TEST_F(RequestsTest, ATransferOfAShardThatDoesNotExistIsRefusedAtOnce) {
   const std::size_t sent = SentByN1();

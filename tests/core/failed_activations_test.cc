@@ -192,6 +192,27 @@ TEST(FailedActivations, APauseStopsAPlanThatIsOnItsWay) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: n1 has planned that n2 tries a shard that fails, and n2 takes long to prepare it. Meanwhile
+// the shard is activated on n1: the move is withdrawn, and the shard stays.
+TEST(FailedActivations, AnOtherTryThatIsNotNeededIsWithdrawn) {
+  Cluster cluster(Group(2, 4));
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.Transfer("n1", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LeaderOf(shard) == "n1"; }, seconds(5)));
+  const Term term = cluster.TermOf(shard);
+  cluster.Behave("n2", CallbackKind::kPrepare, shard, Behaviour::kHangs);
+  const auto moves = [&] { return cluster.store().Move(shard).has_value(); };
+  ASSERT_TRUE(cluster.RunUntil(moves, seconds(5)));
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kReturns);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n1", shard); }, seconds(6)));
+  EXPECT_TRUE(cluster.RunUntil([&] { return !moves(); }, seconds(1)));
+  cluster.Run(seconds(30));
+  EXPECT_EQ(cluster.TermOf(shard), term);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: a shard that waits for its next try is moved: the target gets it at once, without a
 // `releasing` on the node that never had it. The group pauses moves, so that only the operator
 // moves the shard, and the next try would come much later.
