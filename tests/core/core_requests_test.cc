@@ -83,6 +83,20 @@ TEST_F(RequestsTest, AStoppingNodeAnswersWhoStillWaits) {
   EXPECT_EQ(told_, (Words{"transfer 1: timed out", "policy 2: timed out", "finished"}));
 }
 
+// Plan: a pause is on its way when its node loses the session. That ends what the node wrote for
+// itself, but not an operator's change: the next copy makes it, and the operator hears of it.
+TEST_F(RequestsTest, AChangeOutlivesTheSession) {
+  cluster_.HoldWrites("n1");
+  Policy(TimePoint::max());
+  cluster_.RevokeLeaseOf("n1");
+  cluster_.Run(seconds(3));
+  EXPECT_EQ(told_, Words{});
+  cluster_.PassNewWrites("n1");
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_, Words{"policy 1: ok"});
+  EXPECT_TRUE(cluster_.store().Has("policy/pause"));
+}
+
 // Plan: the group has shards 0 to 3; shard 4 is asked for.
 TEST_F(RequestsTest, ATransferOfAShardThatDoesNotExistIsRefusedAtOnce) {
   const std::size_t sent = SentByN1();
@@ -187,6 +201,22 @@ TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
   cluster_.Run(seconds(1));
   ASSERT_FALSE(cluster_.store().Has("policy/pause"));
   EXPECT_EQ(cluster_.store().Execute(*held.write).outcome, Outcome::kRefused);
+  EXPECT_FALSE(cluster_.store().Has("policy/pause"));
+}
+
+// Plan: n1's pause is made, but the answer is lost, and n2 takes it back. The copy that n1 sends
+// then is refused. n1 must not pause balance once more: it says that another change came first.
+TEST_F(RequestsTest, AChangeThatWasUndoneIsNotMadeAgain) {
+  cluster_.LoseReplies("n1");
+  cluster_.Policy("n1", {PolicyKind::kPause});
+  cluster_.LoseReplies("n1", false);
+  cluster_.Run(milliseconds(100));
+  ASSERT_TRUE(cluster_.store().Has("policy/pause"));
+  cluster_.Policy("n2", {PolicyKind::kPause}, false);
+  cluster_.Run(milliseconds(100));
+  ASSERT_FALSE(cluster_.store().Has("policy/pause"));
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_, Words{"policy 1: failed precondition"});
   EXPECT_FALSE(cluster_.store().Has("policy/pause"));
 }
 

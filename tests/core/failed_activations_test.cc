@@ -164,19 +164,77 @@ TEST(FailedActivations, ADeniedMoveKeepsTheShard) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: n1 has planned that n2 tries a shard that fails, and the plan is on its way to etcd when an
+// operator pauses moves. The plan comes too late, so nothing moves until the pause is over.
+TEST(FailedActivations, APauseStopsAPlanThatIsOnItsWay) {
+  Cluster cluster(Group(2, 4));
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.Transfer("n1", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LeaderOf(shard) == "n1"; }, seconds(5)));
+  cluster.Run(milliseconds(100));
+  const Term term = cluster.TermOf(shard);
+  cluster.HoldWrites("n1");
+  const std::size_t before = cluster.Sent<MoveBatch>("n1").size();
+  const auto planned = [&] { return cluster.Sent<MoveBatch>("n1").size() > before; };
+  ASSERT_TRUE(cluster.RunUntil(planned, seconds(5)));
+  ASSERT_EQ(cluster.Sent<MoveBatch>("n1").back().second.moves.front().move.reason,
+            Reason::kCallbackTimeout);
+  cluster.Policy("n2", {PolicyKind::kPause});
+  cluster.Run(milliseconds(100));
+  ASSERT_TRUE(cluster.store().Has("policy/pause"));
+  cluster.LetWrites("n1");
+  cluster.Run(std::chrono::minutes(2));
+  EXPECT_EQ(cluster.TermOf(shard), term);
+  cluster.Policy("n2", {PolicyKind::kPause}, false);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n2", shard); }, seconds(40)));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: n1 has planned that n2 tries a shard that fails, and n2 takes long to prepare it. Meanwhile
+// the shard is activated on n1: the move is withdrawn, and the shard stays.
+TEST(FailedActivations, AnOtherTryThatIsNotNeededIsWithdrawn) {
+  Cluster cluster(Group(2, 4));
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.Transfer("n1", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LeaderOf(shard) == "n1"; }, seconds(5)));
+  const Term term = cluster.TermOf(shard);
+  cluster.Behave("n2", CallbackKind::kPrepare, shard, Behaviour::kHangs);
+  const auto moves = [&] { return cluster.store().Move(shard).has_value(); };
+  ASSERT_TRUE(cluster.RunUntil(moves, seconds(5)));
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kReturns);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n1", shard); }, seconds(6)));
+  EXPECT_TRUE(cluster.RunUntil([&] { return !moves(); }, seconds(1)));
+  cluster.Run(seconds(30));
+  EXPECT_EQ(cluster.TermOf(shard), term);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: a shard that waits for its next try is moved: the target gets it at once, without a
-// `releasing` on the node that never had it.
+// `releasing` on the node that never had it. The group pauses moves, so that only the operator
+// moves the shard, and the next try would come much later.
 TEST(FailedActivations, AShardInBackoffIsMovedAtOnce) {
   Cluster cluster(Group(2, 4));
   const ShardId shard{2};
   cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
   cluster.Start("n1");
   cluster.Run(seconds(20));  // n1 is alone, and keeps the shard
-  ASSERT_EQ(cluster.LeaderOf(shard), "n1");
+  cluster.Policy("n1", {PolicyKind::kPause});
   cluster.Start("n2");
   cluster.Run(seconds(1));
+  std::size_t tries = TimesAcquired(cluster, "n1", shard);
+  const auto tried = [&] { return TimesAcquired(cluster, "n1", shard) > tries; };
+  ASSERT_TRUE(cluster.RunUntil(tried, seconds(6)));
+  tries = TimesAcquired(cluster, "n1", shard);
+  cluster.Run(milliseconds(100));  // that try has failed; the next backoff is 2.5 s at least
+  ASSERT_EQ(cluster.LeaderOf(shard), "n1");
   cluster.Transfer("n2", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n2", shard); }, seconds(1)));
+  EXPECT_FALSE(tried());
+  EXPECT_EQ(cluster.store().Record(shard).reason, Reason::kOperator);
   for (const auto& [at, callback] : cluster.Asked<core::RunCallback>("n1")) {
     EXPECT_FALSE(callback.shard == shard && callback.kind == CallbackKind::kReleasing);
   }
@@ -193,6 +251,29 @@ TEST(FailedActivations, ANodeWithFailuresDrainsAtOnce) {
   cluster.Drain("n1");
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.finished("n1"); }, seconds(5)));
   EXPECT_TRUE(cluster.drained("n1"));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: the same under a failover policy. The application is asked to release what it has before
+// that is resigned, but it has nothing of these shards. Their records say that they were released.
+TEST(FailedActivations, ANodeWithFailuresStopsAtOnceUnderAFailoverPolicy) {
+  Cluster cluster(Group(1, 40));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 40; }, seconds(20)));
+  auto config = std::get<ConfigFact>(cluster.store().Get("config"));
+  config.schema = kConfigSchema;
+  config.failover.policy = FailoverPolicy::kNever;
+  cluster.store().Put(config);
+  cluster.HoldWatch("n1", false);  // the watch hears of it
+  cluster.Run(seconds(10));
+  cluster.Drain("n1");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.finished("n1"); }, seconds(5)));
+  EXPECT_TRUE(cluster.drained("n1"));
+  for (std::uint32_t s = 0; s < 40; ++s) {
+    EXPECT_TRUE(cluster.store().Record(ShardId{s}).leader.empty()) << s;
+    EXPECT_TRUE(cluster.store().Record(ShardId{s}).released) << s;
+  }
   EXPECT_EQ(cluster.violations(), kNone);
 }
 

@@ -24,6 +24,9 @@ class PendingWritesTest : public ::testing::Test {
     return pending_.Settle({kOperation, std::move(result)}, now).has_value();
   }
 
+  /// A server refuses the copy without a look at the keys.
+  static WriteResult Unseen() { return {.outcome = Outcome::kRefused}; }
+
   /// The writes submitted at `now`.
   std::vector<SubmitWrite> At(TimePoint now) {
     actions_.clear();
@@ -76,6 +79,39 @@ TEST_F(PendingWritesTest, ACopyAfterSilenceIsNoFirstOne) {
   ASSERT_EQ(sent.size(), 1u);
   ASSERT_TRUE(sent[0].earlier.has_value());
   EXPECT_TRUE(sent[0].earlier->empty());
+}
+
+// Plan: a server refuses the only copy without a look at the keys, so it is never applied.
+TEST_F(PendingWritesTest, ARefusalWithoutALookDecidesIfNoCopyIsOnItsWay) {
+  const auto settled = pending_.Settle({kOperation, Unseen()}, kStart);
+  ASSERT_TRUE(settled);
+  EXPECT_TRUE(settled->sent_once);
+}
+
+// Plan: the first copy's outcome is unknown, so it may be applied later. Servers refuse the next
+// copies without a look at the keys: that decides nothing, and each is sent again. The first server
+// that looks decides.
+TEST_F(PendingWritesTest, ARefusalWithoutALookDecidesNothingAboutAnEarlierCopy) {
+  const std::vector first{Outcome::kDone, Outcome::kUnknown};
+  EXPECT_FALSE(Definite(Outcome::kUnknown, first, kStart));
+  WriteResult denied = Unseen();
+  denied.revision = Revision{30};
+  denied.permanent = true;
+  TimePoint now = kStart;
+  for (const WriteResult& result : {Unseen(), denied}) {
+    ASSERT_EQ(At(now += kMaxRetryPause).size(), 1u);
+    EXPECT_FALSE(pending_.Settle({kOperation, result}, now));
+    EXPECT_TRUE(pending_.Unknown(kOperation));
+  }
+  const auto sent = At(now += kMaxRetryPause);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].earlier, first) << "the refusals say nothing of the items either";
+  WriteResult refused;
+  refused.outcome = Outcome::kRefused;
+  refused.revision = Revision{31};
+  const auto settled = pending_.Settle({kOperation, refused}, now);
+  ASSERT_TRUE(settled);
+  EXPECT_FALSE(settled->sent_once);
 }
 
 }  // namespace

@@ -319,6 +319,26 @@ TEST_F(StandbyDutiesTest, AMoveIsPreparedIfItsTargetIsNoReadyStandbyAnyMore) {
   }
 }
 
+// Plan: etcd denies n1 the word that it has prepared a shard, and n1 ceases to be a ready standby
+// meanwhile. It prepares the shard then, before it gets it.
+TEST_F(StandbyDutiesTest, AMoveIsPreparedIfItsTargetCeasesToBeReadyBeforeItIsWritten) {
+  Set(3);
+  cluster_->Run(seconds(5));
+  const ShardId shard = cluster_->ShardsOf("n2").front();
+  ASSERT_TRUE(cluster_->core("n1").standby_duties().Ready(shard));
+  cluster_->DenyWrites("n1", [](const Write& write) { return IsA<MoveBatch>(write); });
+  cluster_->Transfer("n3", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return !cluster_->Sent<MoveBatch>("n1").empty(); }, seconds(1)));
+  cluster_->Run(milliseconds(20));
+  EXPECT_FALSE(prepared_.contains({"n1", shard})) << "it is ready";
+  Say("n1", shard, standing_.at({"n1", shard}), false);
+  cluster_->Run(milliseconds(100));
+  EXPECT_TRUE(prepared_.contains({"n1", shard}));
+  cluster_->DenyWrites("n1", {});
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LeaderOf(shard) == "n1"; }, seconds(1)));
+}
+
 // Plan: the leader dies while its first standby stands still. The second one takes over, and no
 // node that is not ready.
 TEST_F(StandbyDutiesTest, TheNextReadyStandbyTakesOverForOneThatStalls) {
