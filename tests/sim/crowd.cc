@@ -31,45 +31,10 @@ pb::RequestOp PutOf(const std::string& key, const std::string& value, std::int64
 
 }  // namespace
 
-class Crowd::Silent final : public ProcessObserver {
- public:
-  void Ran(Process&) override {}
-  void Reported(Process&, const Transition&) override {}
-  void Called(Process&, ShardId, core::CallbackKind, Term) override {}
-  void Threw(Process&, ShardId, core::CallbackKind, Term) override {}
-  void Halted(Process& process, const Error& why) override {
-    std::printf("%s halted: %s\n", process.node().c_str(), why.message.c_str());
-  }
-  void Finished(Process&, const core::Finished&) override {}
-  void Wrote(Process&, ShardId, Term) override {}
-  void Sent(Process&, const pb::TxnRequest&) override {}
-};
-
-Crowd::Crowd(Options options)
-    : options_(options),
-      keyspace_(etcd::kDefaultPrefix, kGroup),
-      world_(1, false),
-      etcd_(world_, {}),
-      observer_(std::make_unique<Silent>()),
-      clock_(std::make_unique<HostClock>(world_, 0, seconds(1000))),
-      dice_(std::make_unique<Dice>(world_, 1, 0)) {
-  core::CoreOptions core;
-  core.shards = options_.shards;
+Crowd::Crowd(Options options) : options_(options), keyspace_(etcd::kDefaultPrefix, kGroup) {
+  core::CoreOptions core = VirtualGroup::OptionsFor("real", options_.shards);
   core.has_listener = options_.listener;
-  core.self.node = "real";
-  core.self.address = "node:1";
-  core.self.protocol_version = kProtocolVersion;
-  process_ = std::make_unique<Process>(ProcessParts{.world = world_,
-                                                    .etcd = etcd_,
-                                                    .clock = *clock_,
-                                                    .network = network_,
-                                                    .callbacks = callbacks_,
-                                                    .armed = failures_,
-                                                    .directory = nullptr,
-                                                    .observer = *observer_,
-                                                    .dice = *dice_,
-                                                    .random = world_.random().Fork()},
-                                       std::move(core), 0);
+  process_ = &group_.Add(std::move(core));
   process_->executor().Meter([this](Duration took) {
     ++cost_.turns;
     cost_.all += took;
@@ -88,8 +53,6 @@ Crowd::Crowd(Options options)
     members_.push_back({.name = name});
   }
 }
-
-Crowd::~Crowd() { process_->Kill(); }
 
 void Crowd::Start() {
   process_->Start();
@@ -149,7 +112,7 @@ void Crowd::PlanClaims() {
   claims_.clear();
   const core::View& view = process_->core().view();
   const core::AssignmentOfView of_view =
-      core::AssignmentFrom(view, core::CoreOptions{}.settle, clock_->Now());
+      core::AssignmentFrom(view, core::CoreOptions{}.settle, group_.clock(*process_).Now());
   std::map<NodeId, std::size_t> number;
   for (std::size_t n = 0; n < members_.size(); ++n) {
     if (members_[n].there) number[members_[n].name] = n;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "etcd/keyspace.h"
-#include "sim/process.h"
+#include "sim/virtual_group.h"
 
 namespace baton::sim {
 
@@ -33,7 +33,6 @@ class Crowd {
     bool listener = false;
   };
   explicit Crowd(Options options);
-  ~Crowd();
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
 
@@ -65,7 +64,6 @@ class Crowd {
     std::int64_t lease = 0;
     bool there = false;
   };
-  class Silent;
 
   void Put(const std::string& key, const std::string& value, std::int64_t lease);
   void PlanClaims();
@@ -74,15 +72,11 @@ class Crowd {
 
   const Options options_;
   const etcd::Keyspace keyspace_;
-  World world_;
-  NetworkFaults network_;
-  CallbackFaults callbacks_;
-  std::vector<ArmedFailure> failures_;
-  EtcdModel etcd_;
-  std::unique_ptr<Silent> observer_;
-  std::unique_ptr<HostClock> clock_;
-  std::unique_ptr<Dice> dice_;
-  std::unique_ptr<Process> process_;
+  QuietObserver observer_;
+  VirtualGroup group_{observer_};
+  World& world_ = group_.world();
+  EtcdModel& etcd_ = group_.etcd();
+  Process* process_ = nullptr;
   std::vector<Member> members_;
   /// what the script's members are about to claim, and for which view
   std::vector<std::pair<ShardId, std::size_t>> claims_;
