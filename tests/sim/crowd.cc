@@ -34,6 +34,7 @@ pb::RequestOp PutOf(const std::string& key, const std::string& value, std::int64
 Crowd::Crowd(Options options) : options_(options), keyspace_(etcd::kDefaultPrefix, kGroup) {
   core::CoreOptions core = VirtualGroup::OptionsFor("real", options_.shards);
   core.has_listener = options_.listener;
+  core.self.zone = ZoneOf(options_.members);
   process_ = &group_.Add(std::move(core));
   process_->executor().Meter([this](Duration took) {
     ++cost_.turns;
@@ -59,6 +60,11 @@ void Crowd::Start() {
   while (!process_->core().view().complete() || !process_->core().session().member()) {
     RunFor(kLook);
   }
+}
+
+std::string Crowd::ZoneOf(int number) const {
+  if (options_.zones == 0) return {};
+  return std::string(1, static_cast<char>('a' + number % options_.zones));
 }
 
 void Crowd::Put(const std::string& key, const std::string& value, std::int64_t lease) {
@@ -88,12 +94,32 @@ void Crowd::Update(int number) {
   fact.address = "10.0.0.1:7400";
   fact.service_address = "10.0.0.1:9000";
   fact.protocol_version = kProtocolVersion;
+  fact.zone = ZoneOf(number);
+  fact.ready = member.ready;
   Put(keyspace_.MemberKey(member.name), etcd::EncodeMember(fact), member.lease);
+}
+
+void Crowd::SetRules(const Placement& placement) {
+  ConfigFact config = etcd::DecodeConfig(etcd_.store().Get(keyspace_.ConfigKey())->value());
+  config.schema = kPlacementSchema;
+  config.placement = placement;
+  Put(keyspace_.ConfigKey(), etcd::EncodeConfig(config), 0);
+}
+
+void Crowd::SayReady(int number) {
+  Member& member = members_[static_cast<std::size_t>(number)];
+  const core::View& view = process_->core().view();
+  member.ready.clear();
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    if (view.StandsBy(ShardId{s}, member.name)) member.ready.push_back(ShardId{s});
+  }
+  Update(number);
 }
 
 void Crowd::Die(int number) {
   Member& member = members_[static_cast<std::size_t>(number)];
   member.there = false;
+  member.ready.clear();
   BATON_CHECK(etcd_.OperatorRevoke(member.lease));
 }
 

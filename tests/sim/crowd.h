@@ -31,6 +31,7 @@ class Crowd {
     int members = 0;  ///< beside the real one
     std::uint32_t shards = 0;
     bool listener = false;
+    int zones = 0;  ///< the nodes are in these in turn; 0: in none
   };
   explicit Crowd(Options options);
   Crowd(const Crowd&) = delete;
@@ -43,6 +44,11 @@ class Crowd {
   void Die(int member);
   /// Writes the member's key again, as it is.
   void Update(int member);
+  /// Gives the group these rules, as an operator would.
+  void SetRules(const Placement& placement);
+  /// Writes that the member is a ready standby for all shards for which it stands by, as the real
+  /// node sees it.
+  void SayReady(int member);
   /// Ends the real node's session, as an operator would.
   void EndSession();
   /// Gives all vacant shards to members, at once: a beginning, not what is measured.
@@ -63,8 +69,10 @@ class Crowd {
     std::string name;
     std::int64_t lease = 0;
     bool there = false;
+    std::vector<ShardId> ready = {};
   };
 
+  std::string ZoneOf(int number) const;
   void Put(const std::string& key, const std::string& value, std::int64_t lease);
   void PlanClaims();
   void ClaimOne();
