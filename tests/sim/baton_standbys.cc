@@ -1,6 +1,7 @@
 // baton_standbys: a large group on virtual time whose rules ask for standbys. It measures what
-// becomes of them when the rules are set, when a node dies, and when one joins: how many standbys
-// begin and end, what is written to etcd to say who is ready, and what that costs the nodes' loops.
+// becomes of them when the rules are set, when nothing happens, when a node dies, and when one
+// joins: how many standbys begin and end, what is written to etcd to say who is ready, and what
+// that costs the nodes' loops.
 //
 //   baton_standbys [--nodes M --shards N --standbys K]    100, 100000 and 2
 //
@@ -28,6 +29,7 @@ namespace {
 constexpr Duration kAllStartWithin = seconds(1);
 constexpr Duration kLookEvery = milliseconds(100);
 constexpr Duration kStepMost = seconds(900);
+constexpr Duration kRest = seconds(60);
 constexpr int kZones = 3;
 
 struct Asked {
@@ -127,11 +129,21 @@ class WarmGroup {
     return Measure("set the rules", [this] { return AllReady(); });
   }
 
+  /// Nothing happens.
+  bool Rest() {
+    const TimePoint end = world_.now() + kRest;
+    return Measure("idle, 60 s", [this, end] { return world_.now() >= end; });
+  }
+
   /// Counted from the end of its lease.
   bool LoseOne() {
+    const core::Core& dies = processes_.front()->core();
+    const std::string what = "a node dies that leads " +
+                             std::to_string(dies.leaderships().held().size()) +
+                             " and stands by for " + std::to_string(dies.standby_duties().size());
     group_.KillAndAwaitTheEndOfItsLease(*processes_.front());
     counter_.Take();
-    return Measure("one node dies: all led", [this] { return AllHeld(); }) &&
+    return Measure(what + ": all led", [this] { return AllHeld(); }) &&
            Measure("then: all ready, all even",
                    [this] { return AllHeld() && group_.Even() && AllReady(); });
   }
@@ -155,7 +167,7 @@ class WarmGroup {
   }
 
   template <typename Condition>
-  bool Measure(const char* what, Condition done) {
+  bool Measure(const std::string& what, Condition done) {
     const auto begun = std::chrono::steady_clock::now();
     const TimePoint from = world_.now();
     const std::int64_t revision = etcd_.store().revision();
@@ -169,14 +181,14 @@ class WarmGroup {
     return in_time;
   }
 
-  void Print(const char* what, bool in_time, Duration took, std::chrono::nanoseconds real,
+  void Print(const std::string& what, bool in_time, Duration took, std::chrono::nanoseconds real,
              std::int64_t revisions) {
     const Counts counts = counter_.Take();
     const auto seconds_of = [](auto duration) {
       return std::chrono::duration<double>(duration).count();
     };
     std::printf("| %s | %s%.1f | %.1f | %s | %s | %s | %lld | %llu | %llu | %llu | %.1f | %.1f |\n",
-                what, in_time ? "" : "not in ", seconds_of(took), seconds_of(real),
+                what.c_str(), in_time ? "" : "not in ", seconds_of(took), seconds_of(real),
                 Spread(counts.begun).c_str(), Spread(counts.ended).c_str(),
                 Spread(counts.taken).c_str(), static_cast<long long>(revisions),
                 static_cast<unsigned long long>(counts.ready_writes),
@@ -261,6 +273,7 @@ int main(int count, char** words) {
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
       asked->nodes, asked->shards, asked->standbys);
   baton::sim::WarmGroup group(*asked);
-  const bool good = group.Elect() && group.SetRules() && group.LoseOne() && group.Join();
+  const bool good =
+      group.Elect() && group.SetRules() && group.Rest() && group.LoseOne() && group.Join();
   return good ? 0 : 1;
 }
