@@ -1,6 +1,24 @@
 #include "core/standby_duties.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace baton::core {
+namespace {
+
+// Adds the shards of which the node is a replica, no matter who leads them, to `shards`, which are
+// sorted. Of a large group's shards these are few, so nothing else is asked about the others.
+void AddReplicas(const View& view, const NodeId& node, std::vector<ShardId>& shards) {
+  if (view.standbys().empty()) return;
+  const auto middle = static_cast<std::ptrdiff_t>(shards.size());
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    if (view.standbys().StandsBy(ShardId{s}, nullptr, node)) shards.push_back(ShardId{s});
+  }
+  std::inplace_merge(shards.begin(), shards.begin() + middle, shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+}
+
+}  // namespace
 
 void StandbyDuties::On(const StandbyReadySaid& event) {
   const auto found = duties_.find(event.shard);
@@ -40,13 +58,12 @@ void StandbyDuties::Note(const View& view, const ViewChanges& changes,
 void StandbyDuties::Advance(Context& context, const Leaderships& leaderships) {
   if (context.draining) return EndAll(context);
   if (!context.view.complete() || !context.live() || !context.attached()) return;
+  std::vector<ShardId> shards = changed_.shards();
   if (changed_.all()) {
-    const bool none = context.view.standbys().empty() && duties_.empty();
-    const std::uint32_t shards = none ? 0 : context.view.shard_count();
-    for (std::uint32_t s = 0; s < shards; ++s) Look(context, ShardId{s}, leaderships);
-  } else {
-    for (const ShardId shard : changed_.shards()) Look(context, shard, leaderships);
+    for (const auto& [shard, duty] : duties_) shards.push_back(shard);
+    AddReplicas(context.view, context.self(), shards);
   }
+  for (const ShardId shard : shards) Look(context, shard, leaderships);
   changed_.Clear();
 }
 

@@ -114,6 +114,36 @@ bool LoseSession(Size size) {
   return Print("a node of three loses its session", size, crowd, true) && good;
 }
 
+// Rules that ask for two standbys of each shard, in other zones.
+bool Standbys(Size size) {
+  Crowd crowd({.members = size.members, .shards = size.shards, .listener = true, .zones = 3});
+  for (int n = 0; n < size.members; ++n) crowd.Join(n);
+  crowd.Start();
+  crowd.GiveAll();
+  crowd.RunFor(seconds(1));
+  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  crowd.RunFor(seconds(10));
+  crowd.TakeCost();
+  PlacementRule rule;
+  rule.standbys = 2;
+  rule.spread = kZoneLabel;
+  crowd.SetRules({rule});
+  crowd.RunFor(seconds(10));
+  bool good = Print("rules ask for two standbys of each shard", size, crowd, true);
+  for (int n = 0; n < size.members; ++n) {
+    crowd.SayReady(n);
+    crowd.RunFor(milliseconds(8));
+  }
+  good = Print("each member says that it is ready", size, crowd, true) && good;
+  crowd.Die(0);
+  const bool ended = crowd.RunUntilAllAreLed(kMost);
+  crowd.RunFor(seconds(10));
+  good = Print("a member dies", size, crowd, ended) && good;
+  crowd.Join(0);
+  crowd.RunFor(seconds(10));
+  return Print("a member joins", size, crowd, true) && good;
+}
+
 int RunAll(int count, char** words) {
   std::optional<std::uint64_t> members = 1000;
   std::optional<std::uint64_t> shards = 100'000;
@@ -130,7 +160,7 @@ int RunAll(int count, char** words) {
   QuietLog(false);
   std::printf("| what | members x shards | turns | processor ms | longest turn, ms |\n");
   std::printf("| --- | --- | --- | --- | --- |\n");
-  const std::vector<bool (*)(Size)> cases{JoinEmpty, JoinOne, Rest, LoseSession};
+  const std::vector<bool (*)(Size)> cases{JoinEmpty, JoinOne, Rest, LoseSession, Standbys};
   bool good = true;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!only || *only == i) good = cases[i](size) && good;

@@ -16,16 +16,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/arguments.h"
-#include "sim/process.h"
 #include "sim/quiet_log.h"
+#include "sim/virtual_group.h"
 
 namespace baton::sim {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
 constexpr Duration kStartsWithin = seconds(1);
 constexpr Duration kLook = milliseconds(5);
 constexpr Duration kMax = seconds(600);
@@ -36,21 +36,6 @@ struct Size {
   int nodes = 0;
   std::uint32_t shards = 0;
   int weighted = 0;  ///< how many have weight
-};
-
-/// Observes nothing: all that is measured can be seen from outside.
-class NoObserver final : public ProcessObserver {
- public:
-  void Ran(Process&) override {}
-  void Reported(Process&, const Transition&) override {}
-  void Called(Process&, ShardId, core::CallbackKind, Term) override {}
-  void Threw(Process&, ShardId, core::CallbackKind, Term) override {}
-  void Halted(Process& process, const Error& why) override {
-    std::printf("%s halted: %s\n", process.node().c_str(), why.message.c_str());
-  }
-  void Finished(Process&, const core::Finished&) override {}
-  void Wrote(Process&, ShardId, Term) override {}
-  void Sent(Process&, const pb::TxnRequest&) override {}
 };
 
 /// One stretch of a run.
@@ -64,36 +49,15 @@ struct Stretch {
 
 class Group {
  public:
-  explicit Group(Size size) : size_(size), world_(kSeed, false), etcd_(world_, {}) {
-    core::CoreOptions options;
-    options.shards = size.shards;
-    options.expect_nodes = static_cast<std::uint32_t>(size.nodes);
-    options.has_listener = false;
-    options.self.address = "node:1";
-    options.self.protocol_version = kProtocolVersion;
+  explicit Group(Size size) : size_(size) {
     for (int n = 0; n < size.nodes; ++n) {
-      options.self.node = "n" + std::to_string(n);
+      core::CoreOptions options = VirtualGroup::OptionsFor("n" + std::to_string(n), size.shards);
+      options.expect_nodes = static_cast<std::uint32_t>(size.nodes);
+      options.has_listener = false;
       options.self.weight = n < size.nodes - size.weighted ? 0 : 1;
-      clocks_.push_back(std::make_unique<HostClock>(world_, 0, seconds(1000)));
-      dice_.push_back(std::make_unique<Dice>(world_, kSeed, static_cast<std::uint32_t>(n)));
-      processes_.push_back(std::make_unique<Process>(ProcessParts{.world = world_,
-                                                                  .etcd = etcd_,
-                                                                  .clock = *clocks_.back(),
-                                                                  .network = network_,
-                                                                  .callbacks = callbacks_,
-                                                                  .armed = failures_,
-                                                                  .directory = nullptr,
-                                                                  .observer = observer_,
-                                                                  .dice = *dice_.back(),
-                                                                  .random = world_.random().Fork()},
-                                                     options, n));
+      group_.Add(std::move(options));
     }
   }
-  ~Group() {
-    for (const auto& process : processes_) process->Kill();
-  }
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
 
   /// Counted from the start of the last node: the others wait for it.
   Stretch Elect() {
@@ -103,16 +67,13 @@ class Group {
     }
     world_.RunUntil(world_.now() + 2 * kStartsWithin);
     processes_.back()->Start();
-    return Measure([this] { return Led() && Even(); });
+    return Measure([this] { return Led() && group_.Even(); });
   }
 
   /// Counted from the end of the dead node's lease.
   Stretch LoseOne() {
-    const NodeId dead = processes_.front()->node();
-    const std::int64_t lease = processes_.front()->session().value;
-    processes_.front()->Kill();
-    while (etcd_.LeaseLives(lease)) world_.RunUntil(world_.now() + milliseconds(1));
-    return Measure([this] { return Led() && Even(); });
+    group_.KillAndAwaitTheEndOfItsLease(*processes_.front());
+    return Measure([this] { return Led() && group_.Even(); });
   }
 
   Stretch Idle() {
@@ -149,11 +110,7 @@ class Group {
   }
 
   bool Led() const {
-    std::size_t held = 0;
-    for (const auto& process : processes_) {
-      if (process->alive()) held += process->core().leaderships().held().size();
-    }
-    if (held < size_.shards) return false;
+    if (group_.Held() < size_.shards) return false;
     std::vector<bool> led(size_.shards, false);
     for (const auto& process : processes_) {
       if (!process->alive()) continue;
@@ -164,28 +121,12 @@ class Group {
     return std::find(led.begin(), led.end(), false) == led.end();
   }
 
-  bool Even() const {
-    std::uint32_t least = size_.shards;
-    std::uint32_t greatest = 0;
-    for (const auto& process : processes_) {
-      if (!process->alive() || process->core().options().self.weight == 0) continue;
-      const auto led = static_cast<std::uint32_t>(process->core().leaderships().held().size());
-      least = std::min(least, led);
-      greatest = std::max(greatest, led);
-    }
-    return greatest - least <= 1;
-  }
-
   const Size size_;
-  World world_;
-  NetworkFaults network_;
-  CallbackFaults callbacks_;
-  std::vector<ArmedFailure> failures_;
-  NoObserver observer_;
-  EtcdModel etcd_;
-  std::vector<std::unique_ptr<HostClock>> clocks_;
-  std::vector<std::unique_ptr<Dice>> dice_;
-  std::vector<std::unique_ptr<Process>> processes_;
+  QuietObserver observer_;
+  VirtualGroup group_{observer_};
+  World& world_ = group_.world();
+  const EtcdModel& etcd_ = group_.etcd();
+  const std::vector<std::unique_ptr<Process>>& processes_ = group_.processes();
 };
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }

@@ -1,6 +1,7 @@
 // baton_standbys: a large group on virtual time whose rules ask for standbys. It measures what
-// becomes of them when the rules are set, when a node dies, and when one joins: how many standbys
-// begin and end, what is written to etcd to say who is ready, and what that costs the nodes' loops.
+// becomes of them when the rules are set, when nothing happens, when a node dies, and when one
+// joins: how many standbys begin and end, what is written to etcd to say who is ready, and what
+// that costs the nodes' loops.
 //
 //   baton_standbys [--nodes M --shards N --standbys K]    100, 100000 and 2
 //
@@ -14,20 +15,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etcd/records.h"
 #include "sim/arguments.h"
-#include "sim/process.h"
 #include "sim/quiet_log.h"
+#include "sim/virtual_group.h"
 
 namespace baton::sim {
 namespace {
 
-constexpr std::uint64_t kSeedOfStandbys = 1;
 constexpr Duration kAllStartWithin = seconds(1);
 constexpr Duration kLookEvery = milliseconds(100);
 constexpr Duration kStepMost = seconds(900);
+constexpr Duration kRest = seconds(60);
 constexpr int kZones = 3;
 
 struct Asked {
@@ -49,27 +51,21 @@ struct Counts {
 };
 
 /// Counts the callbacks, and the writes of member records.
-class Counter final : public ProcessObserver, public HistoryObserver {
+class Counter final : public QuietObserver, public HistoryObserver {
  public:
-  explicit Counter(EtcdModel& etcd) : etcd_(etcd), keyspace_(etcd::kDefaultPrefix, kGroup) {}
+  void Follow(EtcdModel& etcd) {
+    etcd_ = &etcd;
+    etcd.Observe(this);
+  }
 
-  void Ran(Process&) override {}
-  void Reported(Process&, const Transition&) override {}
   void Called(Process& process, ShardId, core::CallbackKind kind, Term) override {
     if (kind == core::CallbackKind::kStandby) ++counts_.begun[process.node()];
     if (kind == core::CallbackKind::kStandbyEnded) ++counts_.ended[process.node()];
     if (kind == core::CallbackKind::kAcquired) ++counts_.taken[process.node()];
   }
-  void Threw(Process&, ShardId, core::CallbackKind, Term) override {}
-  void Halted(Process& process, const Error& why) override {
-    std::printf("%s halted: %s\n", process.node().c_str(), why.message.c_str());
-  }
-  void Finished(Process&, const core::Finished&) override {}
-  void Wrote(Process&, ShardId, Term) override {}
-  void Sent(Process&, const pb::TxnRequest&) override {}
 
   void Committed(std::int64_t revision, int) override {
-    for (const pb::Event& event : etcd_.store().EventsOf(revision)) {
+    for (const pb::Event& event : etcd_->store().EventsOf(revision)) {
       const auto decoded = keyspace_.Decode(event.kv());
       const auto* member = decoded.fact ? std::get_if<MemberFact>(&*decoded.fact) : nullptr;
       if (member == nullptr || event.type() == pb::Event::DELETE) continue;
@@ -96,24 +92,18 @@ class Counter final : public ProcessObserver, public HistoryObserver {
   }
 
  private:
-  EtcdModel& etcd_;
-  const etcd::Keyspace keyspace_;
+  EtcdModel* etcd_ = nullptr;
+  const etcd::Keyspace keyspace_{etcd::kDefaultPrefix, kGroup};
   Counts counts_;
   std::map<NodeId, std::vector<ShardId>> ready_;
 };
 
 class WarmGroup {
  public:
-  explicit WarmGroup(Asked asked)
-      : asked_(asked), world_(kSeedOfStandbys, false), etcd_(world_, {}), counter_(etcd_) {
-    etcd_.Observe(&counter_);
+  explicit WarmGroup(Asked asked) : asked_(asked) {
+    counter_.Follow(etcd_);
     for (int n = 0; n < asked_.nodes; ++n) Add(n);
   }
-  ~WarmGroup() {
-    for (const auto& process : processes_) process->Kill();
-  }
-  WarmGroup(const WarmGroup&) = delete;
-  WarmGroup& operator=(const WarmGroup&) = delete;
 
   bool Elect() {
     for (const auto& process : processes_) {
@@ -139,54 +129,45 @@ class WarmGroup {
     return Measure("set the rules", [this] { return AllReady(); });
   }
 
+  /// Nothing happens.
+  bool Rest() {
+    const TimePoint end = world_.now() + kRest;
+    return Measure("idle, 60 s", [this, end] { return world_.now() >= end; });
+  }
+
   /// Counted from the end of its lease.
   bool LoseOne() {
-    const std::int64_t lease = processes_.front()->session().value;
-    processes_.front()->Kill();
-    while (etcd_.LeaseLives(lease)) world_.RunUntil(world_.now() + milliseconds(1));
+    const core::Core& dies = processes_.front()->core();
+    const std::string what = "a node dies that leads " +
+                             std::to_string(dies.leaderships().held().size()) +
+                             " and stands by for " + std::to_string(dies.standby_duties().size());
+    group_.KillAndAwaitTheEndOfItsLease(*processes_.front());
     counter_.Take();
-    return Measure("one node dies: all led", [this] { return AllHeld(); }) &&
+    return Measure(what + ": all led", [this] { return AllHeld(); }) &&
            Measure("then: all ready, all even",
-                   [this] { return AllHeld() && Even() && AllReady(); });
+                   [this] { return AllHeld() && group_.Even() && AllReady(); });
   }
 
   bool Join() {
     Add(asked_.nodes);
     processes_.back()->Start();
     return Measure("one node joins: all ready, all even",
-                   [this] { return AllHeld() && Even() && AllReady(); });
+                   [this] { return AllHeld() && group_.Even() && AllReady(); });
   }
 
  private:
   void Add(int number) {
-    core::CoreOptions options;
-    options.shards = asked_.shards;
+    core::CoreOptions options =
+        VirtualGroup::OptionsFor("n" + std::to_string(number), asked_.shards);
     options.expect_nodes = static_cast<std::uint32_t>(asked_.nodes);
     options.cooldown = seconds(1);
     options.max_moves = 1024;
-    options.self.address = "node:1";
-    options.self.protocol_version = kProtocolVersion;
-    options.self.node = "n" + std::to_string(number);
     options.self.zone = std::string(1, static_cast<char>('a' + number % kZones));
-    clocks_.push_back(std::make_unique<HostClock>(world_, 0, seconds(1000)));
-    dice_.push_back(
-        std::make_unique<Dice>(world_, kSeedOfStandbys, static_cast<std::uint32_t>(number)));
-    processes_.push_back(std::make_unique<Process>(ProcessParts{.world = world_,
-                                                                .etcd = etcd_,
-                                                                .clock = *clocks_.back(),
-                                                                .network = network_,
-                                                                .callbacks = callbacks_,
-                                                                .armed = failures_,
-                                                                .directory = nullptr,
-                                                                .observer = counter_,
-                                                                .dice = *dice_.back(),
-                                                                .random = world_.random().Fork()},
-                                                   options, number));
-    processes_.back()->executor().Meter([this](Duration took) { counter_.Took(took); });
+    group_.Add(std::move(options)).executor().Meter([this](Duration took) { counter_.Took(took); });
   }
 
   template <typename Condition>
-  bool Measure(const char* what, Condition done) {
+  bool Measure(const std::string& what, Condition done) {
     const auto begun = std::chrono::steady_clock::now();
     const TimePoint from = world_.now();
     const std::int64_t revision = etcd_.store().revision();
@@ -200,14 +181,14 @@ class WarmGroup {
     return in_time;
   }
 
-  void Print(const char* what, bool in_time, Duration took, std::chrono::nanoseconds real,
+  void Print(const std::string& what, bool in_time, Duration took, std::chrono::nanoseconds real,
              std::int64_t revisions) {
     const Counts counts = counter_.Take();
     const auto seconds_of = [](auto duration) {
       return std::chrono::duration<double>(duration).count();
     };
     std::printf("| %s | %s%.1f | %.1f | %s | %s | %s | %lld | %llu | %llu | %llu | %.1f | %.1f |\n",
-                what, in_time ? "" : "not in ", seconds_of(took), seconds_of(real),
+                what.c_str(), in_time ? "" : "not in ", seconds_of(took), seconds_of(real),
                 Spread(counts.begun).c_str(), Spread(counts.ended).c_str(),
                 Spread(counts.taken).c_str(), static_cast<long long>(revisions),
                 static_cast<unsigned long long>(counts.ready_writes),
@@ -234,25 +215,7 @@ class WarmGroup {
     return std::to_string(all) + " (" + std::to_string(least) + " to " + std::to_string(most) + ")";
   }
 
-  bool AllHeld() const {
-    std::size_t held = 0;
-    for (const auto& process : processes_) {
-      if (process->alive()) held += process->core().leaderships().held().size();
-    }
-    return held == asked_.shards;
-  }
-
-  bool Even() const {
-    std::size_t least = asked_.shards;
-    std::size_t greatest = 0;
-    for (const auto& process : processes_) {
-      if (!process->alive()) continue;
-      const std::size_t held = process->core().leaderships().held().size();
-      least = std::min(least, held);
-      greatest = std::max(greatest, held);
-    }
-    return greatest - least <= 1;
-  }
+  bool AllHeld() const { return group_.Held() == asked_.shards; }
 
   /// All standbys are ready, and their nodes' records say so.
   bool AllReady() const {
@@ -268,15 +231,11 @@ class WarmGroup {
   }
 
   const Asked asked_;
-  World world_;
-  NetworkFaults network_;
-  CallbackFaults callbacks_;
-  std::vector<ArmedFailure> failures_;
-  EtcdModel etcd_;
   Counter counter_;
-  std::vector<std::unique_ptr<HostClock>> clocks_;
-  std::vector<std::unique_ptr<Dice>> dice_;
-  std::vector<std::unique_ptr<Process>> processes_;
+  VirtualGroup group_{counter_};
+  World& world_ = group_.world();
+  EtcdModel& etcd_ = group_.etcd();
+  const std::vector<std::unique_ptr<Process>>& processes_ = group_.processes();
 };
 
 std::optional<Asked> ParseStandbys(int count, char** words) {
@@ -314,6 +273,7 @@ int main(int count, char** words) {
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
       asked->nodes, asked->shards, asked->standbys);
   baton::sim::WarmGroup group(*asked);
-  const bool good = group.Elect() && group.SetRules() && group.LoseOne() && group.Join();
+  const bool good =
+      group.Elect() && group.SetRules() && group.Rest() && group.LoseOne() && group.Join();
   return good ? 0 : 1;
 }

@@ -31,45 +31,11 @@ pb::RequestOp PutOf(const std::string& key, const std::string& value, std::int64
 
 }  // namespace
 
-class Crowd::Silent final : public ProcessObserver {
- public:
-  void Ran(Process&) override {}
-  void Reported(Process&, const Transition&) override {}
-  void Called(Process&, ShardId, core::CallbackKind, Term) override {}
-  void Threw(Process&, ShardId, core::CallbackKind, Term) override {}
-  void Halted(Process& process, const Error& why) override {
-    std::printf("%s halted: %s\n", process.node().c_str(), why.message.c_str());
-  }
-  void Finished(Process&, const core::Finished&) override {}
-  void Wrote(Process&, ShardId, Term) override {}
-  void Sent(Process&, const pb::TxnRequest&) override {}
-};
-
-Crowd::Crowd(Options options)
-    : options_(options),
-      keyspace_(etcd::kDefaultPrefix, kGroup),
-      world_(1, false),
-      etcd_(world_, {}),
-      observer_(std::make_unique<Silent>()),
-      clock_(std::make_unique<HostClock>(world_, 0, seconds(1000))),
-      dice_(std::make_unique<Dice>(world_, 1, 0)) {
-  core::CoreOptions core;
-  core.shards = options_.shards;
+Crowd::Crowd(Options options) : options_(options), keyspace_(etcd::kDefaultPrefix, kGroup) {
+  core::CoreOptions core = VirtualGroup::OptionsFor("real", options_.shards);
   core.has_listener = options_.listener;
-  core.self.node = "real";
-  core.self.address = "node:1";
-  core.self.protocol_version = kProtocolVersion;
-  process_ = std::make_unique<Process>(ProcessParts{.world = world_,
-                                                    .etcd = etcd_,
-                                                    .clock = *clock_,
-                                                    .network = network_,
-                                                    .callbacks = callbacks_,
-                                                    .armed = failures_,
-                                                    .directory = nullptr,
-                                                    .observer = *observer_,
-                                                    .dice = *dice_,
-                                                    .random = world_.random().Fork()},
-                                       std::move(core), 0);
+  core.self.zone = ZoneOf(options_.members);
+  process_ = &group_.Add(std::move(core));
   process_->executor().Meter([this](Duration took) {
     ++cost_.turns;
     cost_.all += took;
@@ -89,13 +55,16 @@ Crowd::Crowd(Options options)
   }
 }
 
-Crowd::~Crowd() { process_->Kill(); }
-
 void Crowd::Start() {
   process_->Start();
   while (!process_->core().view().complete() || !process_->core().session().member()) {
     RunFor(kLook);
   }
+}
+
+std::string Crowd::ZoneOf(int number) const {
+  if (options_.zones == 0) return {};
+  return std::string(1, static_cast<char>('a' + number % options_.zones));
 }
 
 void Crowd::Put(const std::string& key, const std::string& value, std::int64_t lease) {
@@ -125,12 +94,32 @@ void Crowd::Update(int number) {
   fact.address = "10.0.0.1:7400";
   fact.service_address = "10.0.0.1:9000";
   fact.protocol_version = kProtocolVersion;
+  fact.zone = ZoneOf(number);
+  fact.ready = member.ready;
   Put(keyspace_.MemberKey(member.name), etcd::EncodeMember(fact), member.lease);
+}
+
+void Crowd::SetRules(const Placement& placement) {
+  ConfigFact config = etcd::DecodeConfig(etcd_.store().Get(keyspace_.ConfigKey())->value());
+  config.schema = kPlacementSchema;
+  config.placement = placement;
+  Put(keyspace_.ConfigKey(), etcd::EncodeConfig(config), 0);
+}
+
+void Crowd::SayReady(int number) {
+  Member& member = members_[static_cast<std::size_t>(number)];
+  const core::View& view = process_->core().view();
+  member.ready.clear();
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    if (view.StandsBy(ShardId{s}, member.name)) member.ready.push_back(ShardId{s});
+  }
+  Update(number);
 }
 
 void Crowd::Die(int number) {
   Member& member = members_[static_cast<std::size_t>(number)];
   member.there = false;
+  member.ready.clear();
   BATON_CHECK(etcd_.OperatorRevoke(member.lease));
 }
 
@@ -149,7 +138,7 @@ void Crowd::PlanClaims() {
   claims_.clear();
   const core::View& view = process_->core().view();
   const core::AssignmentOfView of_view =
-      core::AssignmentFrom(view, core::CoreOptions{}.settle, clock_->Now());
+      core::AssignmentFrom(view, core::CoreOptions{}.settle, group_.clock(*process_).Now());
   std::map<NodeId, std::size_t> number;
   for (std::size_t n = 0; n < members_.size(); ++n) {
     if (members_[n].there) number[members_[n].name] = n;

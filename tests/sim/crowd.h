@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "etcd/keyspace.h"
-#include "sim/process.h"
+#include "sim/virtual_group.h"
 
 namespace baton::sim {
 
@@ -31,9 +31,9 @@ class Crowd {
     int members = 0;  ///< beside the real one
     std::uint32_t shards = 0;
     bool listener = false;
+    int zones = 0;  ///< the nodes are in these in turn; 0: in none
   };
   explicit Crowd(Options options);
-  ~Crowd();
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
 
@@ -44,6 +44,11 @@ class Crowd {
   void Die(int member);
   /// Writes the member's key again, as it is.
   void Update(int member);
+  /// Gives the group these rules, as an operator would.
+  void SetRules(const Placement& placement);
+  /// Writes that the member is a ready standby for all shards for which it stands by, as the real
+  /// node sees it.
+  void SayReady(int member);
   /// Ends the real node's session, as an operator would.
   void EndSession();
   /// Gives all vacant shards to members, at once: a beginning, not what is measured.
@@ -64,9 +69,10 @@ class Crowd {
     std::string name;
     std::int64_t lease = 0;
     bool there = false;
+    std::vector<ShardId> ready = {};
   };
-  class Silent;
 
+  std::string ZoneOf(int number) const;
   void Put(const std::string& key, const std::string& value, std::int64_t lease);
   void PlanClaims();
   void ClaimOne();
@@ -74,15 +80,11 @@ class Crowd {
 
   const Options options_;
   const etcd::Keyspace keyspace_;
-  World world_;
-  NetworkFaults network_;
-  CallbackFaults callbacks_;
-  std::vector<ArmedFailure> failures_;
-  EtcdModel etcd_;
-  std::unique_ptr<Silent> observer_;
-  std::unique_ptr<HostClock> clock_;
-  std::unique_ptr<Dice> dice_;
-  std::unique_ptr<Process> process_;
+  QuietObserver observer_;
+  VirtualGroup group_{observer_};
+  World& world_ = group_.world();
+  EtcdModel& etcd_ = group_.etcd();
+  Process* process_ = nullptr;
   std::vector<Member> members_;
   /// what the script's members are about to claim, and for which view
   std::vector<std::pair<ShardId, std::size_t>> claims_;

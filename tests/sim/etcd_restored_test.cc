@@ -23,7 +23,7 @@ class EtcdUnderNodes : public SmallGroup {
     RunFor(seconds(20));
     etcd_.MoveLeader();
     RunFor(seconds(20));
-    ASSERT_EQ(Led(), kShards);
+    ASSERT_EQ(group_.Held(), kShards);
     ASSERT_GT(etcd_.raft_term(), EtcdModel::kFirstRaftTerm);
   }
   /// All sessions end, and all shards are claimed again.
@@ -31,7 +31,7 @@ class EtcdUnderNodes : public SmallGroup {
     for (int n = 0; n < kNodes; ++n)
       etcd_.OperatorRevoke(processes_[Index(n)]->core().session().id().value);
     RunFor(seconds(20));
-    ASSERT_EQ(Led(), kShards);
+    ASSERT_EQ(group_.Held(), kShards);
   }
   static std::size_t Index(int n) { return static_cast<std::size_t>(n); }
   std::vector<std::string> Halted() const {
@@ -88,7 +88,7 @@ TEST_F(EtcdUnderNodes, ARestoredBackupWithARaisedRevisionIsNoticedByNobodyIfNoth
   etcd_.Restore(backup);
   RunFor(seconds(20));
   EXPECT_THAT(Halted(), SizeIs(0));
-  EXPECT_EQ(Led(), kShards);
+  EXPECT_EQ(group_.Held(), kShards);
 }
 
 }  // namespace

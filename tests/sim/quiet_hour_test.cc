@@ -16,7 +16,7 @@ using QuietGroup = SmallGroup;
 // minutes are silent, and six hours have six lines of each.
 TEST_F(QuietGroup, LogsNothingButAHeartbeat) {
   RunFor(std::chrono::minutes(2));
-  ASSERT_EQ(Led(), kShards);
+  ASSERT_EQ(group_.Held(), kShards);
   EXPECT_THAT(LoggedIn(std::chrono::minutes(50)), testing::IsEmpty());
   const std::vector<std::string> lines = LoggedIn(std::chrono::hours(6));
   EXPECT_EQ(lines.size(), 6u * kNodes);

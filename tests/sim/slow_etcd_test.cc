@@ -18,7 +18,7 @@ class SlowEtcd : public SmallGroup {
     ttl_ = ttl;
     SmallGroup::SetUp();
     RunFor(seconds(20));
-    ASSERT_EQ(Led(), kShards);
+    ASSERT_EQ(group_.Held(), kShards);
     for (const auto& process : processes_) sessions_.insert(process->core().session().id());
     ASSERT_THAT(sessions_, SizeIs(kNodes));
   }
@@ -33,7 +33,7 @@ class SlowEtcd : public SmallGroup {
     while (world_.now() < end) {
       RunFor(milliseconds(1));
       for (std::size_t n = 0; n < processes_.size(); ++n) {
-        if (!processes_[n]->core().session().live(clocks_[n]->Now())) return false;
+        if (!processes_[n]->core().session().live(NowAt(*processes_[n]))) return false;
       }
     }
     return true;

@@ -16,7 +16,7 @@ class StatusOfChanges : public SmallGroup {
     if (!process.running()) return;
     const core::Core& core = process.engine().core();
     runtime::GroupFollower& follower = process.engine().follower();
-    const TimePoint now = clocks_[static_cast<std::size_t>(process.number())]->Now();
+    const TimePoint now = NowAt(process);
     follower.ForgetStatus();
     const auto shown = follower.Status();
     runtime::StatusBoard empty;
