@@ -1,5 +1,5 @@
-// Logins whose answers hold no usable token: from servers of the test's own, because no etcd does
-// that.
+// Answers that no etcd gives, from servers of the test's own: logins without a usable token, and
+// answers without etcd's header.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -30,6 +30,7 @@ class Server final : public etcdserverpb::Auth::Service {
 
   grpc::Status Authenticate(grpc::ServerContext*, const etcdserverpb::AuthenticateRequest*,
                             etcdserverpb::AuthenticateResponse* response) override {
+    response->mutable_header()->set_revision(1);
     response->set_token(tokens_[std::min(logins_++, tokens_.size() - 1)]);
     return grpc::Status::OK;
   }
@@ -91,6 +92,41 @@ TEST(TransportToken, OutlivesARenewalThatBringsNone) {
   }
   EXPECT_GE(server.logins(), 2u);
   EXPECT_EQ(Put(*transport, "/baton/k", "v").status.code, grpc::StatusCode::UNIMPLEMENTED);
+}
+
+/// Answers OK without a header, as a proxy might.
+class NoEtcd final : public etcdserverpb::KV::Service {
+ public:
+  NoEtcd() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  grpc::Status Range(grpc::ServerContext*, const etcdserverpb::RangeRequest*,
+                     etcdserverpb::RangeResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status Txn(grpc::ServerContext*, const etcdserverpb::TxnRequest*,
+                   etcdserverpb::TxnResponse*) override {
+    return grpc::Status::OK;
+  }
+
+ private:
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// Plan: an empty answer would look like a refused write, and like a key that is absent.
+TEST(TransportAnswers, WithoutAHeaderAreNone) {
+  const NoEtcd server;
+  const auto transport = Connect({.endpoints = {server.endpoint()}});
+  const CallStatus put = Put(*transport, "/baton/k", "v").status;
+  EXPECT_EQ(put.outcome, Outcome::kUnknown);
+  EXPECT_NE(put.message.find("this is no answer of etcd"), std::string::npos) << put.message;
+  EXPECT_EQ(Get(*transport, "/baton/k").status.outcome, Outcome::kUnknown);
 }
 
 }  // namespace

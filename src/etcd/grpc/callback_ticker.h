@@ -1,10 +1,11 @@
-// CallbackTicker keeps gRPC's callback threads from all sleeping at the same time.
+// CallbackTicker keeps gRPC's callback threads from all sleeping at the same time. Only servers in
+// this process need it; calls to etcd don't.
 //
 // gRPC 1.51 runs the callbacks of its servers on a few threads of its own (two on two cores).
 // According to its sources, a thread that finds nothing to do for a second sleeps for 100 ms. If
-// all threads sleep, a caller's question that comes then has to wait, and so does the next message
-// of a stream of routes. The ticker makes a call every 250 ms on a channel that leads nowhere. The
-// call fails at once, without any network, and leaves one thread awake.
+// all threads sleep, a call that arrives then has to wait, and so does the next message of a stream
+// of routes. The ticker makes a call every 250 ms on a channel without an endpoint. The call fails
+// at once, without any network, and leaves one thread awake.
 #pragma once
 
 #include <condition_variable>

@@ -2,7 +2,8 @@
 // (it includes gRPC).
 //
 // gRPC's callback threads serve a process's callers in turn: thousands of calls at once would hold
-// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here.
+// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here. What
+// comes from the sockets is still read by any thread that waits for gRPC, whoever sent it.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -11,10 +12,11 @@
 
 namespace baton::etcd {
 
-/// A step of a call or stream: its start, a read, a write or its end. Its address is its tag in the
-/// queue.
+/// A step of a call or stream: its start, a read, a write or its end.
 class Step {
  public:
+  /// The step's tag in a queue.
+  void* tag() { return this; }
   /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Called on
   /// the queue's thread. May destroy the step.
   virtual void Completed(bool ok) = 0;
@@ -23,18 +25,33 @@ class Step {
   ~Step() = default;
 };
 
-/// Reports steps one after another, in the order in which they complete.
+/// Marks that this thread runs a callback of the transport, so that a close inside one aborts
+/// instead of deadlocking.
+class CallbackScope {
+ public:
+  CallbackScope() { ++depth_; }
+  ~CallbackScope() { --depth_; }
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+  static bool Inside() { return depth_ > 0; }
+
+ private:
+  static thread_local int depth_;
+};
+
+/// Reports steps one after another, in the order in which they complete. Inside Step::Completed a
+/// CallbackScope exists.
 class Completions {
  public:
   /// Starts the thread.
   Completions();
-  /// Ends the thread. REQUIRES: no step is outstanding, and none is started from now on. Must not
-  /// be called inside Step::Completed.
+  /// Ends the thread. REQUIRES: no step is outstanding, and none is started from now on. REQUIRES
+  /// (checked): not called inside Step::Completed.
   ~Completions();
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
 
-  /// For calls whose tags are of type Step*. Any thread.
+  /// For calls whose tags are those of steps. Any thread.
   grpc::CompletionQueue& queue() { return queue_; }
 
  private:

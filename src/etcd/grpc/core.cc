@@ -104,8 +104,6 @@ std::size_t FirstOf(const GrpcTransportOptions& options, std::size_t count) {
 
 }  // namespace
 
-thread_local int CallbackScope::depth_ = 0;
-
 gpr_timespec GrpcDeadline(Duration left) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                       gpr_time_from_nanos(left.count(), GPR_TIMESPAN));

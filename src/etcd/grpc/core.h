@@ -26,7 +26,7 @@
 namespace baton::etcd {
 
 /// A call or stream that is not over yet. It must drop its ClientContext and its stubs before it
-/// unregisters, because they hold the channel, which must not outlive the transport.
+/// unregisters: they hold the channel, so a connection could outlive the transport.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -77,7 +77,8 @@ class GrpcCore {
 
   /// Completes the steps of unary calls and watches. REQUIRES: the operation is registered.
   grpc::CompletionQueue& queue() { return completions_.queue(); }
-  /// Completes those of keepalives, which so never wait until a large answer was read.
+  /// Completes the steps of keepalives. They have a thread of their own, so they don't wait while a
+  /// large answer is decoded.
   grpc::CompletionQueue& keepalive_queue() { return keepalive_completions_.queue(); }
 
   std::size_t endpoint_count() const { return endpoints_.size(); }
@@ -130,20 +131,6 @@ class GrpcCore {
   EndpointBook book_;                                                      // mutex_
   std::unordered_map<Operation*, std::shared_ptr<Operation>> operations_;  // mutex_
   std::condition_variable all_over_;                                       // mutex_
-};
-
-/// Marks that this thread runs a callback of the transport, so that a close inside one aborts
-/// instead of deadlocking.
-class CallbackScope {
- public:
-  CallbackScope() { ++depth_; }
-  ~CallbackScope() { --depth_; }
-  CallbackScope(const CallbackScope&) = delete;
-  CallbackScope& operator=(const CallbackScope&) = delete;
-  static bool Inside() { return depth_ > 0; }
-
- private:
-  static thread_local int depth_;
 };
 
 /// The time `left` from now on gRPC's monotonic clock: steps of the wall clock move no deadline.

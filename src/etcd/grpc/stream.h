@@ -143,7 +143,7 @@ class StreamCall : public Operation,
  private:
   static constexpr std::size_t kQueueBound = 4;
 
-  /// A step completes as a call of a member function.
+  /// Calls a member function of the stream when the step completes.
   class MemberStep final : public Step {
    public:
     MemberStep(StreamCall& stream, void (StreamCall::*completed)(bool))
@@ -165,7 +165,7 @@ class StreamCall : public Operation,
         context_->AddMetadata("hasleader", "true");
         AddToken(*context_, token_);
         stream_ = Prepare(*core_.stubs(endpoint_), *context_);
-        stream_->StartCall(&started_);
+        stream_->StartCall(started_.tag());
         return;
       }
     }
@@ -180,24 +180,23 @@ class StreamCall : public Operation,
       open_ = ok;
     }
     if (!ok) return Finish();
-    stream_->Read(&response_, &read_);
+    stream_->Read(&response_, read_.tag());
     Flush();
   }
 
   void WasRead(bool ok) {
     if (!ok) return Finish();
     Received(response_);
-    stream_->Read(&response_, &read_);
+    stream_->Read(&response_, read_.tag());
   }
 
   void Flush() {
-    // Written waits for this lock, like Started.
+    // gRPC may complete the write before Write returns; Written waits for this lock.
     const std::lock_guard lock(mutex_);
     if (!open_ || over_ || writing_ || queue_.empty()) return;
     writing_ = true;
-    request_ = std::move(queue_.front());
+    stream_->Write(queue_.front(), written_.tag());  // copies the request
     queue_.pop_front();
-    stream_->Write(request_, &written_);
   }
 
   void Written(bool ok) {
@@ -214,7 +213,7 @@ class StreamCall : public Operation,
       const std::lock_guard lock(mutex_);
       over_ = true;
     }
-    stream_->Finish(&status_, &finished_);
+    stream_->Finish(&status_, finished_.tag());
   }
 
   void Finished(bool /*ok*/) {
@@ -266,7 +265,6 @@ class StreamCall : public Operation,
   std::deque<Request> queue_;  // mutex_
   // mutex_; gRPC uses its content. Null after the end of the stream.
   std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
-  Request request_;         // mutex_; being written
   Stream stream_;           // set under mutex_ before the call is started
   bool open_ = false;       // mutex_; the call has started, so writes may start
   bool writing_ = false;    // mutex_

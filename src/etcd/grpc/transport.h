@@ -1,11 +1,12 @@
 // GrpcTransport: the transport over gRPC: connections, failover, deadlines, tokens, outcomes.
 //
 // Threads: as etcd/transport.h says. Callbacks come on two threads of the transport: one for
-// keepalives, one for all else. So etcd's answers don't wait until gRPC's own threads have served
-// the process's callers, and a keepalive doesn't wait for a large answer. The destructor cancels
-// all outstanding calls and streams, and waits until each unary call was answered (as unknown) and
-// each stream has ended. It must not run inside a callback of the transport. Stream handles may
-// outlive the transport.
+// keepalives, one for all else. (If a keepalive stream needs a token and gets none, `ended` comes
+// on the other thread.) So etcd's answers don't wait for callbacks of gRPC's servers in this
+// process, and a keepalive doesn't wait while a large answer is decoded. A callback must not throw:
+// the process would end. The destructor cancels all outstanding calls and streams, and waits until
+// each unary call was answered (as unknown) and each stream has ended. It must not run inside a
+// callback of the transport. Stream handles may outlive the transport.
 //
 // A callback may destroy its own stream's handle, and then runs to its end. Otherwise the handle's
 // destructor waits for a callback that is running. REQUIRES: a thread that destroys a handle or the
@@ -106,7 +107,8 @@ class GrpcCore;
 
 class GrpcTransport final : public Transport {
  public:
-  /// Creates a transport. It connects only to the first endpoint, in the background.
+  /// Creates a transport. It connects only to the first endpoint, in the background. Throws
+  /// std::system_error if the host has no thread left.
   /// kInvalidArgument: the message says in one line what is wrong with the endpoints, the user, the
   /// PEM texts or the times.
   static Result<std::unique_ptr<GrpcTransport>> Create(GrpcTransportOptions options);

@@ -51,7 +51,12 @@ UnaryPlan LeaseTimeToLiveMethod::Plan() { return {.method = "LeaseTimeToLive"}; 
 UnaryPlan AuthenticateMethod::Plan() { return {.method = "Authenticate", .needs_token = false}; }
 UnaryPlan StatusMethod::Plan() { return {.method = "Status", .answer_proves_endpoint = false}; }
 
-grpc::Status Check(const etcdserverpb::AuthenticateResponse& response) {
+grpc::Status NotAnAnswer() {
+  return {grpc::StatusCode::UNKNOWN,
+          "this is no answer of etcd: check what serves the endpoint, and proxies before it"};
+}
+
+grpc::Status CheckAnswer(const etcdserverpb::AuthenticateResponse& response) {
   return CanBeCarried(response.token()) ? grpc::Status::OK : NoToken();
 }
 
@@ -123,10 +128,10 @@ void UnaryCall::Cancel() {
   if (context_) context_->TryCancel();
 }
 
-void UnaryCall::Completed(bool /*ok*/) {
+void UnaryCall::Completed(bool ok) {
   const auto self = shared_from_this();
   { const std::lock_guard launched(mutex_); }
-  Attempted(Judge(status_));
+  Attempted(Conclude(status_, ok));
 }
 
 void UnaryCall::Attempted(const grpc::Status& status) {

@@ -56,12 +56,12 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 
  protected:
   /// Sends the request through one endpoint. Once the attempt is over, `status` is set and `over`
-  /// completes. One attempt at a time.
+  /// completes; not ok means that the answer could not be decoded. One attempt at a time.
   virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context,
                       grpc::CompletionQueue& queue, grpc::Status& status, Step& over) = 0;
   /// The attempt's status, which is an error if the answer can't be used. Drops what gRPC needed
   /// for the attempt.
-  virtual grpc::Status Judge(const grpc::Status& status) = 0;
+  virtual grpc::Status Conclude(const grpc::Status& status, bool decoded) = 0;
   /// Passes the answer to the caller. Called once.
   virtual void Deliver(CallStatus status) = 0;
 
@@ -94,11 +94,13 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   std::unique_ptr<grpc::ClientContext> context_;  // mutex_; gRPC uses its content
 };
 
+/// The status of an attempt whose answer can't be decoded or has no header. Each answer of etcd has
+/// one, so another server gave this one, and a write may be applied or not.
+grpc::Status NotAnAnswer();
 /// An error if the response can't be used.
-inline grpc::Status Check(const google::protobuf::Message&) { return {}; }
-/// A token that calls can't carry counts as no answer, because another member may give a better
-/// one.
-grpc::Status Check(const etcdserverpb::AuthenticateResponse& response);
+inline grpc::Status CheckAnswer(const google::protobuf::Message&) { return {}; }
+/// A token that calls can't carry counts as no answer: another member may give a better one.
+grpc::Status CheckAnswer(const etcdserverpb::AuthenticateResponse& response);
 
 /// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.
 template <typename Method>
@@ -116,11 +118,12 @@ class UnaryCallOf final : public UnaryCall {
               grpc::Status& status, Step& over) override {
     response_.Clear();
     reader_ = Method::Launch(stubs, context, *request_, queue);
-    reader_->Finish(&response_, &status, &over);
+    reader_->Finish(&response_, &status, over.tag());
   }
-  grpc::Status Judge(const grpc::Status& status) override {
+  grpc::Status Conclude(const grpc::Status& status, bool decoded) override {
     reader_.reset();
-    return status.ok() ? Check(response_) : status;
+    if (!status.ok()) return status;
+    return decoded && response_.has_header() ? CheckAnswer(response_) : NotAnAnswer();
   }
   void Deliver(CallStatus status) override {
     Reply<Response> reply{.status = std::move(status), .response = {}};
