@@ -140,6 +140,29 @@ TEST(FailedActivations, OneSuccessEndsAllPauses) {
   EXPECT_TRUE(cluster.RunUntil([&] { return AllActivated(cluster, kShards); }, milliseconds(500)));
 }
 
+// Plan: all shards of a node fail until their pauses are long. Then, every 100 ms, an operator asks
+// for a retry of one that succeeds now. Only the first success makes the others run again: the next
+// ones come within a second.
+TEST(FailedActivations, SuccessesEndAllPausesOnceASecondAtMost) {
+  constexpr std::uint32_t kShards = 40;
+  Cluster cluster(Group(1, kShards));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
+  cluster.Start("n1");
+  cluster.Run(seconds(120));
+  const ShardId fails{kShards - 1};
+  const std::size_t before = TimesAcquired(cluster, "n1", fails);
+  for (std::uint32_t s = 0; s < 10; ++s) {
+    cluster.Behave("n1", CallbackKind::kAcquired, ShardId{s}, Behaviour::kReturns);
+    cluster.Deliver("n1", core::RetryRequested{s + 1, ShardId{s}, false, "alice"});
+    cluster.Run(milliseconds(100));
+    ASSERT_TRUE(cluster.Activated("n1", ShardId{s})) << s;
+  }
+  const std::size_t tries = TimesAcquired(cluster, "n1", fails) - before;
+  EXPECT_GE(tries, 1u);
+  EXPECT_LE(tries, 2u);  // its own pause may have ended, too
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: etcd denies the move of a shard that fails. The node keeps the shard and its term, asks
 // etcd seldom, and activates the shard once that succeeds.
 TEST(FailedActivations, ADeniedMoveKeepsTheShard) {

@@ -387,6 +387,124 @@ TEST_F(FailingNodes, AShardWithoutATargetHoldsNoOtherUp) {
   EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") >= 399; }, seconds(2)));
 }
 
+// Plan: three shards fail on n2, but then the cause is gone, before a second is over. The others
+// never hear of it. Three more fail, and the cause stays: after a second, n2 says so.
+TEST_F(FailingNodes, ANodeSaysThatItFailsOnlyAfterASecond) {
+  Begin(2, 100);
+  ASSERT_TRUE(cluster_->Up());
+  const std::vector<ShardId> shards = cluster_->ShardsOf("n1");
+  const auto three_fail = [&](std::size_t first) {
+    Break("n2");
+    for (std::size_t i = first; i < first + 3; ++i) {
+      cluster_->Transfer("n1", {.shard = shards.at(i), .to = "n2", .if_term = {}, .actor = {}});
+    }
+    const auto failing = [&] { return cluster_->core("n2").leaderships().failed().failing(); };
+    return cluster_->RunUntil(failing, seconds(2));
+  };
+  const auto says = [&] { return SaysFailing("n2"); };
+  ASSERT_TRUE(three_fail(0));
+  Mend("n2");
+  EXPECT_FALSE(cluster_->RunUntil(says, seconds(5)));
+  ASSERT_TRUE(three_fail(3));
+  const TimePoint began = cluster_->now();
+  EXPECT_TRUE(cluster_->RunUntil(says, seconds(5)));
+  EXPECT_GE(cluster_->now(), began + core::kFailingBeforeSaid);
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: everything fails on all of three nodes, and an operator drains one. The others are no worse
+// than it, so they take its shards.
+TEST_F(FailingNodes, ACommonCauseHoldsNoDrainUp) {
+  Begin(3, 90);
+  for (const char* node : {"n1", "n2", "n3"}) Break(node);
+  cluster_->StartAll();
+  cluster_->Run(seconds(30));
+  for (const char* node : {"n1", "n2", "n3"}) ASSERT_TRUE(SaysFailing(node));
+  ASSERT_EQ(cluster_->LedBy("n1"), 30u);
+  cluster_->Policy("n2", {PolicyKind::kDrain, "n1"});
+  const auto all_led = [&] { return cluster_->LedBy("n2") + cluster_->LedBy("n3") == 90; };
+  EXPECT_TRUE(cluster_->RunUntil(all_led, seconds(20)));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: one of three nodes is failing, and an operator's pause keeps its shards there. As long as
+// it has shards that it has not tried, it does not start over, so it goes on saying that it fails.
+TEST_F(FailingNodes, ANodeWithUntriedShardsDoesNotStartOver) {
+  Begin(3, 300);
+  ASSERT_TRUE(cluster_->Up());
+  cluster_->Policy("n2", {PolicyKind::kPause});
+  cluster_->Run(seconds(1));
+  Break("n1");
+  cluster_->Kill("n1");
+  cluster_->Start("n1", true);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return SaysFailing("n1"); }, seconds(20)));
+  EXPECT_FALSE(cluster_->RunUntil([&] { return !SaysFailing("n1"); }, minutes(1)));
+  EXPECT_FALSE(cluster_->core("n1").leaderships().failed().untried().empty());
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: the example of other_tries.h. Four of nine nodes are failing, 10 moves are allowed, and 2
+// are in flight. A pause ends, so the four plan at the same time: 2 moves each. The latency is so
+// long that none of them sees a plan of another before it plans.
+TEST_F(FailingNodes, TheyShareTheMovesThatTheLimitAllows) {
+  ClusterOptions options = Group(9, 360);
+  options.latency_least = options.latency_most = milliseconds(20);
+  cluster_ = std::make_unique<Cluster>(std::move(options));
+  const std::vector<NodeId> failing = {"n1", "n2", "n3", "n4"};
+  for (const NodeId& node : failing) Break(node);
+  cluster_->store().Put(
+      PolicyFact{.name = {PolicyKind::kLimits}, .present = true, .max_moves = 10});
+  cluster_->store().Put(PolicyFact{.name = {PolicyKind::kPause}, .present = true});
+  cluster_->StartAll();
+  const auto all_say_so = [&] {
+    return std::all_of(failing.begin(), failing.end(), [&](const NodeId& node) {
+      return cluster_->store().Has("members/" + node) && SaysFailing(node);
+    });
+  };
+  ASSERT_TRUE(cluster_->RunUntil(all_say_so, seconds(20)));
+  cluster_->Run(core::kOtherTryAfter);
+  cluster_->Behave("n6", CallbackKind::kPrepare, Behaviour::kHangs);
+  const std::vector<ShardId> shards = cluster_->ShardsOf("n5");
+  for (std::size_t i = 0; i < 2; ++i) {
+    cluster_->Transfer("n5", {.shard = shards.at(i), .to = "n6", .if_term = {}, .actor = {}});
+  }
+  cluster_->Run(milliseconds(200));
+  for (const NodeId& node : failing) ASSERT_EQ(OtherTriesOf(node), 0u) << node;
+  cluster_->Policy("n5", {PolicyKind::kPause}, false);
+  const auto plan = [&] {
+    return std::all_of(failing.begin(), failing.end(),
+                       [&](const NodeId& node) { return OtherTriesOf(node) > 0; });
+  };
+  ASSERT_TRUE(cluster_->RunUntil(plan, seconds(1)));
+  for (const NodeId& node : failing) EXPECT_EQ(OtherTriesOf(node), 2u) << node;
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: etcd denies a failing node the write that says so. The node gives away the shards that
+// failed on it, but none that it has not tried: others would send them back. Once it may say that
+// it fails, they all go.
+TEST_F(FailingNodes, UntriedShardsStayUntilTheOthersKnow) {
+  Begin(3, 300);
+  Break("n1");
+  cluster_->DenyWrites("n1", IsA<MemberUpdate>);
+  cluster_->StartAll();
+  cluster_->Run(seconds(15));
+  EXPECT_FALSE(SaysFailing("n1"));
+  EXPECT_GT(OtherTriesOf("n1"), 0u);
+  EXPECT_FALSE(cluster_->core("n1").leaderships().failed().untried().empty());
+  const auto tried = TermsTried("n1");
+  for (const auto& [at, batch] : cluster_->Sent<MoveBatch>("n1")) {
+    for (const MoveWrite& write : batch.moves) {
+      if (write.move.reason != Reason::kCallbackTimeout) continue;
+      EXPECT_TRUE(tried.contains(write.move.shard)) << write.move.shard.value;
+    }
+  }
+  cluster_->DenyWrites("n1", {});
+  EXPECT_TRUE(WaitForAll(seconds(30)));
+  EXPECT_EQ(cluster_->LedBy("n1"), 0u);
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
 // Plan: a node whose n shards all fail, while another move uses up the group's limit, looks a
 // hundred times for shards that others should try. That costs nothing for each shard.
 TEST(OtherTriesCost, LooksWithoutRoomDoNotGrowWithTheShards) {
