@@ -3,6 +3,7 @@
 #include "app/daemon/connection_shares.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -152,6 +153,73 @@ TEST_F(ConnectionSharesTest, ACallerWithItsShareGetsNoPlaceThatOthersLeave) {
     EXPECT_EQ(last_, other);
   }
   EXPECT_EQ(open_.size(), all);
+}
+
+/// Two ends of a TCP connection on this host.
+struct Pair {
+  Pair() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    auto* const address = reinterpret_cast<sockaddr*>(&at);
+    EXPECT_EQ(bind(listener, address, size), 0);
+    EXPECT_EQ(listen(listener, 1), 0);
+    EXPECT_EQ(getsockname(listener, address, &size), 0);
+    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(client, address, size), 0);
+    server = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    close(listener);
+  }
+  ~Pair() {
+    close(client);
+    close(server);
+  }
+  void Send(std::size_t bytes) const {
+    const std::string sent(bytes, 'x');
+    EXPECT_EQ(send(client, sent.data(), sent.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(sent.size()));
+  }
+  /// The server's end was shut down.
+  bool Ended() const {
+    char byte = 0;
+    return recv(client, &byte, 1, MSG_DONTWAIT) == 0;
+  }
+
+  int client = -1;
+  int server = -1;
+};
+
+// Plan: two callers stay below the budget together; then one sends more. Its connection ends, and
+// it gets no other one for ten seconds. What was sent before does not count again.
+TEST(ConnectionShares, EndTheConnectionThatSendsMostAboveTheBudget) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  ConnectionShares shares(access, {.a_second = 10'000, .at_once = 20'000});
+  TimePoint now{};
+  const access::Caller modest{.peer = "ipv4:198.51.100.1:4711"};
+  const access::Caller flood{.peer = "ipv4:198.51.100.2:4711"};
+  const Pair one, two;
+  ASSERT_EQ(shares.Admit({one.server, 400}, modest, now), Served::kTaken);
+  ASSERT_EQ(shares.Admit({two.server, 400}, flood, now), Served::kTaken);
+  const auto look = [&] {
+    now += std::chrono::milliseconds(100);
+    return shares.Weigh(now);
+  };
+  one.Send(9'000);
+  two.Send(9'000);
+  EXPECT_EQ(look(), 0);
+  EXPECT_EQ(look(), 0);
+  one.Send(1'000);
+  two.Send(15'000);
+  EXPECT_EQ(look(), 1);
+  EXPECT_FALSE(one.Ended());
+  EXPECT_TRUE(two.Ended());
+  const Pair again, other;
+  EXPECT_EQ(shares.Admit({again.server, 400}, flood, now), Served::kShare);
+  EXPECT_EQ(shares.Admit({other.server, 400}, modest, now), Served::kTaken);
+  now += ConnectionShares::kBarred;
+  EXPECT_EQ(shares.Admit({again.server, 400}, flood, now), Served::kTaken);
 }
 
 }  // namespace

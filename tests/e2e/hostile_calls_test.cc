@@ -413,6 +413,30 @@ TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
   EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
 }
 
+// Eight users without any right send PRIORITY frames, which no flow control holds back, as fast as
+// they can, and connect again whenever their connection ends. Plan: renewals go on.
+TEST_F(BadInput, FloodsOfFramesTakeNoLease) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Begin();
+  std::string frames;
+  while (frames.size() < (1 << 20)) frames += FrameOf({kPriority, 0, 1}, std::string(5, '\0'));
+  std::vector<std::jthread> strangers;
+  for (uid_t i = 0; i < 8; ++i) {
+    strangers.emplace_back([&, user = kSomebody + i](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        const Socket socket = ConnectAs(user, PortOf(node_->endpoint()));
+        socket.LimitSend(std::chrono::seconds(1));
+        bool open = socket.Send(Http2Greeting());
+        while (open && !stop.stop_requested()) open = socket.Send(frames);
+      }
+    });
+  }
+  cluster_.Await("connections are ended", [&] {
+    return cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"received_bytes\"}") >= 8;
+  });
+  ExpectUndisturbed();
+}
+
 // Ten callers ask for all shards, one after another and again and again, and make room for no byte
 // of the answers. What the node keeps of these has a bound, and others are served. (About the time
 // after which answers are given up: unread_answers_test.cc.)

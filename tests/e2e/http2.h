@@ -18,6 +18,7 @@ inline std::string Http2Greeting() {
 enum Frame : char {
   kData = 0,
   kHeaders = 1,
+  kPriority = 2,
   kReset = 3,
   kSettings = 4,
   kPing = 6,

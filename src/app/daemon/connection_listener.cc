@@ -49,13 +49,14 @@ class Complaint {
 
 Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket,
                                                                       const std::string& address,
-                                                                      Bounds bounds, Serve serve) {
+                                                                      Bounds bounds,
+                                                                      Server server) {
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   const bool listens =
       wake >= 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0 && listen(socket, SOMAXCONN) == 0;
   if (listens) {
     return std::unique_ptr<ConnectionListener>(
-        new ConnectionListener(socket, wake, bounds, std::move(serve)));
+        new ConnectionListener(socket, wake, bounds, std::move(server)));
   }
   const char* const advice =
       errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
@@ -67,8 +68,8 @@ Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket
   return failed;
 }
 
-ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Serve serve)
-    : socket_(socket), wake_(wake), bounds_(bounds), serve_(std::move(serve)), thread_([this] {
+ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Server server)
+    : socket_(socket), wake_(wake), bounds_(bounds), server_(std::move(server)), thread_([this] {
         Run();
       }) {}
 
@@ -88,7 +89,13 @@ bool ConnectionListener::Wait(bool connections, int milliseconds) const {
 
 void ConnectionListener::Run() {
   Complaint complaint;
-  while (Wait(true, -1)) {
+  std::optional<std::chrono::steady_clock::time_point> weighed_at;  // unset: nothing to weigh yet
+  while (Wait(true, weighed_at ? static_cast<int>(kWeighEvery.count()) : -1)) {
+    const auto now = std::chrono::steady_clock::now();
+    if (weighed_at && now - *weighed_at >= kWeighEvery) {
+      weighed_at = now;
+      refused_->ended += static_cast<std::uint64_t>(server_.weigh());
+    }
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
@@ -112,8 +119,11 @@ void ConnectionListener::Run() {
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     const int places = std::min(bounds_.most_descriptors, reserved) - kLastPlaces;
-    const Served served = serve_(connection, places - connection);
-    if (served == Served::kTaken) continue;
+    const Served served = server_.serve(connection, places - connection);
+    if (served == Served::kTaken) {
+      if (!weighed_at && server_.weigh) weighed_at = now;
+      continue;
+    }
     close(connection);
     ++(served == Served::kShare ? refused_->share : refused_->full);
     if (served == Served::kNoPlace) complaint.Say(EUSERS);

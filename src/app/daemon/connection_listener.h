@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,7 @@ namespace baton::app {
 class ConnectionListener {
  public:
   static constexpr int kLastPlaces = 16;
+  static constexpr std::chrono::milliseconds kWeighEvery{100};
 
   enum class Served : std::uint8_t {
     kTaken,    ///< the server has taken the socket over
@@ -38,6 +40,14 @@ class ConnectionListener {
   /// the server does not prefer, with this one's; 0 or less: it should take only those that it
   /// prefers. Called on the listener's thread, which accepts nothing meanwhile.
   using Serve = std::function<Served(int connection, int free)>;
+
+  /// The server. Both are called on the listener's thread.
+  struct Server {
+    Serve serve;
+    /// Ends connections that cost too much, and returns how many. Called every kWeighEvery, or
+    /// later if `serve` takes longer, as soon as a connection was taken. May be empty.
+    std::function<int()> weigh = {};
+  };
 
   /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how
   /// many are in use.
@@ -53,22 +63,23 @@ class ConnectionListener {
   /// errors. kUnavailable: it can't listen, for example because another process took the port; the
   /// message says why. REQUIRES: `socket` is bound.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
-                                                           Bounds bounds, Serve serve);
-  /// Closes the listening socket, and waits for a `Serve` that runs. No `Serve` is called later.
+                                                           Bounds bounds, Server server);
+  /// Closes the listening socket, and waits for a call of the server that runs. None is made later.
   ~ConnectionListener();
   ConnectionListener(const ConnectionListener&) = delete;
   ConnectionListener& operator=(const ConnectionListener&) = delete;
 
-  /// How many connections were closed at once so far.
+  /// How many connections were closed so far.
   struct Refused {
     std::atomic<std::uint64_t> full{0};   ///< for want of a place
     std::atomic<std::uint64_t> share{0};  ///< Served::kShare
+    std::atomic<std::uint64_t> ended{0};  ///< not at once, but by Server::weigh
   };
   /// The counts may outlive this object. Any thread.
   std::shared_ptr<const Refused> refused() const { return refused_; }
 
  private:
-  ConnectionListener(int socket, int wake, Bounds bounds, Serve serve);
+  ConnectionListener(int socket, int wake, Bounds bounds, Server server);
   void Run();
   /// Waits for a connection, at most so many milliseconds (-1: without a bound). False if the
   /// listener ends.
@@ -77,7 +88,7 @@ class ConnectionListener {
   const int socket_;
   const int wake_;  ///< readable after the destructor has begun
   const Bounds bounds_;
-  const Serve serve_;
+  const Server server_;
   const std::shared_ptr<Refused> refused_ = std::make_shared<Refused>();
   std::thread thread_;
 };

@@ -68,8 +68,7 @@ constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
 // How long calls and streams may go on once their connection has reached --tls-max-age.
 constexpr int kMaxGraceMs = 30'000;
-// Bounds of descriptors in use. If ten thousand connections close at once, gRPC's threads are busy
-// for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
+// Bounds of descriptors in use (why: ConnectionListener). A relay has no lease, and serves more.
 constexpr int kMaxOfNode = 2'048;
 constexpr int kMaxOfRelay = 12'288;
 
@@ -291,7 +290,8 @@ class Daemon {
     }
     auto listener = ConnectionListener::Start(
         reservation_->Release(), reservation_->address(), bounds,
-        [this](int connection, int free) { return Take(connection, free); });
+        {.serve = [this](int connection, int free) { return Take(connection, free); },
+         .weigh = [this] { return shares_.Weigh(BootClock::now()); }});
     if (!listener) return listener.error();
     listener_ = std::move(listener).value();
     grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});

@@ -54,7 +54,9 @@ class ListenerMetrics final : public prometheus::Collectable {
         .Add(static_cast<double>(counts_.refused->full), {{"why", "full"}})
         .Add(static_cast<double>(counts_.refused->share), {{"why", "share"}});
     out.Counter("baton_grpc_bounds_reached_total",
-                "How often the admin service reached a limit of answers that nobody reads.")
+                "How often a limit was reached: of answers that nobody reads, or of what callers "
+                "send.")
+        .Add(static_cast<double>(counts_.refused->ended), {{"bound", "received_bytes"}})
         .Add(static_cast<double>(counts_.unread->refused.load()), {{"bound", "unread_answers"}})
         .Add(static_cast<double>(counts_.unread->cut_off.load()), {{"bound", "slow_reader"}});
     auto& limited = out.Counter("baton_calls_limited_total",
