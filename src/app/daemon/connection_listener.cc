@@ -23,6 +23,8 @@
 namespace baton::app {
 namespace {
 
+// Ten thousand connections take some 10 ms to weigh: this many times that passes before the next.
+constexpr int kWeighPause = 19;
 constexpr int kPauseMilliseconds = 100;  // trying again at once would spin
 constexpr std::chrono::minutes kSayAgain{1};
 // Otherwise the kernel keeps up to 4 MiB for each caller that does not read, besides what the
@@ -89,12 +91,14 @@ bool ConnectionListener::Wait(bool connections, int milliseconds) const {
 
 void ConnectionListener::Run() {
   Complaint complaint;
-  std::optional<std::chrono::steady_clock::time_point> weighed_at;  // unset: nothing to weigh yet
-  while (Wait(true, weighed_at ? static_cast<int>(kWeighEvery.count()) : -1)) {
-    const auto now = std::chrono::steady_clock::now();
-    if (weighed_at && now - *weighed_at >= kWeighEvery) {
-      weighed_at = now;
+  using Steady = std::chrono::steady_clock;
+  std::optional<Steady::time_point> weigh_at;  // unset: nothing to weigh yet
+  while (Wait(true, weigh_at ? static_cast<int>(kWeighEvery.count()) : -1)) {
+    const auto now = Steady::now();
+    if (weigh_at && now >= *weigh_at) {
       refused_->ended += static_cast<std::uint64_t>(server_.weigh());
+      const auto done = Steady::now();
+      weigh_at = done + std::max<Steady::duration>(kWeighEvery, kWeighPause * (done - now));
     }
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0) {
@@ -121,7 +125,7 @@ void ConnectionListener::Run() {
     const int places = std::min(bounds_.most_descriptors, reserved) - kLastPlaces;
     const Served served = server_.serve(connection, places - connection);
     if (served == Served::kTaken) {
-      if (!weighed_at && server_.weigh) weighed_at = now;
+      if (!weigh_at && server_.weigh) weigh_at = now + kWeighEvery;
       continue;
     }
     close(connection);

@@ -44,8 +44,9 @@ class ConnectionListener {
   /// The server. Both are called on the listener's thread.
   struct Server {
     Serve serve;
-    /// Ends connections that cost too much, and returns how many. Called every kWeighEvery, or
-    /// later if `serve` takes longer, as soon as a connection was taken. May be empty.
+    /// Ends connections that cost too much, and returns how many. Called every kWeighEvery once a
+    /// connection was taken; more rarely if it would take more than a twentieth of the time. May be
+    /// empty.
     std::function<int()> weigh = {};
   };
 
