@@ -20,8 +20,8 @@ inline constexpr std::size_t kRelayMemory = 256 << 20;
 /// at least 100. gRPC 1.51 enforces this only for clients that have acknowledged the limit: it then
 /// ends a connection with more calls.
 inline constexpr int kMaxStreams = 100;
-/// The same for a node's own port. gRPC's threads take all calls in turn, so many calls at once make
-/// everybody wait, operators too. No client of ours needs more.
+/// The same for a node's own port. gRPC's threads take all calls in turn, so many calls at once
+/// make everybody wait, operators too. No client of ours needs more.
 inline constexpr int kMaxStreamsOfNode = 16;
 /// The most bytes of a call's metadata. This is gRPC's default, set here so that it can't change.
 /// gRPC enforces it only for clients that have acknowledged it, as with kMaxStreams.

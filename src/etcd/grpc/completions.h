@@ -2,8 +2,8 @@
 // (it includes gRPC).
 //
 // gRPC's callback threads serve a process's callers in turn: thousands of calls at once would hold
-// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here. What
-// comes from the sockets is still read by any thread that waits for gRPC, whoever sent it.
+// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here. Any
+// thread that waits for gRPC still reads all sockets, those of callers, too.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
