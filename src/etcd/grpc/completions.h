@@ -15,8 +15,9 @@ namespace baton::etcd {
 /// A step of a call or stream: its start, a read, a write or its end.
 class Step {
  public:
-  /// The step's tag in a queue.
-  void* tag() { return this; }
+  /// The step's tag in a queue, for the call that starts it. Any thread; what this thread did
+  /// before is seen by Completed.
+  void* tag();
   /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Called on
   /// the queue's thread. May destroy the step.
   virtual void Completed(bool ok) = 0;
