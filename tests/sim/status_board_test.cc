@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "runtime/node_status.h"
 #include "sim/small_group.h"
@@ -117,11 +118,12 @@ TEST_F(StatusOfChanges, ADryRunOfADrainKnowsWhoHasLeft) {
   processes_[2]->Stop();
   RunFor(seconds(5));
   const auto dry = [&](Verb verb, const NodeId& node) {
-    Status result = Ok();
+    const auto result = std::make_shared<Status>(Error{ErrorCode::kInternal, "no answer"});
     processes_[0]->engine().Request(
         runtime::PolicyRequest{.verb = verb, .node = node, .dry_run = true, .actor = "alice"},
-        [&](const Status& answer) { result = answer; });
-    return result;
+        [result](const Status& answer) { *result = answer; });
+    RunFor(seconds(1));
+    return *result;
   };
   EXPECT_TRUE(dry(Verb::kDrain, "n1").ok());
   EXPECT_TRUE(dry(Verb::kUndrain, "n1").ok());
