@@ -12,7 +12,8 @@
 // gRPC (1.51) reads what callers send on any thread that waits for it, etcd's too, and goes on with
 // one connection while more comes. Eight callers that sent without a pause, 700 MB in a second,
 // took a node's lease. So all callers with a share have a budget of bytes together. Above it the
-// connections that sent most are ended, and their callers get no connection for kBarred.
+// connections that sent most are ended, and their callers get no connection for kBarred. What a
+// connection sent that is over before Weigh looks is not known, so it does not count.
 //
 // gRPC owns the connections and tells nobody when one is over. So this remembers the file of each
 // descriptor, and looks from time to time whether the descriptor still is that file. If gRPC closes
@@ -60,9 +61,10 @@ class ConnectionShares {
     int free = 0;         ///< see ConnectionListener::Serve
   };
   /// Whether this caller gets the new connection. If so, counts it until its descriptor is closed,
-  /// which may be noticed 200 ms late. kShare: the caller has its share, which is nothing for
-  /// kBarred after Weigh; logs this at most once a minute, for all callers together. kNoPlace: no
-  /// place is free, or `connection` is not open. `now` must not go back.
+  /// which may be noticed 200 ms late. kShare: the caller has its share, which is
+  /// logged at most once a minute for all callers together; or Weigh has ended one of its
+  /// connections within kBarred. kNoPlace: no place is free, or `connection` is not open. `now`
+  /// must not go back.
   ConnectionListener::Served Admit(const Newcomer& newcomer, const access::Caller& caller,
                                    TimePoint now);
 
