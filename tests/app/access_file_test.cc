@@ -163,8 +163,9 @@ TEST(AccessRules, ForAUserWhomTheHostDoesNotHaveCountForNobody) {
 
 TEST(AccessRules, WhatIsWrongHasALine) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "access.yaml is empty; expected rules, this_host or other_hosts"},
-      {"# nothing yet\n", "access.yaml is empty; expected rules, this_host or other_hosts"},
+      {"", "access.yaml: the file is empty; expected rules, this_host or other_hosts"},
+      {"# nothing yet\n",
+       "access.yaml: the file is empty; expected rules, this_host or other_hosts"},
       {"{}", "expected rules, this_host or other_hosts"},
       {"rules: 7", "expected a list of {user: NAME, role: ROLE}"},
       {"rules:\n- root", "access.yaml:2: expected a list"},

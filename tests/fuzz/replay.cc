@@ -1,6 +1,7 @@
-// fuzz_replay TARGET FOLDER...: runs a target's function on each file of some folders, without
-// libFuzzer. replay --list: the targets' names. fuzz_replay --make-corpus FOLDER: writes all seeds
-// to FOLDER/TARGET/NAME unless they are there already.
+// fuzz_replay TARGET FOLDER...: runs a target's function on no bytes, as libFuzzer does first, and
+// on each file of some folders, without libFuzzer. fuzz_replay --list: the targets' names.
+// fuzz_replay --make-corpus FOLDER: writes all seeds to FOLDER/TARGET/NAME unless they are there
+// already.
 //
 // Exit codes: 0 all held (else it aborts), 1 no files, 2 usage.
 #include <cstdio>
@@ -50,6 +51,7 @@ int main(int count, char** words) {
   if (target == nullptr) return Usage();
   google::protobuf::SetLogHandler(nullptr);
   baton::log::ConfigureLog({.level = baton::log::Level::kError, .format = {}});
+  target->run({});
   std::size_t files = 0;
   for (int i = 2; i < count; ++i) files += baton::fuzz::ReplayFolder(words[i], target->run);
   return files == 0 ? 1 : 0;

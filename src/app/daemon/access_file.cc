@@ -226,7 +226,8 @@ Status AddRules(const std::string& path, const YAML::Node& list, Rules& rules) {
 
 Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
   if (root.IsNull()) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is empty; {}", path, kKeys)};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: the file is empty; {}", path, kKeys)};
   }
   if (!root.IsMap() || root.size() == 0) return At(path, root, kKeys);
   Rules rules;
