@@ -12,6 +12,7 @@
 #include "app/daemon/daemon.h"
 #include "app/daemon/daemon_options.h"
 #include "app/daemon/first_process.h"
+#include "app/daemon/grpc_polling.h"
 #include "app/daemon/guard_choice.h"
 #include "app/daemon/library_logs.h"
 #include "base/log.h"
@@ -57,6 +58,7 @@ int main(int argc, char** argv) {
     if (const auto code = app::RunNodeAsChild(arguments)) return *code;
   }
   app::TakeLibraryLogs();
+  if (!options.relay) app::KeepPollersApart();
   const int code = app::RunDaemon(options);
   log::ShutDownLog();
   return code;

@@ -105,7 +105,8 @@ std::uint16_t PortOf(const sockaddr_storage& name) {
 
 }  // namespace
 
-Server::Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls)
+Server::Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls,
+               std::shared_ptr<ReceiveBudget> budget)
     : wake_(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
             [](int* fd) {
               close(*fd);
@@ -115,7 +116,8 @@ Server::Server(AttachmentOptions options, std::shared_ptr<const access::Access> 
           std::move(options), Clock::Real(),
           [wake = wake_] { [[maybe_unused]] const int written = eventfd_write(*wake, 1); })),
       access_(std::move(access)),
-      tls_(std::move(tls)) {}
+      tls_(std::move(tls)),
+      budget_(std::move(budget)) {}
 
 Status Server::Listen(const Address& address) {
   address_ = address;
@@ -247,7 +249,8 @@ void Server::Accept() {
     return;
   }
   const bool denied = access_->Refusal(caller, access::Role::kLead).has_value();
-  if (!HasRoom(caller, denied)) {
+  const bool known = !denied && !AsksForCertificates();
+  if (!HasRoom(caller, denied) || (!known && !IsWeighed(fd, caller))) {
     close(fd);
     return;
   }
@@ -312,6 +315,14 @@ bool Server::HasRoom(const access::Caller& caller, bool denied) {
   ++connections_refused_;
   complaints_->Say("too many connections to the sidecar; one was closed", caller);
   return false;
+}
+
+// Whether what the caller sends counts from now on, or nobody wants that; and not if the caller has
+// sent too much already.
+bool Server::IsWeighed(int fd, const access::Caller& caller) {
+  if (budget_ == nullptr || !address_.path.empty()) return true;
+  const std::string name = access::LimitedAs(caller);
+  return !budget_->IsBarred(name, BootClock::now()) && budget_->Add(fd, name);
 }
 
 std::shared_ptr<const PeerProcess> Server::ProcessOf(int fd) {

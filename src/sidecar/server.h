@@ -25,6 +25,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
+#include "base/receive_budget.h"
 #include "base/server_identity.h"
 #include "baton/result.h"
 #include "sidecar/address.h"
@@ -52,8 +53,10 @@ struct PortTls {
 
 class Server {
  public:
-  /// Does not listen yet. A unix socket ignores `tls`. REQUIRES: `access` is not null.
-  Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {});
+  /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what those
+  /// send to a port who may not be allowed to attach. REQUIRES: `access` is not null.
+  Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
+         std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has
   /// mode 600. Start the node before Listen: if another process runs this node, the node's start
   /// fails, and that process keeps its socket. kUnavailable: the server can't listen on the
@@ -94,6 +97,7 @@ class Server {
   void Accept();
   bool AsksForCertificates() const;
   bool HasRoom(const access::Caller& caller, bool denied);
+  bool IsWeighed(int fd, const access::Caller& caller);
   void Serve(std::uint64_t number, int fd, const access::Caller& caller);
   std::shared_ptr<const PeerProcess> ProcessOf(int fd);
   void Handle(std::uint64_t tag);
@@ -106,6 +110,7 @@ class Server {
   std::shared_ptr<Attachment> attachment_;
   const std::shared_ptr<const access::Access> access_;
   const PortTls tls_;
+  const std::shared_ptr<ReceiveBudget> budget_;
   const std::shared_ptr<Complaints> complaints_ = std::make_shared<Complaints>();
   int listener_ = -1;
   int epoll_ = -1;

@@ -1,9 +1,8 @@
-// How many gRPC connections each caller gets. The connections are descriptors of this process, and
-// how many places are free is what a test says.
+// How many gRPC connections each caller gets. The connections are descriptors of this process, two
+// for each, and how many places are free is what a test says.
 #include "app/daemon/connection_shares.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +13,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "base/tcp_pair.h"
 
 namespace baton::app {
 namespace {
@@ -52,7 +53,9 @@ class ConnectionSharesTest : public testing::Test {
 
   const std::shared_ptr<access::Access> access_ =
       std::make_shared<access::Access>(access::Access::Defaults{});
-  ConnectionShares shares_{access_};
+  const std::shared_ptr<ReceiveBudget> budget_ =
+      std::make_shared<ReceiveBudget>(ReceiveBudget::Bounds{.at_once = 10'000});
+  ConnectionShares shares_{access_, budget_};
   std::set<int> open_;
   int last_ = -1;
   TimePoint now_{};
@@ -65,7 +68,7 @@ class ConnectionSharesTest : public testing::Test {
 };
 
 TEST_F(ConnectionSharesTest, OneCallerHasThreeQuartersAtMost) {
-  EXPECT_EQ(ConnectAll(At("198.51.100.1")), 300);
+  EXPECT_EQ(ConnectAll(At("198.51.100.1")), 150);
   EXPECT_EQ(Connect(At("198.51.100.1")), Served::kShare);
   EXPECT_EQ(Connect(At("198.51.100.2")), Served::kTaken);
 }
@@ -78,9 +81,9 @@ TEST_F(ConnectionSharesTest, ManyCallersTogetherLeaveSomeToOthers) {
       taken |= Connect(At(fmt::format("198.51.100.{}", i))) == Served::kTaken;
     }
   }
-  const int left = places_ - used_ - static_cast<int>(open_.size());
+  const int left = places_ - used_ - 2 * static_cast<int>(open_.size());
   EXPECT_GE(left, 10);
-  for (int i = 0; i < left; ++i) {
+  for (int i = 0; i < (left + 1) / 2; ++i) {
     EXPECT_EQ(Connect(At(fmt::format("203.0.113.{}", i))), Served::kTaken) << i;
   }
   EXPECT_EQ(Connect(At("192.0.2.1")), Served::kNoPlace);
@@ -112,7 +115,7 @@ TEST_F(ConnectionSharesTest, OperatorsOfThisHostHaveNoShareAndTheLastPlaces) {
 // Plan: with other_hosts: operate, which --allow-remote-admin means, too.
 TEST_F(ConnectionSharesTest, ARoleOfAllHostsIsNoReasonToHaveAllPlaces) {
   access_->SetRules({.other_hosts = access::Role::kOperate});
-  EXPECT_EQ(ConnectAll(At("198.51.100.1")), 300);
+  EXPECT_EQ(ConnectAll(At("198.51.100.1")), 150);
 }
 
 // Plan: a caller with its share closes one connection after another, and gets a new one for it. The
@@ -155,71 +158,14 @@ TEST_F(ConnectionSharesTest, ACallerWithItsShareGetsNoPlaceThatOthersLeave) {
   EXPECT_EQ(open_.size(), all);
 }
 
-/// Two ends of a TCP connection on this host.
-struct Pair {
-  Pair() {
-    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    auto* const address = reinterpret_cast<sockaddr*>(&at);
-    EXPECT_EQ(bind(listener, address, size), 0);
-    EXPECT_EQ(listen(listener, 1), 0);
-    EXPECT_EQ(getsockname(listener, address, &size), 0);
-    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT_EQ(connect(client, address, size), 0);
-    server = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    close(listener);
-  }
-  ~Pair() {
-    close(client);
-    close(server);
-  }
-  void Send(std::size_t bytes) const {
-    const std::string sent(bytes, 'x');
-    EXPECT_EQ(send(client, sent.data(), sent.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(sent.size()));
-  }
-  /// The server's end was shut down.
-  bool Ended() const {
-    char byte = 0;
-    return recv(client, &byte, 1, MSG_DONTWAIT) == 0;
-  }
-
-  int client = -1;
-  int server = -1;
-};
-
-// Plan: two callers stay below the budget together; then one sends more. Its connection ends, and
-// it gets no other one for ten seconds. What was sent before does not count again.
-TEST(ConnectionShares, EndTheConnectionThatSendsMostAboveTheBudget) {
-  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
-  ConnectionShares shares(access, {.a_second = 10'000, .at_once = 20'000});
-  TimePoint now{};
-  const access::Caller modest{.peer = "ipv4:198.51.100.1:4711"};
-  const access::Caller flood{.peer = "ipv4:198.51.100.2:4711"};
-  const Pair one, two;
-  ASSERT_EQ(shares.Admit({one.server, 400}, modest, now), Served::kTaken);
-  ASSERT_EQ(shares.Admit({two.server, 400}, flood, now), Served::kTaken);
-  const auto look = [&] {
-    now += std::chrono::milliseconds(100);
-    return shares.Weigh(now);
-  };
-  one.Send(9'000);
-  two.Send(9'000);
-  EXPECT_EQ(look(), 0);
-  EXPECT_EQ(look(), 0);
-  one.Send(1'000);
-  two.Send(15'000);
-  EXPECT_EQ(look(), 1);
-  EXPECT_FALSE(one.Ended());
-  EXPECT_TRUE(two.Ended());
-  const Pair again, other;
-  EXPECT_EQ(shares.Admit({again.server, 400}, flood, now), Served::kShare);
-  EXPECT_EQ(shares.Admit({other.server, 400}, modest, now), Served::kTaken);
-  now += ConnectionShares::kBarred;
-  EXPECT_EQ(shares.Admit({again.server, 400}, flood, now), Served::kTaken);
+// Plan: a caller that sent too much gets no connection; others do.
+TEST_F(ConnectionSharesTest, ACallerThatSentTooMuchGetsNone) {
+  const TcpPair pair;
+  ASSERT_EQ(shares_.Admit({pair.server, 400}, At("198.51.100.1"), now_), Served::kTaken);
+  pair.Send(20'000);
+  budget_->Weigh(now_);
+  EXPECT_EQ(Connect(At("198.51.100.1")), Served::kShare);
+  EXPECT_EQ(Connect(At("198.51.100.2")), Served::kTaken);
 }
 
 }  // namespace

@@ -80,10 +80,10 @@ TEST(ConnectionListener, TheKernelKeepsLittleForACallerWhoReadsNothing) {
   const std::uint16_t port = reserved->port();
   std::promise<int> accepted;
   auto listener = ConnectionListener::Start(reserved->Release(), "here", {.most_descriptors = 1000},
-                                            {.serve = [&accepted](int connection, int) {
+                                            [&accepted](int connection, int) {
                                               accepted.set_value(connection);
                                               return ConnectionListener::Served::kTaken;
-                                            }});
+                                            });
   ASSERT_TRUE(listener.ok()) << listener.error().message;
   const int caller = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int least = 4096;

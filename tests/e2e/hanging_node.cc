@@ -131,12 +131,12 @@ class AdminServer {
     const std::string address = reservation.address();
     auto listener = app::ConnectionListener::Start(
         reservation.Release(), address, {.most_descriptors = 1000, .kept = 0},
-        {.serve = [this](int connection, int) {
+        [this](int connection, int) {
           grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
           taken.fd = connection;
           connections_->HandleNewConnection(&taken);
           return app::ConnectionListener::Served::kTaken;
-        }});
+        });
     if (listener) listener_ = std::move(listener).value();
   }
   ~AdminServer() {

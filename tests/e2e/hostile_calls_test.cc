@@ -413,26 +413,78 @@ TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
   EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
 }
 
-// Eight users without any right send PRIORITY frames, which no flow control holds back, as fast as
-// they can, and connect again whenever their connection ends. Plan: renewals go on.
-TEST_F(BadInput, FloodsOfFramesTakeNoLease) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
-  Begin();
+/// What a connection sends next; `number` counts its parts.
+using Part = std::function<std::string(std::uint32_t number)>;
+
+std::string Repeated(const std::string& frame, std::size_t bytes) {
   std::string frames;
-  while (frames.size() < (1 << 20)) frames += FrameOf({kPriority, 0, 1}, std::string(5, '\0'));
+  while (frames.size() < bytes) frames += frame;
+  return frames;
+}
+
+// Eight users without any right send so many parts by a connection, as fast as they can, and
+// connect again whenever their connection ends.
+std::vector<std::jthread> Floods(const NodeProcess& node, std::uint32_t by_connection, Part part) {
   std::vector<std::jthread> strangers;
   for (uid_t i = 0; i < 8; ++i) {
-    strangers.emplace_back([&, user = kSomebody + i](const std::stop_token& stop) {
+    strangers.emplace_back([=, &node, user = kSomebody + i](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        const Socket socket = ConnectAs(user, PortOf(node_->endpoint()));
+        const Socket socket = ConnectAs(user, PortOf(node.endpoint()));
         socket.LimitSend(std::chrono::seconds(1));
         bool open = socket.Send(Http2Greeting());
-        while (open && !stop.stop_requested()) open = socket.Send(frames);
+        for (std::uint32_t n = 0; open && n < by_connection && !stop.stop_requested(); ++n) {
+          open = socket.Send(part(n));
+        }
       }
     });
   }
-  cluster_.Await("connections are ended", [&] {
-    return cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"received_bytes\"}") >= 8;
+  return strangers;
+}
+
+// PRIORITY frames, which no flow control holds back. Plan: renewals go on, whether a connection is
+// ended by the node, or by its caller before the node looks at it.
+TEST_F(BadInput, FloodsOfFramesTakeNoLease) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Begin();
+  const std::string frames = Repeated(FrameOf({kPriority, 0, 1}, std::string(5, '\0')), 1 << 20);
+  double ended = 0;
+  for (const std::uint32_t by_connection : {UINT32_MAX, 8U}) {
+    const auto strangers = Floods(*node_, by_connection, [&](std::uint32_t) { return frames; });
+    ended += 8;
+    cluster_.Await("the budget is reached", [&] {
+      return cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"received_bytes\"}") >=
+             ended;
+    });
+    ExpectUndisturbed();
+  }
+}
+
+// Bytes that cost gRPC far more than others, and stay below the budget. Plan: renewals go on beside
+// pings, a header that comes in small pieces, and calls that are reset at once, each of which costs
+// memory. The node ends the connections of those who make it grow.
+TEST_F(BadInput, FloodsOfCostlyBytesTakeNoLease) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Begin();
+  const std::string pings = Repeated(FrameOf({kPing}, std::string(8, 'x')), 1 << 18);
+  const std::string pieces =
+      Repeated(FrameOf({kContinuation, 0, 1}, std::string(64, 'a')), 1 << 18);
+  const auto in_pieces = [&](std::uint32_t n) {
+    return n == 0 ? FrameOf({kHeaders, 0, 1}, Header("x-pad", std::string(8'192, 'a'))) : pieces;
+  };
+  const auto reset = [](std::uint32_t n) {
+    std::string calls;
+    for (std::uint32_t i = 1'000 * n; i < 1'000 * (n + 1); ++i) {
+      calls += CallOf(i) + FrameOf({kReset, 0, 1 + 2 * i}, std::string("\0\0\0\x08", 4));
+    }
+    return calls;
+  };
+  for (const Part& part : {Part([&](std::uint32_t) { return pings; }), Part(in_pieces)}) {
+    const auto strangers = Floods(*node_, UINT32_MAX, part);
+    ExpectUndisturbed();
+  }
+  const auto strangers = Floods(*node_, UINT32_MAX, reset);
+  cluster_.Await("a caller makes the node grow, and loses its connections", [&] {
+    return cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"memory_growth\"}") > 0;
   });
   ExpectUndisturbed();
 }

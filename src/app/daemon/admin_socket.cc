@@ -40,11 +40,10 @@ Status AdminSocket::Listen(ConnectionListener::Bounds bounds) {
   }
   owns_path_ = true;
   bounds.most_descriptors += kMoreThanThePort;
-  auto listener =
-      ConnectionListener::Start(*bound, path_, bounds, {.serve = [this](int connection, int) {
-        Take(connection);
-        return ConnectionListener::Served::kTaken;
-      }});
+  auto listener = ConnectionListener::Start(*bound, path_, bounds, [this](int connection, int) {
+    Take(connection);
+    return ConnectionListener::Served::kTaken;
+  });
   if (!listener) return listener.error();
   listener_ = std::move(listener).value();
   return Ok();

@@ -23,13 +23,14 @@
 namespace baton::app {
 namespace {
 
-// Ten thousand connections take some 10 ms to weigh: this many times that passes before the next.
-constexpr int kWeighPause = 19;
 constexpr int kPauseMilliseconds = 100;  // trying again at once would spin
 constexpr std::chrono::minutes kSayAgain{1};
 // Otherwise the kernel keeps up to 4 MiB for each caller that does not read, besides what the
 // server's budgets count. It doubles this.
 constexpr int kSendBuffer = 128 << 10;
+// gRPC still reads what the kernel has of a connection that was shut down. The kernel doubles this,
+// too.
+constexpr int kReceiveBuffer = 64 << 10;
 
 /// Logs why connections are refused, at most once a minute.
 class Complaint {
@@ -51,14 +52,15 @@ class Complaint {
 
 Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket,
                                                                       const std::string& address,
-                                                                      Bounds bounds,
-                                                                      Server server) {
+                                                                      Bounds bounds, Serve serve) {
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  // Its connections have the same; set later, it would not bound what they offer to take.
+  setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   const bool listens =
       wake >= 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0 && listen(socket, SOMAXCONN) == 0;
   if (listens) {
     return std::unique_ptr<ConnectionListener>(
-        new ConnectionListener(socket, wake, bounds, std::move(server)));
+        new ConnectionListener(socket, wake, bounds, std::move(serve)));
   }
   const char* const advice =
       errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
@@ -70,8 +72,8 @@ Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket
   return failed;
 }
 
-ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Server server)
-    : socket_(socket), wake_(wake), bounds_(bounds), server_(std::move(server)), thread_([this] {
+ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Serve serve)
+    : socket_(socket), wake_(wake), bounds_(bounds), serve_(std::move(serve)), thread_([this] {
         Run();
       }) {}
 
@@ -91,15 +93,7 @@ bool ConnectionListener::Wait(bool connections, int milliseconds) const {
 
 void ConnectionListener::Run() {
   Complaint complaint;
-  using Steady = std::chrono::steady_clock;
-  std::optional<Steady::time_point> weigh_at;  // unset: nothing to weigh yet
-  while (Wait(true, weigh_at ? static_cast<int>(kWeighEvery.count()) : -1)) {
-    const auto now = Steady::now();
-    if (weigh_at && now >= *weigh_at) {
-      refused_->ended += static_cast<std::uint64_t>(server_.weigh());
-      const auto done = Steady::now();
-      weigh_at = done + std::max<Steady::duration>(kWeighEvery, kWeighPause * (done - now));
-    }
+  while (Wait(true, -1)) {
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
@@ -123,11 +117,8 @@ void ConnectionListener::Run() {
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     const int places = std::min(bounds_.most_descriptors, reserved) - kLastPlaces;
-    const Served served = server_.serve(connection, places - connection);
-    if (served == Served::kTaken) {
-      if (!weigh_at && server_.weigh) weigh_at = now + kWeighEvery;
-      continue;
-    }
+    const Served served = serve_(connection, places - connection);
+    if (served == Served::kTaken) continue;
     close(connection);
     ++(served == Served::kShare ? refused_->share : refused_->full);
     if (served == Served::kNoPlace) complaint.Say(EUSERS);

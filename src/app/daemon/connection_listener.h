@@ -14,7 +14,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,7 +27,6 @@ namespace baton::app {
 class ConnectionListener {
  public:
   static constexpr int kLastPlaces = 16;
-  static constexpr std::chrono::milliseconds kWeighEvery{100};
 
   enum class Served : std::uint8_t {
     kTaken,    ///< the server has taken the socket over
@@ -36,19 +34,11 @@ class ConnectionListener {
     kShare,    ///< refused: this client has its share of the places; the listener closes the socket
   };
   /// Takes over a connected, non-blocking socket, or refuses it. The kernel keeps some 256 KiB of
-  /// what the client does not read, and no more. `free`: how many places are left for clients that
-  /// the server does not prefer, with this one's; 0 or less: it should take only those that it
-  /// prefers. Called on the listener's thread, which accepts nothing meanwhile.
+  /// what the client does not read, and 128 KiB of what the server has not read. `free`: how many
+  /// places are left for clients that the server does not prefer, with this one's; 0 or less: it
+  /// should take only those that it prefers. Called on the listener's thread, which accepts nothing
+  /// meanwhile.
   using Serve = std::function<Served(int connection, int free)>;
-
-  /// The server. Both are called on the listener's thread.
-  struct Server {
-    Serve serve;
-    /// Ends connections that cost too much, and returns how many. Called every kWeighEvery once a
-    /// connection was taken; more rarely if it would take more than a twentieth of the time. May be
-    /// empty.
-    std::function<int()> weigh = {};
-  };
 
   /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how
   /// many are in use.
@@ -64,23 +54,22 @@ class ConnectionListener {
   /// errors. kUnavailable: it can't listen, for example because another process took the port; the
   /// message says why. REQUIRES: `socket` is bound.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
-                                                           Bounds bounds, Server server);
-  /// Closes the listening socket, and waits for a call of the server that runs. None is made later.
+                                                           Bounds bounds, Serve serve);
+  /// Closes the listening socket, and waits for a `Serve` that runs. No `Serve` is called later.
   ~ConnectionListener();
   ConnectionListener(const ConnectionListener&) = delete;
   ConnectionListener& operator=(const ConnectionListener&) = delete;
 
-  /// How many connections were closed so far.
+  /// How many connections were closed at once so far.
   struct Refused {
     std::atomic<std::uint64_t> full{0};   ///< for want of a place
     std::atomic<std::uint64_t> share{0};  ///< Served::kShare
-    std::atomic<std::uint64_t> ended{0};  ///< not at once, but by Server::weigh
   };
   /// The counts may outlive this object. Any thread.
   std::shared_ptr<const Refused> refused() const { return refused_; }
 
  private:
-  ConnectionListener(int socket, int wake, Bounds bounds, Server server);
+  ConnectionListener(int socket, int wake, Bounds bounds, Serve serve);
   void Run();
   /// Waits for a connection, at most so many milliseconds (-1: without a bound). False if the
   /// listener ends.
@@ -89,7 +78,7 @@ class ConnectionListener {
   const int socket_;
   const int wake_;  ///< readable after the destructor has begun
   const Bounds bounds_;
-  const Server server_;
+  const Serve serve_;
   const std::shared_ptr<Refused> refused_ = std::make_shared<Refused>();
   std::thread thread_;
 };

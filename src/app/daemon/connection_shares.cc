@@ -1,13 +1,6 @@
 #include "app/daemon/connection_shares.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstring>
 #include <optional>
 
 #include "base/log.h"
@@ -27,21 +20,6 @@ std::optional<struct stat> FileOf(int descriptor) {
   return file;
 }
 
-// The place of tcpi_bytes_received in what the kernel answers (linux/tcp.h). netinet/tcp.h does not
-// have it, and the two can't be included together.
-constexpr std::size_t kBytesReceived = 128;
-
-/// All bytes that the other side of a TCP connection has sent; 0 if the kernel does not say.
-std::int64_t ReceivedBy(int connection) {
-  std::array<char, 256> info{};
-  socklen_t size = info.size();
-  std::int64_t received = 0;
-  const bool told = getsockopt(connection, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0 &&
-                    size >= kBytesReceived + sizeof received;
-  if (told) std::memcpy(&received, info.data() + kBytesReceived, sizeof received);
-  return received;
-}
-
 }  // namespace
 
 ConnectionListener::Served ConnectionShares::Admit(const Newcomer& newcomer,
@@ -49,14 +27,16 @@ ConnectionListener::Served ConnectionShares::Admit(const Newcomer& newcomer,
   using Served = ConnectionListener::Served;
   // Its number was given out again, so the connection that had it is over.
   if (const auto earlier = held_.find(newcomer.connection); earlier != held_.end()) Forget(earlier);
-  if (caller.user && !access_->Refusal(caller, access::Role::kOperate)) return Served::kTaken;
+  if (caller.user && !access_->Refusal(caller, access::Role::kOperate)) {
+    return budget_->Add(newcomer.connection, "") ? Served::kTaken : Served::kNoPlace;
+  }
   if (newcomer.free <= 0) return Served::kNoPlace;
   const std::string name = access::LimitedAs(caller);
   if (now >= look_at_) {
     look_at_ = now + kLookEvery;
     Look(newcomer);
   }
-  if (IsBarred(name, now)) return Served::kShare;
+  if (budget_->IsBarred(name, now)) return Served::kShare;
   if (HasShare(newcomer, name)) {
     if (now < quiet_until_) return Served::kShare;
     quiet_until_ = now + kWarnAgain;
@@ -65,9 +45,8 @@ ConnectionListener::Served ConnectionShares::Admit(const Newcomer& newcomer,
     return Served::kShare;
   }
   const auto file = FileOf(newcomer.connection);
-  if (!file) return Served::kNoPlace;
-  held_[newcomer.connection] = {
-      .caller = name, .device = file->st_dev, .file = file->st_ino, .received = 0};
+  if (!file || !budget_->Add(newcomer.connection, name)) return Served::kNoPlace;
+  held_[newcomer.connection] = {.caller = name, .device = file->st_dev, .file = file->st_ino};
   ++of_caller_[name];
   return Served::kTaken;
 }
@@ -79,60 +58,7 @@ bool ConnectionShares::HasShare(const Newcomer& newcomer, const std::string& cal
   if (known == of_caller_.end()) return false;
   const auto used = std::max(newcomer.connection, static_cast<int>(held_.size()) + others_);
   const int free = newcomer.connection + newcomer.free - used;
-  return static_cast<int>(known->second) >= kTimesFree * free;
-}
-
-bool ConnectionShares::IsBarred(const std::string& caller, TimePoint now) const {
-  const auto barred = barred_until_.find(caller);
-  return barred != barred_until_.end() && now < barred->second;
-}
-
-int ConnectionShares::Weigh(TimePoint now) {
-  std::vector<Sender> senders = Senders();
-  std::int64_t sent = 0;
-  for (const Sender& sender : senders) sent += sender.sent;
-  const auto passed = std::min<Duration>(now - weighed_at_, std::chrono::hours(1));
-  const std::int64_t more = budget_.a_second * (passed / std::chrono::milliseconds(1)) / 1000;
-  left_ = std::min(budget_.at_once, left_ + more);
-  weighed_at_ = now;
-  std::sort(senders.begin(), senders.end(), [](const Sender& one, const Sender& other) {
-    return std::pair(-one.sent, one.descriptor) < std::pair(-other.sent, other.descriptor);
-  });
-  int ended = 0;
-  for (; sent > left_; ++ended) {
-    const Sender& most = senders[static_cast<std::size_t>(ended)];
-    End(most, now);
-    sent -= most.sent;
-  }
-  left_ -= sent;
-  return ended;
-}
-
-std::vector<ConnectionShares::Sender> ConnectionShares::Senders() {
-  std::vector<Sender> senders;
-  for (auto held = held_.cbegin(); held != held_.cend();) {
-    const auto each = held++;
-    const auto file = FileOf(each->first);
-    if (!file || file->st_dev != each->second.device || file->st_ino != each->second.file) {
-      Forget(each);
-      continue;
-    }
-    const std::int64_t received = ReceivedBy(each->first);
-    Held& known = held_.at(each->first);
-    senders.push_back({each->first, received - std::exchange(known.received, received)});
-  }
-  return senders;
-}
-
-void ConnectionShares::End(const Sender& sender, TimePoint now) {
-  const std::string& caller = held_.at(sender.descriptor).caller;
-  std::erase_if(barred_until_, [now](const auto& barred) { return barred.second <= now; });
-  barred_until_[caller] = now + kBarred;
-  shutdown(sender.descriptor, SHUT_RDWR);
-  if (now < quiet_about_ends_until_) return;
-  quiet_about_ends_until_ = now + kWarnAgain;
-  log::Warn("gRPC connections are ended: callers sent too much, this one most",
-            {{"by", caller}, {"bytes", sender.sent}});
+  return kDescriptors * static_cast<int>(known->second) >= kTimesFree * free;
 }
 
 void ConnectionShares::Forget(HeldByDescriptor::const_iterator held) {

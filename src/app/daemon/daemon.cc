@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -29,6 +28,7 @@
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/open_calls.h"
 #include "app/daemon/readiness.h"
+#include "app/daemon/receive_watch.h"
 #include "app/daemon/reflection.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
@@ -69,8 +69,8 @@ constexpr int kMaxIdleMs = 30'000;
 // How long calls and streams may go on once their connection has reached --tls-max-age.
 constexpr int kMaxGraceMs = 30'000;
 // Bounds of descriptors in use (why: ConnectionListener). A relay has no lease, and serves more.
-constexpr int kMaxOfNode = 2'048;
-constexpr int kMaxOfRelay = 12'288;
+constexpr int kMaxOfNode = ConnectionShares::kDescriptors * 2'048;
+constexpr int kMaxOfRelay = ConnectionShares::kDescriptors * 12'288;
 
 class Daemon {
  public:
@@ -89,6 +89,7 @@ class Daemon {
 
   int Run() {
     HandleSignals(Handlers());
+    watch_.Start();
     log::ConfigureLog(options_.log);
     // Before any server is built, also those that the sidecar builds on a thread of its own.
     grpc::EnableDefaultHealthCheckService(true);
@@ -186,11 +187,8 @@ class Daemon {
                                  .required = options_.audit_required});
     if (!file) return file.error();
     audit_file_ = std::move(file).value();
-    access_->TellRefusals([file = audit_file_.get()](const access::Caller& caller,
-                                                     std::string_view what,
-                                                     const access::Refused& refused) {
-      file->Refused(caller, what, refused);
-    });
+    access_->TellRefusals(
+        [file = audit_file_.get()](const auto&... refusal) { file->Refused(refusal...); });
     return Ok();
   }
 
@@ -212,7 +210,7 @@ class Daemon {
               .hash = node.hash,
               .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3),
               .watchdog = options_.watchdog},
-          access_, sidecar::PortTls{options_.tls, options_.tls_max_age});
+          access_, sidecar::PortTls{options_.tls, options_.tls_max_age}, watch_.budget());
       if (node.service_address.empty()) {
         log::Warn(
             "routes carry no address: callers will not find the application unless "
@@ -290,8 +288,7 @@ class Daemon {
     }
     auto listener = ConnectionListener::Start(
         reservation_->Release(), reservation_->address(), bounds,
-        {.serve = [this](int connection, int free) { return Take(connection, free); },
-         .weigh = [this] { return shares_.Weigh(BootClock::now()); }});
+        [this](int connection, int free) { return Take(connection, free); });
     if (!listener) return listener.error();
     listener_ = std::move(listener).value();
     grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
@@ -328,6 +325,7 @@ class Daemon {
                               .streams = MostStreams(),
                               .memory = MostMemory(),
                               .refused = listener_->refused(),
+                              .budget = watch_.budget(),
                               .open = open_calls_,
                               .unread = admin_->unread(),
                               .events = admin_->event_places(),
@@ -365,8 +363,8 @@ class Daemon {
         return pid_t{0};
       }
       const pid_t pid = started.value()->pid();
-      log::Info("the program runs", {{"pid", pid}});
       commands_->Set(std::move(started).value());
+      log::Info("the program runs", {{"pid", pid}});
       return pid;
     });
     return done;
@@ -472,6 +470,7 @@ class Daemon {
   TimePoint next_look_at_files_{};
   std::optional<PortReservation> reservation_;
   const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
+  ReceiveWatch watch_;  // outlives what hands connections to gRPC, which may wait for it
   std::unique_ptr<sidecar::Server> sidecar_;
   std::unique_ptr<Node> node_;  // either this or relay_; outlives its servers
   std::unique_ptr<runtime::Relay> relay_;
@@ -487,7 +486,7 @@ class Daemon {
   std::unique_ptr<routing::CountingRoutingService> routing_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;
-  ConnectionShares shares_{access_};  // only the listener's thread
+  ConnectionShares shares_{access_, watch_.budget()};  // only the listener's thread
   std::unique_ptr<ConnectionListener> listener_;
   std::optional<AdminSocket> admin_socket_;
   std::string grpc_address_;  // on which it listens

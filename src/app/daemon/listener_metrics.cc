@@ -56,7 +56,8 @@ class ListenerMetrics final : public prometheus::Collectable {
     out.Counter("baton_grpc_bounds_reached_total",
                 "How often a limit was reached: of answers that nobody reads, or of what callers "
                 "send.")
-        .Add(static_cast<double>(counts_.refused->ended), {{"bound", "received_bytes"}})
+        .Add(static_cast<double>(counts_.budget->ended().for_bytes), {{"bound", "received_bytes"}})
+        .Add(static_cast<double>(counts_.budget->ended().for_memory), {{"bound", "memory_growth"}})
         .Add(static_cast<double>(counts_.unread->refused.load()), {{"bound", "unread_answers"}})
         .Add(static_cast<double>(counts_.unread->cut_off.load()), {{"bound", "slow_reader"}});
     auto& limited = out.Counter("baton_calls_limited_total",

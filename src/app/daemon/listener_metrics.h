@@ -12,6 +12,7 @@
 #include "access/stream_places.h"
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/open_calls.h"
+#include "base/receive_budget.h"
 #include "runtime/admin/unread_answers.h"
 
 namespace baton::app {
@@ -22,6 +23,7 @@ struct ListenerCounts {
   int streams = 0;                   ///< see ServerLimits
   std::size_t memory = 0;            ///< see ServerLimits
   std::shared_ptr<const ConnectionListener::Refused> refused;
+  std::shared_ptr<const ReceiveBudget> budget;
   std::shared_ptr<const OpenCalls> open;
   std::shared_ptr<const runtime::UnreadCounts> unread;
   std::shared_ptr<const access::StreamPlaces> events;

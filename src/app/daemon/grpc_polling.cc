@@ -1,0 +1,28 @@
+#include "app/daemon/grpc_polling.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <grpc/grpc.h>
+
+namespace baton::app {
+
+void KeepPollersApart() {
+  constexpr const char* kStrategy = "GRPC_POLL_STRATEGY";
+  if (std::getenv(kStrategy) != nullptr) return;
+  // A channel that connects before it has a call is watched by no queue. gRPC looks after such
+  // channels by itself, but only every 5 s.
+  constexpr const char* kOthers = "GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS";
+  const bool others = std::getenv(kOthers) == nullptr;
+  setenv(kStrategy, "poll", 1);
+  if (others) setenv(kOthers, "20", 1);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // gRPC's threads take no signals
+  grpc_init();  // reads both variables; never undone, so that gRPC does not read them again
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  unsetenv(kStrategy);  // programs that this one starts should not have them
+  if (others) unsetenv(kOthers);
+}
+
+}  // namespace baton::app

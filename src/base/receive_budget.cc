@@ -1,0 +1,169 @@
+#include "base/receive_budget.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+
+namespace baton {
+namespace {
+
+constexpr std::chrono::minutes kWarnAgain{1};
+constexpr const char* kBytes = "callers sent too much";
+constexpr const char* kMemory = "this process grew too fast";
+
+/// nullopt: the descriptor is closed.
+std::optional<struct stat> FileOf(int descriptor) {
+  struct stat file {};
+  if (fstat(descriptor, &file) != 0) return std::nullopt;
+  return file;
+}
+
+// The place of tcpi_bytes_received in what the kernel answers (linux/tcp.h). netinet/tcp.h does not
+// have it, and the two can't be included together.
+constexpr std::size_t kBytesReceived = 128;
+
+/// All bytes that the other side of a TCP connection has sent; 0 if the kernel does not say.
+std::int64_t ReceivedBy(int connection) {
+  std::array<char, 256> info{};
+  socklen_t size = info.size();
+  std::int64_t received = 0;
+  const bool told = getsockopt(connection, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0 &&
+                    size >= kBytesReceived + sizeof received;
+  if (told) std::memcpy(&received, info.data() + kBytesReceived, sizeof received);
+  return received;
+}
+
+}  // namespace
+
+bool ReceiveBudget::Add(int connection, const std::string& caller) {
+  OwnedDescriptor second(fcntl(connection, F_DUPFD_CLOEXEC, 0));
+  const auto file = FileOf(second.get());
+  if (!file) return false;
+  const std::lock_guard lock(mutex_);
+  // Its number was given out again, so the connection that had it is over.
+  if (const auto earlier = held_.find(connection); earlier != held_.end()) Forget(earlier);
+  held_.emplace(connection, Held{.caller = caller,
+                                 .second = std::move(second),
+                                 .device = file->st_dev,
+                                 .file = file->st_ino});
+  return true;
+}
+
+bool ReceiveBudget::IsBarred(const std::string& caller, TimePoint now) const {
+  const std::lock_guard lock(mutex_);
+  const auto barred = barred_until_.find(caller);
+  return barred != barred_until_.end() && now < barred->second;
+}
+
+void ReceiveBudget::Weigh(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  Senders senders = Count();
+  std::erase_if(barred_until_, [now](const auto& barred) { return barred.second <= now; });
+  if (senders.empty()) return looks_.clear();
+  const std::int64_t resident = resident_();
+  const auto passed = std::min<Duration>(now - weighed_at_, std::chrono::hours(1));
+  const std::int64_t more = bounds_.a_second * (passed / std::chrono::milliseconds(1)) / 1000;
+  left_ = std::min(bounds_.at_once, left_ + more);
+  weighed_at_ = now;
+  std::int64_t sent = 0;
+  Look look{.at = now, .resident = resident, .sent = {}};
+  for (const auto& [caller, sender] : senders) {
+    sent += sender.sent;
+    if (sender.sent > 0) look.sent[caller] = sender.sent;
+  }
+  looks_.push_back(std::move(look));
+  while (sent > left_ && !senders.empty()) {
+    const auto most = std::max_element(
+        senders.begin(), senders.end(),
+        [](const auto& one, const auto& other) { return one.second.sent < other.second.sent; });
+    End(most->first, most->second, kBytes, now);
+    ++ended_.for_bytes;
+    sent -= most->second.sent;
+    senders.erase(most);
+  }
+  left_ = std::max<std::int64_t>(0, left_ - sent);
+  for (const std::string& caller : Burdens(now, resident)) {
+    End(caller, senders[caller], kMemory, now);
+    ++ended_.for_memory;
+    looks_.clear();
+  }
+}
+
+ReceiveBudget::Senders ReceiveBudget::Count() {
+  Senders senders;
+  for (auto held = held_.begin(); held != held_.end();) {
+    const auto each = held++;
+    Held& known = each->second;
+    const auto file = FileOf(each->first);
+    if (!file || file->st_dev != known.device || file->st_ino != known.file) {
+      Forget(each);
+    } else if (!known.caller.empty()) {
+      const std::int64_t received = ReceivedBy(known.second.get());
+      Sender& sender = senders[known.caller];
+      sender.sent += std::max<std::int64_t>(0, received - known.received);
+      sender.seconds.push_back(known.second.get());
+      known.received = received;
+    }
+  }
+  for (const auto& [caller, sent] : sent_by_ended_) senders[caller].sent += sent;
+  sent_by_ended_.clear();
+  return senders;
+}
+
+void ReceiveBudget::Forget(HeldByDescriptor::iterator held) {
+  const Held& over = held->second;
+  if (!over.caller.empty()) {
+    const std::int64_t sent = ReceivedBy(over.second.get()) - over.received;
+    sent_by_ended_[over.caller] += std::max<std::int64_t>(0, sent);
+  }
+  held_.erase(held);
+}
+
+std::vector<std::string> ReceiveBudget::Burdens(TimePoint now, std::int64_t resident) {
+  while (now - looks_.front().at > kWindow) looks_.pop_front();
+  std::int64_t least = resident;
+  std::unordered_map<std::string, std::int64_t> sent;
+  for (const Look& look : looks_) {
+    least = std::min(least, look.resident);
+    for (const auto& [caller, bytes] : look.sent) sent[caller] += bytes;
+  }
+  std::vector<std::string> burdens;
+  if (resident - least <= bounds_.growth) return burdens;
+  std::int64_t most = 0;
+  for (const auto& [caller, bytes] : sent) most = std::max(most, bytes);
+  for (const auto& [caller, bytes] : sent) {
+    if (bytes > bounds_.harmless && bytes >= most / 2) burdens.push_back(caller);
+  }
+  return burdens;
+}
+
+void ReceiveBudget::End(const std::string& caller, const Sender& sender, const char* why,
+                        TimePoint now) {
+  barred_until_[caller] = now + kBarred;
+  for (const int second : sender.seconds) shutdown(second, SHUT_RDWR);
+  if (now < quiet_until_) return;
+  quiet_until_ = now + kWarnAgain;
+  log::Warn("gRPC connections of a caller are ended, and it gets none for 10 s",
+            {{"by", caller}, {"why", why}, {"bytes", sender.sent}});
+}
+
+std::int64_t ReceiveBudget::ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all = 0, resident = 0;
+  return file >> all >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace baton

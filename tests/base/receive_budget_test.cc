@@ -1,0 +1,168 @@
+// What callers may send, and how much memory it may cost. The connections are real; the time, and
+// how much memory this process has, are what a test says.
+#include "base/receive_budget.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/tcp_pair.h"
+
+namespace baton {
+namespace {
+
+class ReceiveBudgetTest : public testing::Test {
+ protected:
+  void Weigh() {
+    now_ += std::chrono::milliseconds(100);
+    budget_.Weigh(now_);
+  }
+  bool Barred(const std::string& caller) { return budget_.IsBarred(caller, now_); }
+  /// A connection that is over before anybody looks.
+  void SendBriefly(const std::string& caller, std::size_t bytes) {
+    TcpPair pair;
+    ASSERT_TRUE(budget_.Add(pair.server, caller));
+    pair.Send(bytes);
+    pair.Close();
+  }
+
+  std::int64_t resident_ = 1'000'000;
+  TimePoint now_{};
+  ReceiveBudget budget_{
+      {.a_second = 10'000, .at_once = 20'000, .growth = 1'000'000, .harmless = 1'000},
+      [this] { return resident_; }};
+};
+
+// Plan: two callers stay below the budget together; then one sends more. Its connections end, and
+// it is barred for ten seconds. What was sent before does not count again.
+TEST_F(ReceiveBudgetTest, ACallerThatSentMostAboveItLosesItsConnections) {
+  const TcpPair modest, flood, another;
+  ASSERT_TRUE(budget_.Add(modest.server, "modest"));
+  ASSERT_TRUE(budget_.Add(flood.server, "flood"));
+  ASSERT_TRUE(budget_.Add(another.server, "flood"));
+  modest.Send(9'000);
+  flood.Send(9'000);
+  Weigh();
+  Weigh();
+  EXPECT_FALSE(Barred("flood"));
+  modest.Send(1'000);
+  flood.Send(15'000);
+  Weigh();
+  EXPECT_FALSE(modest.Ended());
+  EXPECT_TRUE(flood.Ended());
+  EXPECT_TRUE(another.Ended());
+  EXPECT_EQ(budget_.ended().for_bytes, 1u);
+  EXPECT_FALSE(Barred("modest"));
+  EXPECT_TRUE(Barred("flood"));
+  now_ += ReceiveBudget::kBarred;
+  EXPECT_FALSE(Barred("flood"));
+}
+
+// Plan: a caller sends by many connections, each less than another caller's single one.
+TEST_F(ReceiveBudgetTest, ManyConnectionsOfACallerCountTogether) {
+  const TcpPair single;
+  ASSERT_TRUE(budget_.Add(single.server, "single"));
+  single.Send(5'000);
+  const TcpPair many[10];
+  for (const TcpPair& each : many) {
+    ASSERT_TRUE(budget_.Add(each.server, "many"));
+    each.Send(2'000);
+  }
+  Weigh();
+  EXPECT_FALSE(single.Ended());
+  for (const TcpPair& each : many) EXPECT_TRUE(each.Ended());
+  EXPECT_TRUE(Barred("many"));
+  EXPECT_FALSE(Barred("single"));
+}
+
+// Plan: a caller sends too much by connections that are over before anybody looks, by four
+// together.
+TEST_F(ReceiveBudgetTest, ConnectionsThatAreOverCountToo) {
+  SendBriefly("modest", 5'000);
+  for (int i = 0; i < 4; ++i) SendBriefly("flood", 6'000);
+  Weigh();
+  EXPECT_TRUE(Barred("flood"));
+  EXPECT_FALSE(Barred("modest"));
+  Weigh();
+  EXPECT_EQ(budget_.ended().for_bytes, 1u);
+}
+
+// Plan: of a connection that is over, no descriptor stays open.
+TEST_F(ReceiveBudgetTest, KeepsNoDescriptorOfAConnectionThatIsOver) {
+  int client = -1;
+  for (const char* caller : {"one", ""}) {
+    TcpPair pair;
+    if (client >= 0) {
+      EXPECT_EQ(pair.client, client) << "the lowest free numbers are the same";
+    }
+    client = pair.client;
+    ASSERT_TRUE(budget_.Add(pair.server, caller));
+    pair.Close();
+    Weigh();
+  }
+}
+
+TEST_F(ReceiveBudgetTest, CallersWithoutANameSendWhatTheyLike) {
+  const TcpPair pair;
+  ASSERT_TRUE(budget_.Add(pair.server, ""));
+  pair.Send(50'000);
+  Weigh();
+  EXPECT_FALSE(pair.Ended());
+  EXPECT_FALSE(Barred(""));
+}
+
+// Plan: the process grows within a second, in which callers sent something. Those that sent most
+// lose their connections, then another, if the process grows on. Nobody does if it grows as much in
+// a longer time.
+TEST_F(ReceiveBudgetTest, CallersWhoMakeTheProcessGrowLoseTheirConnections) {
+  const TcpPair slow, most, nearly, more;
+  ASSERT_TRUE(budget_.Add(slow.server, "slow"));
+  ASSERT_TRUE(budget_.Add(most.server, "most"));
+  ASSERT_TRUE(budget_.Add(nearly.server, "nearly"));
+  ASSERT_TRUE(budget_.Add(more.server, "more"));
+  for (int i = 0; i < 40; ++i) {
+    resident_ += 80'000;
+    slow.Send(200);
+    Weigh();
+  }
+  EXPECT_FALSE(slow.Ended());
+  most.Send(6'000);
+  nearly.Send(4'000);
+  more.Send(2'000);
+  Weigh();
+  resident_ += 1'100'000;
+  Weigh();
+  EXPECT_TRUE(most.Ended());
+  EXPECT_TRUE(nearly.Ended());
+  EXPECT_FALSE(slow.Ended());
+  EXPECT_FALSE(more.Ended());
+  more.Send(2'000);
+  Weigh();
+  resident_ += 1'100'000;
+  Weigh();
+  EXPECT_TRUE(more.Ended());
+  EXPECT_EQ(budget_.ended().for_memory, 3u);
+  EXPECT_EQ(budget_.ended().for_bytes, 0u);
+}
+
+// Plan: the process grows for a reason of its own, while callers send little.
+TEST_F(ReceiveBudgetTest, WhoSendsLittleIsNoReasonForGrowth) {
+  const TcpPair pair;
+  ASSERT_TRUE(budget_.Add(pair.server, "caller"));
+  pair.Send(900);
+  Weigh();
+  resident_ += 5'000'000;
+  Weigh();
+  EXPECT_FALSE(pair.Ended());
+}
+
+TEST(ReceiveBudget, KnowsThisProcessesMemory) {
+  EXPECT_GT(ReceiveBudget::ResidentBytes(), 1 << 20);
+}
+
+}  // namespace
+}  // namespace baton

@@ -1,0 +1,54 @@
+// TcpPair: a real TCP connection of which a test has both ends.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace baton {
+
+/// Two ends of a TCP connection on this host.
+struct TcpPair {
+  TcpPair() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    auto* const address = reinterpret_cast<sockaddr*>(&at);
+    EXPECT_EQ(bind(listener, address, size), 0);
+    EXPECT_EQ(listen(listener, 1), 0);
+    EXPECT_EQ(getsockname(listener, address, &size), 0);
+    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(client, address, size), 0);
+    server = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    close(listener);
+  }
+  ~TcpPair() { Close(); }
+  void Close() {
+    for (int* const end : {&client, &server}) {
+      if (*end >= 0) close(*end);
+      *end = -1;
+    }
+  }
+  void Send(std::size_t bytes) const {
+    const std::string sent(bytes, 'x');
+    EXPECT_EQ(send(client, sent.data(), sent.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(sent.size()));
+  }
+  /// The server's end was shut down.
+  bool Ended() const {
+    char byte = 0;
+    return recv(client, &byte, 1, MSG_DONTWAIT) == 0;
+  }
+
+  int client = -1;
+  int server = -1;
+};
+
+}  // namespace baton
