@@ -9,8 +9,9 @@
 //   kUnreachable  the node has not answered for a minute
 //
 // The other verbs wait for CtlOptions::timeout or for kCallTimeout, whichever is shorter. A long
-// verb makes several calls until its request is written, and waits that long for each of them. If
-// any verb returns kTimedOut or kInterrupted, the change may still be made.
+// verb makes several calls until its request is written, and waits that long for each of them. So
+// do UndrainNode, CancelRebalance and SetPlacement, which make two. If any verb returns kTimedOut
+// or kInterrupted, the change may still be made.
 //
 // Blocking; one thread.
 #pragma once
@@ -54,9 +55,10 @@ ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
 /// kPrecondition (kPartly if some shards have moved): no other node can take the shards. The node
 /// goes on leading them, and the drain goes on when another node joins. kNotFound: the group has no
-/// such node.
+/// such node; if it joined meanwhile, the drain may have been written.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
-/// kDone also if the node was not drained, or if the group has no such node.
+/// kDone also if the node was not drained, or is away. kNotFound: the group has no such node, and
+/// no drain of one.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// Changes weight and labels of the node at options.endpoint, until its process ends; says so.
 /// kDone also if the node has these settings already. kPrecondition: another node answers at the
@@ -73,8 +75,11 @@ ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settin
 /// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If the
 /// new rules let no live node lead some shards, says so first, and sets them all the same. kUsage:
 /// the file is not valid. kPrecondition: a member's version is too old to follow rules.
+/// kInterrupted before the file is read to its end: nothing was changed.
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change);
+/// Stops moves for balance and for placement rules, and moves of failing shards to other nodes.
+/// Failover, drains, transfers and an applied rebalance go on.
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change);
 

@@ -1,6 +1,7 @@
 // Interrupt: a flag that Ctrl-C, SIGTERM and SIGPIPE set; SIGPIPE means that nobody reads the
 // output any more. batonctl then stops waiting. An operation that it has started is not undone: the
-// group carries it out. The flag is never reset, and a further signal does nothing more.
+// group carries it out. The flag is never reset, and a further signal does nothing more. A system
+// call that waits ends early (EINTR), as does a read of std::cin.
 //
 // One flag for the process. Call Install once, before threads start. The other functions can be
 // called from any thread.

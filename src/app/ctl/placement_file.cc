@@ -14,6 +14,7 @@
 
 #include "app/common/did_you_mean.h"
 #include "app/common/yaml_document.h"
+#include "app/ctl/interrupt.h"
 #include "base/escape.h"
 #include "base/small_file.h"
 #include "base/text_rules.h"
@@ -327,6 +328,8 @@ Result<std::string> ReadInput() {
   std::string text(kLargestInput + 1, '\0');
   std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::cin.gcount()));
+  if (Interrupt::Happened())
+    return Error{ErrorCode::kInvalidArgument, "interrupted"};  // not its end
   if (text.size() <= kLargestInput) return text;
   return Error{ErrorCode::kInvalidArgument, "stdin has more than 1 MiB; expected less"};
 }

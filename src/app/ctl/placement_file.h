@@ -24,12 +24,13 @@
 namespace baton::app {
 
 /// Reads rules from YAML text, which may be JSON. The rules keep their order. They pass
-/// CheckPlacement. kInvalidArgument: the text has another form, or is out of bounds. The message is
+/// CheckPlacement, but may name shards and nodes that the group does not have. kInvalidArgument: the text has another form, or is out of bounds. The message is
 /// one line: `name`, the line in the text, what is wrong and what was expected.
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text);
 
 /// Reads the file, "-": stdin, and parses it. kInvalidArgument also if it can't be read, or has
-/// more than 1 MiB. Blocks as long as the file system does, or stdin's writer.
+/// more than 1 MiB, or Interrupt::Happened() before stdin ends. Blocks as long as the file system
+/// does, or stdin's writer.
 Result<Placement> ReadPlacementFile(const std::string& path);
 
 /// Writes the rules as YAML with a line feed at the end; ParsePlacement reads the same rules from
