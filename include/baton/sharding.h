@@ -17,7 +17,8 @@
 
 namespace baton {
 
-/// The shard of `key` in a group of `shards` shards. REQUIRES: shards > 0; with 0 the program
+/// The shard of `key` in a group of `shards` shards. The answer is the same on every machine and in
+/// every later version, so data may be stored by it. REQUIRES: shards > 0; with 0 the program
 /// aborts.
 ///
 /// kMurmur2: Kafka's murmur2 of the key's bytes, without the sign bit, modulo `shards`. An empty

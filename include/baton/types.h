@@ -23,7 +23,7 @@ struct ShardId {
   friend auto operator<=>(const ShardId&, const ShardId&) = default;
 };
 
-/// An etcd revision: how many commits have changed the store. 0: none.
+/// An etcd revision: a number that grows with each commit that changes the store. 0: none.
 struct Revision {
   std::int64_t value = 0;
   friend auto operator<=>(const Revision&, const Revision&) = default;
@@ -76,7 +76,8 @@ enum class MemberState : std::uint8_t {
 /// "active", "draining" or "dead".
 BATON_EXPORT const char* ToString(MemberState state);
 
-/// A shard's state as routes and tables show it.
+/// A shard's state as routes and tables show it. A node knows kActivating and kSuspended of the
+/// shards that it leads itself; other nodes' shards appear as kLed or kMoving meanwhile.
 enum class ShardState : std::uint8_t {
   kLed,         ///< the shard has a leader, whose Acquired callback has returned
   kActivating,  ///< the shard's leader may act; its Acquired callback still runs

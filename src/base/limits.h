@@ -21,6 +21,7 @@ inline constexpr std::chrono::milliseconds kShortestFailoverDelay = std::chrono:
 inline constexpr std::chrono::milliseconds kLongestFailoverDelay = std::chrono::hours(24);
 /// The longest lock delay of a group (FailoverSettings::lock_delay).
 inline constexpr std::chrono::milliseconds kLongestLockDelay = std::chrono::hours(1);
+/// The greatest weight of a node. 0 is allowed, too: such a node gets no shards.
 inline constexpr std::uint32_t kMaxWeight = 1'000'000;
 /// The longest TTL that a node may ask for.
 inline constexpr std::chrono::seconds kLongestTtlOption{3600};

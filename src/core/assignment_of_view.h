@@ -15,12 +15,14 @@ namespace baton::core {
 /// NodesThatGetNothing. `shard_of[i]` is the number of its shards[i]. It leaves out a shard if:
 ///  - Its record has a newer schema, or is damaged and may not be replaced (yet).
 ///  - Its record names a session that lives but can't take part, or a node that gets nothing for
-///    now (NodesThatGetNothing).
+///    now (NodesThatGetNothing) and that leads it, or is the only one that may claim it.
 ///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now: the node is not
 ///    here, has another state directory, or must not lead the shard by a placement rule.
 ///  - Nobody leads it, and the placement rules let none of the members lead it.
 ///
-/// If a shard is kept for a node that may claim it now, the shard counts as led by that node.
+/// If a shard is kept for a node that may claim it now, the shard counts as led by that node. A
+/// shard that FailoverPolicy::kAfter keeps for a node that can't claim it now is a vacancy that
+/// waits.
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
@@ -42,8 +44,8 @@ struct PlanNeeds {
   /// Returns a member of the assignment.
   std::function<const MemberFact&(const NodeId&)> member_of;
 };
-/// The moves that would balance the group now, without any delay, cooldown or limit. Sets only
-/// their shard, ends, from, to, reason and cause.
+/// The moves that would balance the group now, without any delay, cooldown or limit. Leaves out
+/// shards that are moving already. Sets only their shard, ends, from, to, reason and cause.
 std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeeds& needs);
 
 /// Why the shard has no leader. If the record names a leader: kProcessDied if its death was proven,

@@ -20,12 +20,14 @@ namespace baton::core {
 
 struct Pools {
   std::vector<AssignmentPool> pools;
-  /// By the rule's number, from 0: AssignmentShard::pool of the rule's shards. 0: the rule wants
-  /// every node that may lead now. Rules that want the same nodes have the same pool.
+  /// By the rule's number, from 0: AssignmentShard::pool of the rule's shards. 0: the rule forbids
+  /// no member, and wants every one that may lead now. Rules that forbid the same members and want
+  /// the same ones have the same pool.
   std::vector<std::uint32_t> of_rule;
 
   /// Whether the rule with this number, from 0, wants some member. If not, nobody may lead the
-  /// rule's shards now. REQUIRES (checked): the rule is below of_rule.size().
+  /// rule's shards now. Always true for a rule of pool 0, also if no member may lead. REQUIRES
+  /// (checked): the rule is below of_rule.size().
   bool Feasible(std::size_t rule) const;
 };
 /// `facts` has each member's labels, and is as long as `members`.
@@ -34,11 +36,13 @@ Pools PoolsFor(const Placement& placement, const std::vector<AssignmentMember>& 
 
 /// Which of the rule's preferences the node fits first, from 1; 0: none.
 std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node);
-/// Of `nodes`, those that the rule wants first; empty if it allows none of them.
+/// Of `nodes`, those that the rule wants first; empty if it allows none of them. Looks at labels
+/// only: leave out nodes that drain or have weight 0.
 std::vector<const MemberFact*> FirstChoice(const PlacementRule& rule,
                                            const std::vector<const MemberFact*>& nodes);
 
-/// Whether several members might get a shard of this pool. `pool` as in AssignmentShard.
+/// Whether several members might get a shard of this pool. Members that drain don't count, even if
+/// all do. `pool` as in AssignmentShard.
 bool SomeChoice(const AssignmentInput& input, std::uint32_t pool);
 
 }  // namespace baton::core

@@ -1,7 +1,8 @@
 // Reads the files that identify batonctl and the nodes to each other: certificates, keys, tokens.
 //
 // Any thread; blocks as long as the file system does. The only error is kInvalidArgument. If a file
-// can't be used, the message names it and says why.
+// can't be read, the message names it and says why. If its text is no PEM, or a certificate and a
+// key don't belong together, the message says which of them, without a path.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,9 @@ Result<PemTexts> ReadClientPems(const ClientTls& tls);
 /// names.
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
-/// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file whose mode
-/// gives more than 0640, because other users may know such a token.
+/// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file that its group
+/// may write or execute, or that others may use in any way, because they may know such a token. What
+/// its owner may do does not matter.
 Result<std::string> ReadToken(const std::string& path);
 
 }  // namespace baton::app
