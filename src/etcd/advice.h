@@ -1,13 +1,22 @@
-// The etcd that operators are advised to run. The doctor and the log give this advice, and a test
-// compares it with the documentation (Doctor.AdvisesWhatTheDocumentationSays).
+// The etcd that operators are advised to run, and the faults of others. The doctor and the log say
+// this, and tests compare it with the documentation (Doctor.AdvisesWhatTheDocumentationSays).
 #pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace baton::etcd {
 
-/// The first versions without any fault that concerns Baton. The faults that Baton has to work
-/// around were fixed in earlier versions: see HasKnownFaults.
-inline constexpr const char* kAdvisedVersions = "3.5.30, 3.6.11 or later";
+/// The first versions without any fault that concerns Baton.
+inline constexpr const char* kAdvisedVersions = "3.5.33, 3.6.14, 3.7.1 or later";
 /// How long etcd should keep old revisions: `--auto-compaction-mode=periodic` with this retention.
 inline constexpr const char* kAdvisedRetention = "10m";
+
+/// The faults of this version of etcd that concern Baton, each as words for messages: "loses
+/// deletions around a compaction". docs/etcd-versions.md has those that were measured, and
+/// docs/operating.md the first version without each. Empty for the advised versions, and for texts
+/// that are no version of etcd 3. Pure; any thread.
+std::vector<std::string> FaultsOf(std::string_view version);
 
 }  // namespace baton::etcd

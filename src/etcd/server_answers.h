@@ -1,18 +1,13 @@
-// Checks etcd's answers about itself and about leases, before they are used. Pure; any thread.
+// Checks etcd's answers about leases, before they are used. Pure; any thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "etcd/transport.h"
 
 namespace baton::etcd {
-
-/// Whether this version of etcd has faults that Baton has to work around; 3.5.28 and 3.6.9 fix
-/// them. True for 3.4 and everything earlier. False for texts that are no version.
-bool HasKnownFaults(std::string_view version);
 
 /// A lease's TTL from an answer, cut to 0 up to kLongestTtl (records.h), because no member's record
 /// can state more.

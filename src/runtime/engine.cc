@@ -1,7 +1,9 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "core/drain_change.h"
@@ -49,14 +51,14 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
 void Engine::WarnOfOldEtcd() {
   parts_.transport.MaintenanceStatus(
       kLongestCall, [&log = parts_.log](const etcd::Reply<etcdserverpb::StatusResponse>& reply) {
-        if (!reply.status.ok() || !etcd::HasKnownFaults(reply.response.version())) return;
+        const std::string& version = reply.response.version();
+        const std::vector<std::string> faults = etcd::FaultsOf(version);
+        if (!reply.status.ok() || faults.empty()) return;
+        std::string words;
+        for (const std::string& fault : faults) words += (words.empty() ? "" : "; ") + fault;
         log.Warn(
-            std::string(
-                "this etcd version has known faults: it renews leases that are gone (Baton works "
-                "around it), watches can fall silent (noticed within 10 minutes), and it does not "
-                "check permissions in nested transactions; upgrade to ") +
-                etcd::kAdvisedVersions,
-            {{"version", reply.response.version()}});
+            std::string("this etcd version has known faults; upgrade to ") + etcd::kAdvisedVersions,
+            {{"version", version}, {"faults", words}});
       });
 }
 

@@ -1,4 +1,4 @@
-// Answers of etcd about itself and about leases.
+// Answers of etcd about leases.
 #include "etcd/server_answers.h"
 
 #include <gmock/gmock.h>
@@ -28,18 +28,6 @@ Reply<etcdserverpb::LeaseGrantResponse> Refused(const std::string& message) {
   reply.status.outcome = Outcome::kRefused;
   reply.status.message = message;
   return reply;
-}
-
-// Plan: versions with and without the faults; texts that are no version, or whose numbers are too
-// large.
-TEST(ServerAnswers, TellTheVersionsThatHaveFaults) {
-  for (const char* faulty : {"3.4.23", "3.3.1", "3.5.27", "3.6.8", "2.3.8", "3.5.0-rc.1"}) {
-    EXPECT_TRUE(HasKnownFaults(faulty)) << faulty;
-  }
-  for (const char* good : {"3.5.28", "3.6.9", "3.7.0", "4.0.0", "unknown", "", "3", "3.4", "3.4.",
-                           "3.-4.1", " 3.4.23", "3.4.99999999999", "99999999999.0.0"}) {
-    EXPECT_FALSE(HasKnownFaults(good)) << good;
-  }
 }
 
 TEST(ServerAnswers, BoundATtl) {

@@ -9,7 +9,7 @@
 #include "base/duration_text.h"
 #include "base/escape.h"
 #include "base/log.h"
-#include "etcd/server_answers.h"
+#include "etcd/advice.h"
 #include "fuzz/targets.h"
 #include "http/address.h"
 #include "sidecar/address.h"
@@ -66,7 +66,7 @@ void RunLog(std::string_view text) {
 }
 
 void RunVersion(std::string_view text) {
-  const bool faulty = etcd::HasKnownFaults(text);
+  const bool faulty = !etcd::FaultsOf(text).empty();
   Must(!faulty || std::count(text.begin(), text.end(), '.') >= 2, "a version has three numbers",
        text);
 }

@@ -223,9 +223,9 @@ TEST(Doctor, OfEtcdsMembers) {
   Expect(AfterEtcd("etcd_version",
                    [](EndpointCheckup& one) {
                      one.version = "3.4.23";
-                     one.known_faults = true;
+                     one.faults = {"loses data in a crash"};
                    }),
-         kWarning, "3.4.23 has known faults", "3.5.30");
+         kWarning, "3.4.23 has known faults: it loses data in a crash", "3.5.33");
   Expect(AfterEtcd("etcd_version", [](EndpointCheckup& one) { one.version = "3.6.10"; }), kNotice,
          "3.5.30, 3.6.10", "upgrade");
 }

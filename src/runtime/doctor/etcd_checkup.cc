@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "etcd/advice.h"
 #include "etcd/ask.h"
 #include "etcd/grpc/transport.h"
 #include "etcd/keyspace.h"
-#include "etcd/server_answers.h"
 #include "runtime/node_options.h"
 
 namespace baton::runtime {
@@ -45,7 +45,7 @@ bool LookAtServer(etcd::Transport& etcd, EndpointCheckup* out) {
   if (!reply.status.ok()) return out->unreachable.empty();
   const etcdserverpb::StatusResponse& said = reply.response;
   out->version = said.version();
-  out->known_faults = etcd::HasKnownFaults(said.version());
+  out->faults = etcd::FaultsOf(said.version());
   out->cluster = said.header().cluster_id();
   out->has_leader = said.leader() != 0;
   out->learner = said.islearner();

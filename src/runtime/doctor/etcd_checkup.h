@@ -33,8 +33,8 @@ struct EndpointCheckup {
   std::string endpoint;
   std::string unreachable;  ///< why it did not answer; empty: it answered
   std::string version;
-  bool known_faults = false;  ///< this version has them, see etcd::HasKnownFaults
-  std::uint64_t cluster = 0;  ///< 0: unknown
+  std::vector<std::string> faults;  ///< of this version, see etcd::FaultsOf
+  std::uint64_t cluster = 0;        ///< 0: unknown
   bool has_leader = false;
   bool learner = false;
   std::int64_t applied = 0;  ///< the last raft index that this member has applied

@@ -174,16 +174,13 @@ Finding Version(const Examination& seen) {
   std::vector<std::string> bad;
   for (const EndpointCheckup& endpoint : seen.endpoints) {
     if (endpoint.version.empty()) continue;
-    if (versions.insert(endpoint.version).second && endpoint.known_faults)
-      bad.push_back(endpoint.version);
+    if (!versions.insert(endpoint.version).second || endpoint.faults.empty()) continue;
+    bad.push_back(fmt::format("{} has known faults: it {}", endpoint.version,
+                              fmt::join(endpoint.faults, "; it ")));
   }
   if (versions.empty()) return {"etcd_version", Severity::kNotice, "not known", {}};
   if (!bad.empty()) {
-    return {"etcd_version", Severity::kWarning,
-            fmt::format("{} has known faults: it renews leases that are gone (etcd 15247; worked "
-                        "around), its watches may fall silent (15220; noticed within 10 minutes), "
-                        "and nested transactions escape permission checks (CVE-2026-33343)",
-                        fmt::join(bad, ", ")),
+    return {"etcd_version", Severity::kWarning, fmt::format("{}", fmt::join(bad, ". ")),
             std::string("upgrade to ") + etcd::kAdvisedVersions};
   }
   if (versions.size() > 1) {
