@@ -38,7 +38,7 @@ namespace api = baton::examples::kv;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kKeys = 4;  // counters and registers of each client
-constexpr int kMostComplaints = 20;
+constexpr int kMaxComplaints = 20;
 
 struct Settings {
   std::chrono::milliseconds deadline;
@@ -81,7 +81,7 @@ class Client {
   }
 
   void Complain(const std::string& key, const std::string& what) {
-    if (what.empty() || ++wrong_ > kMostComplaints) return;
+    if (what.empty() || ++wrong_ > kMaxComplaints) return;
     std::printf("WRONG %s: %s\n", key.c_str(), what.c_str());
   }
 

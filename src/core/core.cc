@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "core/may_claim.h"
-#include "core/node_change_request.h"
 
 namespace baton::core {
 namespace {
@@ -176,17 +175,7 @@ void Core::Record(Context&, const GroupChangeRequested& event) { requests_.On(ev
 
 void Core::Record(Context&, const ReleaseRequested& event) { requests_.On(event); }
 
-// The member record follows in the same step if there is a session; a later session begins with it.
-void Core::Record(Context& context, const NodeChangeRequested& event) {
-  const Result<NodeChanged> changed = NodeChangeFor(context, event);
-  if (changed.ok() && changed->differs && !event.dry_run) {
-    options_.self.weight = changed->settings.weight;
-    options_.self.labels = changed->settings.labels;
-    context.Do(
-        ReportNodeChange{"set " + event.node + " " + ChangeWords(event.change), event.actor});
-  }
-  context.Do(AnswerNodeChange{event.request, changed});
-}
+void Core::Record(Context&, const NodeChangeRequested& event) { requests_.On(event); }
 
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.
@@ -254,6 +243,11 @@ void Core::Advance(Context& context) {
   // First, because the node may end below: it drops only requests whose writes are pending. And
   // even if the node has finished, because each request is answered.
   requests_.Advance(context, leaderships_);
+  // The member record follows in this step if there is a session; a later session begins with it.
+  if (auto settings = requests_.TakeNodeSettings()) {
+    options_.self.weight = settings->weight;
+    options_.self.labels = std::move(settings->labels);
+  }
   if (view_.ContinueStandbys()) context.WakeAt(context.now);
   // The view is still merged, and its changes are still reported: callers may follow routes here.
   if (finished()) return changed_.Add(view_.TakeChanges());

@@ -7,6 +7,7 @@
 #include "core/force_release.h"
 #include "core/group_change.h"
 #include "core/move_limits.h"
+#include "core/node_change_request.h"
 
 namespace baton::core {
 namespace {
@@ -236,6 +237,16 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyReques
       .caller = {.request = asked.request, .answer_by = asked.answer_by},
       .limits = asked.limits,
       .attempts = kPolicyAttempts};
+}
+
+void OperatorRequests::Handle(Context& context, Leaderships&, const NodeChangeRequested& asked) {
+  const Result<NodeChanged> changed = NodeChangeFor(context, asked);
+  if (changed.ok() && changed->differs && !asked.dry_run) {
+    node_settings_ = changed->settings;
+    context.Do(
+        ReportNodeChange{"set " + asked.node + " " + ChangeWords(asked.change), asked.actor});
+  }
+  context.Do(AnswerNodeChange{asked.request, changed});
 }
 
 // The try begins later in the same step.

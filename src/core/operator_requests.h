@@ -1,5 +1,6 @@
 // OperatorRequests: transfers, policies, settings of the group and force-releases that operators
-// asked this node to write, and activations that they asked it to try again.
+// asked this node to write, activations that they asked it to try again, and changes of its own
+// weight and labels.
 //
 // Each request is answered exactly once. If it is refused or writes nothing, it is answered at
 // once. Otherwise it is answered when its write's outcome is definite, when its time (`answer_by`)
@@ -47,17 +48,24 @@ class OperatorRequests {
   void On(const RetryRequested& event) { news_.emplace_back(event); }
   void On(const GroupChangeRequested& event) { news_.emplace_back(event); }
   void On(const ReleaseRequested& event) { news_.emplace_back(event); }
+  void On(const NodeChangeRequested& event) { news_.emplace_back(event); }
   /// The definite outcome of a write of this object. REQUIRES: the view has merged what the write
   /// read back.
   void On(OperationId operation, PendingWrites::Settled settled, const WriteResult& result) {
     news_.emplace_back(Answered{operation, std::move(settled), result});
   }
   /// Refuses or submits the new requests, and answers those whose write is definite or whose time
-  /// is over. REQUIRES: called in the same step as On, before DropAll.
+  /// is over. REQUIRES: called after each On, in the same step, before DropAll.
   void Advance(Context& context, Leaderships& leaderships);
   /// Answers all requests that wait with an error, because this node stops. Does not answer
   /// requests that were recorded after the last Advance.
   void DropAll(Context& context);
+
+  /// This node's settings, if the last Advance changed them. The caller makes them its own before
+  /// the next Advance, which decides by CoreOptions::self.
+  std::optional<NodeSettings> TakeNodeSettings() {
+    return std::exchange(node_settings_, std::nullopt);
+  }
 
   /// How many requests were refused because kMaxRequests waited already.
   std::uint64_t refused() const { return refused_; }
@@ -94,7 +102,7 @@ class OperatorRequests {
     WriteResult result;
   };
   using News = std::variant<TransferRequested, PolicyRequested, RetryRequested,
-                            GroupChangeRequested, ReleaseRequested, Answered>;
+                            GroupChangeRequested, ReleaseRequested, NodeChangeRequested, Answered>;
 
   bool Full() const {
     return transfers_.size() + policies_.size() + group_changes_.size() + postponed_.size() +
@@ -107,6 +115,7 @@ class OperatorRequests {
   void Handle(Context& context, Leaderships& leaderships, const RetryRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const GroupChangeRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const ReleaseRequested& asked);
+  void Handle(Context& context, Leaderships& leaderships, const NodeChangeRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const Answered& answer);
   void Finish(Context& context, const Transfer& asked, const MoveBatch& write,
               const WriteResult& result);
@@ -127,6 +136,7 @@ class OperatorRequests {
   std::map<OperationId, GroupChange> group_changes_;
   std::vector<GroupChange> postponed_;  ///< those without a write in flight
   std::map<OperationId, Release> releases_;
+  std::optional<NodeSettings> node_settings_;
   std::uint64_t refused_ = 0;
 };
 

@@ -130,19 +130,19 @@ std::vector<DepartedMember> DepartedOf(const core::View& view, TimePoint now) {
 
 NodeCounters CountersOf(const core::Core& core) {
   const auto& leaderships = core.leaderships().counters();
-  const auto& prepares = core.incoming_moves().counters();
+  const auto& incoming = core.incoming_moves().counters();
   const auto& balancer = core.balancer().counters();
   NodeCounters counters;
   counters.moves = {
       {"done", leaderships.moves_done},
       {"refused", leaderships.moves_refused},
-      {"timed_out", leaderships.moves_timed_out + prepares.timed_out + balancer.timed_out},
+      {"timed_out", leaderships.moves_timed_out + incoming.timed_out + balancer.timed_out},
       {"void", balancer.voided}};
   counters.renewals_confirmed = core.session().counters().confirmed;
   counters.renewals_failed = core.session().counters().failed;
   counters.records_quarantined = core.damaged_records();
-  counters.callbacks_timed_out = leaderships.callbacks_timed_out + prepares.timed_out;
-  counters.callbacks_failed = leaderships.callbacks_failed + prepares.failed;
+  counters.callbacks_timed_out = leaderships.callbacks_timed_out + incoming.timed_out;
+  counters.callbacks_failed = leaderships.callbacks_failed + incoming.failed;
   counters.activation_failures = core.leaderships().failed().total();
   counters.requests_refused = core.requests().refused();
   return counters;

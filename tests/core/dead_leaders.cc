@@ -13,7 +13,7 @@
 namespace baton::core {
 namespace {
 
-constexpr double kMost = 1.25;
+constexpr double kMaxShare = 1.25;
 constexpr double kSlack = 3;
 constexpr double kDeviations = 1;  // of a Poisson distribution
 
@@ -224,7 +224,7 @@ DeadLeaders WarmGroup::Kill() {
     const double chance = any_may_take_any ? 0 : kDeviations * std::sqrt(shares[m].part);
     double& most = any_may_take_any ? result.most_of_target : result.most_of_share;
     if (led[m] > kSlack + chance) most = std::max(most, (led[m] - kSlack - chance) / fair);
-    if (led[m] <= kMost * fair + kSlack + chance || !result.wrong.empty()) continue;
+    if (led[m] <= kMaxShare * fair + kSlack + chance || !result.wrong.empty()) continue;
     result.wrong = facts_[m].node + " holds " + std::to_string(led[m]) + ", its fair share is " +
                    std::to_string(fair) + ", its target " + std::to_string(targets[m]) + "; " +
                    InWords();

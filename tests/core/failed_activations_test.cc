@@ -27,6 +27,16 @@ std::size_t TimesAcquired(Cluster& cluster, const NodeId& node, ShardId shard) {
   return count;
 }
 
+core::OperationId LastAcquired(Cluster& cluster, const NodeId& node, ShardId shard) {
+  core::OperationId last = 0;
+  for (const auto& [at, callback] : cluster.Asked<core::RunCallback>(node)) {
+    if (callback.shard == shard && callback.kind == CallbackKind::kAcquired) {
+      last = callback.operation;
+    }
+  }
+  return last;
+}
+
 bool AllActivated(Cluster& cluster, std::uint32_t shards) {
   for (std::uint32_t s = 0; s < shards; ++s) {
     const NodeId leader = cluster.LeaderOf(ShardId{s});
@@ -411,6 +421,82 @@ TEST_F(FailuresFarApart, AHopelessShardDoesNotKeepItsNodeFailing) {
   const auto over = [&] { return !cluster_.core("n1").leaderships().failed().failing(); };
   EXPECT_TRUE(cluster_.RunUntil(over, minutes(1)));
   EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: a shard fails, and then no renewal is confirmed for a while: etcd is away. Nothing is tried
+// while the node is suspended, because it could not lead the shard. Once the node resumes, the
+// shard is tried again, in the same term.
+TEST(FailedActivations, ASuspendedNodeTriesNothing) {
+  Cluster cluster(Group(1, 4));
+  const ShardId shard{2};
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.Start("n1");
+  cluster.Run(seconds(20));
+  const Term term = cluster.TermOf(shard);
+  const auto suspended = [&] { return !cluster.TransitionsOf(Reason::kSuspended).empty(); };
+  cluster.Outage(true);
+  ASSERT_TRUE(cluster.RunUntil(suspended, seconds(15)));
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kReturns);
+  const std::size_t tries = TimesAcquired(cluster, "n1", shard);
+  cluster.Run(minutes(1));
+  EXPECT_EQ(TimesAcquired(cluster, "n1", shard), tries);
+  EXPECT_FALSE(cluster.Activated("n1", shard));
+  cluster.Outage(false);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n1", shard); }, seconds(10)));
+  EXPECT_EQ(TimesAcquired(cluster, "n1", shard), tries + 1);
+  EXPECT_EQ(cluster.TermOf(shard), term);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: n3 has just joined and leads nothing yet. A shard is moved from n2 to n1, and fails there.
+// n2, which had it last, gets it back, because it can activate it, and n3 perhaps can't.
+TEST(FailedActivations, TheOtherTryIsThatOfTheLastLeader) {
+  ClusterOptions options = Group(3, 12);
+  options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = std::chrono::hours(24); };
+  Cluster cluster(options);
+  cluster.Start("n1");
+  cluster.Start("n2");
+  cluster.Run(seconds(10));
+  cluster.Start("n3");
+  cluster.Run(seconds(5));
+  ASSERT_EQ(cluster.LedBy("n2"), 6u);
+  ASSERT_EQ(cluster.LedBy("n3"), 0u);
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.Transfer("n1", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LeaderOf(shard) == "n1"; }, seconds(5)));
+  const auto elsewhere = [&] {
+    return cluster.Activated("n2", shard) || cluster.Activated("n3", shard);
+  };
+  ASSERT_TRUE(cluster.RunUntil(elsewhere, seconds(20)));
+  EXPECT_EQ(cluster.LeaderOf(shard), "n2");
+  EXPECT_EQ(cluster.store().Record(shard).reason, Reason::kCallbackTimeout);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: `acquired` of a shard fails twice, each time after 4 s, and then succeeds. The shard has
+// not failed three times, so it stays where it is, however long that took.
+TEST(FailedActivations, TwoFailuresMoveNothing) {
+  Cluster cluster(Group(2, 4));
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kHangs);
+  cluster.Transfer("n1", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  const std::size_t before = TimesAcquired(cluster, "n1", shard);
+  for (std::size_t time = 1; time <= 3; ++time) {
+    const auto tried = [&] { return TimesAcquired(cluster, "n1", shard) == before + time; };
+    ASSERT_TRUE(cluster.RunUntil(tried, seconds(5))) << time;
+    cluster.Run(seconds(4));
+    const core::OperationId operation = LastAcquired(cluster, "n1", shard);
+    cluster.Deliver("n1", core::CallbackReturned{operation, shard, time == 3});
+  }
+  EXPECT_TRUE(cluster.Activated("n1", shard));
+  for (const auto& [at, batch] : cluster.Sent<MoveBatch>("n1")) {
+    for (const MoveWrite& write : batch.moves) {
+      EXPECT_NE(write.move.reason, Reason::kCallbackTimeout) << write.move.shard.value;
+    }
+  }
+  EXPECT_EQ(cluster.violations(), kNone);
 }
 
 // Plan: a shard that waits for its first try is tried at once, because a handover that failed gives

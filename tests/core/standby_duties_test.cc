@@ -156,6 +156,31 @@ TEST_F(StandbyDutiesTest, ReadyStandbysTakeOverFromADeadLeader) {
       << cluster_->WhyNotSettled();
 }
 
+// Plan: each shard has two standbys, and its leader dies. The first ready one in the order of the
+// replicas takes over: for every other shard the second one, because the first is not ready any
+// more.
+TEST_F(StandbyDutiesTest, TheFirstReadyStandbyTakesOver) {
+  Set(2);
+  cluster_->Run(seconds(5));
+  load_.reset();
+  std::map<ShardId, NodeId> heirs;
+  for (const ShardId shard : cluster_->ShardsOf("n2")) {
+    const std::vector<NodeId> standbys = ViewOf("n1").StandbysOf(shard);
+    ASSERT_EQ(standbys.size(), 2u);
+    const bool first = heirs.size() % 2 == 0;
+    if (!first) Say(standbys[0], shard, standing_.at({standbys[0], shard}), false);
+    heirs[shard] = standbys[first ? 0 : 1];
+  }
+  ASSERT_EQ(heirs.size(), 6u);
+  cluster_->Run(seconds(5));
+  for (const auto& [shard, heir] : heirs) ASSERT_TRUE(ViewOf("n1").member(heir)->ReadyFor(shard));
+  KillAndWait("n2");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return AllLed(); }, seconds(5)));
+  for (const auto& [shard, heir] : heirs) {
+    EXPECT_EQ(cluster_->store().Record(shard).leader, heir) << shard.value;
+  }
+}
+
 // Plan: nobody is ready, so the vacancies are divided as without standbys.
 TEST_F(StandbyDutiesTest, WithoutAReadyStandbyTheTargetsDecide) {
   load_.reset();

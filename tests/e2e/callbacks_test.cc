@@ -183,7 +183,7 @@ TEST_F(Callbacks, OneThatThrowsCostsItsShardOnly) {
 // hundred bytes for each of these writes.
 TEST_F(Callbacks, AStormOfFailuresLeavesEtcdInPeace) {
   constexpr int kShards = 3000;
-  constexpr std::int64_t kMostGrowth = 16 * 1024 * 1024;
+  constexpr std::int64_t kMaxGrowth = 16 * 1024 * 1024;
   Cluster cluster(SharedEtcd(), {.shards = kShards, .ttl = seconds(3)});
   EtcdClient etcd(SharedEtcd().endpoints());
   const std::int64_t database = etcd.DatabaseBytes();
@@ -218,7 +218,7 @@ TEST_F(Callbacks, AStormOfFailuresLeavesEtcdInPeace) {
   }
   EXPECT_GE(writes, kShards);
   EXPECT_LE(writes, 5 * kShards);
-  EXPECT_LE(etcd.DatabaseBytes() - database, kMostGrowth);
+  EXPECT_LE(etcd.DatabaseBytes() - database, kMaxGrowth);
   for (const std::string& id : ids) {
     EXPECT_GE(cluster.Metric(id, "baton_callback_failures_total{kind=\"failed\"}"), 1) << id;
     EXPECT_EQ(cluster.Metric(id, "baton_transitions_total{reason=\"suspended\"}"), 0) << id;

@@ -20,9 +20,9 @@
 namespace baton::sim {
 namespace {
 
-constexpr Duration kMost = std::chrono::minutes(10);
+constexpr Duration kMaxWait = std::chrono::minutes(10);
 constexpr Duration kLongestTurn = milliseconds(50);
-constexpr Duration kMostOfACase = seconds(5);
+constexpr Duration kMaxOfACase = seconds(5);
 
 double Milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
@@ -35,7 +35,7 @@ struct Size {
 
 bool Print(const char* what, Size size, Crowd& crowd, bool ended) {
   const LoopCost cost = crowd.TakeCost();
-  const bool cheap = cost.longest <= kLongestTurn && cost.all <= kMostOfACase;
+  const bool cheap = cost.longest <= kLongestTurn && cost.all <= kMaxOfACase;
   std::printf("| %s | %d x %u | %llu | %.0f | %.1f%s%s |\n", what, size.members, size.shards,
               static_cast<unsigned long long>(cost.turns), Milliseconds(cost.all),
               Milliseconds(cost.longest), ended ? "" : " NOT DONE", cheap ? "" : " TOO MUCH");
@@ -50,7 +50,7 @@ bool Join(Crowd& crowd, Size size, const char* joined, const char* led) {
   }
   const bool good = Print(joined, size, crowd, true);
   if (led == nullptr) return good;
-  const bool ended = crowd.RunUntilAllAreLed(kMost);
+  const bool ended = crowd.RunUntilAllAreLed(kMaxWait);
   return Print(led, size, crowd, ended) && good;
 }
 
@@ -65,7 +65,7 @@ bool JoinEmpty(Size size) {
 bool JoinOne(Size size) {
   Crowd crowd({.members = size.members, .shards = size.shards});
   crowd.Start();
-  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
   const bool good = Print("the first node takes all", size, crowd, true);
   return Join(crowd, size, "members join a node that leads all, 100 a second", nullptr) && good;
 }
@@ -76,7 +76,7 @@ bool Rest(Size size) {
   crowd.Start();
   crowd.GiveAll();
   crowd.RunFor(seconds(1));
-  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
   crowd.RunFor(seconds(10));
   crowd.TakeCost();
   for (int n = 0; n < 60; ++n) {
@@ -97,7 +97,7 @@ bool Rest(Size size) {
     crowd.RunFor(milliseconds(15));
   }
   good = Print("a third dies, one each 15 ms", size, crowd, true) && good;
-  return Print("... until all is led", size, crowd, crowd.RunUntilAllAreLed(kMost)) && good;
+  return Print("... until all is led", size, crowd, crowd.RunUntilAllAreLed(kMaxWait)) && good;
 }
 
 // Three nodes: a third of the shards is a lot.
@@ -106,7 +106,7 @@ bool LoseSession(Size size) {
   Crowd crowd({.members = size.members, .shards = size.shards, .listener = true});
   for (int n = 0; n < size.members; ++n) crowd.Join(n);
   crowd.Start();
-  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
   crowd.RunFor(seconds(1));
   const bool good = Print("a third of the shards is claimed and activated", size, crowd, true);
   crowd.EndSession();
@@ -121,7 +121,7 @@ bool Standbys(Size size) {
   crowd.Start();
   crowd.GiveAll();
   crowd.RunFor(seconds(1));
-  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
   crowd.RunFor(seconds(10));
   crowd.TakeCost();
   PlacementRule rule;
@@ -136,7 +136,7 @@ bool Standbys(Size size) {
   }
   good = Print("each member says that it is ready", size, crowd, true) && good;
   crowd.Die(0);
-  const bool ended = crowd.RunUntilAllAreLed(kMost);
+  const bool ended = crowd.RunUntilAllAreLed(kMaxWait);
   crowd.RunFor(seconds(10));
   good = Print("a member dies", size, crowd, ended) && good;
   crowd.Join(0);

@@ -8,16 +8,14 @@
 //  - `never`: only the owner claims, with the state directory that the record names. Only the last
 //    leader, in its living session, replaces a damaged record.
 //  - `after` D: nobody else claims before D after the owner's absence began, in which the shard
-//  lost
-//    its leader. A return ends an absence only if it lasts for D: an owner that comes and goes
+//    lost its leader. A return ends an absence only if it lasts for D: an owner that comes and goes
 //    loses its shards, too, and also those that it does not take back. If the owner was not away, D
 //    counts from its resignation. A mark `ripe/<owner>` allows the claims of the vacancies that it
 //    was written for, and of no shard that was led then; it is judged when it is committed, by the
 //    shortest delay of any config so far.
 //  - Lock delay L: nobody claims before L after the end of the session that the record names,
-//  unless
-//    that is proven (`died`, or a takeover of the member key), nor before L after the commit of a
-//    record without a leader that does not say `released`.
+//    unless that is proven (`died`, or a takeover of the member key), nor before L after the commit
+//    of a record without a leader that does not say `released`.
 //
 //    A resignation says `released`, and a handover under a lock delay is made, only if the
 //    application has released the shard.

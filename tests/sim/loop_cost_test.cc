@@ -8,7 +8,7 @@
 namespace baton::sim {
 namespace {
 
-constexpr Duration kMost = std::chrono::minutes(2);
+constexpr Duration kMaxWait = std::chrono::minutes(2);
 
 // Plan: a hundred members join a node that leads all shards. Nothing is vacant, so nothing is
 // divided. The balancer looks at all shards at most once in the time that their number asks for.
@@ -16,7 +16,7 @@ TEST(LoopCost, MembersThatJoinCauseNoDivisions) {
   constexpr std::uint32_t kShards = 20'000;
   Crowd crowd({.members = 100, .shards = kShards});
   crowd.Start();
-  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMost));
+  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMaxWait));
   crowd.RunFor(seconds(1));
   const auto assignments = crowd.node().core().succession().counters().assignments;
   const auto plans = crowd.node().core().balancer().counters().plans;
@@ -38,7 +38,7 @@ TEST(LoopCost, ClaimsOfOthersCauseNoDivisions) {
   for (int n = 0; n < 100; ++n) crowd.Join(n);
   crowd.Start();
   crowd.GiveAll();
-  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMost));
+  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMaxWait));
   crowd.RunFor(seconds(5));
   const core::Succession::Counters before = crowd.node().core().succession().counters();
   constexpr int kDeaths = 10;
@@ -46,7 +46,7 @@ TEST(LoopCost, ClaimsOfOthersCauseNoDivisions) {
     crowd.Die(n);
     crowd.RunFor(milliseconds(500));
   }
-  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMost));
+  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMaxWait));
   const core::Succession::Counters& after = crowd.node().core().succession().counters();
   EXPECT_LE(after.assignments - before.assignments, 3 * kDeaths);
   EXPECT_LE(after.looks_at_others - before.looks_at_others, 10 * kDeaths);
@@ -59,7 +59,7 @@ TEST(LoopCost, ALostSessionCostsWhatItsShardsCost) {
     Crowd crowd({.members = 2, .shards = static_cast<std::uint32_t>(shards), .listener = true});
     for (int n = 0; n < 2; ++n) crowd.Join(n);
     crowd.Start();
-    EXPECT_TRUE(crowd.RunUntilAllAreLed(kMost));
+    EXPECT_TRUE(crowd.RunUntilAllAreLed(kMaxWait));
     crowd.RunFor(seconds(1));
     crowd.TakeCost();
     crowd.EndSession();
@@ -77,7 +77,7 @@ TEST(LoopCost, AStatusSharesWhatDidNotChange) {
   for (int n = 0; n < 40; ++n) crowd.Join(n);
   crowd.Start();
   crowd.GiveAll();
-  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMost));
+  ASSERT_TRUE(crowd.RunUntilAllAreLed(kMaxWait));
   crowd.RunFor(seconds(5));
   runtime::GroupFollower& follower = crowd.node().engine().follower();
   const auto before = follower.Status();
