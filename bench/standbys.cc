@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kPause{10};
 // The nodes learn of each other's standbys and leaderships at once, but not at the same time.
 constexpr std::chrono::milliseconds kCalm{500};
 constexpr const char* kNames[] = {"a", "b", "c"};
-constexpr double kAim = 200;  // milliseconds: a tenth of the load
+constexpr double kAim = 50;  // milliseconds
 
 using Processes = std::map<std::string, std::unique_ptr<Subprocess>>;
 

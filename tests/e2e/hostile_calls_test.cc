@@ -468,8 +468,9 @@ TEST_F(BadInput, FloodsOfCostlyBytesTakeNoLease) {
   const std::string pings = Repeated(FrameOf({kPing}, std::string(8, 'x')), 1 << 18);
   const std::string pieces =
       Repeated(FrameOf({kContinuation, 0, 1}, std::string(64, 'a')), 1 << 18);
+  const std::string long_value("\0\5x-pad\x7F\x81\xFF\xFF\x1F", 12);  // of 64 MiB
   const auto in_pieces = [&](std::uint32_t n) {
-    return n == 0 ? FrameOf({kHeaders, 0, 1}, Header("x-pad", std::string(8'192, 'a'))) : pieces;
+    return n == 0 ? FrameOf({kHeaders, 0, 1}, long_value) : pieces;
   };
   const auto reset = [](std::uint32_t n) {
     std::string calls;

@@ -186,6 +186,18 @@ describe('three nodes and 24 shards', () => {
     await shows(page, '#verdict', 'All 24 shards are led');
   });
 
+  check('a shard whose rule names a node that is not there says so, and is led on', async () => {
+    const rules = join(cluster.folder, 'nobody.yaml');
+    await writeFile(rules, 'rules: [{shards: 9, node: n9}]');
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+    const page = await view();
+    await page.locator('#grid').click({position: await cellOf(page, 9)});
+    await shows(page, '#shard', 'rule 1 would not let its leader begin to lead it');
+    await shows(page, '#verdict', 'All 24 shards are led');
+    await writeFile(rules, 'rules: []');
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+  });
+
   check('in the dark it is dark, and the button changes that', async () => {
     const page = await view({colorScheme: 'dark'});
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).map(Number));

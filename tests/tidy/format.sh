@@ -10,11 +10,10 @@ if [[ -z $tool ]]; then
   exit 77
 fi
 
-unformatted=()
-while IFS= read -r -d '' file; do
-  "$tool" --style=file "$file" | cmp -s - "$file" || unformatted+=("$file")
-done < <(find include src tests bench examples \( -name '*.h' -o -name '*.cc' \) -print0 | sort -z)
-if ((${#unformatted[@]})); then
+if ! said=$(find include src tests bench examples \( -name '*.h' -o -name '*.cc' \) -print0 |
+  xargs -0 -P 2 -n 50 "$tool" --style=file --dry-run --Werror 2>&1); then
+  mapfile -t unformatted < <(grep -oE '^[^ :]+\.(h|cc):[0-9]+:[0-9]+: error' <<<"$said" | cut -d: -f1 | sort -u)
+  ((${#unformatted[@]})) || echo "$said"
   echo "not as .clang-format says; mend it by: clang-format-14 -i ${unformatted[*]}"
   exit 1
 fi

@@ -25,8 +25,8 @@ Result<PemTexts> ReadClientPems(const ClientTls& tls);
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
 /// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file that its group
-/// may write or execute, or that others may use in any way, because they may know such a token. What
-/// its owner may do does not matter.
+/// may write or execute, or that others may use in any way, because they may know such a token.
+/// What its owner may do does not matter.
 Result<std::string> ReadToken(const std::string& path);
 
 }  // namespace baton::app

@@ -24,8 +24,9 @@
 namespace baton::app {
 
 /// Reads rules from YAML text, which may be JSON. The rules keep their order. They pass
-/// CheckPlacement, but may name shards and nodes that the group does not have. kInvalidArgument: the text has another form, or is out of bounds. The message is
-/// one line: `name`, the line in the text, what is wrong and what was expected.
+/// CheckPlacement, but may name shards and nodes that the group does not have. kInvalidArgument:
+/// the text has another form, or is out of bounds. The message is one line: `name`, the line in the
+/// text, what is wrong and what was expected.
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text);
 
 /// Reads the file, "-": stdin, and parses it. kInvalidArgument also if it can't be read, or has
