@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,17 @@ bool Ends(pid_t pid) {
   });
 }
 
+/// What the history of `observer` says of the gaps after proven deaths.
+std::vector<boost::json::object> GapsOfProvenDeaths(const Cluster& cluster,
+                                                    const std::string& observer) {
+  std::vector<boost::json::object> gaps;
+  const auto page = boost::json::parse(cluster.HttpBody(observer, "/v1/events"));
+  for (const auto& event : page.at("events").as_array()) {
+    if (event.at("reason") == "process_died") gaps.push_back(event.at("gap").as_object());
+  }
+  return gaps;
+}
+
 // A node is killed. The others lead its shards at once, for the right reason; the guard says so,
 // and ends. The killed node starts again and gets its share back.
 TEST(Guard, AKillIsKnownBeforeTheLeaseRunsOut) {
@@ -75,6 +87,35 @@ TEST(Guard, AKillIsKnownBeforeTheLeaseRunsOut) {
   EXPECT_THAT(cluster.Ctl("n1", {"history"}).out, HasSubstr("process_died"));
   cluster.Start("n3");
   cluster.AwaitBalanced({"n1", "n2", "n3"});
+}
+
+// Plan: a node is killed. The guard measures how long it needs to tell etcd, and all who watch the
+// group show this time, a relay, too: no gap counts as long as the lease.
+TEST(Guard, MeasuresHowLateADeathIsNoticed) {
+  Cluster cluster(SharedEtcd(), Guarded("own"));
+  cluster.StartAll({"n1", "n2", "n3"});
+  cluster.WaitReady(cluster.LaunchRelay("r1"));
+  const auto orphans = LedBy(cluster.AwaitBalanced({"n1", "n2", "n3"}), "n3");
+  const pid_t guard = AwaitGuard(cluster.node("n3"));
+  // A guard that comes after the death can't know how late it is.
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
+  cluster.node("n3").Kill();
+  cluster.AwaitBalanced({"n1", "n2"});
+  for (const char* observer : {"n1", "n2", "r1"}) {
+    std::vector<boost::json::object> gaps;
+    cluster.Await("the transitions", [&] {
+      return (gaps = GapsOfProvenDeaths(cluster, observer)).size() == orphans.size();
+    });
+    for (const boost::json::object& gap : gaps) {
+      ASSERT_TRUE(gap.contains("detect_seconds")) << observer << ": " << gap;
+      EXPECT_FALSE(gap.contains("detect_at_most_seconds")) << observer << ": " << gap;
+      EXPECT_LT(gap.at("at_most_seconds").to_number<double>(), kLongLease.count());
+    }
+  }
+  const std::string measured =
+      "baton_leaderless_seconds_count{reason=\"process_died\",phase=\"detect\"}";
+  EXPECT_EQ(cluster.Metric("n1", measured) + cluster.Metric("n2", measured),
+            static_cast<double>(orphans.size()));
 }
 
 // Plan: batond as nobody asked it to be guarded. It has a guard, and its death is known.
