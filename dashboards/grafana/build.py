@@ -256,8 +256,9 @@ def fleet():
                             'sum by (le) (increase(baton_leaderless_seconds_bucket{S,phase="elect"}'
                             "[$__rate_interval]))")),
                 (8, lines("Time without a leader, by phase", "The 99th percentile. detect_at_most: an upper bound "
-                          "of how late a death was noticed, as survivors can't know when a node died; elect: from there "
-                          "to a leader; activate: from there to the end of its acquired.",
+                          "of how late a death was noticed if a lease ran out, as survivors can't know when a node died; "
+                          "detect: how long a guard knew of a death before etcd did; elect: from there to a leader; "
+                          "activate: from there to the end of its acquired.",
                           [(quantile(0.99, "baton_leaderless_seconds", "phase"), "{{phase}}")], "s")),
                 (8, lines("Share of time without a leader", "Of all shards' time. Gaps that ended, with the upper "
                           "bound of how late deaths were noticed; and what scrapes saw, which also shows a gap that "

@@ -132,10 +132,17 @@ struct Transition {
   /// if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
-  /// Set if the previous leader died: at most this long passed from its death until this node knew.
-  /// The exact time is unknown, because only the dead leader saw its own renewals. Unset if this
-  /// node knows no bound, for example because it started later, or its watch missed the death.
+  /// Set if the previous leader's lease ended (kLeaseExpired): at most this long passed from its
+  /// death until this node knew. The exact time is unknown, because only the dead leader saw its
+  /// own renewals. Unset if this node knows no bound, for example because it started later, or its
+  /// watch missed the death.
   std::optional<std::chrono::nanoseconds> detect_at_most{};
+  /// Set if the previous leader's guard saw it die (kProcessDied): so long passed from when the
+  /// guard got the lock of the dead process until it told etcd. The clock of the guard's host
+  /// measures it. How long etcd then took until this node knew is not measured; it takes
+  /// milliseconds mostly. Unset if nobody waited for the death, for example because the leader's
+  /// next process proved it.
+  std::optional<std::chrono::nanoseconds> detect{};
 };
 
 }  // namespace baton

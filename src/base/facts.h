@@ -278,6 +278,9 @@ struct DeathFact {
   bool present = false;
   NodeId node{};        ///< empty if the value can't be read
   SessionId session{};  ///< of `node`; 0 if the value can't be read
+  /// How long the guard had known of the death when it ended the session; unset: not known. In
+  /// whole microseconds.
+  std::optional<Duration> detect{};
 };
 
 /// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for the leaderships of this node, so

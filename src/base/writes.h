@@ -172,6 +172,7 @@ struct PolicyWrite {
 /// guard is false, it stays false.
 struct SessionEnd {
   SessionRef dead{};
+  std::optional<Duration> detect{};  ///< goes into `died`: DeathFact::detect
 };
 
 /// Notes that the delay of FailoverPolicy::kAfter is over for a node's leaderships with terms up to

@@ -1,7 +1,10 @@
-// Detection: a bound for the time between the death of a shard's leader and this node's notice of
-// it.
+// Detection: how long the death of a shard's leader went unnoticed.
 //
-// Pure function of what this node has seen. Callable only from the core's thread.
+// A guard that waited for the end of the leader's process measures this. If the leader's lease had
+// to run out, there is only an upper bound. If the leader's next process proved the death, nobody
+// knows how long that had waited.
+//
+// Pure functions of what this node has seen. Callable only from the core's thread, or a relay's.
 #pragma once
 
 #include <optional>
@@ -10,11 +13,19 @@
 
 namespace baton::core {
 
-/// A bound for Transition::detect_at_most. Set only if all of these hold: the earlier leader died;
+/// For Transition::detect. Set only if all of these hold: the earlier leader's process was proven
+/// dead; the watch showed the end of that leader's session, and how long its guard had known of the
+/// death; this end left the shard without a leader. REQUIRES: the transition was read from the view
+/// right after a merge at `now`, and transition.elect is View::LastGap of its shard.
+std::optional<Duration> Detect(const View& view, const Transition& transition, TimePoint now);
+
+/// For Transition::detect_at_most. Set only if all of these hold: the earlier leader's lease ended;
 /// this node's watch showed the end of that leader's session; this end left the shard without a
 /// leader; the confirmations of this node's own lease prove a bound (confirmation_log.h). REQUIRES:
-/// the transition was read from the view in this step, and transition.elect is View::LastGap of its
-/// shard.
+/// the same, in this step.
 std::optional<Duration> DetectAtMost(const Context& context, const Transition& transition);
+
+/// Sets both. REQUIRES: the same.
+void AddDetection(const Context& context, Transition& transition);
 
 }  // namespace baton::core

@@ -24,6 +24,13 @@ bool KnownSessions::Contains(const Sessions& sessions, const SessionRef& session
   return std::find(of_node.begin(), of_node.end(), session.session) != of_node.end();
 }
 
+void KnownSessions::NoteEnd(const SessionRef& session, LeaseEnd end) {
+  const auto found = detected_.find(session.node);
+  const bool measured = found != detected_.end() && found->second.first == session.session;
+  if (measured) end.detect = found->second.second;
+  ends_[session.node] = end;
+}
+
 const LeaseEnd* KnownSessions::LastEnd(const NodeId& node) const {
   const auto found = ends_.find(node);
   return found == ends_.end() ? nullptr : &found->second;

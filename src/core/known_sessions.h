@@ -5,6 +5,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -18,16 +20,21 @@ struct LeaseEnd {
   Revision revision;  ///< at which the member key was deleted or taken over
   TimePoint seen_at;  ///< when this node learnt of the end
   Duration ttl;       ///< of the session that ended
+  /// DeathFact::detect, if a guard ended the session and had measured it. NoteEnd sets it.
+  std::optional<Duration> detect{};
 };
 
 class KnownSessions {
  public:
   void NoteAlive(const SessionRef& session) { Remember(seen_alive_[session.node], session); }
-  /// Returns whether the death was not known before.
-  bool NoteProvenDead(const SessionRef& session) {
-    return Remember(proven_dead_[session.node], session);
+  /// `detect`: see DeathFact. Returns whether the death was not known before.
+  bool NoteProvenDead(const SessionRef& session, std::optional<Duration> detect = std::nullopt) {
+    if (!Remember(proven_dead_[session.node], session)) return false;
+    if (detect) detected_[session.node] = {session.session, *detect};
+    return true;
   }
-  void NoteEnd(const NodeId& node, const LeaseEnd& end) { ends_[node] = end; }
+  /// REQUIRES: the proof of the session's death, if there is one, was noted before.
+  void NoteEnd(const SessionRef& session, LeaseEnd end);
   void ForgetEnd(const NodeId& node) { ends_.erase(node); }
   // For each node only the last 8 sessions noted are known. An older one counts as not noted.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }
@@ -40,6 +47,7 @@ class KnownSessions {
     const auto matches = [&](const auto& entry) { return which(entry.first); };
     std::erase_if(seen_alive_, matches);
     std::erase_if(proven_dead_, matches);
+    std::erase_if(detected_, matches);
     std::erase_if(ends_, matches);
   }
 
@@ -50,6 +58,7 @@ class KnownSessions {
 
   Sessions seen_alive_;
   Sessions proven_dead_;
+  std::map<NodeId, std::pair<SessionId, Duration>> detected_;  ///< the last that had a `detect`
   std::map<NodeId, LeaseEnd> ends_;
 };
 

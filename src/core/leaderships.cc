@@ -46,7 +46,7 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
                         .actor = record.actor,
                         .cause = record.cause};
   transition.elect = context.view.LastGap(shard);
-  transition.detect_at_most = DetectAtMost(context, transition);
+  AddDetection(context, transition);
   held.unreported = transition;
   Begin(context, shard, held, record.reason);
 }

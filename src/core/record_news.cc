@@ -23,7 +23,7 @@ void RecordNews::Note(Context& context, const ViewChanges& changes,
     const auto held = leaderships.held().find(shard);
     const bool ours = held != leaderships.held().end() && held->second.term == record.term();
     if (!seen || ours) continue;
-    seen->detect_at_most = DetectAtMost(context, *seen);
+    AddDetection(context, *seen);
     context.Do(SeeTransition{*std::move(seen)});
   }
 }

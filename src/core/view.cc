@@ -189,7 +189,7 @@ void View::MergeOne(const PolicyFact& fact, Source, TimePoint) {
 
 void View::MergeOne(const DeathFact& fact, Source, TimePoint now) {
   const SessionRef dead{fact.node, fact.session};
-  if (fact.session.value == 0 || !sessions_.NoteProvenDead(dead)) return;
+  if (fact.session.value == 0 || !sessions_.NoteProvenDead(dead, fact.detect)) return;
   // Its end may be known: then what waited for a lock delay need not any more.
   MarkLeaderChanged(fact.node, now);
   changes_.members = true;
@@ -348,7 +348,8 @@ void View::NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Sourc
   if (!before.present || goes_on) return;
   sessions_.ForgetEnd(after.node);
   if (source == Source::kRead) return;
-  sessions_.NoteEnd(after.node, {.revision = after.revision, .seen_at = now, .ttl = before.ttl});
+  sessions_.NoteEnd({after.node, before.lease},
+                    {.revision = after.revision, .seen_at = now, .ttl = before.ttl});
 }
 
 // A node that leaves in order says so, and has given everything away by then. If the key's create

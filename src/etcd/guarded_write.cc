@@ -142,6 +142,7 @@ struct Builder {
     DeathFact death;
     death.node = write.dead.node;
     death.session = write.dead.session;
+    death.detect = write.detect;
     return Single({.guards = {LeaseIs(key, write.dead.session)},
                    .effects = {Effect{.key = key, .deletes = true},
                                Effect{.key = keys.DeathKey(), .value = EncodeDeath(death)}}});

@@ -88,9 +88,10 @@ bool IsSetting(std::int64_t milliseconds) {
   return milliseconds >= 0 && milliseconds <= kLongestDurationOption.count();
 }
 
-// Of a limit. Nullopt: no version writes such a value, and it does not count.
-std::optional<std::chrono::milliseconds> DelayOf(std::int64_t milliseconds) {
-  const std::chrono::milliseconds delay(milliseconds);
+// Of a limit, or of a time that a guard measured. Nullopt: no version writes such a value, and it
+// does not count.
+template <typename Unit>
+std::optional<Unit> DelayOf(Unit delay) {
   if (delay.count() < 0 || delay > kLongestDurationFlag) return std::nullopt;
   return delay;
 }
@@ -318,6 +319,10 @@ std::string EncodeDeath(const DeathFact& death) {
   record.set_schema(kSchema);
   record.set_node(death.node);
   record.set_session(death.session.value);
+  if (death.detect) {
+    record.set_detect_us(
+        std::chrono::duration_cast<std::chrono::microseconds>(*death.detect).count());
+  }
   return record.SerializeAsString();
 }
 
@@ -431,8 +436,12 @@ PolicyFact DecodePolicy(std::string_view value, const PolicyName& name) {
   fact.max_moves = record.max_moves();
   fact.expected_nodes = record.expected_nodes();
   fact.change = record.change();
-  if (record.has_rebalance_delay_ms()) fact.rebalance_delay = DelayOf(record.rebalance_delay_ms());
-  if (record.has_cooldown_ms()) fact.cooldown = DelayOf(record.cooldown_ms());
+  if (record.has_rebalance_delay_ms()) {
+    fact.rebalance_delay = DelayOf(std::chrono::milliseconds(record.rebalance_delay_ms()));
+  }
+  if (record.has_cooldown_ms()) {
+    fact.cooldown = DelayOf(std::chrono::milliseconds(record.cooldown_ms()));
+  }
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }
@@ -446,6 +455,7 @@ DeathFact DecodeDeath(std::string_view value) {
   if (readability != Readability::kReadable) return fact;
   fact.node = record.node();
   fact.session = SessionId{record.session()};
+  if (record.has_detect_us()) fact.detect = DelayOf(std::chrono::microseconds(record.detect_us()));
   return fact;
 }
 

@@ -42,6 +42,7 @@ std::string GapJson(const HistoryEvent& event) {
     text += Quoted(name) + ":" + Seconds(*phase);
   };
   add("detect_at_most_seconds", gap.detect_at_most);
+  add("detect_seconds", gap.detect);
   add("elect_seconds", gap.elect);
   add("activate_seconds", gap.activate);
   add("measured_seconds", gap.Measured());

@@ -103,10 +103,13 @@ json::object TransitionObject(const Transition& transition) {
                       {"term", transition.term.value},
                       {"elect_ms", Milliseconds(transition.elect)},
                       {"activate_ms", Milliseconds(transition.activate)}};
-  if (transition.detect_at_most) {
+  if (transition.detect) {
+    object["detect_ms"] = Milliseconds(*transition.detect);
+  } else if (transition.detect_at_most) {
     object["detect_at_most_ms"] = Milliseconds(*transition.detect_at_most);
   } else if (runtime::DetectionUnknown(transition, {})) {
-    object["detect_at_most_ms"] = nullptr;
+    const bool proven = transition.reason == Reason::kProcessDied;
+    object[proven ? "detect_ms" : "detect_at_most_ms"] = nullptr;
   }
   if (!transition.actor.empty()) object["actor"] = transition.actor;
   object["cause"] = CauseValue(transition.cause);

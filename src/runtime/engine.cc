@@ -393,6 +393,7 @@ void Engine::Do(const core::ReportTransition& action) {
   ++transitions_[counted.reason];
   GapPhases gap;
   gap.detect_at_most = counted.detect_at_most;
+  gap.detect = counted.detect;
   if (!counted.to.empty()) gap.elect = counted.elect;
   if (!counted.to.empty()) gap.activate = counted.activate;
   follower_.AddToHistory(counted, gap);

@@ -8,21 +8,23 @@
 namespace baton::runtime {
 
 std::optional<std::chrono::nanoseconds> GapPhases::Measured() const {
-  if (!elect && !activate) return std::nullopt;
+  if (!detect && !elect && !activate) return std::nullopt;
   const std::chrono::nanoseconds none{0};
-  return elect.value_or(none) + activate.value_or(none);
+  return detect.value_or(none) + elect.value_or(none) + activate.value_or(none);
 }
 
 GapPhases GapOf(const Transition& transition) {
   GapPhases gap;
   gap.detect_at_most = transition.detect_at_most;
+  gap.detect = transition.detect;
   if (transition.elect.count() > 0) gap.elect = transition.elect;
   if (transition.activate.count() > 0) gap.activate = transition.activate;
   return gap;
 }
 
 bool DetectionUnknown(const Transition& transition, const GapPhases& gap) {
-  return EndsADeath(transition.reason) && !transition.to.empty() && !gap.detect_at_most;
+  return EndsADeath(transition.reason) && !transition.to.empty() && !gap.detect &&
+         !gap.detect_at_most;
 }
 
 std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,

@@ -31,17 +31,20 @@ namespace baton::runtime {
 struct GapPhases {
   /// An upper bound of the time until a death was noticed (Transition::detect_at_most).
   std::optional<std::chrono::nanoseconds> detect_at_most;
-  std::optional<std::chrono::nanoseconds> elect;     ///< from then until a node led
+  /// How long a guard had known of a death when it told etcd (Transition::detect). At most one of
+  /// the two is set.
+  std::optional<std::chrono::nanoseconds> detect{};
+  std::optional<std::chrono::nanoseconds> elect;     ///< from when it was noticed until a node led
   std::optional<std::chrono::nanoseconds> activate;  ///< from then until `acquired` returned
-  /// The sum of `elect` and `activate`, as far as they are set; unset: neither is set.
+  /// The sum of `detect`, `elect` and `activate`, as far as they are set; unset: none is set.
   std::optional<std::chrono::nanoseconds> Measured() const;
   friend bool operator==(const GapPhases&, const GapPhases&) = default;
 };
 
 /// The phases that a transition shows.
 GapPhases GapOf(const Transition& transition);
-/// Whether the earlier leader died, and this node has no bound for how long the death went
-/// unnoticed. Then the real gap may be much longer than its measured phases.
+/// Whether the earlier leader died, and this node knows neither how long the death went unnoticed
+/// nor a bound for that. Then the real gap may be much longer than its measured phases.
 bool DetectionUnknown(const Transition& transition, const GapPhases& gap);
 /// An upper bound of the whole gap as far as this node saw it; unset: no bound is known.
 std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,

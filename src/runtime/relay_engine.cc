@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/detection.h"
 #include "core/options.h"
 #include "runtime/node_status.h"
 
@@ -74,21 +75,22 @@ void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   const ConfigFact* const config = ConfigIn(news.facts);
   if (config != nullptr) TakeConfig(*config, cluster);
   if (follower_.halted() || view_ == nullptr) return;
-  view_->Merge(news, parts_.clock.Now());
-  ShowChanges();
+  const TimePoint now = parts_.clock.Now();
+  view_->Merge(news, now);
+  ShowChanges(now);
 }
 
-void RelayEngine::ShowChanges() {
+void RelayEngine::ShowChanges(TimePoint now) {
   const bool more = view_->ContinueStandbys();
   const core::ViewChanges changes = view_->TakeChanges();
-  AddSeen(changes);
+  AddSeen(changes, now);
   follower_.Followed(changes, watch_.reached());
   if (!more || std::exchange(will_show_, true)) return;
   parts_.executor.Post([weak = weak_from_this()] {
     const auto engine = weak.lock();
     if (engine == nullptr || engine->closed_) return;
     engine->will_show_ = false;
-    if (!engine->follower_.halted()) engine->ShowChanges();
+    if (!engine->follower_.halted()) engine->ShowChanges(engine->parts_.clock.Now());
   });
 }
 
@@ -128,11 +130,13 @@ void RelayEngine::CheckConfig() {
   follower_.Halt(bad_config_->problem, kRelayHalted);
 }
 
-void RelayEngine::AddSeen(const core::ViewChanges& changes) {
+void RelayEngine::AddSeen(const core::ViewChanges& changes, TimePoint now) {
   seen_->Begin(*view_);
   for (const ShardId shard : changes.shards) {
-    const std::optional<Transition> seen = seen_->Look(*view_, shard);
-    if (seen) follower_.AddToHistory(*seen, GapOf(*seen));
+    std::optional<Transition> seen = seen_->Look(*view_, shard);
+    if (!seen) continue;
+    seen->detect = core::Detect(*view_, *seen, now);
+    follower_.AddToHistory(*seen, GapOf(*seen));
   }
 }
 

@@ -73,11 +73,11 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   template <typename News>
   void Take(const News& news, std::uint64_t cluster);
   /// Shows what changed in the view, and goes on with what is left to do there.
-  void ShowChanges();
+  void ShowChanges(TimePoint now);
   void TakeConfig(const ConfigFact& config, std::uint64_t cluster);
   void TakeBadConfig(const ConfigFact& config, const Error& problem);
   void CheckConfig();
-  void AddSeen(const core::ViewChanges& changes);
+  void AddSeen(const core::ViewChanges& changes, TimePoint now);
   void Prove();
   void Proving(TimePoint asked, Revision applied, const etcd::Reply<etcdserverpb::RangeResponse>&);
   void CheckWatch();

@@ -115,7 +115,9 @@ std::string NeverProof(int file, const std::string& path, LockTrust trust) {
 
 std::string CheckProof(int file, const std::string& path, const StateFile& content,
                        LockTrust trust) {
-  if (content.boot.empty() || content.boot != BootId()) return "the host has rebooted since";
+  const std::string boot = BootId();
+  if (boot.empty()) return "the boot id of this host can't be read";
+  if (content.boot != boot) return "the host has rebooted since";
   const auto here = PlaceOf(file, path);
   if (!here || *here != content.place) return "'" + path + "' was moved or copied";
   const std::string never = NeverProof(file, path, trust);

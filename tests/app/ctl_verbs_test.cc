@@ -437,18 +437,24 @@ TEST_F(Batonctl3Events, HistoryIsATable) {
   EXPECT_THAT(wide.out, AllOf(HasSubstr("ann@desk"), HasSubstr("815"), Not(HasSubstr("816"))));
 }
 
-// Plan: three deaths: with a bound of the time until it was noticed, without one, and without any
-// measured phase. No row claims a length that nobody knows.
+// Plan: four deaths: with a bound of the time until it was noticed, without one, without any
+// measured phase, and one that a guard saw. No row claims a length that nobody knows.
 TEST_F(Batonctl3Events, TheGapOfADeathIsShownAsFarAsItIsKnown) {
   using std::chrono::milliseconds;
   Death(3, {.detect_at_most = milliseconds(10'500), .elect = milliseconds(5), .activate = {}});
   Death(4, {.detect_at_most = {}, .elect = milliseconds(5), .activate = {}});
   Death(5, {});
+  Death(
+      2,
+      {.detect_at_most = {}, .detect = milliseconds(20), .elect = milliseconds(5), .activate = {}});
   const Ran ran = Batonctl(server_, {"history"});
   EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  lease_expired   813  <=10.5s  -      -\n"));
   EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  lease_expired   814    ?+5ms  -      -\n"));
   EXPECT_THAT(ran.out, HasSubstr("Z      5  n1    n2  lease_expired   815        ?  -      -\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      2  n1    n2  lease_expired   812     25ms  -      -\n"));
   EXPECT_THAT(Batonctl(server_, {"events", "--shard", "4"}).out, HasSubstr("gap ?+5ms\n"));
+  EXPECT_THAT(Batonctl(server_, {"history", "3", "-o", "wide"}).out, HasSubstr("  <=10.5s    5ms"));
+  EXPECT_THAT(Batonctl(server_, {"history", "2", "-o", "wide"}).out, HasSubstr("  20ms    5ms"));
 }
 
 TEST_F(Batonctl3Events, WhatOperatorsOrderedIsAmongTheEvents) {

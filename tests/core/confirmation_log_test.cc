@@ -141,5 +141,62 @@ TEST_F(DetectionTest, ADeathIsToldWithABoundThatHolds) {
   }
 }
 
+class ProvenDetectionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled();
+    cluster_.Run(seconds(60));  // enough confirmations for a bound
+    cluster_.on_action = [this](const NodeId&, const core::Action& action) {
+      if (const auto* gained = std::get_if<core::ReportTransition>(&action)) {
+        told_.push_back(gained->transition);
+      } else if (const auto* seen = std::get_if<core::SeeTransition>(&action)) {
+        told_.push_back(*seen->transition);
+      }
+    };
+  }
+  /// n3 dies, and its guard ends its session.
+  void EndByGuard(std::optional<Duration> detect) {
+    const SessionRef dead{"n3", cluster_.store().Member("n3").session};
+    cluster_.Kill("n3");
+    cluster_.store().Execute(SessionEnd{.dead = dead, .detect = detect});
+    AwaitTold(2);
+  }
+  /// So many nodes tell of each of n3's shards.
+  void AwaitTold(std::size_t nodes) {
+    EXPECT_TRUE(cluster_.RunUntil([&] { return told_.size() == 4 * nodes; }, seconds(30)))
+        << told_.size();
+    for (const Transition& transition : told_) {
+      EXPECT_EQ(transition.reason, Reason::kProcessDied);
+      EXPECT_FALSE(transition.detect_at_most) << "no lease had to run out";
+    }
+  }
+  Cluster cluster_{{}};
+  std::vector<Transition> told_;
+};
+
+// Plan: n3 dies, and its guard, which waited for that, ends its session 30 ms later. The nodes that
+// gain its shards and those that see it tell this time, and not the bound of its lease.
+TEST_F(ProvenDetectionTest, AGuardMeasuresADeath) {
+  EndByGuard(milliseconds(30));
+  for (const Transition& transition : told_) EXPECT_EQ(transition.detect, milliseconds(30));
+}
+
+// Plan: the same, but the guard does not know how long the process has been dead. Nobody claims to
+// know.
+TEST_F(ProvenDetectionTest, AGuardThatCameLaterMeasuresNothing) {
+  EndByGuard(std::nullopt);
+  for (const Transition& transition : told_) EXPECT_FALSE(transition.detect);
+}
+
+// Plan: n3's next process proves the death, and takes its own shards back. It does not know how
+// long the first one has been dead, and neither do the others.
+TEST_F(ProvenDetectionTest, ANextProcessMeasuresNothing) {
+  cluster_.Kill("n3");
+  cluster_.Run(seconds(3));
+  cluster_.Start("n3", true);
+  AwaitTold(3);
+  for (const Transition& transition : told_) EXPECT_FALSE(transition.detect);
+}
+
 }  // namespace
 }  // namespace baton::test

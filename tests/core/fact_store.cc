@@ -289,6 +289,7 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
     death.present = true;
     death.node = end->dead.node;
     death.session = end->dead.session;
+    death.detect = end->detect;
     plan.items.push_back({.holds = Has(key) && stored_.at(key).lease == end->dead.session,
                           .effects = {{key, std::nullopt, {}}, {"died", death, {}}},
                           .read_back = {key}});

@@ -74,14 +74,17 @@ TEST(View, ALateFactOfAnUnknownNodeIsNoNews) {
 }
 
 // Plan: a message ends n2's session and names the death, in either order. It counts as proven, in
-// the list of departures, too. A death of another session of the node proves nothing about this
-// one.
+// the list of departures, too, and how long the guard had known of it stays with its end. A death
+// of another session of the node proves nothing about this one, and the next end has no such time.
 TEST(View, ADeathThatIsNamedIsProven) {
   for (const bool death_first : {true, false}) {
     View view(1, "n1");
     view.Merge(Snapshot{.revision = Revision{10}, .facts = {Member("n2", 2, 5)}}, kNow);
-    const Fact death =
-        DeathFact{.revision = Revision{11}, .present = true, .node = "n2", .session = SessionId{2}};
+    const Fact death = DeathFact{.revision = Revision{11},
+                                 .present = true,
+                                 .node = "n2",
+                                 .session = SessionId{2},
+                                 .detect = std::chrono::milliseconds(20)};
     std::vector<Fact> facts{Fact(Member("n2", 0, 11)), death};
     if (death_first) std::swap(facts[0], facts[1]);
     view.Merge(Changes{.revision = Revision{11}, .facts = facts}, kNow);
@@ -89,6 +92,11 @@ TEST(View, ADeathThatIsNamedIsProven) {
     EXPECT_FALSE(view.ProvenDead({"n2", SessionId{3}}));
     ASSERT_EQ(view.departures().Lately(kNow).size(), 1u);
     EXPECT_EQ(view.departures().Lately(kNow).front().why, Reason::kProcessDied);
+    ASSERT_NE(view.LastLeaseEnd("n2"), nullptr);
+    EXPECT_EQ(view.LastLeaseEnd("n2")->detect, std::chrono::milliseconds(20));
+    view.Merge(Changes{.revision = Revision{12}, .facts = {Fact(Member("n2", 3, 12))}}, kNow);
+    view.Merge(Changes{.revision = Revision{13}, .facts = {Fact(Member("n2", 0, 13))}}, kNow);
+    EXPECT_FALSE(view.LastLeaseEnd("n2")->detect);
   }
 }
 

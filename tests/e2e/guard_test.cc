@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
+#include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "base/subprocess.h"
+#include "e2e/authority.h"
 #include "e2e/cluster.h"
 
 namespace baton::e2e {
@@ -55,6 +58,59 @@ bool Ends(pid_t pid) {
   });
 }
 
+/// The number after a word in a file of /proc; -1: it is not there.
+std::int64_t NumberIn(const std::string& path, const std::string& word) {
+  std::ifstream file(path);
+  for (std::string next; file >> next;) {
+    std::int64_t number = 0;
+    if (next == word && file >> number) return number;
+  }
+  return -1;
+}
+
+std::int64_t BytesReadBy(pid_t pid) {
+  return NumberIn("/proc/" + std::to_string(pid) + "/io", "rchar:");
+}
+
+/// Whether all threads of the process wait for something.
+bool SleepsAltogether(pid_t pid) {
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream file(thread.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    if (stat.compare(stat.rfind(')') + 1, 2, " S") != 0) return false;
+  }
+  return true;
+}
+
+constexpr rlimit kNoDescriptors{.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+/// Sets how many descriptors a process may have, up to its hard limit. Returns the limits before.
+rlimit LimitDescriptors(pid_t pid, rlimit limit) {
+  rlimit before{};
+  if (prlimit(pid, RLIMIT_NOFILE, nullptr, &before) != 0) throw Unmet("no limits can be read");
+  limit.rlim_max = before.rlim_max;
+  if (prlimit(pid, RLIMIT_NOFILE, &limit, nullptr) != 0) throw Unmet("no limits can be set");
+  return before;
+}
+
+/// What the history of `observer` says of the gaps after proven deaths.
+std::vector<boost::json::object> GapsOfProvenDeaths(const Cluster& cluster,
+                                                    const std::string& observer) {
+  std::vector<boost::json::object> gaps;
+  const auto page = boost::json::parse(cluster.HttpBody(observer, "/v1/events"));
+  for (const auto& event : page.at("events").as_array()) {
+    if (event.at("reason") == "process_died") gaps.push_back(event.at("gap").as_object());
+  }
+  return gaps;
+}
+
 // A node is killed. The others lead its shards at once, for the right reason; the guard says so,
 // and ends. The killed node starts again and gets its share back.
 TEST(Guard, AKillIsKnownBeforeTheLeaseRunsOut) {
@@ -75,6 +131,35 @@ TEST(Guard, AKillIsKnownBeforeTheLeaseRunsOut) {
   EXPECT_THAT(cluster.Ctl("n1", {"history"}).out, HasSubstr("process_died"));
   cluster.Start("n3");
   cluster.AwaitBalanced({"n1", "n2", "n3"});
+}
+
+// Plan: a node is killed. The guard measures how long it needs to tell etcd, and all who watch the
+// group show this time, a relay, too: no gap counts as long as the lease.
+TEST(Guard, MeasuresHowLateADeathIsNoticed) {
+  Cluster cluster(SharedEtcd(), Guarded("own"));
+  cluster.StartAll({"n1", "n2", "n3"});
+  cluster.WaitReady(cluster.LaunchRelay("r1"));
+  const auto orphans = LedBy(cluster.AwaitBalanced({"n1", "n2", "n3"}), "n3");
+  const pid_t guard = AwaitGuard(cluster.node("n3"));
+  // A guard that comes after the death can't know how late it is.
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
+  cluster.node("n3").Kill();
+  cluster.AwaitBalanced({"n1", "n2"});
+  for (const char* observer : {"n1", "n2", "r1"}) {
+    std::vector<boost::json::object> gaps;
+    cluster.Await("the transitions", [&] {
+      return (gaps = GapsOfProvenDeaths(cluster, observer)).size() == orphans.size();
+    });
+    for (const boost::json::object& gap : gaps) {
+      ASSERT_TRUE(gap.contains("detect_seconds")) << observer << ": " << gap;
+      EXPECT_FALSE(gap.contains("detect_at_most_seconds")) << observer << ": " << gap;
+      EXPECT_LT(gap.at("at_most_seconds").to_number<double>(), kLongLease.count());
+    }
+  }
+  const std::string measured =
+      "baton_leaderless_seconds_count{reason=\"process_died\",phase=\"detect\"}";
+  EXPECT_EQ(cluster.Metric("n1", measured) + cluster.Metric("n2", measured),
+            static_cast<double>(orphans.size()));
 }
 
 // Plan: batond as nobody asked it to be guarded. It has a guard, and its death is known.
@@ -270,6 +355,122 @@ TEST(Guard, KillsANodeThatHangs) {
   EXPECT_THAT(node.Log(), HasSubstr("the node's process hangs, and was killed"));
   const auto exit = node.WaitExit();
   EXPECT_TRUE(exit && exit->signal == SIGKILL);
+}
+
+// Plan: the nodes' password changes, first in etcd, which voids the old one, and then in their
+// file. A node is killed once its guard has read what the node got. The guard, which has not spoken
+// to etcd before, ends the session.
+TEST(Guard, UsesThePasswordThatItsNodeGotLater) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings an etcd of its own, with users";
+  auto etcd = lab::PrivateEtcd::Start({});
+  ASSERT_TRUE(etcd.ok()) << etcd.error().message;
+  const std::string folder = FreshFolder();
+  const std::string file = folder + "/password";
+  std::ofstream(file) << "first\n";
+  GroupOptions options = Guarded("own");
+  for (const char* flag : {"--etcd-user", "orders", "--etcd-password-file"}) {
+    options.flags.emplace_back(flag);
+  }
+  options.flags.push_back(file);
+  Cluster cluster(*etcd.value(), options);
+  EnableUsers(*etcd.value(), {.node = "orders", .password = "first", .prefix = cluster.Key("")});
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  const pid_t guard = AwaitGuard(cluster.node("n2"));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
+  const std::int64_t read_before = BytesReadBy(guard);
+  RunScript("echo second | " + RootEtcdctl(*etcd.value()) +
+            "user passwd orders --interactive=false");
+  std::ofstream(file + ".new") << "second\n";
+  std::filesystem::rename(file + ".new", file);
+  cluster.Await("the guard has read it",
+                [&] { return BytesReadBy(guard) > read_before && SleepsAltogether(guard); });
+  cluster.node("n2").Kill();
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_THAT(cluster.node("n2").Log(), HasSubstr("its session was ended"));
+  std::filesystem::remove_all(folder);
+}
+
+// Plan: a guard has no descriptors left. Its node does not mind. They are there again before the
+// node is killed, and the guard ends the session.
+TEST(Guard, WithoutDescriptorsCostsItsNodeNothing) {
+  Cluster cluster(SharedEtcd(), Guarded("own"));
+  cluster.StartAll({"n1", "n2"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2"});
+  const pid_t guard = AwaitGuard(cluster.node("n2"));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
+  const rlimit usual = LimitDescriptors(guard, kNoDescriptors);
+  EXPECT_THAT(Retermed(before, cluster.AwaitBalanced({"n1", "n2"})), IsEmpty());
+  EXPECT_EQ(GuardOf(cluster.node("n2").pid()), guard);
+  LimitDescriptors(guard, usual);
+  cluster.node("n2").Kill();
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_TRUE(Ends(guard));
+}
+
+// Plan: the node is killed while its guard has no descriptors. The guard can't reach etcd, so the
+// lease decides; the others lead all shards then.
+TEST(Guard, WithoutDescriptorsLeavesADeathToTheLease) {
+  GroupOptions options = Guarded("own");
+  options.ttl = seconds(3);
+  Cluster cluster(SharedEtcd(), options);
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  const pid_t guard = AwaitGuard(cluster.node("n2"));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
+  LimitDescriptors(guard, kNoDescriptors);
+  cluster.node("n2").Kill();
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_TRUE(Ends(guard));
+  EXPECT_THAT(cluster.node("n2").Log(), HasSubstr("the boot id of this host can't be read"));
+  EXPECT_EQ(cluster.Metric("n1", "baton_transitions_total{reason=\"process_died\"}"), 0);
+}
+
+// Plan: a shared guard has no descriptors when its node starts. It says so once and tries again;
+// when it has some, it guards the node.
+TEST(Guard, ThatIsSharedComesBackWhenItHasDescriptors) {
+  Cluster cluster(SharedEtcd(), Guarded("shared"));
+  std::vector<std::string> line = {BATON_GUARD, "--etcd", SharedEtcd().endpoints().front(),
+                                   "--state-dir", cluster.StateDir("n2")};
+  const std::vector<std::string> etcd = EtcdFlags();
+  line.insert(line.end(), etcd.begin(), etcd.end());
+  const std::string log = cluster.folder() + "/guard.log";
+  auto guard = Subprocess::Start({.arguments = line, .output_path = log});
+  ASSERT_TRUE(guard.ok());
+  const pid_t pid = guard.value()->pid();
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(pid); }));
+  const rlimit usual = LimitDescriptors(pid, kNoDescriptors);
+  const auto text = [&] {
+    std::ifstream file(log);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  cluster.node("n2").Signal(SIGTERM);
+  ASSERT_TRUE(cluster.node("n2").WaitExit());
+  ASSERT_TRUE(Eventually(kPatience, [&] {
+    return text().find("can't be opened: Too many open files") != std::string::npos;
+  })) << text();
+  cluster.Start("n2");
+  cluster.AwaitBalanced({"n1", "n2"});
+  LimitDescriptors(pid, usual);
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(pid); }));
+  cluster.node("n2").Kill();
+  cluster.AwaitBalanced({"n1"});
+  const std::string said = text();
+  EXPECT_EQ(said.find("Too many open files"), said.rfind("Too many open files")) << said;
+}
+
+// Plan: a guard waits for the death of its node. It takes less than 15 MiB of memory.
+TEST(Guard, TakesLittleMemory) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  Cluster cluster(SharedEtcd(), Guarded("own"));
+  cluster.Start("n1");
+  const pid_t guard = AwaitGuard(cluster.node("n1"));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
+  const std::int64_t kib = NumberIn("/proc/" + std::to_string(guard) + "/status", "VmRSS:");
+  EXPECT_GT(kib, 0);
+  EXPECT_LT(kib, 15 * 1024);
 }
 
 }  // namespace

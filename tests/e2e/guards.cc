@@ -7,6 +7,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 namespace baton::e2e {
@@ -46,6 +48,20 @@ std::optional<pid_t> GuardOf(pid_t node) {
     }
   }
   return std::nullopt;
+}
+
+// A line of /proc/locks: "2: -> FLOCK  ADVISORY  READ 28344 fe:00:9977911 0 EOF". The arrow marks
+// those that wait.
+bool WaitsForALock(pid_t pid) {
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, arrow, kind, manner, access;
+    pid_t owner = 0;
+    words >> number >> arrow >> kind >> manner >> access >> owner;
+    if (arrow == "->" && owner == pid) return true;
+  }
+  return false;
 }
 
 void LeftGuards::Note(pid_t node) {

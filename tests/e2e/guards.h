@@ -24,6 +24,9 @@ std::vector<pid_t> AllProcesses();
 /// The guard that the node has started, if it runs now.
 std::optional<pid_t> GuardOf(pid_t node);
 
+/// Whether the process waits for a lock on a file that another process holds.
+bool WaitsForALock(pid_t pid);
+
 /// Handles of guards whose nodes are ended. Most end in milliseconds. Those that can't reach etcd
 /// would go on for minutes: the destructor waits a moment for them, and then ends them.
 class LeftGuards {

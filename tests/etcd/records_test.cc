@@ -264,6 +264,26 @@ TEST(Records, OfARipeNodeSayNothingIfTheyCantBeRead) {
   EXPECT_EQ(DecodeRipe(EncodeRipe(ripe), "n1").up_to, Revision{});
 }
 
+// Plan: a death with the time that its guard measured; one without, as early versions wrote it;
+// then times that no version writes. Those don't count, but the death is proven all the same.
+TEST(Records, OfADeathKeepHowLongItWasKnown) {
+  DeathFact death{.node = "n1", .session = SessionId{77}, .detect = std::chrono::microseconds(40)};
+  EXPECT_EQ(DecodeDeath(EncodeDeath(death)).session, SessionId{77});
+  EXPECT_EQ(DecodeDeath(EncodeDeath(death)).detect, death.detect);
+  death.detect = Duration{0};
+  EXPECT_EQ(DecodeDeath(EncodeDeath(death)).detect, Duration{0});
+  death.detect.reset();
+  EXPECT_FALSE(DecodeDeath(EncodeDeath(death)).detect);
+  pb::DeathRecord record;
+  ASSERT_TRUE(record.ParseFromString(EncodeDeath(death)));
+  for (const std::int64_t time : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max(),
+                                  std::numeric_limits<std::int64_t>::min()}) {
+    record.set_detect_us(time);
+    EXPECT_EQ(DecodeDeath(record.SerializeAsString()).session, SessionId{77});
+    EXPECT_FALSE(DecodeDeath(record.SerializeAsString()).detect);
+  }
+}
+
 // Plan: each order, and taking it back.
 TEST(Records, OfAChangeHaveItsWords) {
   const auto words = [](PolicyName name, bool present, std::uint32_t number = 0) {

@@ -203,7 +203,7 @@ void RunDeath(std::string_view value) {
   Must((read.session.value > 0) == !read.node.empty(), "a death is somebody's, or says nothing");
   if (read.node.empty()) return;
   const auto reread = DecodeAs<DeathFact>(Keys().DeathKey(), etcd::EncodeDeath(read));
-  Must(reread.node == read.node && reread.session == read.session,
+  Must(reread.node == read.node && reread.session == read.session && reread.detect == read.detect,
        "a death reads as it was written");
 }
 

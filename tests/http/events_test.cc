@@ -113,6 +113,18 @@ TEST(EventJson, OfAChangeSaysWhatWasOrderedAndByWhom) {
             "\"revision\":820,\"actor\":\"ann\\\"\",\"observer\":\"n2\"}");
 }
 
+// Plan: a guard measured how long it knew of a death. That is a phase like the others.
+TEST(EventJson, OfAProvenDeathSaysHowLongItsGuardKnew) {
+  runtime::HistoryEvent event;
+  event.transition = {
+      .shard = ShardId{3}, .reason = Reason::kProcessDied, .from = "n1", .to = "n2"};
+  event.gap.detect = milliseconds(20);
+  event.gap.elect = milliseconds(5);
+  EXPECT_THAT(EventJson(event, "n3"),
+              HasSubstr("\"gap\":{\"detect_seconds\":0.02,\"elect_seconds\":0.005,"
+                        "\"measured_seconds\":0.025,\"at_most_seconds\":0.025},"));
+}
+
 // Plan: nobody knows how long a death went unnoticed. No upper bound is claimed.
 TEST(EventJson, OfADeathWithoutABoundClaimsNone) {
   runtime::HistoryEvent event;

@@ -69,6 +69,24 @@ TEST_F(HistoryTest, KeepsWhatItWasTold) {
   EXPECT_EQ(event.gap, gap);
 }
 
+// Plan: the sums of a death that a guard saw, of one with a bound, and of one with neither.
+TEST(GapPhases, AddUpToWhatIsKnown) {
+  const Transition death{
+      .shard = ShardId{3}, .reason = Reason::kProcessDied, .from = "n1", .to = "n2"};
+  GapPhases gap{.detect_at_most = {},
+                .detect = milliseconds(20),
+                .elect = milliseconds(5),
+                .activate = milliseconds(1)};
+  EXPECT_EQ(gap.Measured(), milliseconds(26));
+  EXPECT_EQ(GapAtMost(death, gap), milliseconds(26));
+  gap.detect_at_most = std::exchange(gap.detect, std::nullopt);
+  EXPECT_EQ(gap.Measured(), milliseconds(6));
+  EXPECT_EQ(GapAtMost(death, gap), milliseconds(26));
+  gap.detect_at_most.reset();
+  EXPECT_FALSE(GapAtMost(death, gap));
+  EXPECT_TRUE(DetectionUnknown(death, gap));
+}
+
 // Plan: eight events with room for five. The first three are gone, and the numbers continue.
 TEST_F(HistoryTest, DropsTheOldest) {
   AddMany(8);

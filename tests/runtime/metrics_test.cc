@@ -218,10 +218,14 @@ TEST_F(MetricsTest, TheRenewalsTimeIsWhenItWasSent) {
 }
 
 TEST_F(MetricsTest, GapsAreCountedByReasonAndPhase) {
-  // Plan: a gain, a loss without successor, and a suspension. Only the gain ends a gap.
+  // Plan: two gains after deaths, one of them proven, a loss without successor, and a suspension.
+  // Only the gains end a gap.
   Transition gain = Gain(0, 815, Reason::kLeaseExpired);
   gain.detect_at_most = milliseconds(12'500);
   observer().OnTransition(gain);
+  Transition proven = Gain(1, 816, Reason::kProcessDied);
+  proven.detect = milliseconds(250);
+  observer().OnTransition(proven);
   Transition loss = Gain(0, 815, Reason::kShutdown);
   loss.from = std::exchange(loss.to, "");
   observer().OnTransition(loss);
@@ -233,6 +237,13 @@ TEST_F(MetricsTest, GapsAreCountedByReasonAndPhase) {
             "baton_leaderless_seconds_sum{group=\"orders\",reason=\"lease_expired\","
             "phase=\"detect_at_most\"} 12.5\n"
             "baton_leaderless_seconds_sum{group=\"orders\",reason=\"lease_expired\","
+            "phase=\"elect\"} 0.3\n");
+  EXPECT_EQ(Lines(text, "leaderless_seconds_sum{group=\"orders\",reason=\"process_died\""),
+            "baton_leaderless_seconds_sum{group=\"orders\",reason=\"process_died\","
+            "phase=\"activate\"} 0.02\n"
+            "baton_leaderless_seconds_sum{group=\"orders\",reason=\"process_died\","
+            "phase=\"detect\"} 0.25\n"
+            "baton_leaderless_seconds_sum{group=\"orders\",reason=\"process_died\","
             "phase=\"elect\"} 0.3\n");
   EXPECT_THAT(text, HasSubstr("phase=\"elect\",le=\"0.5\"} 1\n"));
   EXPECT_THAT(Lines(text, "leaderless_seconds_count{group=\"orders\",reason=\"shutdown\""),

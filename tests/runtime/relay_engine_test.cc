@@ -100,6 +100,28 @@ class RelayEngineTest : public ::testing::Test {
     transport_.watches.back()->handler.response(response);
     time_.Elapse(Duration{0});
   }
+  /// What the watch reports of a key: its new value and lease, or its deletion.
+  struct KeyNews {
+    std::string key;
+    std::string value = {};
+    std::int64_t lease = 0;
+  };
+  void TellKeys(std::int64_t revision, const std::vector<KeyNews>& news) {
+    WatchResponse response;
+    response.mutable_header()->set_revision(revision);
+    response.mutable_header()->set_cluster_id(kCluster);
+    for (const KeyNews& of_key : news) {
+      auto& event = *response.add_events();
+      if (of_key.value.empty()) event.set_type(etcdserverpb::Event::DELETE);
+      event.mutable_kv()->set_key(of_key.key);
+      event.mutable_kv()->set_value(of_key.value);
+      event.mutable_kv()->set_lease(of_key.lease);
+      event.mutable_kv()->set_mod_revision(revision);
+      event.mutable_kv()->set_create_revision(of_key.value.empty() ? 0 : revision);
+    }
+    transport_.watches.back()->handler.response(response);
+    time_.Elapse(Duration{0});
+  }
   /// For this long, each question for the store's revision is answered at once.
   void Prove(std::int64_t revision, Duration length) {
     for (const TimePoint end = time_.Now() + length; time_.Now() < end;) {
@@ -291,6 +313,31 @@ TEST_F(RelayEngineTest, AChangeOfSettingsIsAnOrderAndNoNewGroup) {
   }
   EXPECT_THAT(orders, ElementsAre("failover never, lock-delay 0s, by ann@desk",
                                   "failover never, lock-delay 5s, by bob\\n@desk"));
+}
+
+// Plan: n1 leads a shard and dies. Its guard, which knew of it for 40 ms, ends its session, and n2
+// takes over a second later. The relay's history has both times.
+TEST_F(RelayEngineTest, TellsHowLongAGuardKnewOfADeath) {
+  ReadGroup(10);
+  MemberFact member{.node = "n1", .session = SessionId{71}, .ttl = seconds(9)};
+  TellKeys(11, {{kKeys.MemberKey("n1"), etcd::EncodeMember(member), 71}});
+  member = {.node = "n2", .session = SessionId{72}, .ttl = seconds(9)};
+  TellKeys(12, {{kKeys.MemberKey("n2"), etcd::EncodeMember(member), 72}});
+  RecordFact record{.leader = "n1", .session = SessionId{71}};
+  TellKeys(13, {{kKeys.ShardKey(ShardId{3}), etcd::EncodeRecord(record, ShardId{3})}});
+  time_.Elapse(seconds(1));
+  const DeathFact death{
+      .node = "n1", .session = SessionId{71}, .detect = std::chrono::milliseconds(40)};
+  TellKeys(14, {{kKeys.MemberKey("n1")}, {kKeys.DeathKey(), etcd::EncodeDeath(death)}});
+  time_.Elapse(seconds(1));
+  record = {.leader = "n2", .session = SessionId{72}, .previous = "n1"};
+  record.reason = Reason::kProcessDied;
+  TellKeys(15, {{kKeys.ShardKey(ShardId{3}), etcd::EncodeRecord(record, ShardId{3})}});
+  const HistoryPage page = history_->Read({});
+  ASSERT_FALSE(page.events.empty());
+  EXPECT_EQ(page.events.back()->transition.to, "n2");
+  EXPECT_EQ(page.events.back()->gap.detect, std::chrono::milliseconds(40));
+  EXPECT_EQ(page.events.back()->gap.elect, seconds(1));
 }
 
 TEST_F(RelayEngineTest, HaltsWhereTheShardCountCannotBeOne) {

@@ -62,9 +62,9 @@ void Guard::Read() {
 
 void Guard::End(SessionId session) {
   executor_.Post([this, session] {
-    runtime::EndSession({transport_, executor_, parts_.clock},
-                        etcd::Keyspace(etcd::kDefaultPrefix, kGroup), {parts_.node, session},
-                        [](const Result<runtime::SessionFound>&) {});
+    runtime::EndSession(
+        {transport_, executor_, parts_.clock}, etcd::Keyspace(etcd::kDefaultPrefix, kGroup),
+        {.session = {parts_.node, session}}, [](const Result<runtime::SessionFound>&) {});
   });
 }
 

@@ -95,6 +95,10 @@ Cell GapCell(const runtime::HistoryEvent& event) {
   return OrDash(word == "-" ? "" : word);
 }
 
+std::string WordOf(const std::optional<std::chrono::nanoseconds>& phase) {
+  return phase ? AgeWord(*phase) : "";
+}
+
 /// When and why a member left.
 std::string LeftWord(const DepartedMember& departed) {
   return fmt::format("{} {} ago", departed.why ? ToString(*departed.why) : "reason unknown",
@@ -265,7 +269,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
   if (!wide) table.columns.push_back({"ACTOR"});
   if (wide) {
     table.columns.push_back({"REVISION", Align::kRight});
-    for (const char* title : {"DETECT<=", "ELECT", "ACTIVATE"}) {
+    for (const char* title : {"DETECT", "ELECT", "ACTIVATE"}) {
       table.columns.push_back({title, Align::kRight});
     }
     table.columns.push_back({"ACTOR"});
@@ -285,9 +289,11 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
     if (!wide) row.push_back(OrDash(transition.actor));
     if (wide) {
       row.push_back({std::to_string(event->revision.value)});
-      for (const auto& phase : {event->gap.detect_at_most, event->gap.elect, event->gap.activate}) {
-        row.push_back(OrDash(phase ? AgeWord(*phase) : ""));
-      }
+      const runtime::GapPhases& gap = event->gap;
+      row.push_back(
+          OrDash(gap.detect_at_most ? "<=" + AgeWord(*gap.detect_at_most) : WordOf(gap.detect)));
+      row.push_back(OrDash(WordOf(gap.elect)));
+      row.push_back(OrDash(WordOf(gap.activate)));
       row.push_back(OrDash(transition.actor));
       row.push_back({std::to_string(event->seq)});
     }

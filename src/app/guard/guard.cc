@@ -113,8 +113,10 @@ bool End(const Death& death, const EtcdOptions& options) {
   };
   loop.Post([&] {
     for (const SessionId session : death.sessions) {
+      runtime::DeadSession dead{.session = {death.node, session}};
+      if (session == death.sessions.front()) dead.known_since = death.known_since;
       runtime::EndSession({*transport.value(), loop, Clock::Real(), Spread},
-                          etcd::Keyspace(options.prefix, death.group), {death.node, session},
+                          etcd::Keyspace(options.prefix, death.group), dead,
                           [&ended, session](const auto& result) { ended(session, result); });
     }
   });

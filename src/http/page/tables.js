@@ -106,14 +106,15 @@ export function moveRows({overview}, meant) {
 // ---- transitions
 
 const MOST_ROWS = 120;
-// The time until a death was noticed is an upper bound: no survivor knows when it happened.
-const PHASES = [['detect_at_most_seconds', 'detect ≤ '], ['elect_seconds', 'elect '], ['activate_seconds', 'activate ']];
+// After an expired lease the time until a death was noticed is an upper bound: no survivor knows when it happened.
+const PHASES = [['detect_at_most_seconds', 'detect ≤ '], ['detect_seconds', 'detect '], ['elect_seconds', 'elect '], ['activate_seconds', 'activate ']];
 
 const DEATHS = new Set(['lease_expired', 'process_died']);
 
 function gapCells({gap, reason, to}) {
   const known = PHASES.filter(([phase]) => typeof gap?.[phase] === 'number');
-  const unknown = DEATHS.has(reason) && to !== null && typeof gap?.detect_at_most_seconds !== 'number';
+  const detected = known.some(([phase]) => phase.startsWith('detect_'));
+  const unknown = DEATHS.has(reason) && to !== null && !detected;
   if (known.length === 0) return [el('td', {class: 'dim'}, unknown ? '?' : '–'), el('td', {class: 'dim phases'}, unknown ? 'detect ?' : '–')];
   const total = known.reduce((sum, [phase]) => sum + gap[phase], 0);
   const bound = unknown ? '? + ' : gap.detect_at_most_seconds > 0 ? '≤ ' : '';

@@ -10,6 +10,7 @@ using Phase = std::optional<std::chrono::nanoseconds>;
 
 void SetGap(const GapPhases& gap, v1::EventGap* out) {
   if (gap.detect_at_most) *out->mutable_detect_at_most() = DurationOf(*gap.detect_at_most);
+  if (gap.detect) *out->mutable_detect() = DurationOf(*gap.detect);
   if (gap.elect) *out->mutable_elect() = DurationOf(*gap.elect);
   if (gap.activate) *out->mutable_activate() = DurationOf(*gap.activate);
 }
@@ -19,6 +20,7 @@ GapPhases PhasesOf(const v1::EventGap& gap) {
     return known ? Phase(NanosecondsOf(duration)) : Phase();
   };
   return {.detect_at_most = phase(gap.has_detect_at_most(), gap.detect_at_most()),
+          .detect = phase(gap.has_detect(), gap.detect()),
           .elect = phase(gap.has_elect(), gap.elect()),
           .activate = phase(gap.has_activate(), gap.activate())};
 }

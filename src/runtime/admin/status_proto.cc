@@ -347,6 +347,7 @@ v1::TransitionStatus ToProto(const Transition& transition) {
   if (transition.detect_at_most) {
     *out.mutable_detect_at_most() = DurationOf(*transition.detect_at_most);
   }
+  if (transition.detect) *out.mutable_detect() = DurationOf(*transition.detect);
   SetCause(transition.cause, &out);
   return out;
 }
@@ -364,6 +365,7 @@ Transition FromProto(const v1::TransitionStatus& message) {
   if (message.has_detect_at_most()) {
     transition.detect_at_most = NanosecondsOf(message.detect_at_most());
   }
+  if (message.has_detect()) transition.detect = NanosecondsOf(message.detect());
   transition.cause = FromProto(message.cause());
   return transition;
 }

@@ -54,10 +54,16 @@ Result<Death> AwaitDeath(const std::string& directory, LockTrust trust) {
     return Error{ErrorCode::kNotFound, "there is no '" + path + "' yet"};
   }
   if (file.get() < 0) return Failure(path, "can't be opened");
-  while (flock(file.get(), LOCK_SH) != 0) {
-    if (errno != EINTR) return Failure(path, "can't be locked");
+  std::optional<TimePoint> known_since;
+  if (flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
+    while (flock(file.get(), LOCK_SH) != 0) {
+      if (errno != EINTR) return Failure(path, "can't be locked");
+    }
+    known_since = Clock::Real().Now();
   }
-  return ReadDeath(file.get(), path, trust);  // closing the file lets the lock go
+  auto death = ReadDeath(file.get(), path, trust);  // closing the file lets the lock go
+  if (death) death.value().known_since = known_since;
+  return death;
 }
 
 }  // namespace baton::runtime

@@ -9,9 +9,11 @@
 // Any thread; blocks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "baton/result.h"
 #include "baton/types.h"
 #include "runtime/state_file.h"
@@ -23,6 +25,9 @@ struct Death {
   NodeId node{};
   /// The sessions to end; empty: the node left in order, or had no session.
   std::vector<SessionId> sessions{};
+  /// When this process got the lock, for which it had waited: the process of sessions.front() ended
+  /// just before, the others earlier. Unset: the lock was free at once, so nobody knows how long.
+  std::optional<TimePoint> known_since{};
 };
 
 /// Blocks, without a bound, while a process holds the lock exclusively. kNotFound: there is no

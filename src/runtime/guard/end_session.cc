@@ -18,19 +18,21 @@ constexpr Duration kLongestPause = std::chrono::seconds(2);
 
 class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
  public:
-  SessionEnding(const EndSessionParts& parts, etcd::Keyspace keyspace, SessionRef dead,
+  SessionEnding(const EndSessionParts& parts, etcd::Keyspace keyspace, DeadSession dead,
                 std::function<void(Result<SessionFound>)> done)
       : parts_(parts),
-        dead_(std::move(dead)),
+        dead_(std::move(dead.session)),
+        known_since_(dead.known_since),
         done_(std::move(done)),
         keyspace_(std::move(keyspace)),
         writes_(parts.transport, keyspace_, parts.clock) {}
 
   void Delete() {
-    writes_.Submit(
-        writes_.Prepare(SessionEnd{dead_}), kCall, [self = shared_from_this()](WriteResult result) {
-          self->parts_.executor.Post([self, result = std::move(result)] { self->Deleted(result); });
-        });
+    SessionEnd end{.dead = dead_};
+    if (known_since_) end.detect = parts_.clock.Now() - *known_since_;
+    writes_.Submit(writes_.Prepare(end), kCall, [self = shared_from_this()](WriteResult result) {
+      self->parts_.executor.Post([self, result = std::move(result)] { self->Deleted(result); });
+    });
   }
 
  private:
@@ -106,6 +108,7 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
 
   const EndSessionParts parts_;
   const SessionRef dead_;
+  const std::optional<TimePoint> known_since_;
   const std::function<void(Result<SessionFound>)> done_;
   const etcd::Keyspace keyspace_;
   etcd::WriteExecutor writes_;
@@ -117,7 +120,7 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
 
 }  // namespace
 
-void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const SessionRef& dead,
+void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const DeadSession& dead,
                 std::function<void(Result<SessionFound>)> done) {
   std::make_shared<SessionEnding>(parts, std::move(keyspace), dead, std::move(done))->Delete();
 }

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/writes.h"
 #include "baton/result.h"
@@ -32,6 +33,14 @@ struct EndSessionParts {
   std::function<Duration(Duration)> jitter = {};
 };
 
+struct DeadSession {
+  SessionRef session;
+  /// Since when the guard knows that the session's process is dead, by EndSessionParts::clock, if
+  /// it had waited for that; unset: nobody knows how long the process has been dead. Each copy of
+  /// the transaction says how long ago that was when it was sent (DeathFact::detect).
+  std::optional<TimePoint> known_since = {};
+};
+
 enum class SessionFound {
   kHeld,     ///< the session held its member key until now
   kGone,     ///< the session had ended before, or had no member key
@@ -42,7 +51,7 @@ enum class SessionFound {
 /// kUnavailable: etcd denies the transaction and a later step (role, credentials), or denies the
 /// transaction and the lease holds other keys; the lease runs out by itself.
 /// REQUIRES: the process of the session is dead; called from a function that runs on the executor.
-void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const SessionRef& dead,
+void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const DeadSession& dead,
                 std::function<void(Result<SessionFound>)> done);
 
 }  // namespace baton::runtime

@@ -5,7 +5,8 @@
 namespace baton::runtime {
 namespace {
 
-constexpr const char* kDetect = "detect_at_most";
+constexpr const char* kDetect = "detect";
+constexpr const char* kDetectAtMost = "detect_at_most";
 constexpr const char* kElect = "elect";
 constexpr const char* kActivate = "activate";
 
@@ -29,9 +30,8 @@ EventMetrics::EventMetrics() {
     gaps_.try_emplace(GapKey(reason, kElect), kGapBounds);
     gaps_.try_emplace(GapKey(reason, kActivate), kGapBounds);
   }
-  for (const Reason death : {Reason::kLeaseExpired, Reason::kProcessDied}) {
-    gaps_.try_emplace(GapKey(death, kDetect), kGapBounds);
-  }
+  gaps_.try_emplace(GapKey(Reason::kLeaseExpired, kDetectAtMost), kGapBounds);
+  gaps_.try_emplace(GapKey(Reason::kProcessDied, kDetect), kGapBounds);
   for (const char* phase : {"prepare", "release", "transfer"}) {
     handoffs_.try_emplace(phase, kHandoffBounds);
   }
@@ -41,7 +41,10 @@ void EventMetrics::OnTransition(const Transition& transition) {
   if (transition.to.empty() || transition.reason == Reason::kSuspended) return;
   const std::lock_guard lock(mutex_);
   if (transition.detect_at_most) {
-    gaps_.at(GapKey(transition.reason, kDetect)).Observe(Seconds(*transition.detect_at_most));
+    gaps_.at(GapKey(transition.reason, kDetectAtMost)).Observe(Seconds(*transition.detect_at_most));
+  }
+  if (transition.detect) {
+    gaps_.at(GapKey(transition.reason, kDetect)).Observe(Seconds(*transition.detect));
   }
   gaps_.at(GapKey(transition.reason, kElect)).Observe(Seconds(transition.elect));
   gaps_.at(GapKey(transition.reason, kActivate)).Observe(Seconds(transition.activate));

@@ -88,9 +88,10 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   }
   out.Histogram("baton_leaderless_seconds",
                 "Gaps that this node ended: from knowing that nobody led to leading (elect), and "
-                "from there to the end of the acquired callback (activate). After a death also an "
-                "upper bound of the time until that was known (detect_at_most), if this node knows "
-                "one: a death without a bound is counted in the other phases only.");
+                "from there to the end of the acquired callback (activate). After an expired lease "
+                "also an upper bound of the time until the death was known (detect_at_most), after "
+                "a proven death how long a guard had known of it when it told etcd (detect). A "
+                "death of which this node knows neither is counted in the other phases only.");
   for (prometheus::ClientMetric& series : events.Leaderless()) out.Add(std::move(series));
   out.Histogram("baton_handoff_seconds",
                 "Phases of planned moves, each measured by the node that carries it out.");

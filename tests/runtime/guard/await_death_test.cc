@@ -53,7 +53,7 @@ class AwaitDeathTest : public ::testing::Test {
 };
 
 // Plan: a process holds the lock and is killed. The guard waits until then, and learns its session
-// and the one before. Another guard learns the same.
+// and the one before, and when it died. Another guard, which comes later, does not learn when.
 TEST_F(AwaitDeathTest, ComesWithTheKill) {
   const pid_t node = fork();
   if (node == 0) {
@@ -66,6 +66,7 @@ TEST_F(AwaitDeathTest, ComesWithTheKill) {
   while (!std::filesystem::exists(directory_ + "/written")) sched_yield();
   auto guard = Begin();
   EXPECT_TRUE(StillWaits(guard));
+  const TimePoint alive = Clock::Real().Now();
   kill(node, SIGKILL);
   const auto death = guard.get();
   waitpid(node, nullptr, 0);
@@ -73,7 +74,11 @@ TEST_F(AwaitDeathTest, ComesWithTheKill) {
   EXPECT_EQ(death.value().group, "orders");
   EXPECT_EQ(death.value().node, "n1");
   EXPECT_THAT(death.value().sessions, ElementsAre(SessionId{5}, SessionId{4}));
+  ASSERT_TRUE(death.value().known_since);
+  EXPECT_GE(*death.value().known_since, alive);
+  EXPECT_LE(*death.value().known_since, Clock::Real().Now());
   EXPECT_THAT(Await().value().sessions, ElementsAre(SessionId{5}, SessionId{4}));
+  EXPECT_FALSE(Await().value().known_since);
 }
 
 // Plan: a child that was forked shares the lock. While it lives, nobody is proven dead.

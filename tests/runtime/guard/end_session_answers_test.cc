@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "etcd/fake_transport.h"
+#include "etcd/records.h"
 #include "runtime/guard/end_session.h"
 #include "runtime/manual_time.h"
 
@@ -21,10 +22,19 @@ etcd::CallStatus NoSuchLease() {
 }
 
 struct EndSessionAnswers : public testing::Test {
-  void End(std::function<Duration(Duration)> jitter = {}) {
+  void End(std::function<Duration(Duration)> jitter = {},
+           std::optional<TimePoint> known_since = std::nullopt) {
     EndSession({transport, time, time, std::move(jitter)}, etcd::Keyspace("/baton/v1", "g"),
-               {"n1", SessionId{7}}, [this](const auto& ended) { result = ended; });
+               {.session = {"n1", SessionId{7}}, .known_since = known_since},
+               [this](const auto& ended) { result = ended; });
     Settle();
+  }
+  // What the oldest transaction puts into `died`.
+  DeathFact Named() {
+    for (const auto& operation : transport.txns.front().request.success()) {
+      if (operation.has_request_put()) return etcd::DecodeDeath(operation.request_put().value());
+    }
+    return {};
   }
   void Settle() { time.Elapse(Duration{0}); }
   // The lease holds these keys.
@@ -107,6 +117,31 @@ TEST_F(EndSessionAnswers, ALeaseThatMayNotBeLookedAtIsNotRevoked) {
   Settle();
   EXPECT_TRUE(transport.revocations.empty());
   ASSERT_TRUE(result && !result->ok());
+}
+
+// Plan: the guard has known of the death for 30 ms, and etcd does not answer the first transaction.
+// Each one says how long it was known when that one was sent, as any of them may be carried out.
+TEST_F(EndSessionAnswers, EachTransactionSaysHowLongTheDeathWasKnown) {
+  const TimePoint known_since = time.Now();
+  time.Elapse(std::chrono::milliseconds(30));
+  End({}, known_since);
+  EXPECT_EQ(Named().session, SessionId{7});
+  EXPECT_EQ(Named().detect, std::chrono::milliseconds(30));
+  time.Elapse(std::chrono::seconds(1));
+  transport.TakeTxn().Fail(etcd::testing::Unknown());
+  Settle();
+  time.Elapse(std::chrono::seconds(1));
+  ASSERT_EQ(transport.txns.size(), 1u);
+  ASSERT_TRUE(Named().detect);
+  EXPECT_GT(*Named().detect, std::chrono::milliseconds(1030));
+  EXPECT_LE(*Named().detect, time.Now() - known_since);
+}
+
+// Plan: nobody knows since when the process has been dead. The record claims nothing.
+TEST_F(EndSessionAnswers, ADeathThatNobodyWaitedForHasNoTime) {
+  End();
+  EXPECT_EQ(Named().session, SessionId{7});
+  EXPECT_FALSE(Named().detect);
 }
 
 // Plan: etcd does not answer. Each pause goes through the jitter.

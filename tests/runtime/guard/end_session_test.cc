@@ -15,11 +15,12 @@ using runtime::SessionFound;
 
 class EndSessionTest : public testing::LeadersTest {
  protected:
-  SessionFound End(const SessionRef& dead) {
+  SessionFound End(const SessionRef& dead, std::optional<TimePoint> known_since = std::nullopt) {
     const auto found =
         testing::Await<Result<SessionFound>>([&](std::function<void(Result<SessionFound>)> done) {
-          loop_.Post([this, dead, done = std::move(done)] {
-            runtime::EndSession({store().transport(), loop_, Clock::Real()}, keys, dead, done);
+          loop_.Post([this, dead, known_since, done = std::move(done)] {
+            runtime::EndSession({store().transport(), loop_, Clock::Real()}, keys,
+                                {.session = dead, .known_since = known_since}, done);
           });
         });
     EXPECT_TRUE(found.ok()) << found.error().message;
@@ -53,6 +54,24 @@ TEST_F(EndSessionTest, DeletesTheKeyAndNamesTheDeath) {
   EXPECT_EQ(Now().value, before.value + 1) << "the lease had no key any more";
   EXPECT_EQ(End({"n1", dead.session}), SessionFound::kGone);
   EXPECT_EQ(DeathNow().revision.value, before.value + 1) << "it is named once";
+}
+
+// Plan: the guard waited for two deaths, one of which it knows for an hour, and it does not know
+// how long the third process has been dead. Each record says how long the guard had known.
+TEST_F(EndSessionTest, SaysHowLongItKnewOfTheDeath) {
+  const auto detect_of = [&](const std::string& node, std::optional<TimePoint> known_since) {
+    EXPECT_EQ(End({node, Join(node).session}, known_since), SessionFound::kHeld);
+    EXPECT_EQ(DeathNow().node, node);
+    return DeathNow().detect;
+  };
+  const TimePoint begun = Clock::Real().Now();
+  const auto brief = detect_of("n1", begun);
+  ASSERT_TRUE(brief);
+  EXPECT_LE(*brief, Clock::Real().Now() - begun);
+  const auto hour = detect_of("n2", begun - std::chrono::hours(1));
+  ASSERT_TRUE(hour);
+  EXPECT_GE(*hour, std::chrono::hours(1));
+  EXPECT_FALSE(detect_of("n3", std::nullopt));
 }
 
 // Plan: the node's next process has the key already. Its session stays.
