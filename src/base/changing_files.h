@@ -1,8 +1,8 @@
 // ChangingFiles: small files that belong together and may change while a program runs, such as a
 // certificate and its key. An operator only has to write the new files.
 //
-// One thread at a time. Look reads each file, at most 1 MiB, and blocks as long as the file system
-// does.
+// One thread at a time. Look blocks as long as the file system does. A file of more than 1 MiB can't
+// be read.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class ChangingFiles {
  public:
   struct File {
     std::string path = {};     ///< empty: the file is not given
-    std::string content = {};  ///< the content that is in use
+    std::string content = {};  ///< the content that is in use; line ends at its end don't count
   };
   /// Takes all contents, in the order of the files, without line ends at their ends. Returns an
   /// error if it can't use them, for example because they don't belong together.

@@ -20,7 +20,8 @@ constexpr int kNodePort = 7400;
 inline constexpr std::size_t kLongestHost = 253;
 
 /// Returns OK if `text` is host:port with a port from 1 to 65535, and with brackets around an IPv6
-/// host. Otherwise kInvalidArgument with one line that has the text and says what to write; the
+/// host. Only the characters count: whether the host exists, or is an address, is not checked.
+/// Otherwise kInvalidArgument with one line that has the text and says what to write; the
 /// line's examples have `example_port`.
 Status CheckEndpoint(std::string_view text, int example_port);
 

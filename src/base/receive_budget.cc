@@ -23,6 +23,7 @@ namespace {
 constexpr std::chrono::minutes kWarnAgain{1};
 constexpr const char* kBytes = "callers sent too much";
 constexpr const char* kMemory = "this process grew too fast";
+constexpr const char* kTime = "this process had no time for others";
 
 /// nullopt: the descriptor is closed.
 std::optional<struct stat> FileOf(int descriptor) {
@@ -68,12 +69,12 @@ bool ReceiveBudget::IsBarred(const std::string& caller, TimePoint now) const {
   return barred != barred_until_.end() && now < barred->second;
 }
 
-void ReceiveBudget::Weigh(TimePoint now) {
+void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
   const std::lock_guard lock(mutex_);
   Senders senders = Count();
   std::erase_if(barred_until_, [now](const auto& barred) { return barred.second <= now; });
   if (senders.empty()) return looks_.clear();
-  const std::int64_t resident = resident_();
+  const std::int64_t resident = resident_();  // 0: not known
   const auto passed = std::min<Duration>(now - weighed_at_, std::chrono::hours(1));
   const std::int64_t more = bounds_.a_second * (passed / std::chrono::milliseconds(1)) / 1000;
   left_ = std::min(bounds_.at_once, left_ + more);
@@ -89,17 +90,19 @@ void ReceiveBudget::Weigh(TimePoint now) {
     const auto most = std::max_element(
         senders.begin(), senders.end(),
         [](const auto& one, const auto& other) { return one.second.sent < other.second.sent; });
-    End(most->first, most->second, kBytes, now);
+    End(most->first, most->second.seconds, {kBytes, most->second.sent}, now);
     ++ended_.for_bytes;
     sent -= most->second.sent;
     senders.erase(most);
   }
   left_ = std::max<std::int64_t>(0, left_ - sent);
-  for (const std::string& caller : Burdens(now, resident)) {
-    End(caller, senders[caller], kMemory, now);
-    ++ended_.for_memory;
-    looks_.clear();
+  const bool grown = Growth(now, resident) > bounds_.growth;
+  if (!grown && waited <= bounds_.wait) return;
+  for (const auto& [caller, bytes] : Suspects()) {
+    End(caller, senders[caller].seconds, {grown ? kMemory : kTime, bytes}, now);
+    ++(grown ? ended_.for_memory : ended_.for_time);
   }
+  looks_.clear();
 }
 
 ReceiveBudget::Senders ReceiveBudget::Count() {
@@ -132,32 +135,38 @@ void ReceiveBudget::Forget(HeldByDescriptor::iterator held) {
   held_.erase(held);
 }
 
-std::vector<std::string> ReceiveBudget::Burdens(TimePoint now, std::int64_t resident) {
+std::int64_t ReceiveBudget::Growth(TimePoint now, std::int64_t resident) {
   while (now - looks_.front().at > kWindow) looks_.pop_front();
   std::int64_t least = resident;
-  std::unordered_map<std::string, std::int64_t> sent;
   for (const Look& look : looks_) {
-    least = std::min(least, look.resident);
-    for (const auto& [caller, bytes] : look.sent) sent[caller] += bytes;
+    if (look.resident > 0) least = std::min(least, look.resident);
   }
-  std::vector<std::string> burdens;
-  if (resident - least <= bounds_.growth) return burdens;
-  std::int64_t most = 0;
-  for (const auto& [caller, bytes] : sent) most = std::max(most, bytes);
-  for (const auto& [caller, bytes] : sent) {
-    if (bytes > bounds_.harmless && bytes >= most / 2) burdens.push_back(caller);
-  }
-  return burdens;
+  return resident - least;
 }
 
-void ReceiveBudget::End(const std::string& caller, const Sender& sender, const char* why,
-                        TimePoint now) {
+std::unordered_map<std::string, std::int64_t> ReceiveBudget::Suspects() const {
+  std::unordered_map<std::string, std::int64_t> sent;
+  std::int64_t together = 0;
+  for (const Look& look : looks_) {
+    for (const auto& [caller, bytes] : look.sent) {
+      sent[caller] += bytes;
+      together += bytes;
+    }
+  }
+  const bool many = together > bounds_.harmless_together;
+  const std::int64_t harmless = many ? bounds_.harmless_of_many : bounds_.harmless;
+  std::erase_if(sent, [harmless](const auto& each) { return each.second <= harmless; });
+  return sent;
+}
+
+void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,
+                        const Trouble& trouble, TimePoint now) {
   barred_until_[caller] = now + kBarred;
-  for (const int second : sender.seconds) shutdown(second, SHUT_RDWR);
+  for (const int connection : connections) shutdown(connection, SHUT_RDWR);
   if (now < quiet_until_) return;
   quiet_until_ = now + kWarnAgain;
   log::Warn("gRPC connections of a caller are ended, and it gets none for 10 s",
-            {{"by", caller}, {"why", why}, {"bytes", sender.sent}});
+            {{"by", caller}, {"why", trouble.why}, {"bytes", trouble.sent}});
 }
 
 std::int64_t ReceiveBudget::ResidentBytes() {

@@ -1,12 +1,13 @@
 // ReceiveBudget: bounds what callers of this process's gRPC ports send together. It ends
 // connections of callers that send too much, and keeps these callers away for a while.
 //
-// gRPC (1.51) reads what callers send on any thread that waits for it, and goes on with one
-// connection while more comes. Some frames cost it far more than their bytes: a call that is begun
-// and reset costs 28 bytes on the wire, and some kilobytes until its turn comes. So there are two
-// bounds: the bytes of all callers together, and how much this process's memory may grow within a
-// second in which somebody sends. Above the first, the callers that sent most lose their
-// connections; above the second, all that sent at least half as much as the one that sent most.
+// Some bytes cost gRPC (1.51) far more than others. A call that is begun and reset costs 28 bytes
+// on the wire, and some kilobytes until its turn comes; a header in small pieces costs time that
+// grows with its square. So there are three bounds: the bytes of all callers together; how much
+// this process's memory may grow within a second; and how long its callbacks may wait. Above the
+// first, the callers that sent most lose their connections. Above the others, all callers do that
+// sent more than a little, or than very little if they sent much together: who sent most need not
+// be the reason.
 //
 // gRPC owns the connections and tells nobody when one is over. So this has a second descriptor of
 // each. From time to time Weigh looks whether the first still is the same file, and reads from the
@@ -35,15 +36,20 @@ namespace baton {
 
 class ReceiveBudget {
  public:
-  /// The defaults are far more than ten thousand clients need that connect at once by TLS. In
-  /// bytes.
+  /// In bytes. A client that connects sends some KiB, and costs some 118 KiB of memory with TLS
+  /// (45 KiB without), so two thousand may connect within a second.
   struct Bounds {
     std::int64_t a_second = 32 << 20;
     std::int64_t at_once = 128 << 20;
-    /// How much the process may grow within kWindow, and how little a caller has sent in that time
-    /// that can't be the reason.
-    std::int64_t growth = 128 << 20;
+    /// How much the process may grow within kWindow.
+    std::int64_t growth = 256 << 20;
+    /// Who sent no more within kWindow is no reason for growth or waiting. The first is for times
+    /// in which all together sent more than the second.
+    std::int64_t harmless_of_many = 1 << 10;
+    std::int64_t harmless_together = 256 << 10;
     std::int64_t harmless = 16 << 10;
+    /// How long a callback may wait.
+    Duration wait = std::chrono::seconds(1);
   };
   static constexpr std::chrono::seconds kWindow{1};
   static constexpr std::chrono::seconds kBarred{10};
@@ -63,14 +69,16 @@ class ReceiveBudget {
   /// should then close its new connections.
   bool IsBarred(const std::string& caller, TimePoint now) const;
 
-  /// Looks at all connections. Call it every 100 ms or so, on a thread that never waits for gRPC.
-  /// It asks the kernel a few times for each connection. `now` must not go back.
-  void Weigh(TimePoint now);
+  /// Looks at all connections. `waited`: for how long a callback of gRPC has been waiting. Call it
+  /// every 100 ms or so, on a thread that never waits for gRPC. It asks the kernel a few times for
+  /// each connection. `now` must not go back.
+  void Weigh(TimePoint now, Duration waited);
 
   /// How often callers had to lose their connections so far.
   struct Ended {
     std::atomic<std::uint64_t> for_bytes{0};
     std::atomic<std::uint64_t> for_memory{0};
+    std::atomic<std::uint64_t> for_time{0};
   };
   const Ended& ended() const { return ended_; }
 
@@ -102,9 +110,16 @@ class ReceiveBudget {
 
   Senders Count();
   void Forget(HeldByDescriptor::iterator held);
-  /// Who is the reason, as far as this can tell, if the process has grown too much.
-  std::vector<std::string> Burdens(TimePoint now, std::int64_t resident);
-  void End(const std::string& caller, const Sender& sender, const char* why, TimePoint now);
+  /// By how much the process has grown within kWindow. Forgets what was before.
+  std::int64_t Growth(TimePoint now, std::int64_t resident);
+  /// Who may be the reason for growth or waiting, with what they sent within kWindow.
+  std::unordered_map<std::string, std::int64_t> Suspects() const;
+  struct Trouble {
+    const char* why;
+    std::int64_t sent;  // by the caller, bytes
+  };
+  void End(const std::string& caller, const std::vector<int>& connections, const Trouble& trouble,
+           TimePoint now);
 
   const Bounds bounds_;
   const std::function<std::int64_t()> resident_;

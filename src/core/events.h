@@ -308,7 +308,7 @@ struct HaltNode {
 };
 /// The drain or the stop is over, or a halted node has ended its session.
 struct Finished {
-  bool drained = false;     ///< every shard was handed over or resigned in time
+  bool drained = false;     ///< every shard was handed over or resigned in time; never if halted
   bool lease_left = false;  ///< the lease was perhaps not revoked; then it expires by itself
 };
 struct AnswerTransfer {

@@ -43,7 +43,9 @@ class Standbys {
 
   /// Takes the rules and the nodes as they are now. `nodes` are those that may begin to lead and
   /// don't drain, with distinct ids, sorted by id. Returns the shards whose replicas or rule about
-  /// standbys changed, sorted.
+  /// standbys changed, sorted; also those of a replica whose labels, zone or weight changed, since
+  /// Of may give others then. Of also depends on the labels of a leader that is no replica; the
+  /// caller has to note a change of these.
   ///
   /// Costs nothing without rules about standbys. A node that came costs a few scores a shard. All
   /// nodes are scored for a shard that lost a replica, whose rule changed in what matters here, or
@@ -59,8 +61,8 @@ class Standbys {
   bool settled() const { return waiting_ == 0; }
   /// Whether no rule asks for standbys.
   bool empty() const { return stride_ == 0; }
-  /// How many standbys the shard's rule asks for. REQUIRES (checked, also by the questions below):
-  /// the shard is below the last Update's `shards`.
+  /// How many standbys the shard's rule asks for. REQUIRES (here and below; checked if a rule asks
+  /// for standbys): the shard is below the last Update's `shards`.
   std::uint32_t Wanted(ShardId shard) const;
   /// The shard's replicas, in their order: Wanted(shard) + 1, or fewer if there are not enough
   /// nodes. Empty if its rule asks for no standbys.

@@ -43,7 +43,8 @@ class StatusBoard {
  public:
   /// The view changed.
   void Note(const core::View& view, const core::ViewChanges& changes);
-  /// The shard changed for a reason that the view does not show.
+  /// The shard changed for a reason that the view does not show. REQUIRES (not checked): the group
+  /// has this shard.
   void Note(ShardId shard);
 
   /// Returns all shards. `look` renders the shards that changed, as of `now`; this object itself
@@ -57,12 +58,13 @@ class StatusBoard {
   std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
   std::uint32_t led_against_rules() const { return led_against_rules_; }
   std::uint32_t without_ready_standby() const { return without_ready_standby_; }
-  /// The first of the last calls of Shards at each of which there were such shards;
-  /// TimePoint::max(): there are none.
+  /// Since when there are shards of the last kind, by the times that Shards got; TimePoint::max():
+  /// the last Shards found none.
   TimePoint without_ready_standby_since() const { return without_ready_standby_since_; }
   /// How many shards of the node were suspended at the last Shards. 0 for other nodes.
   std::uint32_t SuspendedBy(const NodeId& node) const;
-  /// By member: how many shards it should lead by the assignment. `settle`: see AssignmentFrom.
+  /// By member: how many shards it should lead by the assignment. A member that gets nothing for
+  /// now may be missing. Valid until the next call. `settle`: see AssignmentFrom.
   const std::map<NodeId, std::uint32_t>& Targets(const core::View& view, Duration settle,
                                                  TimePoint now);
   /// The assignment behind the last Targets; null: Targets was not called yet.

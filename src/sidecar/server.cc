@@ -249,8 +249,7 @@ void Server::Accept() {
     return;
   }
   const bool denied = access_->Refusal(caller, access::Role::kLead).has_value();
-  const bool known = !denied && !AsksForCertificates();
-  if (!HasRoom(caller, denied) || (!known && !IsWeighed(fd, caller))) {
+  if (!HasRoom(caller, denied) || (denied && !IsWeighed(fd, caller))) {
     close(fd);
     return;
   }

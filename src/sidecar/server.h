@@ -54,7 +54,8 @@ struct PortTls {
 class Server {
  public:
   /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what those
-  /// send to a port who may not be allowed to attach. REQUIRES: `access` is not null.
+  /// send to a port whose user may not attach, unless a certificate allows it. REQUIRES: `access`
+  /// is not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
          std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has

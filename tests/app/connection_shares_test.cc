@@ -163,7 +163,7 @@ TEST_F(ConnectionSharesTest, ACallerThatSentTooMuchGetsNone) {
   const TcpPair pair;
   ASSERT_EQ(shares_.Admit({pair.server, 400}, At("198.51.100.1"), now_), Served::kTaken);
   pair.Send(20'000);
-  budget_->Weigh(now_);
+  budget_->Weigh(now_, Duration(0));
   EXPECT_EQ(Connect(At("198.51.100.1")), Served::kShare);
   EXPECT_EQ(Connect(At("198.51.100.2")), Served::kTaken);
 }

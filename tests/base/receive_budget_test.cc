@@ -17,9 +17,9 @@ namespace {
 
 class ReceiveBudgetTest : public testing::Test {
  protected:
-  void Weigh() {
+  void Weigh(Duration waited = Duration(0)) {
     now_ += std::chrono::milliseconds(100);
-    budget_.Weigh(now_);
+    budget_.Weigh(now_, waited);
   }
   bool Barred(const std::string& caller) { return budget_.IsBarred(caller, now_); }
   /// A connection that is over before anybody looks.
@@ -32,9 +32,13 @@ class ReceiveBudgetTest : public testing::Test {
 
   std::int64_t resident_ = 1'000'000;
   TimePoint now_{};
-  ReceiveBudget budget_{
-      {.a_second = 10'000, .at_once = 20'000, .growth = 1'000'000, .harmless = 1'000},
-      [this] { return resident_; }};
+  ReceiveBudget budget_{{.a_second = 10'000,
+                         .at_once = 20'000,
+                         .growth = 1'000'000,
+                         .harmless_of_many = 500,
+                         .harmless_together = 14'000,
+                         .harmless = 1'000},
+                        [this] { return resident_; }};
 };
 
 // Plan: two callers stay below the budget together; then one sends more. Its connections end, and
@@ -115,38 +119,65 @@ TEST_F(ReceiveBudgetTest, CallersWithoutANameSendWhatTheyLike) {
   EXPECT_FALSE(Barred(""));
 }
 
-// Plan: the process grows within a second, in which callers sent something. Those that sent most
-// lose their connections, then another, if the process grows on. Nobody does if it grows as much in
-// a longer time.
+// Plan: the process grows within a second, in which three callers sent something. Two lose their
+// connections, however much more one of them sent. Nobody does if it grows as much in a longer
+// time.
 TEST_F(ReceiveBudgetTest, CallersWhoMakeTheProcessGrowLoseTheirConnections) {
-  const TcpPair slow, most, nearly, more;
+  const TcpPair slow, most, more;
   ASSERT_TRUE(budget_.Add(slow.server, "slow"));
   ASSERT_TRUE(budget_.Add(most.server, "most"));
-  ASSERT_TRUE(budget_.Add(nearly.server, "nearly"));
   ASSERT_TRUE(budget_.Add(more.server, "more"));
   for (int i = 0; i < 40; ++i) {
     resident_ += 80'000;
-    slow.Send(200);
+    slow.Send(i < 30 ? 200 : 50);
     Weigh();
   }
   EXPECT_FALSE(slow.Ended());
-  most.Send(6'000);
-  nearly.Send(4'000);
-  more.Send(2'000);
+  most.Send(10'000);
+  more.Send(1'100);
   Weigh();
   resident_ += 1'100'000;
   Weigh();
   EXPECT_TRUE(most.Ended());
-  EXPECT_TRUE(nearly.Ended());
+  EXPECT_TRUE(more.Ended());
   EXPECT_FALSE(slow.Ended());
-  EXPECT_FALSE(more.Ended());
-  more.Send(2'000);
+  EXPECT_EQ(budget_.ended().for_memory, 2u);
+  EXPECT_EQ(budget_.ended().for_bytes, 0u);
+}
+
+// Plan: callbacks wait for longer and longer, while one caller sends much and another little. Then
+// nobody sends much.
+TEST_F(ReceiveBudgetTest, CallersForWhomOthersWaitLoseTheirConnections) {
+  const TcpPair much, little;
+  ASSERT_TRUE(budget_.Add(much.server, "much"));
+  ASSERT_TRUE(budget_.Add(little.server, "little"));
+  much.Send(2'000);
+  little.Send(500);
+  Weigh(std::chrono::milliseconds(999));
+  EXPECT_FALSE(much.Ended());
+  Weigh(std::chrono::milliseconds(1'001));
+  EXPECT_TRUE(much.Ended());
+  Weigh(std::chrono::milliseconds(1'101));
+  EXPECT_FALSE(little.Ended());
+  EXPECT_EQ(budget_.ended().for_time, 1u);
+}
+
+// Plan: sixteen callers send little each while the process grows, but much together. One sends very
+// little.
+TEST_F(ReceiveBudgetTest, ManyWhoSendLittleCanBeTheReasonTogether) {
+  const TcpPair many[16];
+  const TcpPair honest;
+  for (int i = 0; i < 16; ++i) {
+    ASSERT_TRUE(budget_.Add(many[i].server, std::to_string(i)));
+    many[i].Send(900);
+  }
+  ASSERT_TRUE(budget_.Add(honest.server, "honest"));
+  honest.Send(400);
   Weigh();
   resident_ += 1'100'000;
   Weigh();
-  EXPECT_TRUE(more.Ended());
-  EXPECT_EQ(budget_.ended().for_memory, 3u);
-  EXPECT_EQ(budget_.ended().for_bytes, 0u);
+  EXPECT_EQ(budget_.ended().for_memory, 16u);
+  EXPECT_FALSE(honest.Ended());
 }
 
 // Plan: the process grows for a reason of its own, while callers send little.

@@ -85,11 +85,6 @@ bool SleepsAltogether(pid_t pid) {
 }
 
 constexpr rlimit kNoDescriptors{.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 /// Sets how many descriptors a process may have, up to its hard limit. Returns the limits before.
 rlimit LimitDescriptors(pid_t pid, rlimit limit) {
@@ -463,7 +458,7 @@ TEST(Guard, ThatIsSharedComesBackWhenItHasDescriptors) {
 
 // Plan: a guard waits for the death of its node. It takes less than 15 MiB of memory.
 TEST(Guard, TakesLittleMemory) {
-  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  if (BATON_INSTRUMENTED) GTEST_SKIP() << "sanitizers and coverage take memory of their own";
   Cluster cluster(SharedEtcd(), Guarded("own"));
   cluster.Start("n1");
   const pid_t guard = AwaitGuard(cluster.node("n1"));

@@ -2,15 +2,16 @@
 //
 // Blocking; one thread at a time. Every call ends at its deadline, or when Interrupt happens. One
 // exception: if the node does not know this user yet, the call waits once for 2.1 s and tries
-// again, also if the deadline passes meanwhile.
+// again, also if the deadline passes meanwhile. WatchEvents ends with kInternal then. REQUIRES (not
+// checked): a deadline is not TimePoint::max(), except that of WatchEvents.
 //
 // Errors:
 //  - kUnavailable: the node can't be reached, the endpoint is no node, or the node can't reach
 //    etcd. A change was not made.
 //  - kTimedOut: there was no answer in time, or Interrupt ended a change. A change may still be
 //    made, and the message says so.
-//  - kInternal: Interrupt ended a call that is no change, the node refuses this caller, or the
-//    answer breaks the protocol.
+//  - kInternal: Interrupt ended a call that is no change, the node refuses this caller or has too
+//    many calls at once, or the answer is larger than 256 MiB or breaks the protocol.
 //  - kInvalidArgument, besides Control's: a file or the token can't be used. Nothing was sent.
 //  - kUnimplemented: the endpoint is a relay.
 //  - All other errors: see runtime::Control.

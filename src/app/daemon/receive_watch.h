@@ -1,6 +1,6 @@
 // ReceiveWatch: weighs what callers send (base/receive_budget.h), on a thread of its own, which
 // gRPC can't hold up: the thread that hands a connection to gRPC may have to read from it for as
-// long as more comes.
+// long as more comes. It also gives memory back to the system that nobody uses any more.
 #pragma once
 
 #include <chrono>

@@ -14,12 +14,13 @@ namespace baton::runtime {
 
 /// The request that changes the setting. Only its verb, and its number or limits are filled in;
 /// delays are rounded up to milliseconds. kInvalidArgument: none or several settings are given, a
-/// number is too large, or a delay is negative or too large. 0 clears a number.
+/// number is too large, or a delay is negative or too large. 0 clears a number. A delay that is not
+/// given in its setting clears it; a delay of 0 is a value.
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
 /// The change of the settings. Only the settings are filled in; durations are rounded up to
 /// milliseconds. kInvalidArgument: no setting is given, `failover` is a policy that this version
 /// does not know, or placement rules are malformed or given with other settings. The node finds out
-/// whether the settings make sense together.
+/// whether delays are in range, not negative either, and whether the settings make sense together.
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request);
 
 /// For example "max_moves 5, cooldown default". REQUIRES: PolicyOf accepts the request; otherwise

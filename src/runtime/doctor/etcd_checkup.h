@@ -27,8 +27,8 @@ inline constexpr std::size_t kMaxEndpoints = 16;
 inline constexpr const char* kWrongPassword = "authentication failed";
 
 /// An endpoint that did not answer has only the first two fields. If the user or its password is
-/// wrong, the endpoint counts as one that answered: read_refused and write_refused have etcd's
-/// words.
+/// wrong, the endpoint counts as one that answered, and read_refused has etcd's words. If etcd
+/// refuses its status, `version` is empty, and the fields from `faults` to `alarms` say nothing.
 struct EndpointCheckup {
   std::string endpoint;
   std::string unreachable;  ///< why it did not answer; empty: it answered
@@ -42,8 +42,10 @@ struct EndpointCheckup {
   std::int64_t used_bytes = 0;
   std::vector<std::string> alarms;     ///< in etcd's words
   std::chrono::nanoseconds commit{0};  ///< the median of three commits; 0: not measured
-  std::string read_refused;   ///< etcd's words, if the role may not read the group; else empty
-  std::string write_refused;  ///< etcd's words, if the role may not write the group; else empty
+  std::string read_refused;  ///< etcd's words, if the role may not read the group; else empty
+  /// Etcd's words, if the role may not write the group; empty also if a read was refused or not
+  /// answered, so that no write was tried.
+  std::string write_refused;
   std::optional<std::int64_t> quarantined;  ///< how many damaged records are kept; unset: unknown
   std::string failed;  ///< why a read or a commit got no answer; empty: each got one
   Revision revision;

@@ -34,17 +34,22 @@ class EventMetrics : public Observer {
  public:
   EventMetrics();
 
+  /// REQUIRES: `transition` has detect_at_most only with kLeaseExpired, and detect only with
+  /// kProcessDied.
   void OnTransition(const Transition& transition) override;
   void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) override;
 
-  /// The gaps without a leader: one histogram for each possible (reason, phase), with the labels
-  /// `reason` and `phase`.
+  /// The gaps without a leader, in seconds: one histogram for each possible (reason, phase), with
+  /// the labels `reason` and `phase`. The phases are elect and activate, besides detect_at_most for
+  /// kLeaseExpired and detect for kProcessDied.
   std::vector<prometheus::ClientMetric> Leaderless() const;
-  /// One histogram for each phase of a handoff, with the label `phase`.
+  /// One histogram for each phase of a handoff, in seconds, with the label `phase`: prepare,
+  /// release and transfer, and others that OnHandoffPhase got.
   std::vector<prometheus::ClientMetric> Handoffs() const;
 
   /// Returns the history of each of these shards, in order. `led`: the shards, with the terms of
-  /// their present leaderships. A leadership that no event showed counts as beginning now.
+  /// their present leaderships. A leadership that no event showed counts as beginning at the first
+  /// call that names it.
   std::vector<ShardHistory> Histories(const std::vector<std::pair<ShardId, Term>>& led);
 
  private:
