@@ -1,8 +1,8 @@
 // ChangingFiles: small files that belong together and may change while a program runs, such as a
 // certificate and its key. An operator only has to write the new files.
 //
-// One thread at a time. Look blocks as long as the file system does. A file of more than 1 MiB can't
-// be read.
+// One thread at a time. Look blocks as long as the file system does. A file of more than 1 MiB
+// can't be read.
 #pragma once
 
 #include <functional>
