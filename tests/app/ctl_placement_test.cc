@@ -43,24 +43,6 @@ class BatonctlPlacement : public testing::Test {
 
 const std::string kZoneB = "rules:\n  - shards: 0-2\n    require: {zone: b}\n";
 
-// Plan: Ctrl-C comes when half of the rules are read, and their writer is still there.
-TEST_F(BatonctlPlacement, HalfOfAFileIsNotSet) {
-  RunOptions options{{"/bin/bash", "-c",
-                      "fifo=$(mktemp -u) && mkfifo \"$fifo\" && exec 3<>\"$fifo\" && cat >&3 &&"
-                      " { \"$@\" <\"$fifo\" 3>&- & } && rm \"$fifo\" &&"
-                      " for i in {1..1000}; do kill -INT $! || break; read -rt 0.01 <> <(:); done;"
-                      " wait $!",
-                      "bash"}};
-  options.input = kZoneB;
-  for (const std::string& word : Ctl(server_.endpoint, {"placement", "set", "-"}).arguments) {
-    options.arguments.push_back(word);
-  }
-  const Ran ran = RunProcess(options);
-  EXPECT_EQ(ran.exit, 130) << ran.err;
-  EXPECT_EQ(ran.out, "");
-  EXPECT_EQ(Batonctl(server_, {"placement", "get"}).out, "rules: []\n");
-}
-
 // Plan: none, then rules, as YAML and as JSON; what get prints, set takes. `group get` counts them.
 TEST_F(BatonctlPlacement, IsSetAndShown) {
   EXPECT_EQ(Batonctl(server_, {"placement", "get"}).out, "rules: []\n");

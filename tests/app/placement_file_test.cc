@@ -1,4 +1,6 @@
 // The file of `batonctl placement`: what it may say, and the one line that refuses it otherwise.
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/ctl/interrupt.h"
 #include "app/ctl/placement_file.h"
 
 namespace baton::app {
@@ -218,6 +221,23 @@ TEST(PlacementFile, AFileThatCantBeReadIsNamed) {
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(missing.error().message, testing::HasSubstr("/nowhere/rules.yaml"));
+}
+
+// Plan: a signal came while stdin was read; what was read may be half of it.
+TEST(PlacementFile, WhatAnInterruptedReadGotIsNotUsed) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "rules: []", 9), 9);
+  close(ends[1]);
+  const int before = dup(STDIN_FILENO);
+  ASSERT_EQ(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  Interrupt::Raise();
+  const auto read = ReadPlacementFile("-");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().message, "interrupted");
+  dup2(before, STDIN_FILENO);
+  close(before);
+  close(ends[0]);
 }
 
 }  // namespace
