@@ -21,6 +21,7 @@ namespace baton {
 namespace {
 
 constexpr std::chrono::minutes kWarnAgain{1};
+constexpr std::chrono::seconds kKept{4};  // what callers sent before a callback waited counts, too
 constexpr const char* kBytes = "callers sent too much";
 constexpr const char* kMemory = "this process grew too fast";
 constexpr const char* kTime = "this process had no time for others";
@@ -49,13 +50,14 @@ std::int64_t ReceivedBy(int connection) {
 
 }  // namespace
 
-bool ReceiveBudget::Add(int connection, const std::string& caller) {
+bool ReceiveBudget::Add(int connection, const std::string& caller, int below) {
+  const std::lock_guard lock(mutex_);
+  // Its number was given out again, so the connection that had it is over, and leaves its second
+  // descriptor to this one.
+  if (const auto earlier = held_.find(connection); earlier != held_.end()) Forget(earlier);
   OwnedDescriptor second(fcntl(connection, F_DUPFD_CLOEXEC, 0));
   const auto file = FileOf(second.get());
-  if (!file) return false;
-  const std::lock_guard lock(mutex_);
-  // Its number was given out again, so the connection that had it is over.
-  if (const auto earlier = held_.find(connection); earlier != held_.end()) Forget(earlier);
+  if (!file || second.get() >= below) return false;
   held_.emplace(connection, Held{.caller = caller,
                                  .second = std::move(second),
                                  .device = file->st_dev,
@@ -92,13 +94,15 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
         [](const auto& one, const auto& other) { return one.second.sent < other.second.sent; });
     End(most->first, most->second.seconds, {kBytes, most->second.sent}, now);
     ++ended_.for_bytes;
+    for (Look& each : looks_) each.sent.erase(most->first);
     sent -= most->second.sent;
     senders.erase(most);
   }
   left_ = std::max<std::int64_t>(0, left_ - sent);
   const bool grown = Growth(now, resident) > bounds_.growth;
   if (!grown && waited <= bounds_.wait) return;
-  for (const auto& [caller, bytes] : Suspects()) {
+  const Duration since = grown ? Duration(kWindow) : kWindow + waited;
+  for (const auto& [caller, bytes] : Suspects(now - since)) {
     End(caller, senders[caller].seconds, {grown ? kMemory : kTime, bytes}, now);
     ++(grown ? ended_.for_memory : ended_.for_time);
   }
@@ -136,18 +140,19 @@ void ReceiveBudget::Forget(HeldByDescriptor::iterator held) {
 }
 
 std::int64_t ReceiveBudget::Growth(TimePoint now, std::int64_t resident) {
-  while (now - looks_.front().at > kWindow) looks_.pop_front();
+  while (now - looks_.front().at > kKept) looks_.pop_front();
   std::int64_t least = resident;
   for (const Look& look : looks_) {
-    if (look.resident > 0) least = std::min(least, look.resident);
+    if (look.resident > 0 && now - look.at <= kWindow) least = std::min(least, look.resident);
   }
   return resident - least;
 }
 
-std::unordered_map<std::string, std::int64_t> ReceiveBudget::Suspects() const {
+std::unordered_map<std::string, std::int64_t> ReceiveBudget::Suspects(TimePoint since) const {
   std::unordered_map<std::string, std::int64_t> sent;
   std::int64_t together = 0;
   for (const Look& look : looks_) {
+    if (look.at < since) continue;
     for (const auto& [caller, bytes] : look.sent) {
       sent[caller] += bytes;
       together += bytes;

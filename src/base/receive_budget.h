@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/owned_descriptor.h"
 
 namespace baton {
@@ -60,10 +61,10 @@ class ReceiveBudget {
   ReceiveBudget() : ReceiveBudget(Bounds()) {}
 
   /// Counts what `connection`, a connected socket, receives, until its descriptor is closed. Takes
-  /// one more descriptor. An empty `caller` may send as much as it likes. Returns false if this
-  /// process can have no more descriptors, or `connection` is not open. Of a socket that is not
-  /// TCP's, nothing is counted.
-  bool Add(int connection, const std::string& caller);
+  /// one more descriptor, whose number is below `below`. An empty `caller` may send as much as it
+  /// likes. Returns false if there is no such descriptor, or `connection` is not open. Of a socket
+  /// that is not TCP's, nothing is counted.
+  bool Add(int connection, const std::string& caller, int below = LeastReserved());
 
   /// Whether Weigh has found within kBarred that this caller sent too much. The caller of this
   /// should then close its new connections.
@@ -112,8 +113,8 @@ class ReceiveBudget {
   void Forget(HeldByDescriptor::iterator held);
   /// By how much the process has grown within kWindow. Forgets what was before.
   std::int64_t Growth(TimePoint now, std::int64_t resident);
-  /// Who may be the reason for growth or waiting, with what they sent within kWindow.
-  std::unordered_map<std::string, std::int64_t> Suspects() const;
+  /// The callers who may be the reason for growth or waiting, with what they sent since then.
+  std::unordered_map<std::string, std::int64_t> Suspects(TimePoint since) const;
   struct Trouble {
     const char* why;
     std::int64_t sent;  // by the caller, bytes
@@ -130,7 +131,7 @@ class ReceiveBudget {
   std::unordered_map<std::string, TimePoint> barred_until_;
   std::int64_t left_;  // of the budget of bytes
   TimePoint weighed_at_{};
-  std::deque<Look> looks_;  // those within kWindow
+  std::deque<Look> looks_;  // of the last seconds
   TimePoint quiet_until_{};
   Ended ended_;
 };

@@ -53,6 +53,7 @@ constexpr Fault kFaults[] = {
      {kNever, 0, 0, 0}},
     {"lets watches fall silent (etcd 15220; Baton notices within 10 minutes)", {42, 28, 9, 0}},
     {"checks no permissions in nested transactions (CVE-2026-33343)", {42, 28, 9, 0}},
+    {"tells everybody of all leases (CVE-2026-33413)", {42, 28, 9, 0}},
     {"lets a put use anybody's lease (CVE-2026-44283)", {44, 30, 11, 0}},
     {"checks no permissions of watches without an end (CVE-2026-73499)", {kNever, 33, 14, 1}},
 };

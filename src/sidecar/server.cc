@@ -249,7 +249,8 @@ void Server::Accept() {
     return;
   }
   const bool denied = access_->Refusal(caller, access::Role::kLead).has_value();
-  if (!HasRoom(caller, denied) || (denied && !IsWeighed(fd, caller))) {
+  const bool stranger = denied && !RequiresCertificates();
+  if (!HasRoom(caller, denied) || (stranger && !IsWeighed(fd, caller))) {
     close(fd);
     return;
   }
@@ -300,6 +301,10 @@ bool Server::AsksForCertificates() const {
          tls_.identity->clients() != ClientCertificates::kNone;
 }
 
+bool Server::RequiresCertificates() const {
+  return AsksForCertificates() && tls_.identity->clients() == ClientCertificates::kRequire;
+}
+
 // Users who may not attach can't use up the places of those who may.
 bool Server::HasRoom(const access::Caller& caller, bool denied) {
   if (denied && !AsksForCertificates()) complaints_->SayDenied(caller);
@@ -321,7 +326,9 @@ bool Server::HasRoom(const access::Caller& caller, bool denied) {
 bool Server::IsWeighed(int fd, const access::Caller& caller) {
   if (budget_ == nullptr || !address_.path.empty()) return true;
   const std::string name = access::LimitedAs(caller);
-  return !budget_->IsBarred(name, BootClock::now()) && budget_->Add(fd, name);
+  if (!budget_->IsBarred(name, BootClock::now()) && budget_->Add(fd, name)) return true;
+  ++connections_refused_;
+  return false;
 }
 
 std::shared_ptr<const PeerProcess> Server::ProcessOf(int fd) {

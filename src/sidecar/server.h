@@ -53,9 +53,10 @@ struct PortTls {
 
 class Server {
  public:
-  /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what those
-  /// send to a port whose user may not attach, unless a certificate allows it. REQUIRES: `access`
-  /// is not null.
+  /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what callers
+  /// send to a port whose user may not attach, unless each needs a certificate there. An
+  /// application that may attach by its certificate alone counts among them. REQUIRES: `access` is
+  /// not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
          std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has
@@ -97,6 +98,7 @@ class Server {
   void Loop();
   void Accept();
   bool AsksForCertificates() const;
+  bool RequiresCertificates() const;
   bool HasRoom(const access::Caller& caller, bool denied);
   bool IsWeighed(int fd, const access::Caller& caller);
   void Serve(std::uint64_t number, int fd, const access::Caller& caller);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -160,6 +161,34 @@ TEST_F(ReceiveBudgetTest, CallersForWhomOthersWaitLoseTheirConnections) {
   Weigh(std::chrono::milliseconds(1'101));
   EXPECT_FALSE(little.Ended());
   EXPECT_EQ(budget_.ended().for_time, 1u);
+}
+
+// Plan: a caller sends much at once, and nothing while a callback waits behind it.
+TEST_F(ReceiveBudgetTest, WhatCameBeforeAWaitCountsToo) {
+  const TcpPair before;
+  ASSERT_TRUE(budget_.Add(before.server, "before"));
+  before.Send(2'000);
+  Weigh();
+  for (int i = 1; i < 11; ++i) Weigh(i * std::chrono::milliseconds(100));
+  EXPECT_FALSE(before.Ended());
+  Weigh(std::chrono::milliseconds(1'100));
+  EXPECT_TRUE(before.Ended());
+}
+
+// Plan: a second descriptor would have a number that is kept for others. Once a connection is over,
+// the next one with its number gets its second descriptor, too.
+TEST_F(ReceiveBudgetTest, ASecondDescriptorHasABound) {
+  TcpPair first;
+  const int lowest = dup(first.server);
+  close(lowest);
+  EXPECT_FALSE(budget_.Add(first.server, "one", lowest));
+  EXPECT_TRUE(budget_.Add(first.server, "one", lowest + 1));
+  TcpPair next;
+  const int number = first.server;
+  close(number);
+  ASSERT_EQ(dup2(next.server, number), number);
+  close(std::exchange(next.server, -1));
+  EXPECT_TRUE(budget_.Add(number, "two", lowest + 1));
 }
 
 // Plan: sixteen callers send little each while the process grows, but much together. One sends very

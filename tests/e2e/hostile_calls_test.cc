@@ -386,12 +386,12 @@ TEST_F(BadInput, TenThousandCallsASecondLeaveOperatorsTheirs) {
   EXPECT_EQ(cluster_.Metric("n1", "baton_transitions_total{reason=\"suspended\"}"), 0);
 }
 
-// A hundred users without any right have 30 calls open each, at all times. Plan: a call to etcd
-// takes much less time than one of these calls, so it does not wait until they have been served. On
-// a busy machine the node may end their connections, as its callbacks wait for too long.
+// A hundred users without any right have 60 calls open each, at all times. Plan: a call to etcd
+// takes less than half the time of one of these calls, so it does not wait until they have been
+// served. On a busy machine the node may end their connections, as its callbacks wait for too long.
 TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
-  constexpr int kStrangers = 100, kAtOnce = 30;
+  constexpr int kStrangers = 100, kAtOnce = 60;
   Begin();
   const CallFlood flood(Strangers(kStrangers, *node_),
                         {.calls_a_second = 1'000'000, .at_once = kAtOnce, .acknowledges = false});
@@ -416,7 +416,7 @@ TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
     ASSERT_GT(ended, 0);
     const double of_strangers = kStrangers * kAtOnce * took / ended;
     RecordProperty("strangers_ms", static_cast<int>(1e3 * of_strangers));
-    EXPECT_LT(to_etcd, std::max(of_strangers / 4, 0.02));
+    EXPECT_LT(to_etcd, std::max(of_strangers / 2, 0.02));
   }
   EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
 }
@@ -460,8 +460,12 @@ TEST_F(BadInput, FloodsOfFramesTakeNoLease) {
     const auto strangers = Floods(*node_, by_connection, [&](std::uint32_t) { return frames; });
     ended += 8;
     cluster_.Await("the budget is reached", [&] {
-      return cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"received_bytes\"}") >=
-             ended;
+      double reached = 0;
+      for (const char* bound : {"received_bytes", "callbacks_late"}) {
+        reached += cluster_.Metric(
+            "n1", std::string("baton_grpc_bounds_reached_total{bound=\"") + bound + "\"}");
+      }
+      return reached >= ended;
     });
     ExpectUndisturbed();
   }

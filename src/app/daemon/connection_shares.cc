@@ -45,7 +45,8 @@ ConnectionListener::Served ConnectionShares::Admit(const Newcomer& newcomer,
     return Served::kShare;
   }
   const auto file = FileOf(newcomer.connection);
-  if (!file || !budget_->Add(newcomer.connection, name)) return Served::kNoPlace;
+  if (!file || !budget_->Add(newcomer.connection, name, newcomer.connection + newcomer.free))
+    return Served::kNoPlace;
   held_[newcomer.connection] = {.caller = name, .device = file->st_dev, .file = file->st_ino};
   ++of_caller_[name];
   return Served::kTaken;

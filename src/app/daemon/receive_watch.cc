@@ -39,13 +39,13 @@ class GivingBack {
     log::Debug("memory that nobody used was given back",
                {{"mib", (before - seen_) >> 20},
                 {"took_ms", (BootClock::now() - now) / std::chrono::milliseconds(1)}});
-    least_ = std::min(least_, seen_);
+    least_ = seen_;
     pause_ = before - seen_ < kWorthIt ? std::min<Duration>(2 * pause_, kRarely) : kOften;
     give_back_at_ = now + pause_;
   }
 
  private:
-  std::int64_t least_;  // that the process had
+  std::int64_t least_;  // after the last time
   std::int64_t seen_;   // when Look last looked
   TimePoint look_at_;
   TimePoint give_back_at_{};
