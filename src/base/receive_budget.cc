@@ -92,7 +92,7 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
     const auto most = std::max_element(
         senders.begin(), senders.end(),
         [](const auto& one, const auto& other) { return one.second.sent < other.second.sent; });
-    End(most->first, most->second.seconds, {kBytes, most->second.sent}, now);
+    End(most->first, most->second.sockets, {kBytes, most->second.sent}, now);
     ++ended_.for_bytes;
     for (Look& each : looks_) each.sent.erase(most->first);
     sent -= most->second.sent;
@@ -103,7 +103,7 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
   if (!grown && waited <= bounds_.wait) return;
   const Duration since = grown ? Duration(kWindow) : kWindow + waited;
   for (const auto& [caller, bytes] : Suspects(now - since)) {
-    End(caller, senders[caller].seconds, {grown ? kMemory : kTime, bytes}, now);
+    End(caller, senders[caller].sockets, {grown ? kMemory : kTime, bytes}, now);
     ++(grown ? ended_.for_memory : ended_.for_time);
   }
   looks_.clear();
@@ -121,7 +121,7 @@ ReceiveBudget::Senders ReceiveBudget::Count() {
       const std::int64_t received = ReceivedBy(known.second.get());
       Sender& sender = senders[known.caller];
       sender.sent += std::max<std::int64_t>(0, received - known.received);
-      sender.seconds.push_back(known.second.get());
+      sender.sockets.push_back(known.second.get());
       known.received = received;
     }
   }

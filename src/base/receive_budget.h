@@ -11,7 +11,7 @@
 //
 // gRPC owns the connections and tells nobody when one is over. So this has a second descriptor of
 // each. From time to time Weigh looks whether the first still is the same file, and reads from the
-// second what was received, at last of a connection that is over, too.
+// second what was received. So it also knows what a connection received that is over.
 //
 // Thread-safe.
 #pragma once
@@ -44,8 +44,9 @@ class ReceiveBudget {
     std::int64_t at_once = 128 << 20;
     /// How much the process may grow within kWindow.
     std::int64_t growth = 256 << 20;
-    /// Who sent no more within kWindow is no reason for growth or waiting. The first is for times
-    /// in which all together sent more than the second.
+    /// A caller that sent no more is not suspected: of growth by what it sent within kWindow, of a
+    /// wait by what it sent since kWindow before the wait began, 4 s at most. The first number is
+    /// for times in which all together sent more than the second.
     std::int64_t harmless_of_many = 1 << 10;
     std::int64_t harmless_together = 256 << 10;
     std::int64_t harmless = 16 << 10;
@@ -66,8 +67,7 @@ class ReceiveBudget {
   /// that is not TCP's, nothing is counted.
   bool Add(int connection, const std::string& caller, int below = LeastReserved());
 
-  /// Whether Weigh has found within kBarred that this caller sent too much. The caller of this
-  /// should then close its new connections.
+  /// Whether this caller lost its connections within kBarred. Its new ones should be closed then.
   bool IsBarred(const std::string& caller, TimePoint now) const;
 
   /// Looks at all connections. `waited`: for how long a callback of gRPC has been waiting. Call it
@@ -98,7 +98,7 @@ class ReceiveBudget {
 
   struct Sender {
     std::int64_t sent = 0;     // since Weigh last looked
-    std::vector<int> seconds;  // of its connections
+    std::vector<int> sockets;  // of its connections
   };
   using Senders = std::unordered_map<std::string, Sender>;
 
@@ -111,7 +111,7 @@ class ReceiveBudget {
 
   Senders Count();
   void Forget(HeldByDescriptor::iterator held);
-  /// By how much the process has grown within kWindow. Forgets what was before.
+  /// By how much the process has grown within kWindow.
   std::int64_t Growth(TimePoint now, std::int64_t resident);
   /// The callers who may be the reason for growth or waiting, with what they sent since then.
   std::unordered_map<std::string, std::int64_t> Suspects(TimePoint since) const;
