@@ -23,6 +23,7 @@
 #include "base/grpc/server_limits.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "e2e/bad_input.h"
+#include "e2e/floods.h"
 
 namespace baton::e2e {
 namespace {
@@ -82,8 +83,6 @@ class Batonctl {
   const std::string folder_ = FreshFolder();
 };
 
-constexpr uid_t kSomebody = 61'234;
-
 // Another user of this host opens as many connections as it gets. Other users and operators still
 // get in, at the port and at the admin socket.
 TEST_F(BadInput, AUserWithItsShareOfConnectionsKeepsNobodyOut) {
@@ -130,12 +129,6 @@ TEST_F(BadInput, OperatorsGetInWhileOtherUsersHoldAllConnections) {
 }
 
 // ---- HTTP/2 by hand ----------------------------------------------------------------------------
-
-/// The beginning of the `index`th call of a connection, without its request.
-std::string CallOf(std::uint32_t index) {
-  static const std::string headers = CallHeaders().Encoded();
-  return FrameOf({kHeaders, kEndOfHeaders, 1 + 2 * index}, headers);
-}
 
 std::string CallsOf(std::uint32_t count) {
   std::string calls;
@@ -260,7 +253,7 @@ TEST_F(BadInput, RequestsWithoutAnEndShareABudget) {
   ExpectUndisturbed();
 }
 
-struct FloodOptions {
+struct CallFloodOptions {
   std::int64_t calls_a_second = 0;  ///< fewer if the server does not answer as often
   /// On each connection. The default is half of what a node takes: calls that it has answered and
   /// not forgotten yet count, too, and a connection above the limit ends.
@@ -272,7 +265,7 @@ struct FloodOptions {
 /// Calls GetStatus until it is destroyed. REQUIRES: nothing was sent on the connections.
 class CallFlood {
  public:
-  CallFlood(std::vector<Socket> sockets, const FloodOptions& options) : options_(options) {
+  CallFlood(std::vector<Socket> sockets, const CallFloodOptions& options) : options_(options) {
     for (Socket& socket : sockets) connections_.push_back({.socket = std::move(socket)});
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
@@ -338,7 +331,7 @@ class CallFlood {
     return answers;
   }
 
-  const FloodOptions options_;
+  const CallFloodOptions options_;
   std::vector<Connection> connections_;  // only the thread
   std::int64_t begun_ = 0;               // likewise
   std::atomic<int> ended_{0};
@@ -421,44 +414,16 @@ TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
   EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
 }
 
-/// What a connection sends next; `number` counts its parts.
-using Part = std::function<std::string(std::uint32_t number)>;
-
-std::string Repeated(const std::string& frame, std::size_t bytes) {
-  std::string frames;
-  while (frames.size() < bytes) frames += frame;
-  return frames;
-}
-
-// Eight users without any right send so many parts by a connection, as fast as they can, and
-// connect again whenever their connection ends.
-std::vector<std::jthread> Floods(const NodeProcess& node, std::uint32_t by_connection, Part part) {
-  std::vector<std::jthread> strangers;
-  for (uid_t i = 0; i < 8; ++i) {
-    strangers.emplace_back([=, &node, user = kSomebody + i](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        const Socket socket = ConnectAs(user, PortOf(node.endpoint()));
-        socket.LimitSend(std::chrono::seconds(1));
-        bool open = socket.Send(Http2Greeting());
-        for (std::uint32_t n = 0; open && n < by_connection && !stop.stop_requested(); ++n) {
-          open = socket.Send(part(n));
-        }
-      }
-    });
-  }
-  return strangers;
-}
-
 // PRIORITY frames, which no flow control holds back. Plan: renewals go on, whether a connection is
 // ended by the node, or by its caller before the node looks at it.
 TEST_F(BadInput, FloodsOfFramesTakeNoLease) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
   Begin();
-  const std::string frames = Repeated(FrameOf({kPriority, 0, 1}, std::string(5, '\0')), 1 << 20);
   double ended = 0;
   for (const std::uint32_t by_connection : {UINT32_MAX, 8U}) {
-    const auto strangers = Floods(*node_, by_connection, [&](std::uint32_t) { return frames; });
-    ended += 8;
+    const Flood strangers(PortOf(node_->endpoint()),
+                          {.part = CheapFrames(), .parts_by_connection = by_connection});
+    ended += Flood::kUsers;
     cluster_.Await("the budget is reached", [&] {
       double reached = 0;
       for (const char* bound : {"received_bytes", "callbacks_late"}) {
@@ -472,29 +437,12 @@ TEST_F(BadInput, FloodsOfFramesTakeNoLease) {
 }
 
 // Bytes that cost gRPC far more than others, and stay below the budget of bytes. Plan: renewals go
-// on, for three leases each, beside pings, a header that comes in small pieces, and calls that are
-// reset at once, each of which costs memory. (Whose connections end, and when:
-// receive_budget_test.cc.)
+// on beside each kind, for three leases. (Whose connections end, and when: receive_budget_test.cc.)
 TEST_F(BadInput, FloodsOfCostlyBytesTakeNoLease) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
   Begin();
-  const std::string pings = Repeated(FrameOf({kPing}, std::string(8, 'x')), 1 << 18);
-  const std::string pieces =
-      Repeated(FrameOf({kContinuation, 0, 1}, std::string(64, 'a')), 1 << 18);
-  const std::string long_value("\0\5x-pad\x7F\x81\xFF\xFF\x1F", 12);  // of 64 MiB
-  const auto in_pieces = [&](std::uint32_t n) {
-    return n == 0 ? FrameOf({kHeaders, 0, 1}, long_value) : pieces;
-  };
-  const auto reset = [](std::uint32_t n) {
-    std::string calls;
-    for (std::uint32_t i = 1'000 * n; i < 1'000 * (n + 1); ++i) {
-      calls += CallOf(i) + FrameOf({kReset, 0, 1 + 2 * i}, std::string("\0\0\0\x08", 4));
-    }
-    return calls;
-  };
-  for (const Part& part :
-       {Part([&](std::uint32_t) { return pings; }), Part(in_pieces), Part(reset)}) {
-    const auto strangers = Floods(*node_, UINT32_MAX, part);
+  for (const Part& part : {Pings(), AHeaderInPieces(), CallsThatAreReset()}) {
+    const Flood strangers(PortOf(node_->endpoint()), {.part = part});
     const double before = Renewals();
     cluster_.Await("renewals go on", [&] { return Renewals() >= before + 9; });
   }

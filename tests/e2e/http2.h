@@ -75,6 +75,12 @@ struct CallHeaders {
   }
 };
 
+/// The beginning of the `index`th call of a connection, without its request.
+inline std::string CallOf(std::uint32_t index) {
+  static const std::string headers = CallHeaders().Encoded();
+  return FrameOf({kHeaders, kEndOfHeaders, 1 + 2 * index}, headers);
+}
+
 /// CVE-2023-1428: gRPC releases around 1.51 abort if one of these headers is followed by so much
 /// that the limit of 8 KiB is exceeded. Each form has a name for messages. `scheme`: of the calls.
 inline std::vector<std::pair<std::string, std::string>> AbortingHeaders(const std::string& scheme) {
