@@ -23,6 +23,7 @@ namespace {
 constexpr std::chrono::minutes kWarnAgain{1};
 constexpr std::chrono::seconds kKept{4};  // what callers sent before a callback waited counts, too
 constexpr const char* kBytes = "callers sent too much";
+constexpr const char* kOne = "one of them sent more than is expected of it";
 constexpr const char* kMemory = "this process grew too fast";
 constexpr const char* kTime = "this process had no time for others";
 
@@ -50,7 +51,7 @@ std::int64_t ReceivedBy(int connection) {
 
 }  // namespace
 
-bool ReceiveBudget::Add(int connection, const std::string& caller, int below) {
+bool ReceiveBudget::Add(int connection, const std::string& caller, int below, std::int64_t most) {
   const std::lock_guard lock(mutex_);
   // Its number was given out again, so the connection that had it is over, and leaves its second
   // descriptor to this one.
@@ -61,7 +62,8 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below) {
   held_.emplace(connection, Held{.caller = caller,
                                  .second = std::move(second),
                                  .device = file->st_dev,
-                                 .file = file->st_ino});
+                                 .file = file->st_ino,
+                                 .most = most});
   return true;
 }
 
@@ -88,15 +90,18 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
     if (sender.sent > 0) look.sent[caller] = sender.sent;
   }
   looks_.push_back(std::move(look));
+  for (auto sender = senders.begin(); sender != senders.end();) {
+    const auto each = sender++;
+    if (!each->second.too_much) continue;
+    sent -= each->second.sent;
+    EndForBytes(senders, each, kOne, now);
+  }
   while (sent > left_ && !senders.empty()) {
     const auto most = std::max_element(
         senders.begin(), senders.end(),
         [](const auto& one, const auto& other) { return one.second.sent < other.second.sent; });
-    End(most->first, most->second.sockets, {kBytes, most->second.sent}, now);
-    ++ended_.for_bytes;
-    for (Look& each : looks_) each.sent.erase(most->first);
     sent -= most->second.sent;
-    senders.erase(most);
+    EndForBytes(senders, most, kBytes, now);
   }
   left_ = std::max<std::int64_t>(0, left_ - sent);
   const bool grown = Growth(now, resident) > bounds_.growth;
@@ -118,24 +123,29 @@ ReceiveBudget::Senders ReceiveBudget::Count() {
     if (!file || file->st_dev != known.device || file->st_ino != known.file) {
       Forget(each);
     } else if (!known.caller.empty()) {
-      const std::int64_t received = ReceivedBy(known.second.get());
-      Sender& sender = senders[known.caller];
-      sender.sent += std::max<std::int64_t>(0, received - known.received);
-      sender.sockets.push_back(known.second.get());
-      known.received = received;
+      Record(known, senders).sockets.push_back(known.second.get());
     }
   }
-  for (const auto& [caller, sent] : sent_by_ended_) senders[caller].sent += sent;
-  sent_by_ended_.clear();
+  for (const auto& [caller, before] : std::exchange(ended_before_, {})) {
+    Sender& sender = senders[caller];
+    sender.sent += before.sent;
+    sender.too_much = sender.too_much || before.too_much;
+  }
   return senders;
 }
 
+ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders) {
+  const std::int64_t received = ReceivedBy(connection.second.get());
+  Sender& sender = senders[connection.caller];
+  sender.sent += std::max<std::int64_t>(0, received - connection.received);
+  const bool over = connection.received <= connection.most && connection.most < received;
+  sender.too_much = sender.too_much || over;  // once for each connection
+  connection.received = received;
+  return sender;
+}
+
 void ReceiveBudget::Forget(HeldByDescriptor::iterator held) {
-  const Held& over = held->second;
-  if (!over.caller.empty()) {
-    const std::int64_t sent = ReceivedBy(over.second.get()) - over.received;
-    sent_by_ended_[over.caller] += std::max<std::int64_t>(0, sent);
-  }
+  if (!held->second.caller.empty()) Record(held->second, ended_before_);
   held_.erase(held);
 }
 
@@ -162,6 +172,15 @@ std::unordered_map<std::string, std::int64_t> ReceiveBudget::Suspects(TimePoint 
   const std::int64_t harmless = many ? bounds_.harmless_of_many : bounds_.harmless;
   std::erase_if(sent, [harmless](const auto& each) { return each.second <= harmless; });
   return sent;
+}
+
+void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, const char* why,
+                                TimePoint now) {
+  const auto& [caller, what] = *sender;
+  End(caller, what.sockets, {why, what.sent}, now);
+  ++ended_.for_bytes;
+  for (Look& each : looks_) each.sent.erase(caller);
+  senders.erase(sender);
 }
 
 void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,

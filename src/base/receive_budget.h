@@ -7,7 +7,7 @@
 // this process's memory may grow within a second; and how long its callbacks may wait. Above the
 // first, the callers that sent most lose their connections. Above the others, all callers do that
 // sent more than a little, or than very little if they sent much together: who sent most need not
-// be the reason.
+// be the reason. A connection of which little is expected can have a bound of its own.
 //
 // gRPC owns the connections and tells nobody when one is over. So this has a second descriptor of
 // each. From time to time Weigh looks whether the first still is the same file, and reads from the
@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -63,9 +64,11 @@ class ReceiveBudget {
 
   /// Counts what `connection`, a connected socket, receives, until its descriptor is closed. Takes
   /// one more descriptor, whose number is below `below`. An empty `caller` may send as much as it
-  /// likes. Returns false if there is no such descriptor, or `connection` is not open. Of a socket
+  /// likes. If this connection alone receives more than `most` bytes, its caller loses all of
+  /// them. Returns false if there is no such descriptor, or `connection` is not open. Of a socket
   /// that is not TCP's, nothing is counted.
-  bool Add(int connection, const std::string& caller, int below = LeastReserved());
+  bool Add(int connection, const std::string& caller, int below = LeastReserved(),
+           std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
   /// Whether this caller lost its connections within kBarred. Its new ones should be closed then.
   bool IsBarred(const std::string& caller, TimePoint now) const;
@@ -92,6 +95,7 @@ class ReceiveBudget {
     OwnedDescriptor second;  // of the same socket
     dev_t device;            // this and the next name the socket
     ino_t file;
+    std::int64_t most;          // it may receive, in bytes
     std::int64_t received = 0;  // bytes, when Weigh last looked
   };
   using HeldByDescriptor = std::unordered_map<int, Held>;
@@ -99,6 +103,7 @@ class ReceiveBudget {
   struct Sender {
     std::int64_t sent = 0;     // since Weigh last looked
     std::vector<int> sockets;  // of its connections
+    bool too_much = false;     // by one of them
   };
   using Senders = std::unordered_map<std::string, Sender>;
 
@@ -110,6 +115,8 @@ class ReceiveBudget {
   };
 
   Senders Count();
+  /// Adds what the connection received since Weigh last looked.
+  static Sender& Record(Held& connection, Senders& senders);
   void Forget(HeldByDescriptor::iterator held);
   /// By how much the process has grown within kWindow.
   std::int64_t Growth(TimePoint now, std::int64_t resident);
@@ -119,6 +126,7 @@ class ReceiveBudget {
     const char* why;
     std::int64_t sent;  // by the caller, bytes
   };
+  void EndForBytes(Senders& senders, Senders::iterator sender, const char* why, TimePoint now);
   void End(const std::string& caller, const std::vector<int>& connections, const Trouble& trouble,
            TimePoint now);
 
@@ -127,7 +135,7 @@ class ReceiveBudget {
 
   mutable std::mutex mutex_;
   HeldByDescriptor held_;
-  std::unordered_map<std::string, std::int64_t> sent_by_ended_;  // of a caller, until it is weighed
+  Senders ended_before_;  // what connections sent that ended since Weigh last looked
   std::unordered_map<std::string, TimePoint> barred_until_;
   std::int64_t left_;  // of the budget of bytes
   TimePoint weighed_at_{};

@@ -16,8 +16,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
+#include "base/descriptors.h"
 #include "base/grpc/server_limits.h"
 #include "base/grpc/server_tls.h"
 #include "base/unix_socket.h"
@@ -44,6 +46,9 @@ constexpr int kMaxMessage = 4 << 20;
 // Of one connection, as each has a server of its own; and of one whose user may not attach.
 constexpr std::size_t kMemory = 32 << 20;
 constexpr std::size_t kMemoryOfDenied = 4 << 20;
+// What one that only learns why it may not attach can have to send, in bytes: gRPC's greeting and a
+// call of some hundred bytes.
+constexpr std::int64_t kMaxSentByDenied = 64 << 10;
 constexpr int kMaxIdle = 30'000;
 // TLS: until the handshake is done, and how long a stream may go on once its connection is old.
 constexpr int kHandshake = 10'000;
@@ -326,7 +331,10 @@ bool Server::HasRoom(const access::Caller& caller, bool denied) {
 bool Server::IsWeighed(int fd, const access::Caller& caller) {
   if (budget_ == nullptr || !address_.path.empty()) return true;
   const std::string name = access::LimitedAs(caller);
-  if (!budget_->IsBarred(name, BootClock::now()) && budget_->Add(fd, name)) return true;
+  const std::int64_t most =
+      AsksForCertificates() ? std::numeric_limits<std::int64_t>::max() : kMaxSentByDenied;
+  if (!budget_->IsBarred(name, BootClock::now()) && budget_->Add(fd, name, LeastReserved(), most))
+    return true;
   ++connections_refused_;
   return false;
 }

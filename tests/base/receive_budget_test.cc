@@ -24,9 +24,9 @@ class ReceiveBudgetTest : public testing::Test {
   }
   bool Barred(const std::string& caller) { return budget_.IsBarred(caller, now_); }
   /// A connection that is over before anybody looks.
-  void SendBriefly(const std::string& caller, std::size_t bytes) {
+  void SendBriefly(const std::string& caller, std::size_t bytes, std::int64_t most = 100'000) {
     TcpPair pair;
-    ASSERT_TRUE(budget_.Add(pair.server, caller));
+    ASSERT_TRUE(budget_.Add(pair.server, caller, LeastReserved(), most));
     pair.Send(bytes);
     pair.Close();
   }
@@ -82,6 +82,36 @@ TEST_F(ReceiveBudgetTest, ManyConnectionsOfACallerCountTogether) {
   for (const TcpPair& each : many) EXPECT_TRUE(each.Ended());
   EXPECT_TRUE(Barred("many"));
   EXPECT_FALSE(Barred("single"));
+}
+
+// Plan: one connection has a bound of its own, which it reaches over time, far below the budget.
+// Its caller loses the other connection too, and nobody else loses any. Nor does it help to end the
+// connection before anybody looks.
+TEST_F(ReceiveBudgetTest, AConnectionCanHaveABoundOfItsOwn) {
+  const TcpPair bounded, another, other;
+  ASSERT_TRUE(budget_.Add(bounded.server, "bounded", LeastReserved(), 900));
+  ASSERT_TRUE(budget_.Add(another.server, "bounded"));
+  ASSERT_TRUE(budget_.Add(other.server, "other"));
+  for (int i = 0; i < 3; ++i) {
+    bounded.Send(300);
+    another.Send(300);
+    other.Send(400);
+    Weigh();
+    EXPECT_FALSE(bounded.Ended());
+  }
+  bounded.Send(1);
+  Weigh();
+  EXPECT_TRUE(bounded.Ended());
+  EXPECT_TRUE(another.Ended());
+  EXPECT_FALSE(other.Ended());
+  EXPECT_TRUE(Barred("bounded"));
+  Weigh();
+  EXPECT_EQ(budget_.ended().for_bytes, 1u) << "once";
+  SendBriefly("brief", 1'000, 900);
+  SendBriefly("other", 800, 900);
+  Weigh();
+  EXPECT_TRUE(Barred("brief"));
+  EXPECT_FALSE(Barred("other"));
 }
 
 // Plan: a caller sends too much by connections that are over before anybody looks, by four
