@@ -8,8 +8,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -412,6 +414,79 @@ TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
     EXPECT_LT(to_etcd, std::max(of_strangers / 2, 0.02));
   }
   EXPECT_EQ(node_->Log().find("session lost"), std::string::npos);
+}
+
+/// The sockets of this host's TCP connections from or to these ports, by the numbers of their
+/// files.
+std::set<std::uint64_t> SocketsOf(const std::set<std::uint16_t>& ports, bool from) {
+  std::set<std::uint64_t> sockets;
+  for (const char* list : {"/proc/net/tcp", "/proc/net/tcp6"}) {  // gRPC's clients have the second
+    std::ifstream connections(list);
+    std::string line;
+    std::getline(connections, line);  // the columns' names
+    while (std::getline(connections, line)) {
+      std::istringstream words(line);
+      const std::vector<std::string> word{std::istream_iterator<std::string>(words), {}};
+      const std::string& address = word.at(from ? 1 : 2);  // 0100007F:1F90
+      const auto port = std::stoul(address.substr(address.find(':') + 1), nullptr, 16);
+      const bool established = word[3] == "01";
+      if (established && ports.contains(static_cast<std::uint16_t>(port))) {
+        sockets.insert(std::stoull(word.at(9)));
+      }
+    }
+  }
+  return sockets;
+}
+
+/// What each epoll of a process watches, by the numbers of the files.
+std::vector<std::set<std::uint64_t>> WatchedByEpolls(pid_t pid) {
+  std::vector<std::set<std::uint64_t>> epolls;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fdinfo")) {
+    std::ifstream info(entry.path());
+    std::set<std::uint64_t> watched;
+    for (std::string line; std::getline(info, line);) {
+      const std::size_t file = line.find(" ino:");
+      if (!line.starts_with("tfd:") || file == std::string::npos) continue;
+      watched.insert(std::stoull(line.substr(file + 5), nullptr, 16));
+    }
+    if (!watched.empty()) epolls.push_back(std::move(watched));
+  }
+  return epolls;
+}
+
+bool Meet(const std::set<std::uint64_t>& one, const std::set<std::uint64_t>& other) {
+  return std::any_of(one.begin(), one.end(), [&](const auto each) { return other.contains(each); });
+}
+
+/// Whether a thread that waits for etcd can get what a caller sends: an epoll watches both.
+bool WatchesEtcdWithCallers(const NodeProcess& node) {
+  const Socket caller = Greeted(node);
+  EXPECT_TRUE(caller.connected());
+  std::set<std::uint16_t> of_etcd;
+  for (const std::string& endpoint : SharedEtcd().endpoints()) of_etcd.insert(PortOf(endpoint));
+  const auto callers = SocketsOf({PortOf(node.endpoint())}, true);
+  const auto etcds = SocketsOf(of_etcd, false);
+  EXPECT_FALSE(callers.empty());
+  EXPECT_FALSE(etcds.empty());
+  const auto epolls = WatchedByEpolls(node.pid());
+  EXPECT_FALSE(epolls.empty()) << "HTTP has one";
+  return std::any_of(epolls.begin(), epolls.end(), [&](const auto& watched) {
+    return Meet(watched, callers) && Meet(watched, etcds);
+  });
+}
+
+// gRPC's default watches the sockets of all in one epoll, so any thread parses what callers send.
+// Plan: a caller is connected, and no epoll of the node watches its socket and one of etcd's.
+TEST_F(BadInput, NoThreadWaitsForEtcdAndForCallers) {
+  Begin();
+  EXPECT_FALSE(WatchesEtcdWithCallers(*node_));
+}
+
+// Plan: the environment asks for gRPC's default, and gets it. So the test above would see it.
+TEST_F(BadInput, TheEnvironmentCanAskForGrpcsDefault) {
+  BeginUnder("export GRPC_POLL_STRATEGY=epoll1; exec \"$@\"");
+  EXPECT_TRUE(WatchesEtcdWithCallers(*node_));
 }
 
 // PRIORITY frames, which no flow control holds back. Plan: renewals go on, whether a connection is
