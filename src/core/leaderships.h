@@ -23,7 +23,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <variant>
@@ -35,6 +34,7 @@
 #include "core/held_shard.h"
 #include "core/other_tries.h"
 #include "core/resignations.h"
+#include "core/stopping_shards.h"
 
 namespace baton::core {
 
@@ -116,8 +116,7 @@ class Leaderships {
     other_tries_.On(context, operation, outcome);
   }
   const Counters& counters() const { return counters_; }
-  /// Whether a `lost` of this shard was started and has not returned.
-  bool Stopping(ShardId shard) const { return stopping_.contains(shard); }
+  const StoppingShards& stopping() const { return stopping_; }
 
  private:
   void Gain(Context& context, ShardId shard, const RecordFact& record);
@@ -157,8 +156,7 @@ class Leaderships {
   OtherTries other_tries_;
   std::set<ShardId> watched_;                ///< shards with a callback that has a timeout
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
-  std::map<OperationId, ShardId> stopping_by_operation_;  ///< each `lost` that runs
-  std::map<ShardId, std::size_t> stopping_;               ///< how many of these each shard has
+  StoppingShards stopping_;
   Resignations resignations_;
   Counters counters_;
 };
