@@ -37,10 +37,10 @@ struct RoutesAge {
   /// How old the routes are: the age that the server's last message gave for its own view, plus the
   /// time since that message. 0: nothing was read.
   std::chrono::nanoseconds age{0};
-  /// True if the router follows no server now, has not read all of its routes yet, or the server
-  /// can't tell whether its view is current. While the router opens its stream again for new
-  /// credentials, `stale` and `server` stay as they were. Routes stay usable: servers check each
-  /// request.
+  /// True if the router follows no server now, if it has not read all of the server's routes yet,
+  /// or if the server can't tell whether its view is current. While the router opens its stream
+  /// again for new credentials, `stale` and `server` stay as they were. Routes stay usable: servers
+  /// check each request.
   bool stale = true;
   std::string server{};   ///< name of the followed node or relay; empty: none
   std::string problem{};  ///< one line: what was wrong with the last endpoint; empty: nothing
