@@ -15,7 +15,7 @@
 // A caller trusts a server if the server's certificate is signed by an authority of `ca_file`, is
 // valid now, and has one of the names in `servers`. The server's address is not compared with the
 // certificate. A node of another group can't serve your requests, even if the same authority signed
-// its certificate. TLS 1.2 and later.
+// its certificate. Connections use TLS 1.2 or later.
 //
 // A server:
 //
@@ -51,7 +51,7 @@ namespace baton {
 struct GroupCredentialsOptions {
   /// REQUIRED: a PEM file with the certificates of the authorities that sign for the servers. To
   /// change an authority, first add the new one here, then renew the servers' certificates, then
-  /// remove the earlier one. The two must have different names.
+  /// remove the earlier one. The two authorities must have different names.
   std::string ca_file;
   /// REQUIRED: the names of the group's nodes and relays, 1 to 16 of them. A certificate's name is
   /// the first of these that it has: its spiffe:// URI; "dns:" and its first DNS name; "cn:" and
@@ -99,7 +99,8 @@ struct ServerCertificateFiles {
   std::string cert_file;
   std::string key_file;  ///< REQUIRED: its key, without a password
   /// A PEM file with the certificates of the authorities that sign for clients: each client must
-  /// show a certificate of one of them. Its name does not matter. Empty: every client gets in.
+  /// show a certificate of one of them. The certificate's name does not matter. Empty: the server
+  /// asks for no certificate, and every client gets in.
   std::string client_ca_file = {};
 };
 

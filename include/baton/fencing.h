@@ -83,9 +83,10 @@ class BATON_EXPORT FenceGuard {
   ///                        the earlier one. This is safe: the leader with `term` has written
   ///                        nothing here yet, and its next call asks the store again
   /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
-  /// remembered. REQUIRES: `effect` is not empty (an empty one throws std::bad_function_call, and
-  /// its term stays remembered, too). `effect` calls neither Run nor Check of this guard, not even
-  /// for another shard: the calls could wait for each other for ever.
+  /// remembered. If the store threw, the term is not remembered. REQUIRES: `effect` is not empty
+  /// (an empty one throws std::bad_function_call, and its term stays remembered, too). `effect`
+  /// calls neither Run nor Check of this guard, not even for another shard: the calls could wait
+  /// for each other for ever.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Like Run, with the same errors, but without an effect: checks and remembers the term. To fence
   /// a write that follows Check, hold a lock of your own for this shard during Check and the write.
@@ -118,8 +119,8 @@ struct TermCompare {
 };
 /// The compare for a shard's leadership with `term`. `prefix` is EtcdOptions::prefix, `group` is
 /// NodeOptions::group. Pure: it calls no server. kInvalidArgument: the prefix or group is
-/// malformed, or the term is not above 0. Whether the shard exists is not checked; if it does not,
-/// the compare never holds.
+/// malformed, or the term is not above 0. CompareTerm does not check that there is such a shard. If
+/// there is none, the compare never holds.
 BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::string_view group,
                                              ShardId shard, Term term);
 

@@ -70,13 +70,13 @@ struct AdminOptions {
   /// gRPC can't tell which user has opened a connection. A certificate's name is the first of these
   /// that it has: (1) spiffe://...; (2) "dns:" followed by its first DNS name; (3) "cn:" followed
   /// by its common name. A name here begins with spiffe://, dns: or cn:, or is "*" alone. If it
-  /// ends with *, it stands for all names that begin like it. REQUIRES: the server has TLS and
+  /// ends with "*", it stands for all names that begin like it. REQUIRES: the server has TLS and
   /// verifies the certificates of its clients.
   std::optional<std::vector<std::string>> operators = {};
 };
 
-/// kInvalidArgument: a name in `operators` can't be a certificate's name; the message has the name
-/// and what is expected.
+/// Checks the options. kInvalidArgument: a name in `operators` can't be a certificate's name. The
+/// message has the name and what is expected.
 BATON_EXPORT Status CheckAdminOptions(const AdminOptions& options);
 
 /// A registered admin service. Destroy it after the server has shut down and before the node.
@@ -89,6 +89,10 @@ class AdminService {
 /// (NodeOptions::log) gets a record of each change that somebody asks for: who asked, for what, and
 /// whether it was made. Returns null, and adds nothing, if CheckAdminOptions refuses the options.
 /// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
+///
+/// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
+/// WatchEvents. Each caller that may not make changes may make 500 calls at once, and 50 a second.
+/// docs/security.md lists all limits.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
@@ -112,8 +116,10 @@ class RoutingService {
 
 /// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
 /// callers which node leads which shard. It costs one thread and about 100 bytes a shard. At most
-/// 1,024 Lookup calls wait at once; further ones get UNAVAILABLE. Never returns null. Throws
-/// std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
+/// 1,024 Lookup calls wait at once; further ones get UNAVAILABLE. Each caller on another host may
+/// make 10,000 calls at once, and 1,000 a second; further ones get RESOURCE_EXHAUSTED. Never
+/// returns null. Throws std::system_error if the host has no thread left. REQUIRES: called before
+/// BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});

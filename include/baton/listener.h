@@ -84,7 +84,9 @@ class BATON_EXPORT Listener {
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
   /// lead already, so write nothing more; clean up. Comes once for each leadership, also if the
-  /// node stops or halts (with kShutdown), and if the session is lost (with kLeaseExpired).
+  /// node stops or halts (`reason` is kShutdown), and if the session is lost (kLeaseExpired). After
+  /// a handoff or a resignation, `reason` says why that was done, for example kRebalance. kOperator
+  /// also stands for a record that was deleted or damaged from outside.
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }

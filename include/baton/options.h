@@ -57,9 +57,9 @@ struct EtcdOptions {
 /// guard, the session ends when its lease runs out: after up to `ttl`. With a guard, other nodes
 /// lead the shards within tens of milliseconds, if the group's failover setting is `immediate`. A
 /// guard needs `state_dir`: without it, Start returns kInvalidArgument. In two cases Start
-/// succeeds, and logs that no guard acts: the folder's file system has locks that the node does not
-/// trust (see `trust_state_lock`); or it is overlayfs and `keeps_descriptors` is false. A guard
-/// can't help if the host dies, or if the guard dies together with the node.
+/// succeeds, and logs that no guard acts: the node does not trust the locks of the folder's file
+/// system (see `trust_state_lock`), or that file system is overlayfs and `keeps_descriptors` is
+/// false. A guard can't help if the host dies, or if the guard dies together with the node.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< no guard
   kOwn,     ///< a guard that the node starts, and starts again if it ends

@@ -1,4 +1,4 @@
-// OwnerGuard: for servers of a sharded service; decides whether this node may serve a request.
+// OwnerGuard: decides, in a server of a sharded service, whether this node may serve a request.
 // Opt-in: needs gRPC; find_package(baton COMPONENTS grpc), link baton::grpc.
 //
 //   grpc::Status Put(grpc::ServerContext* context, const kv::PutRequest* request,

@@ -44,8 +44,8 @@ struct MetricsCollectables {
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
 
-/// baton_stale_terms_total{group}: how many writes your FenceGuard refused. Use it for at most one
-/// guard per group.
+/// baton_stale_terms_total{group}: FenceGuard::refused() of your guard. Use it for at most one
+/// guard per group. REQUIRES: `guard` is not null.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 

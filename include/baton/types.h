@@ -126,10 +126,10 @@ struct Transition {
   /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
   Cause cause{};
   /// `elect` begins when this node first knew that the shard had no leader, and ends when this node
-  /// saw the new leader. It is 0 if this node saw the shard at no time without a leader, as in each
-  /// planned move. `activate` begins when this node saw the new leader, and ends when Acquired
-  /// returned. This node's clock measures both. For kResumed, `elect` is how long the node was
-  /// suspended. For kSuspended, both are 0. `activate` is 0 also if the first Acquired threw or
+  /// saw the new leader. It is 0 if this node never saw the shard without a leader in between, as
+  /// in each planned move. `activate` begins when this node saw the new leader, and ends when
+  /// Acquired returned. This node's clock measures both. For kResumed, `elect` is how long the node
+  /// was suspended. For kSuspended, both are 0. `activate` is 0 also if the first Acquired threw or
   /// exceeded callback_timeout, or if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
