@@ -124,8 +124,8 @@ class FailedActivations {
   /// Follows the time: sets says_failing(), and lets a node that fails for long start over.
   void Advance(Context& context);
   /// How many more moved shards this node may take on, because first tries are bounded. kUnbounded
-  /// after a success, without a listener, or if the failures are common; otherwise 0 while the node
-  /// is failing.
+  /// after a success, without a listener, or if the failures are common. Otherwise the free places
+  /// among the first tries; 0 while the node is failing.
   std::size_t Room(const Context& context) const;
 
   bool Has(ShardId shard) const { return failures_.contains(shard); }

@@ -59,6 +59,7 @@ class Leaderships {
   };
 
   /// Compares the changed shards with the view: gains and loses leaderships, and begins releases.
+  /// REQUIRES: each ViewChanges of the view is passed here before the next Advance.
   void Reconcile(Context& context, const ViewChanges& changes);
   /// Returns false if this object does not wait for the callback (any more).
   bool On(Context& context, const CallbackReturned& event);
@@ -109,7 +110,7 @@ class Leaderships {
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
   /// An operator asks for a retry: see FailedActivations::Hasten. A shard that waits is tried in
-  /// the next Advance, if retries may run. REQUIRES: failed().Has(shard).
+  /// the next Advance, if retries may run. REQUIRES (checked): failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
   /// The outcome of a move that this node planned for a shard that fails here.
   void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {

@@ -5,9 +5,9 @@
 // of these rules that tells two nodes apart decides:
 //  1. The node whose value of the rule's `spread` label fewer chosen replicas have comes first.
 //  2. The node that fits an earlier preference of the rule comes first.
-//  3. The node with the greater score comes first. The score is a hash of shard and node, so that
-//     each node gets a part by its weight, and a node that comes or goes changes no other node's
-//     part (weighted rendezvous hashing).
+//  3. The node with the greater score comes first. The score is a hash of shard and node (weighted
+//     rendezvous hashing). So each node gets a part by its weight, and a node that comes or goes
+//     moves no shard between two other nodes.
 //
 // The replicas don't depend on who leads. The standbys of a shard are its replicas without its
 // leader. If the leader is no replica, one replica has nothing to do: the last one that shares the
@@ -48,14 +48,15 @@ class Standbys {
   /// caller has to note a change of these.
   ///
   /// Costs nothing without rules about standbys. A node that came costs a few scores a shard. All
-  /// nodes are scored for a shard that lost a replica, whose rule changed in what matters here, or
-  /// for which many nodes came. After about `most` scores the other shards of this kind wait for
-  /// Continue. Until then such a shard has those of its replicas that are still allowed. In the end
-  /// the result does not depend on what rules and nodes were before.
+  /// nodes are scored for a shard in these cases: it lost a replica, its rule changed in what
+  /// matters here, or many nodes came. After about `most` scores the other shards of this kind wait
+  /// for Continue. Until then such a shard keeps those of its replicas that are still allowed. Once
+  /// settled(), the replicas depend only on the present rules and nodes.
   std::vector<ShardId> Update(const ShardRules& rules, std::uint32_t shards,
                               const std::vector<const MemberFact*>& nodes,
                               std::size_t most = kAllAtOnce);
-  /// Goes on with the shards that wait. Returns those whose replicas changed, sorted.
+  /// Goes on with the shards that wait, for about `most` scores. Returns those whose replicas
+  /// changed, sorted.
   std::vector<ShardId> Continue(std::size_t most);
   /// Whether no shard waits.
   bool settled() const { return waiting_ == 0; }
