@@ -6,7 +6,8 @@
 // `batonctl plan` and the tests call the very same functions.
 //
 // Candidates are the members with a positive weight that don't drain. If there are none, they are
-// the draining members with a positive weight; these get vacancies, and nothing moves.
+// the draining members with a positive weight; these get vacancies, and nothing moves. A member
+// with weight 0 gets nothing, and planned moves take its shards away; these moves are not urgent.
 //
 // Shards that only some members should lead form pools (pools.h). The shards of each pool are
 // spread evenly over the members that the pool wants, by themselves. Then the shards without a pool

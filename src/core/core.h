@@ -58,7 +58,8 @@ class Core {
   // What the runtime shows to operators. References are valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
-  /// The parts of the view that the last step changed.
+  /// The parts of the view that the last step changed. The shards may be unsorted, and some may
+  /// occur twice (ViewChanges::Add).
   const ViewChanges& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return leaderships_; }

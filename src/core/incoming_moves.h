@@ -18,10 +18,13 @@
 // stay with their leaders. There are two exceptions: an operator's move is always prepared, and
 // nothing is limited if the failures are common to the group (FailuresAreCommon).
 //
-// This class begins nothing and writes nothing while the session is not live, while the node is
-// stopping (Context::draining, not an operator's drain), or while the external application is not
-// attached. It then notices no timeout either. But the deadlines stay (only PushBounds moves them):
-// if a prepare's deadline passes meanwhile, the prepare times out at the first Advance afterwards.
+// In these cases this class begins nothing, writes nothing and notices no timeout:
+//  - The session is not live.
+//  - The node is stopping (Context::draining, not an operator's drain).
+//  - The external application is not attached.
+//
+// But the deadlines stay (only PushBounds moves them): if a prepare's deadline passes meanwhile,
+// the prepare times out at the first Advance afterwards.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
 // nothing for kMinRetryPause. Then it writes the results again for those moves that the view still

@@ -48,10 +48,10 @@ enum class Claimable : std::uint8_t {
 };
 /// `settle` is added to the time after which every session must be over (see kLater).
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
-/// The node that a shard belongs to, also while nobody leads it: the leader that the record names,
-/// or the node that resigned the shard in order to stop. Empty: the shard belongs to no node. This
-/// is always so if the group's failover policy is kImmediate. The policy may let other nodes claim
-/// the shard, too: see ClaimableNow.
+/// The node that a shard belongs to, also while nobody leads the shard. It is the leader that the
+/// record names, or the node that resigned the shard in order to stop. Empty: the shard belongs to
+/// no node. This is always so if the group's failover policy is kImmediate. The policy may let
+/// other nodes claim the shard, too: see ClaimableNow.
 const NodeId& OwnerOf(const View& view, ShardId shard);
 /// Whether the application of the shard's last leader is known to have stopped: it had released the
 /// shard, or its process is proven dead. False if the record is absent. REQUIRES: the shard's

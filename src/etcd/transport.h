@@ -53,8 +53,8 @@ using ReplyHandler = std::function<void(Reply<Response>)>;
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
-  /// Sends one keepalive. Does nothing once the stream has ended. REQUIRES: every earlier keepalive
-  /// on this stream was answered, because answers carry no number.
+  /// Sends one keepalive. Does nothing once the stream has ended. REQUIRES (GrpcTransport checks
+  /// it): every earlier keepalive on this stream was answered, because answers carry no number.
   virtual void Send() = 0;
   /// The address of the stream's endpoint, for logs and for `avoid` of the next stream.
   virtual std::string endpoint() const = 0;

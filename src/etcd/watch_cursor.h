@@ -57,7 +57,8 @@ struct CursorExecutor {
 struct WatchCursorOptions {
   /// The most keys in a page of a read. REQUIRES (checked): > 0.
   std::int64_t page_limit = 10'000;
-  /// The deadline of one page. After it the page is read again, with backoff.
+  /// The deadline of one page. After it the page is read again, with backoff. If etcd refuses a
+  /// page, the whole read begins again, with backoff.
   std::chrono::milliseconds read_deadline{5'000};
   /// If a new watch stream is silent for this long, the cursor tries another endpoint.
   std::chrono::milliseconds open_timeout{5'000};

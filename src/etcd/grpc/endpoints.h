@@ -41,8 +41,8 @@ struct Endpoint {
 };
 
 /// Reads a list of endpoints; all of them get `security`. kInvalidArgument, with a message of one
-/// line, if the list is empty, has more than kMaxEndpoints (64) entries, or has an entry twice, or
-/// if CheckEndpoint refuses an entry.
+/// line: the list is empty, has more than kMaxEndpoints (64) entries, or has an entry twice; or
+/// CheckEndpoint refuses an entry.
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
                                              Security security);
 

@@ -51,8 +51,8 @@ class TokenKeeper {
   void GiveUp(std::uint64_t generation);
   /// etcd denied permission. The cause may be that a member of etcd has lost the token. So the
   /// token is given up, and the call returns true: try again with another token. It returns false
-  /// if the token is less than 5 s old and replaced one that was denied, too: then the role lacks
-  /// the right. Also false without a user.
+  /// if the token is less than 5 s old and replaced another one that was denied. Then the role
+  /// lacks the right. Also false without a user.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
   /// Sets the newest password, for the next authentication, which is due at once. The present token
