@@ -124,7 +124,7 @@ class View {
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Goes on to choose standbys if a change asked for more than one call may cost (standbys.h).
-  /// Returns whether more is left to do, so that it must be called again soon.
+  /// Returns whether more is left to do. Then the caller calls it again soon.
   bool ContinueStandbys() {
     NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
     return !standbys_.settled();
@@ -136,9 +136,9 @@ class View {
   /// call had a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
-  /// A key whose revision went down: this view knew it at revision `known`, and a snapshot that was
-  /// read at `known` or later has it at the older revision `found`. That never happens within one
-  /// history of etcd, so somebody restored a backup and then raised etcd's revision. Only shard
+  /// A key whose revision went down. This view knew it at revision `known`. Then a snapshot that
+  /// was read at `known` or later had it at the older revision `found`. That never happens within
+  /// one history of etcd, so somebody restored a backup and then raised etcd's revision. Only shard
   /// records, members and the config are compared.
   struct WentBack {
     Revision known;
@@ -163,9 +163,9 @@ class View {
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const NodeId& self() const { return self_; }
   const ConfigFact& config() const { return config_; }
-  /// The last config that could be read, had this view's shard count, and had the hash and cluster
-  /// id of the fitting configs before it. `present` is false: there was none yet. A bad write to
-  /// the config changes nothing here.
+  /// The last config that fitted: it could be read, had this view's shard count, and had the hash
+  /// and cluster id of the fitting configs before it. `present` is false: no config has fitted yet.
+  /// A bad write to the config changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
   /// How the group fails over, by the fitting config. Writes that depend on these settings compare
   /// the revision of that config, so etcd refuses them while a bad config is there. Reason: just
@@ -175,7 +175,7 @@ class View {
   /// Which nodes may begin to lead which shards, by the fitting config. Writes that depend on these
   /// rules compare the config's revision, too.
   const ShardRules& rules() const { return rules_; }
-  // All questions about a shard REQUIRE: shard < shard_count().
+  // All questions about a shard REQUIRE (only partly checked): shard < shard_count().
 
   /// The shard's record; `present` is false if it is absent.
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
@@ -254,7 +254,8 @@ class View {
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const { return live_members_; }
-  /// Whether the member is draining, by its own state or by an operator's policy.
+  /// Whether the member is draining, by its own state (also because it is unhealthy) or by an
+  /// operator's policy.
   bool Draining(const MemberFact& member) const;
 
   /// When this node learnt that no leadership of the shard is in force (see InForce). Nullopt while
@@ -267,8 +268,8 @@ class View {
   }
   /// When this node learnt that the shard's present record (or its absence) is not in force. Each
   /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
-  /// record is in force, or this view can't know yet: the answer to a write showed the record, but
-  /// the watch has not shown the session of its leader yet.
+  /// record is in force, or this view can't know yet. It can't know if the answer to a write showed
+  /// the record, but the watch has not shown the session of its leader yet.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -278,8 +279,8 @@ class View {
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
   /// The number of shards for which VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long the shard had no leader, as this node saw it, before its present leadership. 0 if
-  /// this node saw no gap.
+  /// How long the shard had no leader, as this node saw it, before its present leadership. If
+  /// nobody leads: before its last one. 0 if this node saw no gap.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
   /// Which shards' records name which node, whether or not its session lives.
@@ -308,8 +309,8 @@ class View {
   }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
   /// nullopt if it is readable. The unreadable record may change and still be unreadable. If the
-  /// watch shows that change, this time stays; if only a read shows it, this becomes the time of
-  /// the read.
+  /// watch shows that change, this time stays. If only a read shows it, the time of the read
+  /// replaces it.
   std::optional<TimePoint> DamagedSince(ShardId shard) const {
     const auto found = damage_.find(shard);
     return found != damage_.end() ? std::optional(found->second.since) : std::nullopt;

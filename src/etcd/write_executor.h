@@ -13,7 +13,7 @@
 // not send the rest of the write, and the handler gets kUnknown. If an answer does not match the
 // request, only the items that it does not cover become kUnknown, and the rest of the write is
 // still sent. In both cases the caller sends the unknown items again (Prepare with `earlier`). That
-// is safe. Most items change a key whose revision they compare: if the first transaction was
+// is safe. Most items change a key whose revision they compare. If the first transaction was
 // applied after all, the second one is refused, and `read_back` shows what the first one wrote. Two
 // kinds of items do not compare the revision of the key that they change: MemberUpdate, and
 // Abandon, which deletes a move. If such an item is applied twice, the result is the same.
@@ -107,14 +107,14 @@ class WriteExecutor {
   /// Sends the write. `deadline` is for the whole write: items without an answer by then are
   /// unknown. The first transaction is sent even if `deadline` is 0 or less; it has 1 ms then.
   ///
-  /// REQUIRES: this executor prepared it, and it was not submitted before.
+  /// REQUIRES (checked): this executor prepared it, and it was not submitted before.
   void Submit(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,
               WriteHandler handler);
 
   /// Checks in one transaction that our member key still has the session's lease and create
   /// revision. The transaction goes through raft, but makes no new revision and no watch event. It
   /// works even if the database is full. If etcd does not answer within `deadline`, the outcome is
-  /// kUnknown. REQUIRES: the session and its create revision are above 0.
+  /// kUnknown. REQUIRES (checked): the session and its create revision are above 0.
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
