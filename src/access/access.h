@@ -172,9 +172,9 @@ class Access {
   /// groups, first asks the host's user database for the groups of root and of this process's user,
   /// and waits for its answers or errors; this may take seconds.
   void SetRules(Rules rules);
-  /// Makes RefuseRead call `told` for each refusal that it returns, and Tell call it, too. Refusal
-  /// does not call it. `what`: the method or path, any bytes. `told` is called on any thread.
-  /// REQUIRES: `told` doesn't wait; this is called before other threads use the object.
+  /// From now on, RefuseRead calls `told` for each refusal that it returns, and Tell calls it, too.
+  /// Refusal does not call it. `what`: the method or path, any bytes. `told` is called on any
+  /// thread. REQUIRES: `told` doesn't wait; this is called before other threads use the object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
@@ -261,8 +261,9 @@ class Gate {
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// Access::Refusal for the role that this method needs. A method without a row is refused. If the
-  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too: with the
-  /// reason `no_changes` if the caller may read, otherwise as a call is refused that only reads.
+  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too. A caller that
+  /// may read then gets Why::kNoChanges with the line `no_changes`. Any other caller gets the
+  /// refusal of a call that needs kRead.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
   /// without a log line, and Access::Told does not get this refusal.

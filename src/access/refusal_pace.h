@@ -29,10 +29,14 @@ class RefusalPace {
   static constexpr int kAtOnce = 256;
   static constexpr std::chrono::milliseconds kEvery{250};
 
-  /// Call it for each refusal of a caller. nullopt: write no line for the refusal. Otherwise write
-  /// a line that says how many refusals had no line: the result. It counts the refusals of this
-  /// caller (or of all callers that share one line a second) since the last line of this caller,
-  /// and those of all callers that the common limit left out since the last line of any caller.
+  /// Call it for each refusal of a caller. `caller`: the result of LimitedAs. nullopt: write no
+  /// line for the refusal. Otherwise write a line that says how many refusals had no line: the
+  /// result. It is the sum of two counts:
+  ///   - the refusals of this caller (or of all callers that share one line a second) since its
+  ///   last
+  ///     line;
+  ///   - the refusals of all callers that the common limit left out since the last line of any
+  ///     caller.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:

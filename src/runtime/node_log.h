@@ -4,7 +4,8 @@
 // Thread-safe. Write never waits for the sink or for stderr: records wait in a bounded queue
 // (kMaxWaiting), from which a thread of this object takes them. A full queue drops its oldest
 // record. There is one exception: if there is no sink, and the process's log has a queue (as in
-// batond), records go straight to that queue, and this object has no thread.
+// batond) when this object is made, records go straight to that queue, and this object has no
+// thread.
 #pragma once
 
 #include <condition_variable>
