@@ -58,7 +58,7 @@ std::optional<Role> RoleNamed(std::string_view word);
 /// other.
 bool Includes(Role has, Role needed);
 
-/// What a method or path demands of its caller.
+/// The demand of a method or path on its caller.
 struct Demand {
   Role role = Role::kRead;  ///< the role that the caller needs
   /// The limit for callers without the role kOperate. Unset: there is no limit, because the call is
@@ -169,8 +169,8 @@ class Access {
       : defaults_(defaults), groups_(std::move(ask)) {}
 
   /// Replaces the rules; all later calls use these. One thread at a time. If there are rules for
-  /// groups, first asks the host's user database for the groups of root and of this process's user,
-  /// and waits for its answers or errors; this may take seconds.
+  /// groups, it first asks the host's user database for the groups of root and of this process's
+  /// user. It waits for the answers or errors, which may take seconds.
   void SetRules(Rules rules);
   /// From now on, RefuseRead calls `told` for each refusal that it returns, and Tell calls it, too.
   /// Refusal does not call it. `what`: the method or path, any bytes. `told` is called on any

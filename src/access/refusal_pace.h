@@ -1,5 +1,5 @@
-// RefusalPace: decides which refusals get a line in a file, so that a caller that is refused all
-// the time neither fills the disk nor hides the refusals of other callers.
+// RefusalPace: decides which refusals get a line in a file. So a caller that is refused all the
+// time does not fill the disk, and does not hide the refusals of other callers.
 //
 // Each caller (LimitedAs) gets at most one line a second. The caller's next line says how many of
 // its refusals had none. All callers together get at most kAtOnce lines at once, and after these

@@ -1,9 +1,11 @@
 // Escapes arbitrary bytes to one line of text: for logs, tables, and messages that repeat input.
 //
 // All functions escape the characters that could control a terminal, or could make a terminal show
-// a line's text in another order: the control characters (C0, DEL, C1), the line and paragraph
-// separators (U+2028, U+2029), and the marks, embeddings, overrides and isolates of writing
-// directions (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
+// a line's text in another order:
+//   - the control characters (C0, DEL, C1);
+//   - the line and paragraph separators (U+2028, U+2029);
+//   - the marks, embeddings, overrides and isolates of writing directions (U+061C, U+200E, U+200F,
+//     U+202A to U+202E, U+2066 to U+2069).
 //
 // Pure; any thread.
 #pragma once

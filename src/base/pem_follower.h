@@ -50,9 +50,8 @@ class PemFollower {
   PemFollower(const PemFollower&) = delete;
   PemFollower& operator=(const PemFollower&) = delete;
 
-  /// Why the files' present texts are not used; empty: no reason is known. An error is shown after
-  /// two reads in a row found the same one (see ChangingFiles::trouble), and until a read finds
-  /// none.
+  /// Why the files' present texts are not used; empty: no reason is known. An error is shown once
+  /// two reads in a row have found it (see ChangingFiles::trouble), until a read does not find it.
   std::string problem() const;
 
  private:

@@ -43,8 +43,7 @@ namespace baton {
 
 class ReceiveBudget {
  public:
-  /// Amounts are in bytes, and a caller may reach each of them. REQUIRES (not checked): none is
-  /// below 0.
+  /// Amounts are in bytes. Each bound is itself allowed. REQUIRES (not checked): none is below 0.
   struct Bounds {
     /// A token bucket for the bytes of all callers together: it gains `a_second` each second, and
     /// holds at most `at_once`, which is also its content at first.
@@ -54,10 +53,10 @@ class ReceiveBudget {
     /// costs some 118 KiB of memory with TLS (45 KiB without). So two thousand may connect within a
     /// second.
     std::int64_t growth = 256 << 20;
-    /// A caller is a suspect if it sent more than `harmless`. If all callers together sent more
-    /// than `harmless_together`, it is one if it sent more than `harmless_of_many`. After growth,
-    /// the bytes of the last kWindow count. After a wait, the bytes since kWindow before the wait
-    /// began count, but not those from more than 4 s ago.
+    /// A caller is a suspect if it sent more than `harmless`. But if all callers together sent more
+    /// than `harmless_together`, `harmless_of_many` counts instead. After growth, the bytes of the
+    /// last kWindow count. After a wait, the bytes since kWindow before the wait began count, but
+    /// none from more than 4 s ago.
     std::int64_t harmless_of_many = 1 << 10;
     std::int64_t harmless_together = 256 << 10;
     std::int64_t harmless = 16 << 10;
@@ -102,7 +101,7 @@ class ReceiveBudget {
   };
   const Ended& ended() const { return ended_; }
 
-  /// What this process has in memory now, in bytes; 0 if the system does not say.
+  /// The resident memory of this process now, in bytes; 0 if the system does not say.
   static std::int64_t ResidentBytes();
 
  private:

@@ -16,7 +16,7 @@ namespace baton {
 /// 1 MiB; the message names the file and says why.
 Result<std::string> ReadSmallFile(const std::string& path);
 
-/// What an open file is, before it is read: OK, or why it is refused.
+/// Judges an open file before it is read: OK, or why it is refused.
 using SmallFileCheck = std::function<Status(const struct stat& found)>;
 /// The same, but first asks `check` about the file that it has opened. Nobody can exchange the file
 /// between the check and the read. An error of `check` is returned unchanged. REQUIRES: `check`

@@ -1,10 +1,10 @@
 // Dispatcher: runs the application's callbacks, on threads of its own.
 //
 // The functions of one shard run one at a time, in the order in which Run got them. Functions of
-// different shards run in parallel. A callback that blocks delays only its own shard: if functions
-// wait and none has returned for 20 ms, the pool gets one more thread, up to kMaxThreads. Beyond
-// that, the functions of other shards wait, too. The queue has no bound here. The core limits the
-// duration of each callback, but nothing here ends one.
+// different shards run in parallel. A callback that blocks delays only its own shard. If functions
+// wait, and no function has returned for 20 ms, the pool gets one more thread, up to kMaxThreads.
+// Beyond that, the functions of other shards wait, too. The queue has no bound here. The core
+// limits the duration of each callback, but nothing here ends one.
 #pragma once
 
 #include <atomic>

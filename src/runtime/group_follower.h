@@ -37,7 +37,7 @@
 
 namespace baton::runtime {
 
-/// What a follower follows, and the parts that it uses. REQUIRES: the parts outlive it.
+/// The group that a follower follows, and the parts that it uses. REQUIRES: the parts outlive it.
 struct FollowerParts {
   std::string group;
   std::string name;  ///< of the node or relay

@@ -13,7 +13,7 @@
 //     kProofWithin after the first NoteProof with a complete view.
 //   - Close sends no batch: it drops the changes that still wait, and ends all observers at once.
 //
-// What a batch holds:
+// Content of a batch:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
 //   - The routes that changed; an observer's first batch has all routes. An examined route that did

@@ -67,9 +67,11 @@ class MergedRoutes {
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors (put the sender's name in front of the text):
-  ///   - kInvalidArgument: the message is malformed; it maps keys in a way that this version does
-  ///     not know; the group has no shards, or more than kMaxShards; or the stored nodes plus all
-  ///     nodes in the message, new or not, are more than kMaxRouteNodes;
+  ///   - kInvalidArgument: the message is malformed, or maps keys in a way that this version does
+  ///     not know;
+  ///   - kInvalidArgument: the group has no shards, or more than kMaxShards;
+  ///   - kInvalidArgument: the stored nodes plus all nodes in the message, new or not, are more
+  ///     than kMaxRouteNodes;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far. This is an error even if the message says `anew`. Only a new object can read

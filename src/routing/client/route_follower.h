@@ -9,8 +9,8 @@
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
 // thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
-// round of failures doubles this limit, up to 5 s. A stream that lasts 1 s or longer, and whose
-// routes are not stale at its end, is no failure: after it, the limit is 50 ms again.
+// round of failures doubles this limit, up to 5 s. A stream is no failure if it lasts 1 s or
+// longer, and its routes are not stale at its end. After such a stream, the limit is 50 ms again.
 #pragma once
 
 #include <atomic>
@@ -68,7 +68,7 @@ class RouteFollower {
   /// Whether the last attempt at every endpoint failed because the endpoint serves another group or
   /// maps keys differently. Waiting does not help then. Lock-free.
   bool refused_by_all() const { return refused_by_all_.load(); }
-  /// How many attempts have ended, failed ones included.
+  /// How many streams have ended, failed attempts included.
   std::uint64_t reconnects() const { return reconnects_.load(std::memory_order_relaxed); }
   /// How many streams began with all routes, and how many with the changes since the last stream.
   std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }

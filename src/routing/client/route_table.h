@@ -87,8 +87,8 @@ class RouteTable {
 /// While a thread has no table, its reads may wait for a short lock. Later reads never wait: if
 /// there is a newer table and the lock is taken, the read returns the thread's present table.
 ///
-/// A thread that stops reading from a publisher keeps that publisher's table in memory until the
-/// thread reads from that publisher again, the thread ends, or the publisher is destroyed.
+/// A thread that stops reading from a publisher keeps its table in memory. The table is released
+/// when the thread reads from that publisher again, the thread ends, or the publisher is destroyed.
 class TablePublisher {
  public:
   TablePublisher();

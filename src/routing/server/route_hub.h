@@ -63,8 +63,8 @@ struct RouteList {
 struct RoutePoll {
   std::uint64_t id = 0;  ///< for EndPoll; 0: EndPoll is never used
   /// Only routes that changed after this revision. While the poll waits, a change of a route with
-  /// this same revision is an answer, too: the state of a leader on this node changes without a new
-  /// revision. Unset: all routes.
+  /// this same revision is an answer, too, because the state of a leader on this node changes
+  /// without a new revision. Unset: all routes, at once.
   std::optional<Revision> after{};
   TimePoint deadline{};  ///< without a change until then, the answer is an empty list
   std::function<void(Result<RouteList>)> answer{};

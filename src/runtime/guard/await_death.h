@@ -3,7 +3,7 @@
 //
 // The kernel frees the lock on the file when its last holder is gone, after all of its threads have
 // stopped. A guard waits for the shared lock, reads the file under it, releases the lock at once,
-// and only then acts. So a restarted node hardly waits. What the guard read stays true, because the
+// and only then acts. So a restarted node hardly waits. The content stays true, because the
 // processes that wrote it are dead for ever.
 //
 // Any thread; blocks.

@@ -6,9 +6,9 @@
 //
 // Each call to etcd may take 2 s. While its outcome is unknown, it is sent again, after a pause
 // that doubles from 20 ms to 2 s. There is no limit, with one exception. After three unknown
-// outcomes of the transaction, or if etcd denies it, the lease is revoked without it: this needs
-// other rights, and no space in etcd's database. The other nodes then take the death for an expired
-// lease.
+// outcomes of the transaction, or if etcd denies it, the lease is revoked all the same. To revoke
+// needs other rights, and no space in etcd's database. The other nodes then take the death for an
+// expired lease.
 //
 // If the session did not hold the member key, or that is not known, EndSession asks before the
 // second step which keys have the lease. If another key has it, or etcd refuses to answer, the
@@ -38,9 +38,10 @@ struct EndSessionParts {
 
 struct DeadSession {
   SessionRef session;
-  /// Since when the guard knows that the session's process is dead, by EndSessionParts::clock, if
-  /// it had waited for that; unset: nobody knows how long the process has been dead. Each copy of
-  /// the transaction says how long ago that was when it was sent (DeathFact::detect).
+  /// Since when the guard knows that the session's process is dead, by EndSessionParts::clock.
+  /// Unset: the guard did not wait for the death, so nobody knows how long the process has been
+  /// dead. Each copy of the transaction says how long ago this time was when the copy was sent
+  /// (DeathFact::detect).
   std::optional<TimePoint> known_since = {};
 };
 
