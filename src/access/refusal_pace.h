@@ -32,11 +32,8 @@ class RefusalPace {
   /// Call it for each refusal of a caller. `caller`: the result of LimitedAs. nullopt: write no
   /// line for the refusal. Otherwise write a line that says how many refusals had no line: the
   /// result. It is the sum of two counts:
-  ///   - the refusals of this caller (or of all callers that share one line a second) since its
-  ///   last
-  ///     line;
-  ///   - the refusals of all callers that the common limit left out since the last line of any
-  ///     caller.
+  ///   - the refusals of this caller, or of all callers that share its line, since its last line;
+  ///   - the refusals of all callers that the common limit left out since the last line of any.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:
