@@ -82,11 +82,11 @@ class BATON_EXPORT FenceGuard {
   ///   (the store's own)    the store failed. The guard does not remember `term`, and still accepts
   ///                        the earlier one. This is safe: the leader with `term` has written
   ///                        nothing here yet, and its next call asks the store again
-  /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
-  /// remembered. If the store threw, the term is not remembered. REQUIRES: `effect` is not empty
-  /// (an empty one throws std::bad_function_call, and its term stays remembered, too). `effect`
-  /// calls neither Run nor Check of this guard, not even for another shard: the calls could wait
-  /// for each other for ever.
+  /// An exception of `effect` or of the store passes through, and nothing stays locked. If `effect`
+  /// threw, its term stays remembered. If the store threw, the term is not remembered. REQUIRES:
+  /// `effect` is not empty (an empty one throws std::bad_function_call, and its term stays
+  /// remembered, too). `effect` calls neither Run nor Check of this guard, not even for another
+  /// shard: the calls could wait for each other for ever.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Like Run, with the same errors, but without an effect: checks and remembers the term. To fence
   /// a write that follows Check, hold a lock of your own for this shard during Check and the write.
@@ -127,8 +127,9 @@ BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::strin
 /// The SQL form, for SQLite and PostgreSQL. Create the table once. Run kSqlRaiseTerm as the first
 /// statement of each transaction that writes for a shard; its parameters are $1 group, $2 shard
 /// number and $3 term (above 0). If it changes no row, a newer term was there: roll the transaction
-/// back. The statement locks the row until the transaction ends, so transactions of two leaders run
-/// one after the other. In SQLite, open the transaction with BEGIN IMMEDIATE.
+/// back. The term is remembered once the transaction commits, and not if it is rolled back. The
+/// statement locks the row until the transaction ends, so transactions of two leaders run one after
+/// the other. In SQLite, open the transaction with BEGIN IMMEDIATE.
 inline constexpr const char* kSqlCreateTerms =
     "CREATE TABLE IF NOT EXISTS baton_terms (group_name TEXT NOT NULL, shard INTEGER NOT NULL, "
     "term BIGINT NOT NULL, PRIMARY KEY (group_name, shard))";

@@ -151,20 +151,21 @@ class BATON_EXPORT Node {
   /// drain_timeout + 30 s, a later call waits again. Drain returns the first of these that applies:
   ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
-  ///                        not answer; the node leads nothing any more, and the lease runs out
-  ///                        by itself. (c) Drain gave up after drain_timeout + 30 s: the node may
-  ///                        still lead shards, so call Stop
+  ///                        not answer, so the node gave its shards up without it; they are free
+  ///                        once the lease has run out. (c) The node had not come to an end by
+  ///                        drain_timeout + 30 s, and may still lead shards: call Stop
   ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
-  ///   ok                   (a) Every shard was handed over. Or it was resigned, because nobody
-  ///                        could take it, or because the failover setting keeps it for this node.
+  ///   ok                   (a) Each shard was either handed over, or resigned because nobody
+  ///                        could take it or the failover setting keeps it for this node.
   ///                        (b) Stop was called before or during this call, and the node led
   ///                        nothing at that moment.
   Status Drain();
 
   /// Stops leading at once, without a handoff, and without Releasing. Then it revokes the lease, so
-  /// that other members take over soon, if the group's failover settings allow this. For the brake
-  /// (NodeOptions::settle), the node counts as one that vanished, unless Drain came first. While
+  /// that other members take over soon, if the group's failover settings allow this. Unless Drain
+  /// came first, the others count the node as vanished: if many vanish at once, they wait before
+  /// they take over (NodeOptions::settle). While
   /// etcd does not answer, Stop blocks for up to 30 s; then the lease runs out by itself. Stop also
   /// waits, without a limit, until every callback has returned, including Lost of each shard, and
   /// until the log sink has taken the records that wait for it (up to 8,192). If callbacks hold

@@ -80,8 +80,7 @@ struct NodeOptions {
   /// first one's session has ended. The second one halts (see Listener::Halted) in two cases: (a) a
   /// third session takes the name while it waits; (b) it has waited for 3 s plus twice the greater
   /// `ttl` of the two, and the name is still in use. If etcd was away meanwhile, the time in (b)
-  /// begins again. Case (b) does not apply to a process that waits for the name of its own earlier
-  /// session.
+  /// begins again. Case (b) does not apply if the first session was one of the same process.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -211,10 +210,11 @@ struct NodeOptions {
   /// watchdog. The time begins when the node is first ready. If the program does not call in time,
   /// the node leads nothing any more: Leads() is false at once, Lost is called for each shard, and
   /// the session ends, so that others take over as after a death. At the next call the node begins
-  /// a new session; until then it is not ready. (If that call comes a moment late, before the node
-  /// has noticed, Leads() is true again with the same terms, and no callback comes.) Call Alive
-  /// where the work is done, not on a thread of its own. Otherwise a program that does no work any
-  /// more would keep its shards. Choose at least three times the longest pause between two calls.
+  /// a new session; until then it is not ready. (The node may not have acted on the lateness yet.
+  /// Then that call makes Leads() true again, with the same terms and without a callback.) Call
+  /// Alive where the work is done, not on a thread of its own. Otherwise a program that does no
+  /// work any more would keep its shards. Choose at least three times the longest pause between two
+  /// calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in

@@ -106,8 +106,9 @@ class BATON_EXPORT OwnerGuard {
   ///                        - the node has not read its group yet (the details then name the shard
   ///                          of `baton-shard`, or 0);
   ///                        - no leader is known, or this process is a forked child;
-  ///                        - this node leads, but its session is suspended, the write that gives
-  ///                          the shard away is sent, or the shard is not activated;
+  ///                        - this node leads, but its session is suspended;
+  ///                        - this node leads, but it has sent the write that gives the shard away;
+  ///                        - this node leads, but the shard is not activated;
   ///                        - this node leads, but `baton-term` is newer than its term, so another
   ///                          node may lead already
   ///   INVALID_ARGUMENT     in one of these cases:

@@ -136,8 +136,8 @@ class BATON_EXPORT Router {
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
   ///                        count or hash function than the routes that were read before. This
   ///                        comes at once; the router still tries the endpoints again, so a later
-  ///                        call may return ok. A router that was ready before does not return
-  ///                        this: it keeps its routes, and Age() says what is wrong
+  ///                        call may return ok. A ready router does not return this: it keeps
+  ///                        its routes, and Age() says what is wrong
   ///   kUnavailable         the router was stopped, before or meanwhile, and was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
@@ -156,8 +156,8 @@ class BATON_EXPORT Router {
   /// Cost: nanoseconds and no lock, with these exceptions.
   ///   - A thread's first read allocates memory. This read, and the thread's first read after the
   ///     router became ready, may wait for a short lock.
-  ///   - The first read of a thread after the routes changed tries the lock, and never waits for
-  ///     it. If another thread has the lock, the read returns the earlier route. The routes that
+  ///   - A thread's first read after each later change of the routes takes the lock only if it is
+  ///     free. Otherwise the read returns the earlier route. The routes that
   ///     Owner reads change at most 100 times a second.
   ///
   /// Memory: each reading thread keeps the routes that it read last, as a table of 16 bytes a
@@ -201,8 +201,9 @@ class BATON_EXPORT Router {
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
   /// pause, up to 500 ms. A pause takes a random time between half of the backoff and all of it.
-  /// But if the refusal has a RetryInfo of time r, the time is random between r and max(r, backoff)
-  /// + r / 2. A changed route ends the pause early.
+  /// But if the refusal has a RetryInfo, which asks for a pause of r, the pause takes at least r,
+  /// and at most r / 2 longer than the greater of r and the backoff. A changed route ends the pause
+  /// early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -224,7 +225,7 @@ class BATON_EXPORT Router {
   ///                      application's, correct the leader's service address
   /// Call returns every other status unchanged. The application made it, or gRPC made it, perhaps
   /// after the request took effect. Call also returns a NOT_LEADER or NO_LEADER that names another
-  /// group, or not this shard: the application passed it on from another service. So this call may
+  /// group, or another shard: the application passed it on from another service. So this call may
   /// have taken effect.
   ///
   /// Without retry_unknown, Call returns the status of an attempt that may have taken effect

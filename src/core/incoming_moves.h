@@ -7,16 +7,18 @@
 // (Advance notices the timeout.)
 //
 // A ready standby has loaded the state already, so it counts as prepared at once, without a
-// callback. It may cease to be ready before the handover. Then `prepare` runs after all. But if
-// `prepared` was written by then, the leader may hand over at any time, so the node writes `void`.
+// callback. It may cease to be ready before the handover. If it has not sent `prepared` by then,
+// `prepare` runs after all. Otherwise it waits until `prepared` is written, and then writes `void`,
+// because the leader may hand over at any time.
 //
 // Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
 // the result is dropped, and the application is not told.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
-// activations fail (FailedActivations::failing), it prepares none. Shards that it does not prepare
-// stay with their leaders. There are two exceptions: an operator's move is always prepared, and
-// nothing is limited if the failures are common to the group (FailuresAreCommon).
+// activations fail (FailedActivations::failing), it prepares none. Moves that it does not prepare
+// wait, and are looked at again in each Advance; their shards stay with their leaders. There are
+// two exceptions: an operator's move is always prepared, and nothing is limited if the failures are
+// common to the group (FailuresAreCommon).
 //
 // In these cases this class begins nothing, writes nothing and notices no timeout:
 //  - The session is not live.
@@ -27,8 +29,9 @@
 // the prepare times out at the first Advance afterwards.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
-// nothing for kMinRetryPause. Then it writes the results again for those moves that the view still
-// shows as planned. Both constants, and prepare_timeout, are in core/options.h.
+// nothing for kMinRetryPause. Then it writes the results again: "prepared" if the view still shows
+// the move as planned, "void" if the view still shows the move and it is not void. Both constants,
+// and prepare_timeout, are in core/options.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

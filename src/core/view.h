@@ -6,8 +6,8 @@
 // R never replaces a fact from a later revision, and a lost leadership never comes back.
 //
 // The View only merges facts and answers questions; it decides nothing. Until complete(), an
-// unknown key looks like an absent key. Every time here says when this node learnt of something, by
-// its own clock.
+// unknown key looks like an absent key. Each point in time that it returns is when this node learnt
+// of something, by its own clock.
 //
 // Pure and single-threaded: owned by a core, or by a relay. Pointers and references into it are
 // valid until the next Merge.
@@ -116,14 +116,14 @@ class View {
   // Each merges facts that arrived at `now`. Changes come from the watch. A snapshot is a read of
   // everything; a list of facts is what a write or a confirmation read back. Ignored: facts of
   // shards not below shard_count(), and facts no newer than the known fact of their key. There are
-  // three exceptions. A repeated record may make an uncertain death certain (see deaths()), or
-  // UnledSince known. A DeathFact always counts, because a proof stays true. A late RipeFact may
-  // bring back a mark that a snapshot showed as absent; that is harmless, because what a mark says
-  // stays true. Invalidates pointers and references into the view.
+  // three exceptions. A record that comes again may make an uncertain death certain (see deaths()),
+  // and UnledSince may become known by it. A DeathFact always counts, because a proof stays true. A
+  // late RipeFact may bring back a mark that a snapshot showed as absent; that is harmless, because
+  // what a mark says stays true. Invalidates pointers and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
-  /// Goes on to choose standbys if a change asked for more than one call may cost (standbys.h).
+  /// Goes on to choose standbys, if a change needs more work than one call may do (standbys.h).
   /// Returns whether more is left to do. Then the caller calls it again soon.
   bool ContinueStandbys() {
     NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
@@ -131,13 +131,14 @@ class View {
   }
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Call it when everything that had happened by `at` is merged. A session that the view first
-  /// hears of after this call began after `at`: see Absences::NoteBegan. Does nothing if an earlier
-  /// call had a later `at`.
+  /// Call it when everything that had happened by `at` is merged. So a session of which the
+  /// view hears for the first time later has begun after `at`: see Absences::NoteBegan. Does
+  /// nothing if an earlier call had a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
-  /// A key whose revision went down. This view knew it at revision `known`. Then a snapshot that
-  /// was read at `known` or later had it at the older revision `found`. That never happens within
+  /// A key whose mod revision went down. This view had seen the key with the revision `known`. A
+  /// later snapshot, whose own revision is not below `known`, shows the key with the lower revision
+  /// `found`. That never happens within
   /// one history of etcd, so somebody restored a backup and then raised etcd's revision. Only shard
   /// records, members and the config are compared.
   struct WentBack {
@@ -151,9 +152,9 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// A time before the read of the last snapshot, so the snapshot's data is no older than this. It
-  /// is the time at which the snapshot before that one was merged, because reads don't overlap;
-  /// TimePoint{}: there was no earlier snapshot. (The data may be older than read_at(), because the
+  /// The read of the last snapshot began after this time, so the snapshot's data is no older. It is
+  /// the time at which the second last snapshot was merged, because reads don't overlap;
+  /// TimePoint{}: there was only one. (The data may be older than read_at(), because the
   /// process may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
@@ -162,12 +163,14 @@ class View {
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const NodeId& self() const { return self_; }
+  /// The config as it is now, whether it fits or not; `present` is false if there is none.
   const ConfigFact& config() const { return config_; }
   /// The last config that fitted: it could be read, had this view's shard count, and had the hash
   /// and cluster id of the fitting configs before it. `present` is false: no config has fitted yet.
-  /// A bad write to the config changes nothing here.
+  /// A bad write to the config, or its deletion, changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
-  /// How the group fails over, by the fitting config. Writes that depend on these settings compare
+  /// How the group fails over, by the fitting config; the default settings before there is one.
+  /// Writes that depend on these settings compare
   /// the revision of that config, so etcd refuses them while a bad config is there. Reason: just
   /// before the bad config, an operator may have written good settings that this view has not seen.
   /// Such a write might break them.

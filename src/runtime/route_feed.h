@@ -9,16 +9,16 @@
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
 //     leave at the same time.
 //   - Before the view is complete, no batch leaves. Observers that wait get their first batch
-//   within
-//     kProofWithin after the first NoteProof with a complete view.
+//     within kProofWithin after the first NoteProof with a complete view.
 //   - Close sends no batch: it drops the changes that still wait, and ends all observers at once.
 //
 // Content of a batch:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. An examined route that did
-//     not change is sent again if one of these keys has a newer revision than the route that was
-//     sent last: the shard's record, its move, the member key of its leader or of a standby.
+//   - The routes that changed; an observer's first batch has all routes. A route that was
+//     examined (see Cost) and did not change is sent again if its revision has grown. A route's
+//     revision is the greatest of its keys: the shard's record, its move, the member key of its
+//     leader or of a standby. It never goes back.
 //     Reason: another server may have sent a router a different route meanwhile, and the greater
 //     revision tells which one is newer.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
