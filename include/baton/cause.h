@@ -1,9 +1,9 @@
 // Cause: why a shard went to the node that leads it.
 //
-// The reason (Reason in types.h) says why a shard changed its leader: "lease_expired". The cause
-// says why this node got it, "ready standby in zone b", or why it was moved, "rule 2 prefers
-// zone=a". The node that claims a shard, or plans a move, writes the cause into etcd. So every
-// observer sees the same one, also after a restart.
+// The reason (Reason in types.h) says why a shard changed its leader, for example "lease_expired".
+// The cause says why this node got the shard, for example "ready standby in zone b", or why the
+// shard was moved, for example "rule 2 prefers zone=a". The node that claims a shard, or plans a
+// move, writes the cause into etcd. So every observer sees the same cause, also after a restart.
 //
 // Plain values, safe to read from several threads at once.
 #pragma once
@@ -43,7 +43,7 @@ inline constexpr std::size_t kLongestCauseDetail = 256;
 
 struct Cause {
   CauseKind kind = CauseKind::kUnknown;
-  /// The number of the placement rule that decided, from 1. 0: no rule did.
+  /// The number of the placement rule that decided, from 1. 0: no rule decided.
   std::uint32_t rule = 0;
   /// Of kReadyStandby, kRuleRequires and kRulePrefers: the labels of the node that gets the shard,
   /// "zone=b" or "zone=a,disk=ssd". Of kPassedOver: the node that did not claim the shard. Of

@@ -15,7 +15,7 @@
 // A caller trusts a server if the server's certificate is signed by an authority of `ca_file`, is
 // valid now, and has one of the names in `servers`. The server's address is not compared with the
 // certificate. A node of another group can't serve your requests, even if the same authority signed
-// its certificate. TLS 1.2 and later.
+// its certificate. Connections use TLS 1.2 or later.
 //
 // A server:
 //
@@ -30,7 +30,7 @@
 // To renew certificates, write their files: within about 1 s new connections use them, and open
 // connections go on. Each object runs one thread, which reads the files twice a second, and logs
 // nothing. FromFiles throws std::system_error if the system gives no such thread. All methods are
-// thread-safe.
+// thread-safe, except the destructors.
 #pragma once
 
 #include <memory>
@@ -51,14 +51,16 @@ namespace baton {
 struct GroupCredentialsOptions {
   /// REQUIRED: a PEM file with the certificates of the authorities that sign for the servers. To
   /// change an authority, first add the new one here, then renew the servers' certificates, then
-  /// remove the earlier one. The two must have different names.
+  /// remove the earlier one. The two authorities must have different names.
   std::string ca_file;
   /// REQUIRED: the names of the group's nodes and relays, 1 to 16 of them. A certificate's name is
   /// the first of these that it has: its spiffe:// URI; "dns:" and its first DNS name; "cn:" and
-  /// its common name. It has no name if it has several URIs and one of them is spiffe://. A "*" as
-  /// the last character of a name here stands for any characters. So let no other names begin like
-  /// those of servers: with "spiffe://example.org/orders/*" each operator of the group could serve
-  /// your requests.
+  /// its common name. It has no name if it has several URIs and one of them is spiffe://, or if its
+  /// spiffe:// URI lacks a host or a path.
+  ///
+  /// Each name here begins with spiffe://, dns: or cn:, or is "*" alone. A "*" as its last
+  /// character stands for any characters. So let no other names begin like those of servers: with
+  /// "spiffe://example.org/orders/*" each operator of the group could serve your requests.
   std::vector<std::string> servers;
   /// A PEM file with this caller's certificate, and the certificates between it and its authority,
   /// if servers ask for one. Empty: the caller shows none.
@@ -68,8 +70,9 @@ struct GroupCredentialsOptions {
 
 class BATON_EXPORT GroupCredentials {
  public:
-  /// Reads the files. kInvalidArgument: an option is invalid; a file can't be read, is empty or has
-  /// more than 1 MiB; or certificate and key don't belong together. The message says which.
+  /// Reads the files. kInvalidArgument: an option is invalid; a file can't be read, is empty, has
+  /// more than 1 MiB or is no PEM text; or certificate and key don't belong together. The message
+  /// says which. Waits for the file system.
   static Result<std::shared_ptr<const GroupCredentials>> FromFiles(GroupCredentialsOptions options);
   /// Ends the thread. The results of Get stay usable. May wait for the file system.
   ~GroupCredentials();
@@ -96,7 +99,8 @@ struct ServerCertificateFiles {
   std::string cert_file;
   std::string key_file;  ///< REQUIRED: its key, without a password
   /// A PEM file with the certificates of the authorities that sign for clients: each client must
-  /// show a certificate of one of them. Empty: every client gets in.
+  /// show a certificate of one of them. The certificate's name does not matter. Empty: the server
+  /// asks for no certificate, and every client gets in.
   std::string client_ca_file = {};
 };
 
@@ -111,8 +115,8 @@ class BATON_EXPORT ServerCertificates {
 
   /// Lets the builder's server listen at `address` with TLS, in place of
   /// grpc::ServerBuilder::AddListeningPort. The address is host:port, where port 0 picks a free
-  /// one, or unix:/path. BuildAndStart sets `*port`, if it is not null, and returns null if nothing
-  /// can listen there.
+  /// one, or unix:/path. BuildAndStart sets `*port`, unless `port` is null. It returns null if the
+  /// server can't listen there. REQUIRES: called before BuildAndStart; `*port` lives until then.
   ///
   /// Also turns SO_REUSEPORT off for the whole server. With SO_REUSEPORT gRPC 1.51 accepts
   /// connections on several threads, which is unsafe while certificates are replaced.

@@ -49,16 +49,16 @@ class BATON_EXPORT TermStore {
   /// the highest stored term, but only after that term is durable (it survives a crash). The result
   /// must be at least `term`; the guard does not check this. Never lower a stored term, even if a
   /// write is delayed: a call that seemed to fail may reach the storage after a call with a newer
-  /// term. May block. May throw: see FenceGuard::Run.
+  /// term. May block. May return an error or throw: see FenceGuard::Run.
   virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 
-/// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Use one guard for
-/// one resource: two replicas of a server, each with its own guard, don't fence each other. A
-/// shared store does not help: a guard asks the store only about terms above the highest that it
-/// remembers, so it does not notice that another guard stored a newer one. In a child made by
-/// fork() a guard of the parent refuses everything (kFailedPrecondition). A shard count out of
-/// range, a null store, and Highest of a shard out of range end the process.
+/// Keeps the highest term seen of each shard and refuses older ones. Thread-safe, except the
+/// destructor. Use one guard for one resource: two replicas of a server, each with its own guard,
+/// don't fence each other. A shared store does not help: a guard asks the store only about terms
+/// above the highest that it remembers. So it does not notice that another guard stored a newer
+/// one. In a child made by fork(), Run and Check of the parent's guard return kFailedPrecondition.
+/// A shard count out of range, a null store, and Highest of a shard out of range end the process.
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
@@ -82,13 +82,14 @@ class BATON_EXPORT FenceGuard {
   ///   (the store's own)    the store failed. The guard does not remember `term`, and still accepts
   ///                        the earlier one. This is safe: the leader with `term` has written
   ///                        nothing here yet, and its next call asks the store again
-  /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
-  /// remembered. REQUIRES: `effect` is not empty (an empty one throws std::bad_function_call, and
-  /// its term stays remembered, too). `effect` calls neither Run nor Check of this guard, not even
-  /// for another shard: the calls could wait for each other for ever.
+  /// An exception of `effect` or of the store passes through, and nothing stays locked. If `effect`
+  /// threw, its term stays remembered. If the store threw, the term is not remembered. REQUIRES:
+  /// `effect` is not empty (an empty one throws std::bad_function_call, and its term stays
+  /// remembered, too). `effect` calls neither Run nor Check of this guard, not even for another
+  /// shard: the calls could wait for each other for ever.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
-  /// Like Run, but without an effect: checks and remembers the term. To fence a write that follows
-  /// Check, hold a lock of your own for this shard during Check and the write.
+  /// Like Run, with the same errors, but without an effect: checks and remembers the term. To fence
+  /// a write that follows Check, hold a lock of your own for this shard during Check and the write.
   Status Check(ShardId shard, Term term);
 
   /// The highest term remembered for the shard; Term{} if there is none yet. It does not read the
@@ -106,11 +107,11 @@ class BATON_EXPORT FenceGuard {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds until
-/// the shard's record is written again: by a handoff, by a resignation, or by a claim (also a later
-/// one by the same node). It still holds while the leader is suspended, or dead and not yet
-/// replaced. It also holds after a handoff that failed: the term stays the same. If the compare
-/// does not hold, etcd carries out nothing of the transaction's success branch.
+/// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. The compare
+/// holds until the shard's record is written again: by a handoff, by a resignation, or by a claim
+/// (also a later one by the same node). It still holds while the leader is suspended, or dead and
+/// not yet replaced. It also holds after a handoff that failed: the term stays the same. If the
+/// compare does not hold, etcd carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;
@@ -118,14 +119,15 @@ struct TermCompare {
 };
 /// The compare for a shard's leadership with `term`. `prefix` is EtcdOptions::prefix, `group` is
 /// NodeOptions::group. Pure: it calls no server. kInvalidArgument: the prefix or group is
-/// malformed, or the term is not above 0. Whether the shard exists is not checked; if it does not,
-/// the compare never holds.
+/// malformed, or the term is not above 0. CompareTerm does not check that there is such a shard. If
+/// there is none, the compare never holds.
 BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::string_view group,
                                              ShardId shard, Term term);
 
 /// The SQL form, for SQLite and PostgreSQL. Create the table once. Run kSqlRaiseTerm as the first
-/// statement of each transaction that writes for a shard; its parameters are group, shard number
-/// and term (above 0). If it changes no row, a newer term was there: roll the transaction back. The
+/// statement of each transaction that writes for a shard; its parameters are $1 group, $2 shard
+/// number and $3 term (above 0). If it changes no row, a newer term was there: roll the transaction
+/// back. The term is remembered once the transaction commits, and not if it is rolled back. The
 /// statement locks the row until the transaction ends, so transactions of two leaders run one after
 /// the other. In SQLite, open the transaction with BEGIN IMMEDIATE.
 inline constexpr const char* kSqlCreateTerms =

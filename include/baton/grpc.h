@@ -56,8 +56,8 @@ BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
 /// Who may make changes through an admin service. Such a caller may make every change, also those
 /// that need the role admin in batond. Everybody who reaches the server may make calls that only
-/// read. But if a caller's certificate has expired since the caller connected, all its calls get
-/// UNAUTHENTICATED.
+/// read. One exception: if a caller's certificate has expired since the caller connected, all its
+/// calls get UNAUTHENTICATED.
 struct AdminOptions {
   /// Whether calls that change something are accepted from other hosts, too. By default they are
   /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.
@@ -65,18 +65,18 @@ struct AdminOptions {
   /// every shard.
   bool allow_remote = false;
   /// If set, changes are accepted only from callers whose certificate has one of these names, on
-  /// any host, and `allow_remote` has no effect. An empty list: from nobody. If unset,
-  /// `allow_remote` decides about other hosts, and every user of this host may make changes: gRPC
-  /// can't tell which user has opened a connection. A certificate's name is the first of these that
-  /// it has: (1) spiffe://...; (2) "dns:" followed by its first DNS name; (3) "cn:" followed by its
-  /// common name. A name here that ends with * stands for all names that begin like it
-  /// (CheckAdminOptions). REQUIRES: the server has TLS and verifies the certificates of its
-  /// clients.
+  /// any host, and `allow_remote` has no effect. An empty list: from nobody. If `operators` is
+  /// unset, `allow_remote` decides about other hosts, and every user of this host may make changes:
+  /// gRPC can't tell which user has opened a connection. A certificate's name is the first of these
+  /// that it has: (1) spiffe://...; (2) "dns:" followed by its first DNS name; (3) "cn:" followed
+  /// by its common name. A name here begins with spiffe://, dns: or cn:, or is "*" alone. If it
+  /// ends with "*", it stands for all names that begin like it. REQUIRES: the server has TLS and
+  /// verifies the certificates of its clients.
   std::optional<std::vector<std::string>> operators = {};
 };
 
-/// kInvalidArgument: a name in `operators` can't be a certificate's name; the message has the name
-/// and what is expected.
+/// Checks the options. kInvalidArgument: a name in `operators` can't be a certificate's name. The
+/// message has the name and what is expected.
 BATON_EXPORT Status CheckAdminOptions(const AdminOptions& options);
 
 /// A registered admin service. Destroy it after the server has shut down and before the node.
@@ -89,6 +89,10 @@ class AdminService {
 /// (NodeOptions::log) gets a record of each change that somebody asks for: who asked, for what, and
 /// whether it was made. Returns null, and adds nothing, if CheckAdminOptions refuses the options.
 /// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
+///
+/// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
+/// WatchEvents. Each caller that may not make changes may make 500 calls at once, and 50 a second.
+/// docs/security.md lists all limits.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
@@ -104,14 +108,16 @@ class RoutingService {
   virtual ~RoutingService() = default;
   /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
   /// to another node. Waits a moment, for the service's own thread. Node::Stop ends the streams,
-  /// too. Call one of them before the server's Shutdown, which waits for streams. A stream that
-  /// comes later is refused with RESOURCE_EXHAUSTED, or after Node::Stop alone with UNAVAILABLE.
-  /// Idempotent; any thread.
+  /// too. Call one of the two before the server's Shutdown, which waits for streams. A stream that
+  /// comes later is refused with RESOURCE_EXHAUSTED, or after Node::Stop alone with UNAVAILABLE. If
+  /// the node halts, its streams end with UNAVAILABLE, too. Idempotent; any thread.
   virtual void Shutdown() = 0;
 };
 
 /// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
-/// callers which node leads which shard. It costs one thread and about 100 bytes a shard. Never
+/// callers which node leads which shard. It costs one thread and about 100 bytes a shard. At most
+/// 1,024 Lookup calls wait at once; further ones get UNAVAILABLE. Each caller on another host may
+/// make 10,000 calls at once, and 1,000 a second; further ones get RESOURCE_EXHAUSTED. Never
 /// returns null. Throws std::system_error if the host has no thread left. REQUIRES: called before
 /// BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,

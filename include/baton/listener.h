@@ -17,10 +17,10 @@
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
-// Callbacks in brackets may be missing. Acquired may be missing, because a shard may have to wait
-// for it and be lost meanwhile: until one call of Acquired has succeeded, the node calls it for
-// only 16 new shards at once (2 after failures; see NodeOptions::callback_timeout). So make Lost
-// harmless for a shard that was not loaded.
+// Callbacks in brackets may be missing. A shard may be lost while it waits for Acquired: until one
+// call of Acquired has succeeded, the node calls it for only 16 new shards at once (2 after
+// failures; see NodeOptions::callback_timeout). So make Lost harmless for a shard that was not
+// loaded.
 //
 // If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
 // before all this. Later each of them gets StandbyEnded, Acquired or Lost. Being a standby never
@@ -28,10 +28,11 @@
 //
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
-// of different shards run side by side. A callback may block, be slow or throw: renewals go on, and
-// so do other shards' callbacks, as long as fewer than 256 callbacks block at once. If a callback
-// throws, the node catches and logs the exception. A Prepare or Acquired that throws counts as
-// failed. A Releasing that throws has the same effect as one that took longer than release_timeout.
+// of different shards run side by side. A callback may block, be slow or throw. Renewals go on, and
+// so do other shards' callbacks, as long as fewer than 256 callbacks block at once. Only Prepare,
+// Acquired and Releasing have a time limit; the node never ends a callback. If a callback throws,
+// the node catches and logs the exception. A Prepare or Acquired that throws counts as failed. A
+// Releasing that throws has the same effect as one that took longer than release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -40,7 +41,7 @@
 
 namespace baton {
 
-/// Override only the methods that you need: by default a method does nothing. The Node object owns
+/// Override only the methods that you need. By default a method does nothing. The Node object owns
 /// a share of the listener until the node is destroyed. No callback comes after Node::Stop has
 /// returned.
 class BATON_EXPORT Listener {
@@ -49,21 +50,22 @@ class BATON_EXPORT Listener {
 
   /// A planned move is about to give this node `shard`: load its state. This node does not lead
   /// yet, and may never: no callback says that the move was given up. Prepare may come again for
-  /// the same shard. If it throws or takes longer than prepare_timeout, the move is given up and
-  /// the shard stays with its leader.
+  /// the same shard. If Prepare throws or takes longer than prepare_timeout, the move is given up
+  /// and the shard stays with its leader.
   virtual void Prepare(ShardId shard) { (void)shard; }
   /// This node leads `shard` with `term`. Leads() is true already, unless the session was suspended
   /// or lost meanwhile. Leadership::activated turns true when Acquired returns.
   ///
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
   /// after up to 5 s. It may come later than that, because at most 64 such repeated calls run at
-  /// once on a node, and none begins while the node is suspended or drains. If it takes longer than
-  /// callback_timeout, it does not come again while it still runs; if it returns without an
-  /// exception, the shard is activated. After three failures, or one timeout, the node usually
-  /// moves the shard to another node. That happens once: if the other node fails too, the shard
-  /// stays there. Nothing moves if the group has a lock delay or the failover setting `never`
-  /// (`batonctl group set`), while moves are paused, or if Acquired fails on many nodes of the
-  /// group. A shard that was never activated is handed over without Releasing.
+  /// once on a node, and none begins while the node is suspended or drains. If Acquired takes
+  /// longer than callback_timeout, it does not come again while it still runs. If it then returns
+  /// without an exception, the shard is activated. After three failures or one timeout, but not
+  /// before 2 s after the first failure, the node usually moves the shard to another node. That
+  /// happens once: if the other node fails too, the shard stays there. Nothing moves if the group
+  /// has a lock delay or the failover setting `never` (`batonctl group set`), while moves are
+  /// paused, or if Acquired fails on many nodes of the group. A shard that was never activated is
+  /// handed over without Releasing.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
   /// because the handoff was given up or etcd refused the resignation.
@@ -75,14 +77,16 @@ class BATON_EXPORT Listener {
   ///
   /// Leads() stays true while Releasing runs, unless release_timeout passes, the session is
   /// suspended or lost, or the node stops. It may stay true for a moment after Releasing has
-  /// returned. Begin nothing new in that moment either: wait until Acquired comes again. After
-  /// release_timeout the shard is handed over even if Releasing has not returned. But if the group
-  /// has a lock delay and Releasing is late or throws, the shard is resigned instead, and nobody
-  /// leads it for that delay.
+  /// returned. Begin nothing new in that moment either. If the node keeps the shard, Acquired comes
+  /// again. After release_timeout the shard is handed over even if Releasing has not returned. But
+  /// if the group has a lock delay and Releasing is late or throws, the shard is resigned instead,
+  /// and nobody leads it for that delay.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
   /// lead already, so write nothing more; clean up. Comes once for each leadership, also if the
-  /// node stops or halts (with kShutdown), and if the session is lost (with kLeaseExpired).
+  /// node stops or halts (`reason` is kShutdown), and if the session is lost (kLeaseExpired). After
+  /// a handoff or a resignation, `reason` says why that was done, for example kRebalance. kOperator
+  /// also stands for a record that was deleted or damaged from outside.
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }
@@ -92,38 +96,38 @@ class BATON_EXPORT Listener {
   /// the shard over before the lease has ended.
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
   /// A late renewal was confirmed: Leads() is true again, with the same term, unless the shard is
-  /// just being handed over or resigned. A handoff goes on through a suspension, so Releasing may
-  /// have come before. If it has, don't begin work again here: wait until Acquired comes again.
+  /// just being handed over or resigned. A handoff goes on through a suspension. So if Releasing
+  /// came before, don't begin work again here: wait until Acquired comes again.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
-  /// This node stands by for `shard`: load its state and keep it fresh, so that the node can take
-  /// over at once, but don't act on it. Call Node::SetStandbyReady when the state is loaded. Until
-  /// then other standbys come first when the leader dies. The state may take long to load; do that
-  /// in a thread of your own, because a callback that blocks holds up the shard's other callbacks.
-  /// Standby may come before Node::Start has returned, when the listener does not have the node
-  /// yet. If you could not call SetStandbyReady then, call it later.
+  /// This node stands by for `shard`: load the shard's state and keep it fresh, so that the node
+  /// can take over at once. Don't act on the shard. Call Node::SetStandbyReady when the state is
+  /// loaded. Until then other standbys come first when the leader dies. The state may take long to
+  /// load; do that in a thread of your own, because a callback that blocks holds up the shard's
+  /// other callbacks. Standby may come before Node::Start has returned, when the listener does not
+  /// have the node yet. In that case call SetStandbyReady later.
   ///
   /// A standby ends with StandbyEnded; with Acquired, if the node takes the shard over; or with
   /// Lost, if it loses the shard before Acquired. Prepare may come meanwhile, but not to a ready
-  /// standby. After a leadership of this node, Standby comes again, soon after Lost, if the node
-  /// stands by for the shard then. If the node loses its session, neither Standby nor StandbyEnded
-  /// comes. A standby that goes on in the next session is as ready as before; for one that does
-  /// not, StandbyEnded comes then. If Standby throws, that is only logged.
+  /// standby. If this node stands by for a shard that it led, Standby comes again soon after Lost.
+  /// If the node loses its session, neither Standby nor StandbyEnded comes at that time. Once the
+  /// node has a session again, a standby that goes on is as ready as before. If the standby has
+  /// ended, StandbyEnded comes then. If Standby throws, the node only logs the exception.
   virtual void Standby(ShardId shard) { (void)shard; }
   /// This node no longer stands by for `shard`, and does not lead it either: drop the state. Comes
   /// once after each Standby that did not end with Acquired or Lost, also if the node drains, stops
   /// or halts.
   virtual void StandbyEnded(ShardId shard) { (void)shard; }
 
-  /// One change of one shard's leadership that this node counts (see Transition). Comes in order
-  /// with the shard's other callbacks.
+  /// Reports one change of one shard's leadership that this node counts (see Transition). Comes in
+  /// order with the shard's other callbacks. `transition` is valid during the call.
   virtual void Transitioned(const Transition& transition) { (void)transition; }
-  /// The node has stopped for good, and `why` says what to do: for example its options don't fit
-  /// the group, its name is in use, etcd is another cluster or went back in time, or the group was
-  /// written by a newer version. Leads() is false for all shards, and Lost comes for each shard
-  /// that the node led. Halted runs in order with shard 0's callbacks, so the Lost callbacks of
-  /// other shards may run at the same time. After Halted, only Node::Stop is of use (never call it
-  /// from a callback). Comes at most once.
+  /// The node has stopped for good. `why` has the code kFailedPrecondition, and its message says
+  /// what to do. Examples: the node's options don't fit the group, its name is in use, etcd is
+  /// another cluster or went back in time, or a newer version wrote the group's data. Leads() is
+  /// false for all shards, and Lost comes for each shard that the node led. Halted runs in order
+  /// with shard 0's callbacks, so the Lost callbacks of other shards may run at the same time.
+  /// After Halted, only Node::Stop is of use (never call it from a callback). Comes at most once.
   virtual void Halted(const Error& why) { (void)why; }
 };
 

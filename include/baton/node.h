@@ -13,14 +13,17 @@
 // may lead. Only a resource that refuses older terms (baton/fencing.h) protects against such a late
 // write; see docs/guarantees.md.
 //
+// The node connects to etcd again by itself after an outage. If it loses its session, it loses its
+// shards, opens a new session, and takes part again. Only Drain, Stop or a halt (see
+// Listener::Halted) end this.
+//
 // If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
-// returns at once, and methods that return a Status return kFailedPrecondition. (If the kernel
-// lacks MADV_WIPEONFORK, as Linux before 4.14 and some sandboxes do, a child that calls a method of
-// the node ends by SIGSEGV instead.) The destructor does nothing there, so the child's copy of the
-// node's memory is never freed. But the child inherits the lock in state_dir: until the child ends
-// or calls exec, no node can start in that folder. The child can't start a node of its own, before
-// it calls exec: gRPC in the child would harm gRPC in the parent. For the same reason start no
-// Router there, and don't use gRPC in other ways.
+// returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
+// nothing there, so the child never frees its copy of the node's memory. (Linux before 4.14 and
+// some sandboxes lack MADV_WIPEONFORK. There, a child that calls a method of the node ends by
+// SIGSEGV.) The child inherits the lock in state_dir: until the child ends or calls exec, no node
+// can start in that folder. Before the child calls exec, it must not use gRPC, which would harm
+// gRPC in the parent. So Node::Start and Router::Start fail there.
 #pragma once
 
 #include <chrono>
@@ -41,15 +44,15 @@ struct NodeWithApplication;
 
 /// Thread-safe, except the destructor: any thread may call any method, also from a callback of the
 /// listener. But never call Stop or the destructor from a callback or from the log sink, because
-/// both wait for these. From a callback the call would never return; from the sink it would abort
-/// the process or never return. See also Drain.
+/// they wait for the callbacks and for the sink. From a callback the call would never return. From
+/// the sink it would abort the process or never return. See also Drain.
 class BATON_EXPORT Node {
  public:
-  /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
-  /// etcd, which may be unreachable; may wait up to 2 s for a baton-guard that reads the lock file.
-  /// `listener` may be null; then each shard is activated as soon as the node leads it. Callbacks
-  /// may begin before Start has returned, so the listener must not rely on the returned pointer
-  /// yet.
+  /// Checks the options, takes the lock in state_dir and begins to take part. It does not wait for
+  /// etcd, which may be unreachable. It may wait up to 2 s for a baton-guard that reads the lock
+  /// file. `listener` may be null; then each shard is activated as soon as the node leads it.
+  /// Callbacks may begin before Start has returned, so the listener must not rely on the returned
+  /// pointer yet.
   /// Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
@@ -61,9 +64,9 @@ class BATON_EXPORT Node {
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
-  /// Calls Stop. If `batonctl doctor` examines the node at that time, also waits for the end of the
-  /// examination (up to about 12 s). To hand the shards over first, call Drain before. REQUIRES: no
-  /// method runs any more, and none is called later.
+  /// Calls Stop. If `batonctl doctor` examines the node at that time, the destructor also waits for
+  /// the end of the examination (up to about 12 s). To hand the shards over first, call Drain
+  /// before. REQUIRES: no method runs any more, and none is called later.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -76,7 +79,7 @@ class BATON_EXPORT Node {
 
   /// Waits until the node is ready: its session is live and it has read the whole group. While a
   /// node is suspended, it is not ready. With a timeout of 0 or less it does not wait, and returns
-  /// the present state; one above a year counts as a year. Errors:
+  /// the present state. A timeout above a year counts as a year. Errors:
   ///   kTimedOut            the node was not ready within the timeout. Wrong etcd credentials lead
   ///                        to this, too; the log has the cause
   ///   kUnavailable         the node was stopped, or Stop was called meanwhile. This comes at once
@@ -87,12 +90,12 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. Be careful if you give no password: etcd then
-  /// takes the user from the certificate. If that is another user, the node has that user's rights.
-  /// The log says whether etcd accepts the new credentials. Give all fields, also those that stay
-  /// the same: an empty field means none, as in EtcdOptions. If TLS was on at the start, it stays
-  /// on; an empty `ca_pem` then means that the node trusts the system's roots. Errors (nothing
-  /// changes):
+  /// certificate that etcd refuses does no harm. The user stays the same. If the node was started
+  /// without a user, etcd takes the user from the certificate. A certificate of another user then
+  /// changes the node's rights. The log says whether etcd accepts the new credentials. Give all
+  /// fields, also those that stay the same: an empty field means none, as in EtcdOptions. If TLS
+  /// was on at the start, it stays on; an empty `ca_pem` then means that the node trusts the
+  /// system's roots. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
@@ -100,20 +103,21 @@ class BATON_EXPORT Node {
   ///   kUnavailable      the node has stopped: Stop has returned, or is about to
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// Says that the program works. If NodeOptions::watchdog is set, call it at least once in that
-  /// time, from when the node is first ready until you call Drain or Stop. Does nothing without a
-  /// watchdog, and in a forked child. Lock-free, and tens of nanoseconds; only a call that comes
+  /// Says that the program works. If NodeOptions::watchdog is set, call Alive at least that often,
+  /// from when the node is first ready until you call Drain or Stop. Does nothing without a
+  /// watchdog, and in a forked child. Lock-free, and tens of nanoseconds. Only a call that comes
   /// too late takes a lock.
   void Alive() noexcept;
 
   /// Says whether the program can work on shards; true at first. While it can't, the group treats
   /// the node as after `batonctl nodes drain`: it moves the node's shards to other nodes, each by a
   /// handoff with its callbacks. The node gets no new shards, and stays in the group. If no other
-  /// node can take shards (all are unhealthy, drained, or of weight 0), this node keeps its own,
-  /// and also takes over from nodes that die. Otherwise a failure of all programs would leave all
-  /// shards without a leader. Once the program is healthy again, the node gets its share back. Call
-  /// it when the answer changes. Returns at once; etcd gets at most one change a second, so a
-  /// change may wait that long. Does nothing after Stop and in a forked child.
+  /// node can take shards (all are unhealthy, drained, or of weight 0), this node keeps its own
+  /// shards, and also takes over from nodes that die. Otherwise a failure of all programs would
+  /// leave all shards without a leader. Once the program is healthy again, the node gets its share
+  /// back. Call SetHealthy when the answer changes. It returns at once. The node writes at most one
+  /// change a second to etcd, so a change may wait that long. Does nothing after Stop and in a
+  /// forked child.
   void SetHealthy(bool healthy);
 
   /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
@@ -125,45 +129,49 @@ class BATON_EXPORT Node {
   /// counts as not ready for the others.
   void SetStandbyReady(ShardId shard, bool ready);
 
-  /// Hands every shard over to the other members, then ends the session. Blocks as long as the
-  /// handoffs take. After drain_timeout it resigns the shards that are left, without a handoff. If
-  /// no other member can take shards, it resigns all its shards at once. If etcd is reachable,
-  /// Drain returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
-  /// returns after drain_timeout + 30 s at the latest.
+  /// Hands every shard over to the other members, then ends the session. Each handoff calls
+  /// Releasing first and Lost afterwards (see Listener). Blocks as long as the handoffs take. After
+  /// drain_timeout it resigns the shards that are left, without a handoff. If no other member can
+  /// take shards, it resigns all its shards at once. If etcd is reachable, Drain returns soon after
+  /// drain_timeout at the latest, even if callbacks hang. Without etcd it returns after
+  /// drain_timeout + 30 s at the latest.
   ///
   /// If the group's failover setting is `after` or `never` (batonctl group set), Drain hands
   /// nothing over: it calls Releasing for each shard and resigns the shard, which then waits for
-  /// this node. One exception: if an operator drains the node, the shards are handed over as usual.
+  /// this node. One exception: if an operator drains the node at that time, the node hands its
+  /// shards over as usual.
   ///
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
-  /// waits its whole timeout): call Stop, and start another Node to take part again. Don't call
+  /// waits its whole timeout). Call Stop, and start another Node to take part again. Don't call
   /// Drain from a callback: the node may keep that callback's shard until drain_timeout, and then
   /// gives it up without a handoff.
   ///
-  /// A call during another Drain waits for the same end. A later call returns the same result, or
-  /// kFailedPrecondition if the node has halted meanwhile. If the first call gave up after
+  /// A call during another Drain waits for the same end. A later call returns the same result; if
+  /// the node has halted meanwhile, it returns kFailedPrecondition. If the first call gave up after
   /// drain_timeout + 30 s, a later call waits again. Drain returns the first of these that applies:
   ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
-  ///                        not answer; the node leads nothing any more, and the lease runs out
-  ///                        by itself. (c) Drain gave up after drain_timeout + 30 s: the node may
-  ///                        still lead shards, so call Stop
+  ///                        not answer, so the node gave its shards up without it; they are free
+  ///                        once the lease has run out. (c) The node had not come to an end by
+  ///                        drain_timeout + 30 s, and may still lead shards: call Stop
   ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
-  ///   ok                   (a) Every shard was handed over. Or it was resigned, because nobody
-  ///                        could take it, or because the failover setting keeps it for this node.
+  ///   ok                   (a) Each shard was either handed over, or resigned because nobody
+  ///                        could take it or the failover setting keeps it for this node.
   ///                        (b) Stop was called before or during this call, and the node led
   ///                        nothing at that moment.
   Status Drain();
 
-  /// Stops leading at once, without a handoff; then revokes the lease, so that other members take
-  /// over soon, if the group's failover settings allow this. For the brake (NodeOptions::settle),
-  /// the node counts as one that vanished. While etcd does not answer, Stop blocks for up to 30 s;
-  /// then the lease runs out by itself. Stop also waits, without a limit, until every callback has
-  /// returned, including Lost of each shard, and until the log sink has taken the records that wait
-  /// for it (up to 8,192). If callbacks hold it up for 5 s, the log says so, and names one of the
-  /// shards. Afterwards no callback runs. Later calls do nothing; a second caller waits for the
-  /// first.
+  /// Stops leading at once, without a handoff, and without Releasing. Then it revokes the lease, so
+  /// that other members take over soon, if the group's failover settings allow this. Unless Drain
+  /// came first, the others count the node as vanished: if many vanish at once, they wait before
+  /// they take over (NodeOptions::settle). While
+  /// etcd does not answer, Stop blocks for up to 30 s; then the lease runs out by itself. Stop also
+  /// waits, without a limit, until every callback has returned, including Lost of each shard, and
+  /// until the log sink has taken the records that wait for it (up to 8,192). If callbacks hold
+  /// Stop up for 5 s, the log says so, and names one of the shards. Afterwards no callback runs,
+  /// and the lock in state_dir is free once the node is destroyed. A call during another Stop waits
+  /// for the same end. Later calls do nothing.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

@@ -18,7 +18,8 @@
 namespace baton {
 
 /// The part of EtcdOptions that may change while a node runs (see Node::SetEtcdCredentials). Each
-/// field means the same as in EtcdOptions: the PEM fields hold text, not a path.
+/// field means the same as in EtcdOptions: the PEM fields hold text, not a path. The user can't
+/// change.
 struct EtcdCredentials {
   std::string password = {};
   std::string ca_pem = {};
@@ -31,30 +32,34 @@ struct EtcdCredentials {
 /// How to reach etcd. Name etcd's members directly: etcd's gRPC proxy answers keepalives by itself,
 /// which proves nothing about a lease.
 struct EtcdOptions {
-  /// 1 to 64 addresses host:port, each only once. Write an IPv6 address in brackets: [::1]:2379.
+  /// 1 to 64 addresses host:port, without http:// or https://, each only once. Write an IPv6
+  /// address in brackets: [::1]:2379.
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
-  /// Give both or neither: Start refuses one without the other. Both empty: no password
-  /// authentication, which is right if etcd takes users from client certificates.
+  /// Give both or neither: Start refuses one without the other. If both are empty, the node gives
+  /// etcd no password. That is right if etcd has no authentication, or takes users from client
+  /// certificates.
   std::string user = {};
   std::string password = {};
-  /// Each is a PEM text, not a path. A CA, or a client certificate with its key, turns TLS on for
-  /// all endpoints. Without a CA, TLS trusts the system's roots. If you want this but have no
-  /// client certificate, put the text of the system's CA bundle into ca_pem; otherwise TLS would be
-  /// off. Give certificate and key together; the key must not need a password.
+  /// These three fields are PEM texts, not paths; all empty: no TLS. A CA, or a client certificate
+  /// with its key, turns TLS on for all endpoints. If TLS is on and ca_pem is empty, the node
+  /// trusts the system's CAs. To use the system's CAs without a client certificate, put the text of
+  /// the system's CA bundle into ca_pem; otherwise TLS would be off. Give certificate and key
+  /// together; the key must not need a password.
   std::string ca_pem = {};
   std::string cert_pem = {};
   std::string key_pem = {};
-  /// All keys of all groups lie below this prefix. It begins with '/', and does not end with '/'.
-  /// All nodes of a group must use the same prefix.
+  /// All keys of all groups lie below this prefix. It has at least 2 characters, begins with '/',
+  /// and does not end with '/'. All nodes of a group must use the same prefix.
   std::string prefix = "/baton/v1";
 };
 
 /// A guard is a process that ends the node's session when the node's process is dead. Without a
 /// guard, the session ends when its lease runs out: after up to `ttl`. With a guard, other nodes
 /// lead the shards within tens of milliseconds, if the group's failover setting is `immediate`. A
-/// guard needs `state_dir`: Start refuses one without it. If the folder's file system has locks
-/// that the node does not trust (`trust_state_lock`), Start succeeds and logs that no guard acts. A
-/// guard can't help if the host dies, or if the guard dies together with the node.
+/// guard needs `state_dir`: without it, Start returns kInvalidArgument. In two cases Start
+/// succeeds, and logs that no guard acts: the node does not trust the locks of the folder's file
+/// system (see `trust_state_lock`), or that file system is overlayfs and `keeps_descriptors` is
+/// false. A guard can't help if the host dies, or if the guard dies together with the node.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< no guard
   kOwn,     ///< a guard that the node starts, and starts again if it ends
@@ -64,38 +69,39 @@ enum class GuardMode : std::uint8_t {
 struct NodeOptions {
   /// REQUIRED: 1 to 128 letters, digits, '-', '_' and '.'; neither "." nor "..".
   std::string group;
-  /// REQUIRED: 1 to 1,000,000. Fixed when the first node creates the group; a node that was given
-  /// another count halts (see Listener::Halted).
+  /// REQUIRED: 1 to 1,000,000. Fixed when the first node creates the group; a node with another
+  /// count halts (see Listener::Halted).
   std::uint32_t shards = 0;
-  /// How keys map to shards. Fixed when the group is created, like `shards`.
+  /// How keys map to shards. Fixed when the group is created, like `shards`: a node with another
+  /// function halts.
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second one waits until the
-  /// first one's session has ended. The second one halts (see Listener::Halted) if (a) yet another
-  /// session takes the name while it waits, or (b) the name is still in use 3 s plus twice the
-  /// greater `ttl` of the two after it first found the name in use. If etcd was away meanwhile, the
-  /// time in (b) begins again. A process that lost its session and waits for its own name never
-  /// halts by (b).
+  /// first one's session has ended. The second one halts (see Listener::Halted) in two cases: (a) a
+  /// third session takes the name while it waits; (b) it has waited for 3 s plus twice the greater
+  /// `ttl` of the two, and the name is still in use. If etcd was away meanwhile, the time in (b)
+  /// begins again. Case (b) does not apply if the first session was one of the same process.
   NodeId node;
   EtcdOptions etcd = {};
 
   /// Folder for the node's lock file, on a local file system; created if missing. Empty: no folder.
   /// It must belong to this process's user or to root, and not be writable by everybody. Each
-  /// running node needs a folder of its own. After a restart on the same host, the lock proves that
-  /// the earlier process is dead, so the node takes part again at once. There is no proof after a
-  /// reboot, or if the file was moved or copied. Without a proof, a restarted node waits until its
-  /// old lease has run out (`ttl`). The file also lets the node notice an etcd that was restored
-  /// from a backup. If the group's failover setting is `never`, a node gets its shards back only if
-  /// it has the same folder as when it led them.
+  /// running node needs a folder of its own: Start refuses a folder that a living process uses.
+  /// After a restart on the same host, the lock proves that the earlier process is dead, so the
+  /// node takes part again at once. There is no proof after a reboot, or if the file was moved or
+  /// copied. Without a proof, a restarted node waits until its earlier lease has run out (`ttl`).
+  /// The file also lets the node notice an etcd that was restored from a backup. If the group's
+  /// failover setting is `never`, a node gets its shards back only if it has the same folder as
+  /// when it led them.
   std::string state_dir = {};
   /// Whether the node trusts the lock on any file system. By default it trusts the lock only on
   /// ext2 to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on others it logs at the start that
-  /// the lock proves nothing. Set this only if the file system of state_dir never frees a lock
-  /// while a process that holds it lives: otherwise two processes may lead the same shards.
+  /// the lock proves nothing. Set this only if the file system of state_dir keeps each lock as long
+  /// as its process lives. Otherwise two processes may lead the same shards.
   bool trust_state_lock = false;
   /// See GuardMode. A child made by fork() shares the lock of this process: until the child ends,
   /// calls exec, or closes its descriptors, no guard acts. With kOwn the guard is a child of this
-  /// process, so a waitpid(-1) of the program may return it.
+  /// process, so waitpid(-1) in the program may return the guard's process id.
   GuardMode guard = GuardMode::kOff;
   /// Promises that this program closes only descriptors that it opened itself. (closefrom() closes
   /// others as well.) If `state_dir` is on overlayfs, a guard acts only if this is true. On
@@ -103,16 +109,16 @@ struct NodeOptions {
   /// would end the session of a living process. On other file systems the lock stays.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
-  /// with Baton. Start fails if there is no such program. Start does not look for the program if no
-  /// guard can act (see GuardMode).
+  /// with Baton. If there is no such program, Start returns kNotFound. Start does not look for the
+  /// program if no guard can act (see GuardMode).
   std::string guard_program = "baton-guard";
 
   /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the
   /// process with SIGKILL and ends its session, as after any death. 0: never; otherwise 500 ms to
-  /// 366 days. Start refuses a time above 0 without kOwn. The guard notices a process that was
-  /// stopped (SIGSTOP, a debugger) or gets no processor time, and a node whose thread is stuck. It
-  /// does not notice a program whose work is stuck: see `watchdog`. Time in which the whole machine
-  /// stood still does not count.
+  /// 366 days. Start refuses any other value than 0 without kOwn. The guard kills a process that
+  /// was stopped (SIGSTOP, a debugger) or gets no processor time, and one whose node is stuck. It
+  /// does not notice that the program's own work is stuck: see `watchdog`. Time in which the whole
+  /// machine stood still does not count.
   std::chrono::milliseconds hang_timeout{0};
 
   // Addresses that the node tells to the group's other nodes and to callers. The library listens on
@@ -130,42 +136,46 @@ struct NodeOptions {
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
   /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
   /// about the group. An operator may change weight and labels while the node runs (`batonctl nodes
-  /// set`); the change lasts until the process ends.
+  /// set`). Such a change lasts until the process ends.
   std::uint32_t weight = 1;
 
   /// Lifetime that the node asks etcd to give its lease: 1 s to 3,600 s, whole seconds. If etcd
   /// grants another lifetime, that one counts (etcd's default minimum is 2 s). The node renews the
   /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
-  /// sent the last renewal that was confirmed. When a node dies, its shards have no leader for up
-  /// to `ttl` + 0.5 s, plus the time of the claims. If etcd changes its leader meanwhile, this can
-  /// be up to twice `ttl` plus a few seconds. If the brake (see `settle`) holds the other nodes
-  /// back, it can be `settle` more. The group's failover settings may add more.
+  /// sent the last renewal that was confirmed.
+  ///
+  /// When a node dies, its shards have no leader for up to `ttl` + 0.5 s, plus the time of the
+  /// claims. If etcd changes its leader meanwhile, this can be up to twice `ttl` plus a few
+  /// seconds. The brake (see `settle`) can add `settle`. The group's failover settings can add
+  /// more. A shard whose leaders died within 60 s of taking it, twice or more in a row, waits up to
+  /// 1 s longer at first, and up to 5 minutes in the end.
   std::chrono::seconds ttl{10};
 
   /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
-  /// It claims shards once that many are there, or once the membership has not changed for
-  /// `settle`, whichever comes first. 1 (the node itself): only `settle` counts. A node waits like
-  /// this at most once, and stops waiting as soon as it sees a shard with a leader. If all leaders
-  /// vanish later, only the brake (see `settle`) may hold it.
+  /// It claims shards once there are that many members, or once the membership has not changed for
+  /// `settle`, whichever comes first. The node counts itself. With 1, only `settle` counts. A node
+  /// waits like this at most once, and stops waiting as soon as it sees a shard with a leader. If
+  /// all leaders vanish later, only the brake (see `settle`) may hold it.
   std::uint32_t expect_nodes = 1;
   /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
-  /// The brake uses it, too. Each node counts the members that vanished within the last `settle`
-  /// and are still away. It claims nothing while both hold: they are at least 3, and they are more
-  /// than 10 % of all members, live and vanished. 0 turns the brake off. A member that called Stop
-  /// without Drain is counted. Members that left by Node::Drain, or that come and go again and
-  /// again, are not counted.
+  /// The brake uses `settle`, too: it keeps nodes from claiming shards while many members are away.
+  /// Each node counts the members that vanished within the last `settle` and are still away. The
+  /// node claims nothing while these are at least 3 members, and more than a tenth of all members
+  /// (live and vanished). 0 turns the brake off. A member that called Stop without Drain is
+  /// counted. Members that left by Node::Drain, or that come and go again and again, are not
+  /// counted.
   ///
-  /// Two more waits use it. (1) If a record is damaged and its last leader is unknown, the record
-  /// is replaced after `settle` plus the greatest `ttl` of the members, which counts as 10 s at
-  /// least. (2) If no member can take a shard (all have weight 0, or placement rules forbid it), or
-  /// the failover setting is `never`, the balancer reports each such shard that has had no leader
-  /// for `settle`, as a Transition whose `to` is empty.
+  /// Two more waits use `settle`. (1) If a record is damaged and its last leader is unknown, the
+  /// record is replaced after `settle` plus the greatest `ttl` of the members, which counts as 10 s
+  /// at least. (2) If no member can take a shard (all have weight 0, or placement rules forbid it),
+  /// or the failover setting is `never`, the balancer reports each such shard that has had no
+  /// leader for `settle`, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
-  // all nodes the same values. What an operator sets for the group counts instead, from the next
-  // decision on (`batonctl group set` of max-moves, rebalance-delay or cooldown).
+  // all nodes the same values. An operator may set max-moves, rebalance-delay and cooldown for the
+  // group (`batonctl group set`). These values then count instead, from the next decision on.
   /// How long an imbalance must last before shards move: 0 to 366 days. The wait begins again if a
   /// member appears, vanishes or gets a new session. A member that comes and goes again and again
   /// does not prolong it. Neither a drain nor an operator's rebalance waits for it.
@@ -179,8 +189,9 @@ struct NodeOptions {
 
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
-  // It holds up no other shard as long as fewer than 256 callbacks block. In two cases few shards
-  // are tried at once, so that slow callbacks make other shards wait:
+  // It holds up no other shard as long as fewer than 256 callbacks block. The callbacks that are
+  // not named here have no time limit. In two cases few shards are tried at once, so that slow
+  // callbacks make other shards wait:
   //  - Until an Acquired has succeeded on the node, the node calls Acquired for at most 16 new
   //    shards at once, and prepares at most 16 moves.
   //  - While Acquired fails on the node, the node calls it for at most 2 new shards at once, and
@@ -195,26 +206,27 @@ struct NodeOptions {
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
-  /// Within this time the program must call Node::Alive again: 0 to 366 days; 0: it need not. The
-  /// time begins when the node is first ready. If the program does not call in time, the node leads
-  /// nothing any more: Leads() is false at once, Lost is called for each shard, and the session
-  /// ends, so that others take over as after a death. At the next call the node begins a new
-  /// session; until then it is not ready. (If that call comes a moment late, before the node has
-  /// noticed, Leads() is true again with the same terms, and no callback comes.) Call Alive where
-  /// the work is done, not on a thread of its own. Otherwise a program that does no work any more
-  /// would keep its shards. Choose at least three times the longest pause between two calls.
+  /// The program must call Node::Alive again within this time: 0 to 366 days. 0: there is no
+  /// watchdog. The time begins when the node is first ready. If the program does not call in time,
+  /// the node leads nothing any more: Leads() is false at once, Lost is called for each shard, and
+  /// the session ends, so that others take over as after a death. At the next call the node begins
+  /// a new session; until then it is not ready. (The node may not have acted on the lateness yet.
+  /// Then that call makes Leads() true again, with the same terms and without a callback.) Call
+  /// Alive where the work is done, not on a thread of its own. Otherwise a program that does no
+  /// work any more would keep its shards. Choose at least three times the longest pause between two
+  /// calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in
-  /// memory for operators (AdminService): 1 to 1,000,000, about 300 bytes each. A restarted node
-  /// begins with an empty history.
+  /// memory for operators (AdminService): 1 to 1,000,000, about 300 bytes each. If there are more,
+  /// the oldest are dropped. A restarted node begins with an empty history.
   std::uint32_t history = 10'000;
 
-  /// Takes the node's log (see LogSink, also on dropped records). If log_level is kInfo or lower,
-  /// there is a record for every transition that this node counts (see Transition). If `log` is
-  /// empty, the node writes each record to stderr as a line, and drops records that stderr does not
-  /// take in time. A transition's line on stderr also has the fields group and node, since several
-  /// nodes may write to one stderr.
+  /// Takes the node's log (see LogSink, also on dropped records). If log_level is kInfo, kDebug or
+  /// kTrace, there is a record for every transition that this node counts (see Transition). If
+  /// `log` is empty, the node writes each record to stderr as a line, and drops records that stderr
+  /// does not take in time. A transition's line on stderr also has the fields group and node, since
+  /// several nodes may write to one stderr.
   LogSink log = {};
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;

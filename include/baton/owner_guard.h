@@ -1,4 +1,4 @@
-// OwnerGuard: for servers of a sharded service; decides whether this node may serve a request.
+// OwnerGuard: decides, in a server of a sharded service, whether this node may serve a request.
 // Opt-in: needs gRPC; find_package(baton COMPONENTS grpc), link baton::grpc.
 //
 //   grpc::Status Put(grpc::ServerContext* context, const kv::PutRequest* request,
@@ -9,7 +9,7 @@
 //     return Write(*request, owned.term, owned.request_id);  // a retry has the same request id
 //   }
 //
-// The handler calls Check first, because interceptors of gRPC C++ can't refuse a call before its
+// The handler itself calls Check, because interceptors of gRPC C++ can't refuse a call before its
 // handler runs. The node may have lost the shard by the time the handler acts. Only a resource that
 // refuses older terms protects against that (baton/fencing.h).
 #pragma once
@@ -37,8 +37,8 @@ namespace baton {
 /// The leader that a refusal names, so that the caller can go there.
 struct LeaderHint {
   ShardId shard;
-  NodeId leader;        ///< node id; empty: the shard has no leader
-  std::string address;  ///< the leader's service address, where requests go
+  NodeId leader;        ///< node id; empty: the shard has no leader (use NoLeaderStatus then)
+  std::string address;  ///< the leader's service address, for requests; empty: it has none
   /// The term of that leadership. A caller follows the hint only if this term is greater than the
   /// term that the caller knew.
   Term term;
@@ -72,19 +72,19 @@ struct OwnerGuardOptions {
   /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard for which Leads() is false. Check fills in the hint's shard and
-  /// group. If the result is nullopt, or names no leader, Check refuses with NO_LEADER. It does so,
-  /// too, if the result names this node, whose leadership may be suspended or about to end. Check
-  /// calls this function on handlers' threads, several at once, so it must be thread-safe and must
-  /// not block. It should not throw; an exception passes through Check.
+  /// group. Check refuses with NO_LEADER if the result is nullopt, names no leader, or names this
+  /// node, whose leadership may be suspended or about to end. Check calls this function on
+  /// handlers' threads, several at once, so it must be thread-safe and must not block. It should
+  /// not throw; an exception passes through Check.
   ///
-  /// Empty: the guard uses the node's own view. The view follows changes within about 5 ms, and
-  /// gives no hints after the node has stopped or halted.
+  /// Empty: the guard uses the node's own view. The view follows changes within about 5 ms. After
+  /// the node has stopped or halted, the view names no leaders.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
-/// Thread-safe. Check waits for no other process. It takes no lock when it accepts a request. When
-/// it refuses one, it may wait for a lock while the node copies changed routes. That takes
-/// microseconds; longer if many routes changed at once.
+/// Thread-safe, except the destructor. Check waits for no other process. It takes no lock when it
+/// accepts a request. When it refuses one, it may wait for a lock while the node copies changed
+/// routes. That takes microseconds; longer if many routes changed at once.
 class BATON_EXPORT OwnerGuard {
  public:
   /// Begins to follow the node's routes, and returns at once. Until the node has read its group and
@@ -97,8 +97,8 @@ class BATON_EXPORT OwnerGuard {
   OwnerGuard& operator=(const OwnerGuard&) = delete;
 
   /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
-  /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
-  /// status:
+  /// unless that is null. After any other status `owned` is unchanged: do nothing else, and return
+  /// the status:
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name the leader
   ///                        and its term. This node may know less than the caller, so that term
   ///                        may be older than `baton-term` (see LeaderHint)
@@ -106,8 +106,9 @@ class BATON_EXPORT OwnerGuard {
   ///                        - the node has not read its group yet (the details then name the shard
   ///                          of `baton-shard`, or 0);
   ///                        - no leader is known, or this process is a forked child;
-  ///                        - this node leads, but its session is suspended, the write that gives
-  ///                          the shard away is sent, or the shard is not activated;
+  ///                        - this node leads, but its session is suspended;
+  ///                        - this node leads, but it has sent the write that gives the shard away;
+  ///                        - this node leads, but the shard is not activated;
   ///                        - this node leads, but `baton-term` is newer than its term, so another
   ///                          node may lead already
   ///   INVALID_ARGUMENT     in one of these cases:

@@ -6,14 +6,14 @@
 //
 // Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
 //
-// A collectable is asked at each scrape, so its values are exact. prometheus::Exposer and
-// prometheus::Gateway take collectables and registries alike. A registry takes no collectables: if
-// a server of your own serves a registry, append what the collectables' Collect() returns to what
-// the registry's Collect() returns.
+// Each scrape asks a collectable, so its values are exact. prometheus::Exposer and
+// prometheus::Gateway take collectables and registries alike. A registry takes no collectables. If
+// a server of your own serves a registry, append the result of each collectable's Collect() to that
+// of the registry's Collect().
 //
-// Call Collectables right after Node::Start: events before the call are missing from the
-// histograms and from the counts of shards. Names and labels are listed in docs/reference.md. All
-// functions are thread-safe.
+// Call Collectables right after Node::Start: events before the call are missing from the histograms
+// and from the counts of shards. Names and labels are listed in docs/reference.md. All functions
+// and collectables are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -37,19 +37,21 @@ namespace baton {
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
   /// The series of each shard that this node leads: three or more a shard, labels `group` and
-  /// `shard`. At most `max_shard_series` series: if those of a shard don't fit, they and those of
-  /// all further shards are left out. baton_shard_series_cut says how many were left out.
+  /// `shard`. At most `max_shard_series` series. If those of a shard don't fit, these and those of
+  /// all shards with higher numbers are left out. baton_shard_series_cut says how many were left
+  /// out.
   std::shared_ptr<prometheus::Collectable> shards;
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
 
-/// baton_stale_terms_total{group}: how many writes your FenceGuard refused. Use it for at most one
-/// guard per group.
+/// baton_stale_terms_total{group}: FenceGuard::refused() of your guard. Use it for at most one
+/// guard per group. REQUIRES: `guard` is not null.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 
 /// baton_misroutes_total{group}: how many requests an OwnerGuard of yours refused with NOT_LEADER.
 /// Each scrape calls `count`, which returns OwnerGuard::misroutes(), on the scrape's thread.
+/// Several scrapes may call it at once. REQUIRES: what `count` uses outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
     std::function<std::uint64_t()> count, std::string group);
 
@@ -57,8 +59,9 @@ BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
 /// names begin with baton_router_: calls_total{result}, attempts_total, misroutes_total,
 /// redirects_total, waits_total, superseded_total, own_calls_total, own_misroutes_total,
 /// reconnects_total, streams_total{start}, revision, stale, age_seconds. Each scrape calls the
-/// functions, which return Router::counters() and Router::Age(), on the scrape's thread. Use it for
-/// at most one router per group.
+/// functions, which return Router::counters() and Router::Age(), on the scrape's thread. Several
+/// scrapes may call them at once. REQUIRES: the router outlives the collectable. Use it for at most
+/// one router per group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 

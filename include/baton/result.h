@@ -4,12 +4,12 @@
 //   if (!compare) return Fail(compare.error().message);
 //   Add(compare->key, compare->mod_revision);
 //
-// An Error says what went wrong outside of the caller's code, or which argument is invalid. It is
-// never returned for a broken REQUIRES. That is a duty of the caller: a call that breaks it aborts
-// the program, or has undefined effects if the duty can't be checked.
+// An Error says what went wrong outside of the caller's code, or which argument is invalid. A
+// broken REQUIRES never gives an Error: the call aborts the program, or has undefined effects if
+// Baton can't check the requirement.
 //
 // C++20 has no std::expected, and public headers need only the standard library. A Result is a
-// plain value: several threads may read it, one may write it.
+// plain value: several threads may read it at once, but not while another thread changes it.
 #pragma once
 
 #include <string>

@@ -14,7 +14,9 @@
 // limit, up to 5 s. A route may be out of date when it is read, so servers check each request with
 // OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
-// A router runs one thread and logs nothing; Age().problem says what is wrong.
+// A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
+// CallWith it keeps one channel for each leader's address: at most 1,024, and each for about 5
+// minutes after its last use.
 #pragma once
 
 #include <chrono>
@@ -49,8 +51,8 @@ struct RouterOptions {
   /// or ipv6:. Start refuses other URIs, such as xds:///name, and a host without a port. The router
   /// tries the addresses in random order.
   std::vector<std::string> endpoints;
-  /// Used for the connections to the endpoints and to the leaders. If this and group_credentials
-  /// are null, the connections are insecure. See also SetCredentials.
+  /// Used for the connections to the endpoints and to the leaders. If both this and
+  /// group_credentials are null, the connections are insecure. See also SetCredentials.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   /// TLS credentials that trust only the servers of this group (baton/credentials.h). If their
   /// files change, the router uses the new ones by itself. Null: not used. Give at most one of
@@ -69,12 +71,12 @@ struct RouterOptions {
 };
 
 struct CallOptions {
-  /// The time for the whole call, with all its pauses and attempts. Above 0; a longer time than a
-  /// year counts as a year.
+  /// The time for the whole call, with all its pauses and attempts. Above 0; a time above a year
+  /// counts as a year.
   std::chrono::milliseconds deadline{5000};
   /// The time for one attempt: 0 or more; `deadline` ends it, too. With 0, an attempt may use all
-  /// that is left of `deadline`. The time to connect to the leader does not count. Connecting may
-  /// take seconds if the leader's host does not answer.
+  /// that is left of `deadline`. The time to connect to the leader counts for `deadline` only.
+  /// Connecting may take seconds if the leader's host does not answer.
   std::chrono::milliseconds attempt{0};
   /// After NOT_LEADER, a call goes on to a newer leader at once, at most this many times in a row;
   /// after that it pauses first. 0 or more. proto/baton/v1/errors.proto explains the refusals.
@@ -82,16 +84,18 @@ struct CallOptions {
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
   /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
   std::string request_id = {};
-  /// Whether to repeat an attempt that may have taken effect. These are the attempts whose
-  /// connection broke (UNAVAILABLE without NO_LEADER), that the server cancelled (CANCELLED, for
-  /// example during a shutdown), whose time was over, or that a resource refused with STALE_TERM.
-  /// If true, the server must recognise a request id that it has served already. The router then
-  /// also cancels an attempt 100 ms after it hears of a newer leader of the shard. If the router
-  /// could not connect to the leader, nothing was sent. Then it tries again even if this is false.
+  /// Whether to repeat an attempt that may have taken effect. An attempt may have taken effect if
+  /// its connection broke (UNAVAILABLE without NO_LEADER), if the server cancelled it (CANCELLED,
+  /// for example during a shutdown), if its time was over, or if a resource refused it with
+  /// STALE_TERM. If this is true, the server must recognise a request id that it has served
+  /// already. The router then also cancels an attempt 100 ms after it hears of a newer leader of
+  /// the shard. If the router could not connect to the leader, nothing was sent. Then it tries
+  /// again even if this is false.
   bool retry_unknown = true;
 };
 
 /// A shard, or a key that belongs to one. A key is not copied: it must live until the call returns.
+/// REQUIRES: a const char* is not null.
 class CallTarget {
  public:
   CallTarget(ShardId shard) : shard_(shard) {}       // NOLINT(google-explicit-constructor)
@@ -108,14 +112,14 @@ class CallTarget {
 };
 
 /// Thread-safe, except the destructor. A program may have several routers. In a child made by
-/// fork(), don't use or destroy a router of the parent. Start none there either, before the child
-/// calls exec, if the parent has used gRPC: gRPC in the child would harm gRPC in the parent.
+/// fork(), don't use or destroy a router of the parent. If the parent has used gRPC, start no
+/// router in the child before it calls exec: gRPC in the child would harm gRPC in the parent.
 class BATON_EXPORT Router {
  public:
   /// Begins to follow the group's routes. Returns at once, before anything was read.
   /// kInvalidArgument: an option is invalid (the message names it). kFailedPrecondition: this
-  /// process was forked from one that had started a router. Throws std::system_error if the system
-  /// gives no thread.
+  /// process was forked from one that had started a router or a node. Throws std::system_error if
+  /// the system gives no thread.
   static Result<std::unique_ptr<Router>> Start(RouterOptions options);
   /// Calls Stop. REQUIRES: no method runs any more, and none is called later.
   ~Router();
@@ -124,15 +128,16 @@ class BATON_EXPORT Router {
 
   /// Waits until the router is ready, which means that it has read all routes. It then stays ready,
   /// with one exception: if the followed server has another history of etcd (for example a restored
-  /// backup), the router reads all routes again. With a timeout of 0 or less it does not wait; one
-  /// above a year counts as a year. After Stop it returns ok if the router was ready. Errors:
+  /// backup), the router is not ready until it has read all routes again. With a timeout of 0 or
+  /// less WaitReady does not wait; a timeout above a year counts as a year. After Stop it returns
+  /// ok if the router was ready. Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
   ///                        count or hash function than the routes that were read before. This
   ///                        comes at once; the router still tries the endpoints again, so a later
-  ///                        call may return ok. A router that was ready before does not return
-  ///                        this: it keeps its routes, and Age() says what is wrong
+  ///                        call may return ok. A ready router does not return this: it keeps
+  ///                        its routes, and Age() says what is wrong
   ///   kUnavailable         the router was stopped, before or meanwhile, and was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
@@ -151,26 +156,27 @@ class BATON_EXPORT Router {
   /// Cost: nanoseconds and no lock, with these exceptions.
   ///   - A thread's first read allocates memory. This read, and the thread's first read after the
   ///     router became ready, may wait for a short lock.
-  ///   - The first read of a thread after the routes changed tries the lock, and never waits for
-  ///     it. If another thread has the lock, the read returns the earlier route. The routes that
+  ///   - A thread's first read after each later change of the routes takes the lock only if it is
+  ///     free. Otherwise the read returns the earlier route. The routes that
   ///     Owner reads change at most 100 times a second.
   ///
   /// Memory: each reading thread keeps the routes that it read last, as a table of 16 bytes a
   /// shard, until it reads a newer table, until it ends, or until the router is destroyed.
   Route Owner(ShardId shard) const noexcept;
-  /// The same for a key; nullopt if ShardFor would return an error.
+  /// The same for a key. nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
 
   /// The nodes that stand by for a shard, the first to take over first, with their service
-  /// addresses. Use it for reads that may be stale. It is only a hint: a node may have ceased to be
-  /// a standby, or to be ready. A standby has no term and no fence. So its answer may be out of
-  /// date by any time, and may be older than an earlier answer of another standby. Its application
-  /// must be willing to answer: an OwnerGuard there refuses the request, and names the leader.
+  /// addresses. Use it for reads that may be stale. The list is only a hint: a node in it may no
+  /// longer be a standby, or no longer be ready. A standby has no term and no fence. So its answer
+  /// may be out of date by any time, and may be older than an earlier answer of another standby.
+  /// The application on the standby must be willing to answer: an OwnerGuard there would refuse the
+  /// request, and name the leader.
   ///
   /// Empty if no placement rule asks for standbys of the shard, if no node can be one, if the key
   /// or the shard is invalid, or if no routes were read yet. While nobody leads the shard, there
   /// may be one standby more than the rule asks for. The list is as current as Owner's route. Cost
-  /// and memory are those of Owner; in addition, each call allocates the list. If shards have
+  /// and memory are those of Owner. In addition, each call allocates the list. If shards have
   /// standbys, the router also keeps lists of 4 bytes a shard and 8 bytes a standby, which all
   /// tables with the same standbys share.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
@@ -182,21 +188,22 @@ class BATON_EXPORT Router {
   RouterCounters counters() const;
 
   /// Calls the leader of a shard or key. `method` is a unary method of a generated stub, for
-  /// example &kv::Kv::Stub::Put. Blocks the calling thread until there is an answer or `deadline`
-  /// has passed, so don't call it on gRPC's callback threads.
+  /// example &kv::Kv::Stub::Put. Blocks the calling thread until there is an answer, `deadline` has
+  /// passed, or Stop is called. So don't call it on gRPC's callback threads.
   ///
   /// The call goes to the leader that the routes name. If the shard has no leader, or the leader
   /// has no service address, the call waits for another route.
   ///
-  /// If a server refuses with NOT_LEADER, and it or the routes name a leader with a newer term, the
-  /// call goes there at once, up to max_hops times in a row. After that it pauses once, as below,
-  /// and may go on again.
+  /// If a server refuses with NOT_LEADER, and the refusal or the routes name a leader with a newer
+  /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
+  /// once, as below, and may go on again.
   ///
-  /// After any other refusal, if the leader can't be reached, and before it repeats an attempt (see
-  /// retry_unknown), the call pauses. The backoff is 5 ms at first; it doubles with each pause, up
-  /// to 500 ms. A pause takes a random time between half of the backoff and all of it. But if the
-  /// refusal has a RetryInfo of time r, the time is random between r and max(r, backoff) + r / 2. A
-  /// changed route ends the pause early.
+  /// The call pauses after any other refusal, after it could not connect to the leader, and before
+  /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
+  /// pause, up to 500 ms. A pause takes a random time between half of the backoff and all of it.
+  /// But if the refusal has a RetryInfo, which asks for a pause of r, the pause takes at least r,
+  /// and at most r / 2 longer than the greater of r and the backoff. A changed route ends the pause
+  /// early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -216,12 +223,12 @@ class BATON_EXPORT Router {
   ///                      application itself did, or the server lacks the method. The message names
   ///                      the address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
-  /// Every other status is returned unchanged. It is the application's, or gRPC made it, perhaps
-  /// after the request took effect. A NOT_LEADER or NO_LEADER that does not name this group and
-  /// shard is returned, too: the application passed it on from another service. So this call may
+  /// Call returns every other status unchanged. The application made it, or gRPC made it, perhaps
+  /// after the request took effect. Call also returns a NOT_LEADER or NO_LEADER that names another
+  /// group, or another shard: the application passed it on from another service. So this call may
   /// have taken effect.
   ///
-  /// Without retry_unknown, the status of an attempt that may have taken effect is returned
+  /// Without retry_unknown, Call returns the status of an attempt that may have taken effect
   /// unchanged. UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any
   /// other UNAVAILABLE, after DEADLINE_EXCEEDED, after CANCELLED, and after ABORTED with
   /// STALE_TERM, the request may have taken effect.
@@ -239,13 +246,14 @@ class BATON_EXPORT Router {
         options);
   }
 
-  /// Makes one attempt: a call on `channel` with `context`. Use both for this attempt only. The
-  /// context has its deadline and metadata already. Returns the call's status. Runs on the thread
-  /// that called CallWith, once for each attempt. If it throws, the exception passes through
-  /// CallWith, and the call ends.
+  /// Makes one attempt: a call on `channel` with `context`, which has its deadline and metadata
+  /// already. Use both for this attempt only. Returns the call's status. Runs on the thread that
+  /// called CallWith, once for each attempt. If it throws, the exception passes through CallWith,
+  /// and the call ends.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.
+  /// REQUIRES: `attempt` is not empty; an empty one throws std::bad_function_call.
   grpc::Status CallWith(const CallTarget& target, const Attempt& attempt,
                         const CallOptions& options = {});
 
@@ -254,7 +262,7 @@ class BATON_EXPORT Router {
   /// newest route, which says where the call should go. If the shard has no leader, the route's
   /// `leader` and `address` are empty. They may be empty, too, while the router reads all routes
   /// again. Waits for no server, only for short locks: at worst while the router's own thread
-  /// copies all routes. The thread does this at most 100 times a second. Use it once for each
+  /// copies all routes. The thread does this at most 100 times a second. Call Mark once for each
   /// context, before the call begins. Like Owner, it keeps a table of routes in memory for the
   /// calling thread. Errors (nothing was added):
   ///   kUnavailable      no routes were read yet
@@ -284,8 +292,8 @@ class BATON_EXPORT Router {
   /// counts all other calls; own_misroutes counts those of them that were answered with NOT_LEADER
   /// for their shard. The interceptor changes no status and repeats no call.
   ///
-  /// gRPC calls interceptors on any of its threads. Like Mark, they wait for short locks only; but
-  /// they keep no table in memory. Make one factory for each channel. On such a channel don't use a
+  /// gRPC calls interceptors on any of its threads. Like Mark, they wait for short locks only. They
+  /// keep no table in memory. Make one factory for each channel. On such a channel don't use a
   /// context that CallWith gave you: that call would be counted twice. Channels and calls may
   /// outlive the router. Interceptors then still add everything except the term. For gRPC,
   /// interceptors are an experimental API.
@@ -299,12 +307,12 @@ class BATON_EXPORT Router {
   /// RouterOptions::group_credentials was not given; otherwise the program aborts.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
-  /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
-  /// until they have returned. It ends an attempt by cancelling the attempt's context. So if an
-  /// Attempt of yours waits for something else, Stop waits, too. Later calls of Call and CallWith
-  /// send nothing, and return UNAVAILABLE or INVALID_ARGUMENT at once. Owner, ShardFor and Mark
-  /// still use the last routes. Idempotent; a second caller waits for the first. REQUIRES: not
-  /// called from an attempt, which Stop would wait for without end.
+  /// Stops following the routes, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call)
+  /// and waits until they have returned. It ends an attempt by cancelling the attempt's context. So
+  /// if an Attempt of yours waits for something else, Stop waits, too. Later calls of Call and
+  /// CallWith send nothing, and return UNAVAILABLE or INVALID_ARGUMENT at once. Owner, Standbys,
+  /// ShardFor and Mark still use the last routes. Idempotent; a second caller waits for the first.
+  /// REQUIRES: not called from an attempt, which Stop would wait for without end.
   void Stop();
 
  private:

@@ -11,7 +11,7 @@
 
 namespace baton {
 
-/// Where a shard's requests go. `leader` and `address` are valid as long as their router.
+/// Where a shard's requests go. `leader` and `address` are valid as long as their router lives.
 struct Route {
   ShardId shard;
   /// kActivating and kSuspended are known only for shards of the node that the router follows. For
@@ -23,7 +23,7 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-/// A node that stands by for a shard. `node` and `address` are valid as long as their router.
+/// A node that stands by for a shard. `node` and `address` are valid as long as their router lives.
 struct RouteStandby {
   std::string_view node{};     ///< node id; never empty
   std::string_view address{};  ///< its service address; empty: it has none
@@ -37,13 +37,15 @@ struct RoutesAge {
   /// How old the routes are: the age that the server's last message gave for its own view, plus the
   /// time since that message. 0: nothing was read.
   std::chrono::nanoseconds age{0};
-  /// True if the router follows no server now, has not read all of its routes yet, or the server
-  /// can't tell whether its view is current. While the router opens its stream again for new
-  /// credentials, `stale` and `server` stay as they were. Routes stay usable: servers check each
-  /// request.
+  /// True if the router follows no server now, if it has not read all of the server's routes yet,
+  /// or if the server can't tell whether its view is current. While the router opens its stream
+  /// again for new credentials, `stale` and `server` stay as they were. Routes stay usable: servers
+  /// check each request.
   bool stale = true;
-  std::string server{};   ///< name of the followed node or relay; empty: none
-  std::string problem{};  ///< one line: what was wrong with the last endpoint; empty: nothing
+  std::string server{};  ///< name of the followed node or relay; empty: none
+  /// One line: what was wrong with the last endpoint. Empty again once a stream of routes has
+  /// begun.
+  std::string problem{};
 };
 
 /// Counts since the router was started; they only grow.

@@ -1,7 +1,7 @@
 // ShardFor: which shard a key belongs to. batonctl, HTTP and baton::Router give the same answer,
-// but they refuse empty keys and keys above 4,096 bytes. With kMurmur2, the answer is also the
-// partition that Kafka's producers choose on a topic with as many partitions: the Java producer by
-// default, and librdkafka with partitioner=murmur2_random.
+// but refuse empty keys and keys above 4,096 bytes. ShardFor has no such limits. With kMurmur2, the
+// answer is also the partition that Kafka's producers choose on a topic with as many partitions:
+// the Java producer by default, and librdkafka with partitioner=murmur2_random.
 //
 //   const auto shard = baton::ShardFor("order-4711", baton::HashFunction::kMurmur2, 1024);
 //

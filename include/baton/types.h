@@ -31,8 +31,8 @@ struct Revision {
 
 /// The number of one leadership of one shard, and its fencing token: the mod revision of the
 /// leadership's record in etcd. A shard's next leadership always has a greater term, and every
-/// reader sees the same term. Terms of different shards may be equal. 0: no leadership. But an etcd
-/// that was wiped or restored from a backup may repeat terms (docs/operating.md).
+/// reader sees the same term. One exception: an etcd that was wiped or restored from a backup may
+/// repeat terms (docs/operating.md). Terms of different shards may be equal. 0: no leadership.
 struct Term {
   std::int64_t value = 0;
   friend auto operator<=>(const Term&, const Term&) = default;
@@ -76,8 +76,8 @@ enum class MemberState : std::uint8_t {
 /// "active", "draining" or "dead".
 BATON_EXPORT const char* ToString(MemberState state);
 
-/// A shard's state as routes and tables show it. A node knows kActivating and kSuspended of the
-/// shards that it leads itself; other nodes' shards appear as kLed or kMoving meanwhile.
+/// A shard's state as routes and tables show it. A node knows kActivating and kSuspended only of
+/// the shards that it leads itself. Meanwhile other nodes show such a shard as kLed or kMoving.
 enum class ShardState : std::uint8_t {
   kLed,         ///< the shard has a leader, whose Acquired callback has returned
   kActivating,  ///< the shard's leader may act; its Acquired callback still runs
@@ -93,9 +93,10 @@ struct Leadership {
   ShardId shard;
   Term term;           ///< the fencing token; 0 unless `leads`
   bool leads = false;  ///< the node may act as leader now (see Node::Leads)
-  /// `leads`, and the listener's Acquired has returned. Like `leads` it stays true while Releasing
-  /// runs, and for a moment after it; begin nothing new from Releasing on. If the node then keeps
-  /// the shard, this is false until Acquired has returned once more.
+  /// `leads` is true, and the listener's Acquired has returned. Without a listener it equals
+  /// `leads`. Like `leads` it stays true while Releasing runs, and for a moment afterwards. Begin
+  /// no new work once Releasing has begun. If the node then keeps the shard, this is false until
+  /// Acquired has returned once more.
   bool activated = false;
 };
 
@@ -106,13 +107,13 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
-/// At most one node counts each change, in its log, metrics and listener. This is the node that
-/// gained the shard. With a listener, it counts the change when the first call of Acquired for this
-/// term has returned, thrown, or exceeded callback_timeout, or when it loses the shard before that.
-/// Without a listener, it counts the change at once. If it dies before it has counted, nobody
-/// counts the change. A node counts its own kSuspended (`to` is empty) and kResumed (`from` is
-/// empty). If nobody may take the shard over (all members have weight 0, placement rules forbid it,
-/// or the failover setting is `never`), the balancer counts the loss.
+/// At most one node counts each change, in its log, metrics and listener: the node that gained the
+/// shard. With a listener, it counts the change when the first call of Acquired for this term has
+/// returned, thrown, or exceeded callback_timeout, or when it loses the shard before that. Without
+/// a listener, it counts the change at once. If it dies before it has counted, nobody counts the
+/// change. A node counts its own kSuspended (`to` is empty) and kResumed (`from` is empty). If
+/// nobody may take the shard over (all members have weight 0, placement rules forbid it, or the
+/// failover setting is `never`), the balancer counts the loss.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
@@ -125,23 +126,22 @@ struct Transition {
   /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
   Cause cause{};
   /// `elect` begins when this node first knew that the shard had no leader, and ends when this node
-  /// saw the new leader. It is 0 if this node saw no such time, as in each planned move. `activate`
-  /// begins when this node saw the new leader, and ends when Acquired returned. This node's
-  /// clock measures both. For kResumed, `elect` is how long the node was suspended. For kSuspended,
-  /// both are 0. `activate` is 0 also if the first Acquired threw or exceeded callback_timeout, or
-  /// if the shard was lost before Acquired returned.
+  /// saw the new leader. It is 0 if this node never saw the shard without a leader in between, as
+  /// in each planned move. `activate` begins when this node saw the new leader, and ends when
+  /// Acquired returned. This node's clock measures both. For kResumed, `elect` is how long the node
+  /// was suspended. For kSuspended, both are 0. `activate` is 0 also if the first Acquired threw or
+  /// exceeded callback_timeout, or if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
-  /// Set if the previous leader's lease ended (kLeaseExpired): at most this long passed from its
-  /// death until this node knew. The exact time is unknown, because only the dead leader saw its
-  /// own renewals. Unset if this node knows no bound, for example because it started later, or its
-  /// watch missed the death.
+  /// Set if the previous leader's lease ended (kLeaseExpired): at most this long passed from the
+  /// leader's death until this node knew of it. The exact time is unknown, because only the dead
+  /// leader saw its own renewals. Unset if this node knows no bound, for example because it started
+  /// later, or its watch missed the death.
   std::optional<std::chrono::nanoseconds> detect_at_most{};
-  /// Set if the previous leader's guard saw it die (kProcessDied): so long passed from when the
-  /// guard got the lock of the dead process until it told etcd. The clock of the guard's host
-  /// measures it. How long etcd then took until this node knew is not measured; it takes
-  /// milliseconds mostly. Unset if nobody waited for the death, for example because the leader's
-  /// next process proved it.
+  /// Set if the previous leader's guard saw it die (kProcessDied): the time from when the guard got
+  /// the lock of the dead process until the guard told etcd. The clock of the guard's host measures
+  /// it. The time until this node then knew is not included; it is mostly milliseconds. Unset if
+  /// nobody waited for the death, for example because the leader's next process proved it.
   std::optional<std::chrono::nanoseconds> detect{};
 };
 

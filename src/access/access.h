@@ -58,7 +58,7 @@ std::optional<Role> RoleNamed(std::string_view word);
 /// other.
 bool Includes(Role has, Role needed);
 
-/// What a method or path demands of its caller.
+/// The demand of a method or path on its caller.
 struct Demand {
   Role role = Role::kRead;  ///< the role that the caller needs
   /// The limit for callers without the role kOperate. Unset: there is no limit, because the call is
@@ -169,12 +169,12 @@ class Access {
       : defaults_(defaults), groups_(std::move(ask)) {}
 
   /// Replaces the rules; all later calls use these. One thread at a time. If there are rules for
-  /// groups, first asks the host's user database for the groups of root and of this process's user,
-  /// and waits for its answers or errors; this may take seconds.
+  /// groups, it first asks the host's user database for the groups of root and of this process's
+  /// user. It waits for the answers or errors, which may take seconds.
   void SetRules(Rules rules);
-  /// Makes RefuseRead call `told` for each refusal that it returns, and Tell call it, too. Refusal
-  /// does not call it. `what`: the method or path, any bytes. `told` is called on any thread.
-  /// REQUIRES: `told` doesn't wait; this is called before other threads use the object.
+  /// From now on, RefuseRead calls `told` for each refusal that it returns, and Tell calls it, too.
+  /// Refusal does not call it. `what`: the method or path, any bytes. `told` is called on any
+  /// thread. REQUIRES: `told` doesn't wait; this is called before other threads use the object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
@@ -261,8 +261,9 @@ class Gate {
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// Access::Refusal for the role that this method needs. A method without a row is refused. If the
-  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too: with the
-  /// reason `no_changes` if the caller may read, otherwise as a call is refused that only reads.
+  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too. A caller that
+  /// may read then gets Why::kNoChanges with the line `no_changes`. Any other caller gets the
+  /// refusal of a call that needs kRead.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
   /// without a log line, and Access::Told does not get this refusal.

@@ -54,7 +54,7 @@ std::string NameOf(const Caller& caller);
 class Callers {
  public:
   /// If a second user opens a connection from the same address and port, UserOf returns nullopt for
-  /// this long, because a call of the first user may still be on its way to its handler.
+  /// this long. Reason: a call of the first user may still be on its way to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
   /// Note calls `noted` with the user of each connection, if the user is known, before the
@@ -78,9 +78,11 @@ class Callers {
   void TrustUnixSockets();
 
   /// Returns the user who opened this peer's connection. `peer`: the result of
-  /// grpc::ServerContext::peer. nullopt: the peer is on another host, Note has not seen the
-  /// connection, the kernel did not name a user, two users had the port lately (kContested), or it
-  /// is a unix socket and TrustUnixSockets was not called.
+  /// grpc::ServerContext::peer. nullopt, in these cases:
+  ///  - The peer is on another host.
+  ///  - Note has not seen the connection, or the kernel did not name a user.
+  ///  - Two users had the port lately (kContested).
+  ///  - The peer is a unix socket, and TrustUnixSockets was not called.
   std::optional<uid_t> UserOf(std::string_view peer) const;
 
  private:

@@ -1,5 +1,5 @@
-// RefusalPace: decides which refusals get a line in a file, so that a caller that is refused all
-// the time neither fills the disk nor hides the refusals of other callers.
+// RefusalPace: decides which refusals get a line in a file. So a caller that is refused all the
+// time does not fill the disk, and does not hide the refusals of other callers.
 //
 // Each caller (LimitedAs) gets at most one line a second. The caller's next line says how many of
 // its refusals had none. All callers together get at most kAtOnce lines at once, and after these
@@ -29,10 +29,11 @@ class RefusalPace {
   static constexpr int kAtOnce = 256;
   static constexpr std::chrono::milliseconds kEvery{250};
 
-  /// Call it for each refusal of a caller. nullopt: write no line for the refusal. Otherwise write
-  /// a line that says how many refusals had no line: the result. It counts the refusals of this
-  /// caller (or of all callers that share one line a second) since the last line of this caller,
-  /// and those of all callers that the common limit left out since the last line of any caller.
+  /// Call it for each refusal of a caller. `caller`: the result of LimitedAs. nullopt: write no
+  /// line for the refusal. Otherwise write a line that says how many refusals had no line: the
+  /// result. It is the sum of two counts:
+  ///   - the refusals of this caller, or of all callers that share its line, since its last line;
+  ///   - the refusals of all callers that the common limit left out since the last line of any.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:

@@ -23,14 +23,15 @@ class StreamPlaces {
     std::size_t of_caller;   ///< streams of one caller without the role kOperate
     std::size_t of_readers;  ///< streams of all these callers
   };
-  /// A place is free again once its last copy is gone. It may outlive the StreamPlaces.
+  /// A place is free again once its last copy is gone. It may outlive the StreamPlaces. Its pointer
+  /// is always null: it only holds the place, so don't compare it with nullptr.
   using Place = std::shared_ptr<const void>;
 
   explicit StreamPlaces(Bounds bounds);
 
-  /// Takes a place for a stream of this caller, whose role is `role`. A place that is a null
-  /// pointer: the caller has the role kOperate, so it needs no place. nullopt: refuse the stream,
-  /// because one of the two bounds is reached.
+  /// Takes a place for a stream of this caller, whose role is `role`. Keep the result until the
+  /// stream ends. If the role includes kOperate, the result holds no place, and is never refused.
+  /// nullopt: refuse the stream, because one of the two bounds is reached.
   std::optional<Place> Take(const Caller& caller, Role role);
 
   struct Counts {

@@ -30,8 +30,9 @@ class ChangingFiles {
   /// taken new contents. If a file can't be read or is empty, or `use` returns an error, the
   /// earlier contents stay in use, and the next Look tries again.
   bool Look(const Use& use);
-  /// Why new contents are not used; empty: no reason is known. Set after two calls of Look in a row
-  /// found the same error, because people write a certificate and its key one after the other.
+  /// Why new contents are not used, as the error's message; empty: no reason is known. Set after
+  /// two calls of Look in a row found the same error, because people write a certificate and its
+  /// key one after the other. The next Look without this error clears it.
   const std::string& trouble() const { return trouble_; }
 
  private:

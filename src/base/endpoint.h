@@ -21,12 +21,12 @@ inline constexpr std::size_t kLongestHost = 253;
 
 /// Returns OK if `text` is host:port with a port from 1 to 65535, and with brackets around an IPv6
 /// host. Only the characters count: whether the host exists, or is an address, is not checked.
-/// Otherwise kInvalidArgument with one line that has the text and says what to write; the
-/// line's examples have `example_port`.
+/// Otherwise kInvalidArgument, with one line that has the text and says what to write. The examples
+/// in this line have the port `example_port`.
 Status CheckEndpoint(std::string_view text, int example_port);
 
-/// Whether a peer may name `text` as an address to connect to: host:port as above, but no host that
-/// gRPC would take for the scheme of a resolver, such as "unix:80". False for an empty text.
+/// Whether a peer may name `text` as an address to connect to: it is host:port as above, and gRPC
+/// would not take the host for the scheme of a resolver, as in "unix:80". False for an empty text.
 bool IsPeerEndpoint(std::string_view text);
 /// Returns `text` as a gRPC target (dns:///host:port). Without this prefix gRPC would take a host
 /// named "unix" for the scheme of a resolver. REQUIRES: CheckEndpoint or IsPeerEndpoint accepts it;

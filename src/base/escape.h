@@ -1,9 +1,11 @@
 // Escapes arbitrary bytes to one line of text: for logs, tables, and messages that repeat input.
 //
 // All functions escape the characters that could control a terminal, or could make a terminal show
-// a line's text in another order: the control characters (C0, DEL, C1), the line and paragraph
-// separators (U+2028, U+2029), and the marks, embeddings, overrides and isolates of writing
-// directions (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
+// a line's text in another order:
+//   - the control characters (C0, DEL, C1);
+//   - the line and paragraph separators (U+2028, U+2029);
+//   - the marks, embeddings, overrides and isolates of writing directions (U+061C, U+200E, U+200F,
+//     U+202A to U+202E, U+2066 to U+2069).
 //
 // Pure; any thread.
 #pragma once
@@ -14,20 +16,23 @@
 
 namespace baton {
 
-/// Appends `text` so that it stays on one line and is valid UTF-8: the characters above are escaped
-/// (\n, \u001b), bytes that are not UTF-8 become U+FFFD. If `quoted`, also escapes double quotes
-/// and backslashes; otherwise these stay as they are.
+/// Appends `text` so that it stays on one line and is valid UTF-8. The characters above are
+/// escaped: as \n, \r and \t, all others as \u and four hexadecimal digits (\u001b). Each byte that
+/// is not UTF-8 becomes U+FFFD. If `quoted`, also escapes double quotes and backslashes; otherwise
+/// these stay as they are, so the result can't be decoded.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 
-/// The longest message, in bytes, that batond or batonctl prints about its input.
+/// The longest message, in bytes, that one of our programs prints about its input (OneLine's
+/// `most`).
 inline constexpr std::size_t kLongestLine = 1000;
 
 /// Escapes `text` as AppendEscaped does without `quoted`. If the result has more than `most` bytes,
 /// returns at most its first `most` bytes (whole characters) and "...": at most `most` + 3 bytes.
 std::string OneLine(std::string_view text, std::size_t most);
 
-/// Returns the same document with the characters above as \uXXXX in its strings. REQUIRES: `json`
-/// is JSON as a library writes it, so C0 is already escaped.
+/// Returns the same document with the characters above as \uXXXX in its strings. All other bytes
+/// stay, also those that are not UTF-8. REQUIRES: `json` is JSON as a library writes it, so C0 is
+/// already escaped.
 std::string SafeJson(std::string json);
 
 }  // namespace baton

@@ -1,8 +1,9 @@
 // Facts: what the group's keys in etcd say, as plain values.
 //
 // src/etcd turns keys and protobuf records into facts, and src/core decides by facts. Neither
-// includes the other. Every fact has a revision, which orders the facts of one key: the key's mod
-// revision, or if the key is absent, the revision at which it was deleted or read as absent.
+// includes the other. Every fact has a revision, which orders the facts of one key. It is the key's
+// mod revision. If the key is absent, it is the revision at which the key was deleted or read as
+// absent.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +53,7 @@ constexpr bool EndsADeath(Reason reason) {
   return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied;
 }
 
-/// Who may lead a shard after its leader's session has ended without a handoff.
+/// A rule about who may lead a shard after its leader's session has ended without a handoff.
 enum class FailoverPolicy : std::uint8_t {
   kImmediate,  ///< any node, at once
   kAfter,      ///< for a delay only the node that led the shard; then any node
@@ -149,7 +150,7 @@ struct MemberFact {
   friend bool operator==(const MemberFact&, const MemberFact&) = default;
 };
 
-/// What a shard's record says about deaths of leaders (see core/death_backoff.h).
+/// The part of a shard's record about deaths of leaders (see core/death_backoff.h).
 struct DeathTally {
   /// How many leaders in a row died after a short leadership, up to the one before this record.
   std::uint32_t deaths = 0;
@@ -246,7 +247,7 @@ struct PolicyFact {
   }
 };
 
-/// What an operator wants to change in the policy kLimits. Unset: it stays as it is.
+/// An operator's change of the policy kLimits. A field that is unset stays as it is.
 struct LimitsChange {
   /// Unset: back to each node's own option.
   using Delay = std::optional<std::chrono::milliseconds>;

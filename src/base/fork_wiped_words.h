@@ -54,7 +54,7 @@ class ForkMark {
 /// Whether this process may use gRPC. kFailedPrecondition: it was forked from a process that had
 /// called this function before. gRPC in such a child changes what gRPC in the parent waits for
 /// (both have the same epoll instance), and so crashes the parent. Any thread. Each shared library
-/// of ours has a memory of its own: it does not know what the other one was used for.
+/// of ours counts only the calls in this library.
 Status CheckNotForked();
 
 }  // namespace baton

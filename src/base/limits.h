@@ -1,5 +1,6 @@
 // Bounds of a group and of its members' settings. Options, flags, routes and plans are checked
-// against these.
+// against these. Each bound is itself allowed. An option or flag beyond it is refused, unless the
+// comment says otherwise.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,7 @@ inline constexpr std::chrono::milliseconds kLongestFailoverDelay = std::chrono::
 inline constexpr std::chrono::milliseconds kLongestLockDelay = std::chrono::hours(1);
 /// The greatest weight of a node. 0 is allowed, too: such a node gets no shards.
 inline constexpr std::uint32_t kMaxWeight = 1'000'000;
-/// The longest TTL that a node may ask for.
+/// The longest TTL that a node may ask for. The shortest is 1 s.
 inline constexpr std::chrono::seconds kLongestTtlOption{3600};
 /// The most endpoints of an etcd, or of a group that a router follows.
 inline constexpr std::size_t kMaxEndpoints = 64;

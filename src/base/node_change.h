@@ -15,14 +15,14 @@
 
 namespace baton {
 
-/// What can be changed of a running node.
+/// The settings of a running node that an operator can change.
 struct NodeSettings {
   std::uint32_t weight = 1;
   Labels labels = {};  ///< without `node` and `zone`
   friend bool operator==(const NodeSettings&, const NodeSettings&) = default;
 };
 
-/// What is not named stays as it is.
+/// A change of a node's settings. Settings that it does not name stay as they are.
 struct NodeChange {
   std::optional<std::uint32_t> weight = {};
   Labels labels = {};  ///< labels that the node gets, or whose values change
@@ -33,7 +33,7 @@ struct NodeChange {
   friend bool operator==(const NodeChange&, const NodeChange&) = default;
 };
 
-/// What became of a change.
+/// The result of a change.
 struct NodeChanged {
   NodeSettings settings;  ///< after the change; of a dry run: as they would be
   bool differs = false;   ///< false: the node had these settings already

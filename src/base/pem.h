@@ -30,7 +30,7 @@ struct PemTexts {
 /// message. kInvalidArgument: a rule is broken; one line says which.
 Status CheckPem(const PemTexts& texts, std::string_view whose);
 
-/// What a server does about clients' certificates.
+/// How a server treats clients' certificates.
 enum class ClientCertificates : std::uint8_t {
   kNone,     ///< doesn't ask for certificates
   kAsk,      ///< serves clients without a certificate, too; refuses one that it doesn't trust

@@ -1,7 +1,8 @@
 // PemFollower: certificates in files that are read again while a program runs.
 //
 // Thread-safe. It has one thread, which reads the files every kLookAtPems. A pipe or a character
-// device gives its content only once, so it is not read again.
+// device gives its content only once, so it is not read again. If a file can't be read or is empty,
+// the earlier texts stay in use, and problem() says why.
 #pragma once
 
 #include <chrono>
@@ -33,20 +34,24 @@ Result<PemTexts> ReadPems(const PemFiles& files);
 
 class PemFollower {
  public:
-  /// Gets the texts after a change. If it returns an error, the earlier texts stay in use, and it
-  /// is called again with the next read.
+  /// Gets all texts after a change of any. They are not checked: call CheckPem. If it returns an
+  /// error, the earlier texts stay in use, and it is called again after the next read that finds a
+  /// change.
   using Use = std::function<Status(const PemTexts& texts)>;
 
-  /// `used`: the result of ReadPems. `use` is called on the follower's thread, and not after this
-  /// object's end. REQUIRES: `use` doesn't destroy this object.
+  /// `used`: the texts in use now, as ReadPems returned them. The first read is kLookAtPems from
+  /// now. `use` is called on the follower's thread without a lock, and not after this object's end.
+  /// Throws std::system_error if the host lacks threads. REQUIRES: `use` doesn't destroy this
+  /// object.
   PemFollower(const PemFiles& files, const PemTexts& used, Use use);
-  /// Waits until the present read and the present call of `use` are over.
+  /// Waits until the present read and the present call of `use` are over; a read lasts as long as
+  /// the file system takes.
   ~PemFollower();
   PemFollower(const PemFollower&) = delete;
   PemFollower& operator=(const PemFollower&) = delete;
 
-  /// Why changed texts are not used; empty: no reason is known. An error is shown when two reads in
-  /// a row found the same one (see ChangingFiles::trouble).
+  /// Why the files' present texts are not used; empty: no reason is known. An error is shown once
+  /// two reads in a row have found it (see ChangingFiles::trouble), until a read does not find it.
   std::string problem() const;
 
  private:

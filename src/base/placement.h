@@ -1,8 +1,8 @@
 // Placement: an operator's rules about which nodes may lead which shards, as plain values.
 //
-// A node has labels: names with one value each. Two names are given: `node` is the node's id, and
-// `zone` its zone. The other labels come from the node's options, or from an operator while it runs
-// (node_change.h).
+// A node has labels: names with one value each. Every node has two: `node` is the node's id, and
+// `zone` its zone. The other labels come from the node's options, or from an operator while the
+// node runs (node_change.h).
 //
 // Pure; any thread.
 #pragma once

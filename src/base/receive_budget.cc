@@ -21,9 +21,9 @@ namespace baton {
 namespace {
 
 constexpr std::chrono::minutes kWarnAgain{1};
-constexpr std::chrono::seconds kKept{4};  // what callers sent before a callback waited counts, too
+constexpr std::chrono::hours kLongest{1};  // between two looks, as far as it counts
 constexpr const char* kBytes = "callers sent too much";
-constexpr const char* kOne = "one of them sent more than is expected of it";
+constexpr const char* kOne = "a connection sent much more than its calls need";
 constexpr const char* kMemory = "this process grew too fast";
 constexpr const char* kTime = "this process had no time for others";
 
@@ -34,19 +34,43 @@ std::optional<struct stat> FileOf(int descriptor) {
   return file;
 }
 
-// The place of tcpi_bytes_received in what the kernel answers (linux/tcp.h). netinet/tcp.h does not
-// have it, and the two can't be included together.
+// Places in what the kernel answers (linux/tcp.h). netinet/tcp.h does not have them, and the two
+// can't be included together.
+constexpr std::size_t kBytesAcked = 120;
 constexpr std::size_t kBytesReceived = 128;
 
-/// All bytes that the other side of a TCP connection has sent; 0 if the kernel does not say.
-std::int64_t ReceivedBy(int connection) {
+struct Bytes {
+  std::int64_t received = 0;  // all that the other side has sent
+  std::int64_t taken = 0;     // all that it has taken
+};
+/// Of a TCP connection; 0 if the kernel does not say.
+Bytes BytesOf(int connection) {
   std::array<char, 256> info{};
   socklen_t size = info.size();
-  std::int64_t received = 0;
+  Bytes bytes;
   const bool told = getsockopt(connection, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0 &&
-                    size >= kBytesReceived + sizeof received;
-  if (told) std::memcpy(&received, info.data() + kBytesReceived, sizeof received);
-  return received;
+                    size >= kBytesReceived + sizeof bytes.received;
+  if (!told) return bytes;
+  std::memcpy(&bytes.received, info.data() + kBytesReceived, sizeof bytes.received);
+  std::memcpy(&bytes.taken, info.data() + kBytesAcked, sizeof bytes.taken);
+  return bytes;
+}
+
+/// gRPC would go on to read what the kernel has of a connection that was shut down. Nothing more
+/// comes then.
+void Drop(int connection) {
+  while (recv(connection, nullptr, 1 << 20, MSG_TRUNC | MSG_DONTWAIT) > 0) {
+  }
+}
+
+/// 0: not a TCP connection.
+std::uint16_t PortOfOther(int connection) {
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  if (getpeername(connection, reinterpret_cast<sockaddr*>(&name), &size) != 0) return 0;
+  if (name.ss_family == AF_INET) return ntohs(reinterpret_cast<sockaddr_in&>(name).sin_port);
+  if (name.ss_family == AF_INET6) return ntohs(reinterpret_cast<sockaddr_in6&>(name).sin6_port);
+  return 0;
 }
 
 }  // namespace
@@ -59,11 +83,15 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, st
   OwnedDescriptor second(fcntl(connection, F_DUPFD_CLOEXEC, 0));
   const auto file = FileOf(second.get());
   if (!file || second.get() >= below) return false;
+  const std::uint16_t port = PortOfOther(connection);
   held_.emplace(connection, Held{.caller = caller,
                                  .second = std::move(second),
                                  .device = file->st_dev,
                                  .file = file->st_ino,
-                                 .most = most});
+                                 .most = most,
+                                 .left = most,
+                                 .port = port,
+                                 .served = served_->at(port).load(std::memory_order_relaxed)});
   return true;
 }
 
@@ -75,21 +103,22 @@ bool ReceiveBudget::IsBarred(const std::string& caller, TimePoint now) const {
 
 void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
   const std::lock_guard lock(mutex_);
-  Senders senders = Count();
+  const bool first = weighed_at_ == TimePoint{};
+  const auto passed = first ? Duration(0) : std::min<Duration>(now - weighed_at_, kLongest);
+  weighed_at_ = now;
+  Senders senders = Count(passed);
   std::erase_if(barred_until_, [now](const auto& barred) { return barred.second <= now; });
-  if (senders.empty()) return looks_.clear();
-  const std::int64_t resident = resident_();  // 0: not known
-  const auto passed = std::min<Duration>(now - weighed_at_, std::chrono::hours(1));
   const std::int64_t more = bounds_.a_second * (passed / std::chrono::milliseconds(1)) / 1000;
   left_ = std::min(bounds_.at_once, left_ + more);
-  weighed_at_ = now;
   std::int64_t sent = 0;
-  Look look{.at = now, .resident = resident, .sent = {}};
+  SentLately::SentByCaller by_caller;
   for (const auto& [caller, sender] : senders) {
     sent += sender.sent;
-    if (sender.sent > 0) look.sent[caller] = sender.sent;
+    if (sender.sent > 0) by_caller[caller] = sender.sent;
   }
-  looks_.push_back(std::move(look));
+  const std::int64_t resident = resident_();  // 0: not known
+  for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_})
+    lately->Add(now, resident, by_caller);
   for (auto sender = senders.begin(); sender != senders.end();) {
     const auto each = sender++;
     if (!each->second.too_much) continue;
@@ -104,17 +133,33 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
     EndForBytes(senders, most, kBytes, now);
   }
   left_ = std::max<std::int64_t>(0, left_ - sent);
-  const bool grown = Growth(now, resident) > bounds_.growth;
-  if (!grown && waited <= bounds_.wait) return;
-  const Duration since = grown ? Duration(kWindow) : kWindow + waited;
-  for (const auto& [caller, bytes] : Suspects(now - since)) {
+  EndSuspects(senders, now, waited);
+}
+
+void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited) {
+  constexpr std::chrono::seconds kTen{10}, kHundred{100};
+  SentLately::SentByCaller sent;
+  bool grown = true;
+  if (second_.Growth(kWindow) > bounds_.growth) {
+    sent = second_.SentSince(now - kWindow);
+  } else if (ten_seconds_.Growth(kTen) > bounds_.growth_in_10_s) {
+    sent = ten_seconds_.SentSince(now - kTen);
+  } else if (hundred_seconds_.Growth(kHundred) > bounds_.growth_in_100_s) {
+    sent = hundred_seconds_.SentSince(now - kHundred);
+  } else if (waited > bounds_.wait) {
+    grown = false;
+    sent = second_.SentSince(now - kWindow - waited);
+  } else {
+    return;
+  }
+  for (const auto& [caller, bytes] : Suspects(std::move(sent))) {
     End(caller, senders[caller].sockets, {grown ? kMemory : kTime, bytes}, now);
     ++(grown ? ended_.for_memory : ended_.for_time);
   }
-  looks_.clear();
+  for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) lately->Clear();
 }
 
-ReceiveBudget::Senders ReceiveBudget::Count() {
+ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
   Senders senders;
   for (auto held = held_.begin(); held != held_.end();) {
     const auto each = held++;
@@ -123,7 +168,7 @@ ReceiveBudget::Senders ReceiveBudget::Count() {
     if (!file || file->st_dev != known.device || file->st_ino != known.file) {
       Forget(each);
     } else if (!known.caller.empty()) {
-      Record(known, senders).sockets.push_back(known.second.get());
+      Record(known, senders, passed).sockets.push_back(known.second.get());
     }
   }
   for (const auto& [caller, before] : std::exchange(ended_before_, {})) {
@@ -134,40 +179,34 @@ ReceiveBudget::Senders ReceiveBudget::Count() {
   return senders;
 }
 
-ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders) {
-  const std::int64_t received = ReceivedBy(connection.second.get());
+ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders, Duration passed) {
+  const Bytes bytes = BytesOf(connection.second.get());
+  const std::int64_t received = std::max<std::int64_t>(0, bytes.received - connection.received);
+  const std::uint32_t served = served_->at(connection.port).load(std::memory_order_relaxed);
+  const std::int64_t accounted = std::int64_t{served - connection.served} * kOfCall +
+                                 (bytes.taken - connection.taken) / kOfSent +
+                                 kASecond * (passed / std::chrono::milliseconds(1)) / 1000;
+  connection.left = std::min(connection.most, connection.left - received + accounted);
+  connection.received = bytes.received;
+  connection.taken = bytes.taken;
+  connection.served = served;
   Sender& sender = senders[connection.caller];
-  sender.sent += std::max<std::int64_t>(0, received - connection.received);
-  const bool over = connection.received <= connection.most && connection.most < received;
-  sender.too_much = sender.too_much || over;  // once for each connection
-  connection.received = received;
+  sender.sent += received;
+  if (connection.left < 0) {
+    sender.too_much = true;
+    connection.left = connection.most;  // once for all that it was ahead
+  }
   return sender;
 }
 
 void ReceiveBudget::Forget(HeldByDescriptor::iterator held) {
-  if (!held->second.caller.empty()) Record(held->second, ended_before_);
+  if (!held->second.caller.empty()) Record(held->second, ended_before_, Duration(0));
   held_.erase(held);
 }
 
-std::int64_t ReceiveBudget::Growth(TimePoint now, std::int64_t resident) {
-  while (now - looks_.front().at > kKept) looks_.pop_front();
-  std::int64_t least = resident;
-  for (const Look& look : looks_) {
-    if (look.resident > 0 && now - look.at <= kWindow) least = std::min(least, look.resident);
-  }
-  return resident - least;
-}
-
-std::unordered_map<std::string, std::int64_t> ReceiveBudget::Suspects(TimePoint since) const {
-  std::unordered_map<std::string, std::int64_t> sent;
+SentLately::SentByCaller ReceiveBudget::Suspects(SentLately::SentByCaller sent) const {
   std::int64_t together = 0;
-  for (const Look& look : looks_) {
-    if (look.at < since) continue;
-    for (const auto& [caller, bytes] : look.sent) {
-      sent[caller] += bytes;
-      together += bytes;
-    }
-  }
+  for (const auto& [caller, bytes] : sent) together += bytes;
   const bool many = together > bounds_.harmless_together;
   const std::int64_t harmless = many ? bounds_.harmless_of_many : bounds_.harmless;
   std::erase_if(sent, [harmless](const auto& each) { return each.second <= harmless; });
@@ -179,14 +218,17 @@ void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, cons
   const auto& [caller, what] = *sender;
   End(caller, what.sockets, {why, what.sent}, now);
   ++ended_.for_bytes;
-  for (Look& each : looks_) each.sent.erase(caller);
+  for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) lately->Forget(caller);
   senders.erase(sender);
 }
 
 void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,
                         const Trouble& trouble, TimePoint now) {
   barred_until_[caller] = now + kBarred;
-  for (const int connection : connections) shutdown(connection, SHUT_RDWR);
+  for (const int connection : connections) {
+    shutdown(connection, SHUT_RDWR);
+    Drop(connection);
+  }
   if (now < quiet_until_) return;
   quiet_until_ = now + kWarnAgain;
   log::Warn("gRPC connections of a caller are ended, and it gets none for 10 s",

@@ -2,28 +2,38 @@
 // connections of callers that send too much, and keeps these callers away for a while.
 //
 // Some bytes cost gRPC (1.51) far more than others. A call that is begun and reset costs 28 bytes
-// on the wire, and some kilobytes until its turn comes; a header in small pieces costs time that
-// grows with its square. So there are three bounds: the bytes of all callers together; how much
-// this process's memory may grow within a second; and how long its callbacks may wait. Above the
-// first, the callers that sent most lose their connections. Above the others, all callers do that
-// sent more than a little, or than very little if they sent much together: who sent most need not
-// be the reason. A connection of which little is expected can have a bound of its own.
+// on the wire, and some kilobytes of memory until its turn comes. A header in small pieces costs
+// time that grows with the square of its length. So there are four bounds:
+//   - The bytes of all callers together (`a_second`, `at_once`). Above it, the callers that sent
+//     most since the last Weigh lose their connections, until the others are within the bound.
+//   - The bytes of one connection for which no call was served (Add's `most`). They are a call that
+//     was begun and not finished, or no call at all. Above it, the caller loses its connections.
+//   - The growth of this process's memory (`growth` and the next two), and the time that callbacks
+//     wait (`wait`). Above one of these, every suspect loses its connections, because the caller
+//     that sent most need not be the reason. A suspect is a caller that sent more than a harmless
+//     amount.
 //
-// gRPC owns the connections and tells nobody when one is over. So this has a second descriptor of
-// each. From time to time Weigh looks whether the first still is the same file, and reads from the
-// second what was received. So it also knows what a connection received that is over.
+// A caller that loses its connections is barred for kBarred. All its connections are shut down at
+// the socket, what the kernel has of them is dropped, and gRPC then closes them. A warning is
+// logged, at most one a minute.
 //
-// Thread-safe.
+// gRPC owns the connections and tells nobody when one is over. So this object keeps a second
+// descriptor of each connection. Weigh checks whether the first descriptor is still the same file,
+// and reads from the second one how many bytes were received. So bytes also count if their
+// connection is over when Weigh looks.
+//
+// Thread-safe. Add, IsBarred and Weigh share one lock. Weigh holds it while it asks the kernel
+// about every connection; the kernel answers at once.
 #pragma once
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -33,52 +43,80 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/owned_descriptor.h"
+#include "base/sent_lately.h"
 
 namespace baton {
 
 class ReceiveBudget {
  public:
-  /// In bytes. A client that connects sends some KiB, and costs some 118 KiB of memory with TLS
-  /// (45 KiB without), so two thousand may connect within a second.
+  /// Amounts are in bytes. Each bound is itself allowed. REQUIRES (not checked): none is below 0.
   struct Bounds {
+    /// A token bucket for the bytes of all callers together: it gains `a_second` each second, and
+    /// holds at most `at_once`, which is also its content at first.
     std::int64_t a_second = 32 << 20;
     std::int64_t at_once = 128 << 20;
-    /// How much the process may grow within kWindow.
+    /// How much the process may grow within kWindow. A client that connects sends some KiB, and
+    /// costs some 118 KiB of memory with TLS (45 KiB without). So two thousand may connect within a
+    /// second.
     std::int64_t growth = 256 << 20;
-    /// A caller that sent no more is not suspected: of growth by what it sent within kWindow, of a
-    /// wait by what it sent since kWindow before the wait began, 4 s at most. The first number is
-    /// for times in which all together sent more than the second.
+    std::int64_t growth_in_10_s = 512 << 20;
+    std::int64_t growth_in_100_s = 1 << 30;
+    /// A caller is a suspect if it sent more than `harmless`. But if all callers together sent more
+    /// than `harmless_together`, `harmless_of_many` counts instead. After growth, the bytes of the
+    /// same time count. After a wait, the bytes since kWindow before the wait began count, but
+    /// none from more than 4 s ago.
     std::int64_t harmless_of_many = 1 << 10;
     std::int64_t harmless_together = 256 << 10;
     std::int64_t harmless = 16 << 10;
     /// How long a callback may wait.
     Duration wait = std::chrono::seconds(1);
   };
+  /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
+  // What a connection may receive, in bytes. A request has at most 64 KiB, and its headers 8 KiB.
+  // Whoever receives much answers with 26 bytes for some 16 KiB.
+  static constexpr std::int64_t kMostUnserved = 512 << 10;
+  static constexpr std::int64_t kOfCall = 72 << 10;
+  static constexpr std::int64_t kOfSent = 64;
+  static constexpr std::int64_t kASecond = 64;
+  /// How long a caller that lost its connections is barred.
   static constexpr std::chrono::seconds kBarred{10};
 
-  /// `resident`: the memory of this process, in bytes; called by Weigh.
+  /// `resident` returns the memory of this process, in bytes; 0: not known, so growth is not
+  /// bounded. Weigh calls it with the lock held. REQUIRES: it doesn't wait or call this object.
   explicit ReceiveBudget(Bounds bounds, std::function<std::int64_t()> resident = ResidentBytes)
       : bounds_(bounds), resident_(std::move(resident)), left_(bounds.at_once) {}
   ReceiveBudget() : ReceiveBudget(Bounds()) {}
 
-  /// Counts what `connection`, a connected socket, receives, until its descriptor is closed. Takes
-  /// one more descriptor, whose number is below `below`. An empty `caller` may send as much as it
-  /// likes. If this connection alone receives more than `most` bytes, its caller loses all of
-  /// them. Returns false if there is no such descriptor, or `connection` is not open. Of a socket
-  /// that is not TCP's, nothing is counted.
+  /// Counts what `connection`, a connected socket, receives, until its descriptor is closed. The
+  /// caller of Add goes on owning `connection`. Takes one more descriptor, whose number must be
+  /// below `below`. False: there is no such descriptor, or `connection` is not open; nothing is
+  /// counted, and the connection should be closed. `caller`: any text that names who connected. If
+  /// it is empty, or the socket is not TCP's, the result is true, but no bytes are counted, and the
+  /// connection is never ended.
+  ///
+  /// `most`: how many bytes the connection may receive for which no call was served. Each call
+  /// accounts for kOfCall of them (see Served), each kOfSent that the other side took from this
+  /// process for one, and each second for kASecond.
   bool Add(int connection, const std::string& caller, int below = LeastReserved(),
-           std::int64_t most = std::numeric_limits<std::int64_t>::max());
+           std::int64_t most = kMostUnserved);
+  /// A call came from a connection whose other end has this port, and its handler is called. (Its
+  /// address does not matter: a caller gains nothing if connections with one port share this.)
+  /// Lock-free; any thread.
+  void Served(std::uint16_t port) { served_->at(port).fetch_add(1, std::memory_order_relaxed); }
 
-  /// Whether this caller lost its connections within kBarred. Its new ones should be closed then.
+  /// Whether this caller lost its connections less than kBarred ago. If so, the owner of its new
+  /// connections should close them; this object does not.
   bool IsBarred(const std::string& caller, TimePoint now) const;
 
-  /// Looks at all connections. `waited`: for how long a callback of gRPC has been waiting. Call it
-  /// every 100 ms or so, on a thread that never waits for gRPC. It asks the kernel a few times for
-  /// each connection. `now` must not go back.
+  /// Looks at all connections, and ends those of callers above the bounds. `waited`: for how long a
+  /// callback of gRPC has been waiting; 0: none waits. Call it every 100 ms or so, on a thread that
+  /// never waits for gRPC. It asks the kernel a few times for each connection. REQUIRES: `now`
+  /// never goes back.
   void Weigh(TimePoint now, Duration waited);
 
-  /// How often callers had to lose their connections so far.
+  /// How often a caller had to lose its connections so far, by the bound that was exceeded. If
+  /// growth and wait were exceeded at once, growth counts. Any thread.
   struct Ended {
     std::atomic<std::uint64_t> for_bytes{0};
     std::atomic<std::uint64_t> for_memory{0};
@@ -86,7 +124,7 @@ class ReceiveBudget {
   };
   const Ended& ended() const { return ended_; }
 
-  /// What this process has in memory now, in bytes; 0 if the system does not say.
+  /// The resident memory of this process now, in bytes; 0 if the system does not say.
   static std::int64_t ResidentBytes();
 
  private:
@@ -95,8 +133,13 @@ class ReceiveBudget {
     OwnedDescriptor second;  // of the same socket
     dev_t device;            // this and the next name the socket
     ino_t file;
-    std::int64_t most;          // it may receive, in bytes
-    std::int64_t received = 0;  // bytes, when Weigh last looked
+    std::int64_t most;   // see Add
+    std::int64_t left;   // of `most`
+    std::uint16_t port;  // of the other end; 0: not TCP
+    // When Weigh last looked:
+    std::uint32_t served;       // calls of this port
+    std::int64_t received = 0;  // bytes
+    std::int64_t taken = 0;     // bytes that the other side took
   };
   using HeldByDescriptor = std::unordered_map<int, Held>;
 
@@ -107,25 +150,18 @@ class ReceiveBudget {
   };
   using Senders = std::unordered_map<std::string, Sender>;
 
-  /// What Weigh saw.
-  struct Look {
-    TimePoint at;
-    std::int64_t resident;
-    std::unordered_map<std::string, std::int64_t> sent;  // by caller, since the look before
-  };
-
-  Senders Count();
-  /// Adds what the connection received since Weigh last looked.
-  static Sender& Record(Held& connection, Senders& senders);
+  Senders Count(Duration passed);
+  /// Adds what the connection received since Weigh last looked, `passed` ago.
+  Sender& Record(Held& connection, Senders& senders, Duration passed);
   void Forget(HeldByDescriptor::iterator held);
-  /// By how much the process has grown within kWindow.
-  std::int64_t Growth(TimePoint now, std::int64_t resident);
-  /// The callers who may be the reason for growth or waiting, with what they sent since then.
-  std::unordered_map<std::string, std::int64_t> Suspects(TimePoint since) const;
+  /// Of the callers who may be the reason for growth or waiting, those that sent too much since
+  /// then.
+  SentLately::SentByCaller Suspects(SentLately::SentByCaller sent) const;
   struct Trouble {
     const char* why;
     std::int64_t sent;  // by the caller, bytes
   };
+  void EndSuspects(Senders& senders, TimePoint now, Duration waited);
   void EndForBytes(Senders& senders, Senders::iterator sender, const char* why, TimePoint now);
   void End(const std::string& caller, const std::vector<int>& connections, const Trouble& trouble,
            TimePoint now);
@@ -137,9 +173,13 @@ class ReceiveBudget {
   HeldByDescriptor held_;
   Senders ended_before_;  // what connections sent that ended since Weigh last looked
   std::unordered_map<std::string, TimePoint> barred_until_;
-  std::int64_t left_;  // of the budget of bytes
+  using Counts = std::array<std::atomic<std::uint32_t>, 1 << 16>;
+  const std::unique_ptr<Counts> served_ = std::make_unique<Counts>();  // calls, by port
+  std::int64_t left_;                                                  // of the budget of bytes
   TimePoint weighed_at_{};
-  std::deque<Look> looks_;  // of the last seconds
+  SentLately second_{std::chrono::seconds(4), Duration(0)};
+  SentLately ten_seconds_{std::chrono::seconds(10), std::chrono::seconds(1)};
+  SentLately hundred_seconds_{std::chrono::seconds(100), std::chrono::seconds(10)};
   TimePoint quiet_until_{};
   Ended ended_;
 };

@@ -1,11 +1,11 @@
 // Subprocess: a child process, started with posix_spawn. It never uses fork, which is not safe in a
 // process with gRPC's threads.
 //
-// For the program of `batond run`, a node's guard, the etcd members of tests, the demo and benches,
-// and helper programs. Only one thread at a time may use an object. The child starts with no
-// signal blocked, and with default handlers. Its input is empty unless SubprocessOptions::input is
-// given. It has a process group of its own, so Ctrl-C reaches only the owner, who decides when the
-// child ends. REQUIRES: no other code reaps the child, for example by a wait for any child.
+// It runs the program of `batond run`, a node's guard, the etcd members of tests, the demo and
+// benches, and helper programs. Only one thread at a time may use an object. The child starts with
+// no signal blocked, and with default handlers. Its input is empty unless SubprocessOptions::input
+// is given. It has a process group of its own, so Ctrl-C reaches only the owner, who decides when
+// the child ends. REQUIRES: no other code reaps the child, for example by a wait for any child.
 #pragma once
 
 #include <sys/types.h>
@@ -33,9 +33,9 @@ std::string ToString(const ExitStatus& status);
 enum class ChildLifetime {
   /// The destructor kills the child. The child goes on if its owner's process is killed.
   kOwned,
-  /// As kOwned; and the kernel kills the child when the *thread* that started it ends, for any
-  /// reason. So start it from a thread that lives long enough, usually main. Needs util-linux's
-  /// setpriv; without this program it is like kOwned.
+  /// As kOwned. In addition, the kernel kills the child when the *thread* that started it ends, for
+  /// any reason. So start it from a thread that lives long enough, usually main. This needs
+  /// util-linux's setpriv; without that program, it is like kOwned.
   kDiesWithStartingThread,
   /// The destructor leaves the child alone. The child has a session of its own.
   kOutlivesOwner,
@@ -105,8 +105,8 @@ class Subprocess {
 /// this name on PATH. kNotFound: there is none.
 Result<std::string> FindProgram(const std::string& name);
 
-/// Runs a program to its end, or kills it at `deadline` (kTimedOut). Other errors: those of Start.
-/// If the program fails, this is no error; its status tells.
+/// Runs a program to its end, and returns how it ended: a program that fails is no error here.
+/// kTimedOut: it still ran at `deadline`, and was killed. Other errors: those of Start. Blocks.
 Result<ExitStatus> RunProgram(const SubprocessOptions& options, TimePoint deadline);
 
 }  // namespace baton

@@ -176,7 +176,7 @@ struct SessionEnd {
 };
 
 /// Notes that the delay of FailoverPolicy::kAfter is over for a node's leaderships with terms up to
-/// `up_to`. What it says was true when it was decided, and stays true. Guarded by the key's mod
+/// `up_to`. The note was true when it was decided, and stays true. Guarded by the key's mod
 /// revision as read (0: absent), so that a late copy does not replace a later one. A late copy may
 /// bring back a mark that was deleted: it says nothing wrong, and is deleted again.
 struct RipeMark {

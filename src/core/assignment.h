@@ -6,7 +6,8 @@
 // `batonctl plan` and the tests call the very same functions.
 //
 // Candidates are the members with a positive weight that don't drain. If there are none, they are
-// the draining members with a positive weight; these get vacancies, and nothing moves.
+// the draining members with a positive weight; these get vacancies, and nothing moves. A member
+// with weight 0 gets nothing, and planned moves take its shards away; these moves are not urgent.
 //
 // Shards that only some members should lead form pools (pools.h). The shards of each pool are
 // spread evenly over the members that the pool wants, by themselves. Then the shards without a pool
@@ -118,8 +119,9 @@ struct PlannedMove {
 /// that a member holds above its target. A pool without candidates keeps its shards where they are.
 /// Shards with a live move stay as they are. A shard with `movable[s] == false` is not moved this
 /// time. If `movable` is empty, all shards may be moved. Returns at most `limit` moves, urgent ones
-/// first, taken from the donors in turn; no moves if all candidates drain. REQUIRES: `movable` is
-/// empty or as long as input.shards.
+/// first, taken from the donors in turn; no moves if all candidates drain. A vacancy with a ready
+/// standby counts as held by it, so it may be among the moves: the caller leaves it out, or sets it
+/// as not movable. REQUIRES: `movable` is empty or as long as input.shards.
 std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 

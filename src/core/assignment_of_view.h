@@ -14,10 +14,11 @@ namespace baton::core {
 /// The view in the form that the assignment reads. Its members are the live ones, without
 /// NodesThatGetNothing. `shard_of[i]` is the number of its shards[i]. It leaves out a shard if:
 ///  - Its record has a newer schema, or is damaged and may not be replaced (yet).
-///  - Its record names a session that lives but can't take part, or a node that gets nothing for
-///    now (NodesThatGetNothing) and that leads it, or is the only one that may claim it.
-///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now: the node is not
-///    here, has another state directory, or must not lead the shard by a placement rule.
+///  - Its record names a session that lives, but whose member can't take part.
+///  - A node that gets nothing for now (NodesThatGetNothing) leads it, or is the only one that may
+///    claim it.
+///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now. The node is away,
+///    has another state directory, or is forbidden by a placement rule.
 ///  - Nobody leads it, and the placement rules let none of the members lead it.
 ///
 /// If a shard is kept for a node that may claim it now, the shard counts as led by that node. A
@@ -27,7 +28,7 @@ struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
   /// When a member that gets nothing for now may take part again, or a shard's wait ends. Max: no
-  /// such time is known.
+  /// such time is known. Leaves out damaged records: see DamageOverAt.
   TimePoint changes_at = TimePoint::max();
   bool waits = false;                 ///< some shard's wait ends at a known time
   bool owners_awaited = false;        ///< FailoverPolicy::kAfter keeps some shard for its owner
@@ -45,7 +46,8 @@ struct PlanNeeds {
   std::function<const MemberFact&(const NodeId&)> member_of;
 };
 /// The moves that would balance the group now, without any delay, cooldown or limit. Leaves out
-/// shards that are moving already. Sets only their shard, ends, from, to, reason and cause.
+/// shards that are moving already, and vacancies. Sets only their shard, ends, from, to, reason and
+/// cause.
 std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeeds& needs);
 
 /// Why the shard has no leader. If the record names a leader: kProcessDied if its death was proven,

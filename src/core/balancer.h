@@ -13,14 +13,17 @@
 // A rebalance leaves out shards in their cooldown, shards that a failed callback brought to their
 // leader, and shards of which several leaders have died soon. Other moves leave none of these out.
 // `rebalance apply` needs only the first condition. A drain needs none. A move off a node that a
-// placement rule forbids needs only that there is no vacancy, or that some member drains. If every
-// possible target has failed to prepare a shard that has to leave its node, the shard waits for
-// 1 s, and each time twice as long, up to 1 min. If the failover policy keeps the shards of a
-// stopping node, none of them moves.
+// placement rule forbids needs only that there is no vacancy, or that some member drains. A shard
+// that has to leave its node goes to a target that has not failed to prepare it. If all targets
+// have failed, the shard waits for 1 s, and each time twice as long, up to 1 min. If the failover
+// policy keeps the shards of a stopping node, none of them moves.
 //
 // The moves in flight are limited. This limit, the delay and the cooldown are those of MoveLimits,
-// as they are when it decides. The balancer deletes moves that can't be carried out, and moves
-// without progress. Failover never waits for the balancer.
+// as they are when it decides. The balancer plans only once a quarter of the limit (at least one
+// move) is free. It deletes moves that can't be carried out. It also deletes moves without
+// progress: planned ones after 1.5 times prepare_timeout, prepared ones after 1.5 times the sum of
+// release_timeout and callback_timeout. After a refused write it writes nothing for 200 ms.
+// Failover never waits for the balancer.
 //
 // The node that gains a shard reports the loss before it. If nobody may lead the shard (no member
 // may lead, or FailoverPolicy::kNever keeps it), the balancer reports the loss, after `settle`.
@@ -41,8 +44,8 @@ namespace baton::core {
 
 class Balancer {
  public:
-  /// Deletions are counted when they are sent, whatever their outcome. Those of a cancelled
-  /// `rebalance apply` are not counted.
+  /// Since this object exists. Deletions are counted when they are sent, whatever their outcome.
+  /// Those of a cancelled `rebalance apply` are not counted.
   struct Counters {
     /// Moves deleted because they could not be carried out: the term is over; the target is gone,
     /// drains or fails; or the target declared the move void.

@@ -22,7 +22,8 @@ class CommittedRevisions {
   void NoteSent(const std::vector<Action>& actions);
   /// Notes that the operation committed at `revision`; 0: no revision is known, and nothing is
   /// checked. If a commit that was known when the operation was sent has a higher revision, etcd
-  /// went back in time: returns that higher revision. Otherwise nullopt.
+  /// went back in time: returns that higher revision. Otherwise nullopt; always for an operation
+  /// that was not noted as sent, or was forgotten.
   std::optional<Revision> NoteCommitted(OperationId operation, Revision revision);
   /// The operation did not commit, or nobody knows whether it did.
   void Forget(OperationId operation) { before_.erase(operation); }

@@ -1,11 +1,11 @@
 // ConfigKeeper: creates the group's `config`, checks it, and puts it back if a bad write replaced
 // it.
 //
-// The config's shard count, hash and cluster id never change while the group has a member: only
-// `batonctl recover` may write other ones, and it requires that the group has no member. So if a
-// config stops fitting after this node has joined, somebody wrote it by mistake. The write may have
-// left other numbers, unreadable bytes, or no config. A node that was a member before that write
-// goes on. One such node puts the last fitting config back, guarded by its session and by the bad
+// The config's shard count, hash and cluster id never change while the group has a member. Only
+// `batonctl recover` may write other ones, and only into a group without members. So if a config
+// stops fitting after this node has joined, somebody wrote it by mistake. The write may have left
+// other numbers, unreadable bytes, or no config. A node that was a member before that write goes
+// on. One such node puts the last fitting config back, guarded by its session and by the bad
 // config's revision. These cases are no mistakes, and halt the node:
 //   - a newer schema: somebody updates the group;
 //   - a config that fits no longer because another etcd answers;
@@ -28,9 +28,9 @@
 // operator changed is the same incarnation.
 //
 // Usually only one node writes for each bad config. The first live member by id writes at once, and
-// each next one waits 100 ms longer, up to 5 s. The first write ends the wait of all. If bad
-// writes follow one another within 10 min, all members first wait for a second, and for twice as
-// long after each further bad write, up to a minute.
+// each next one waits 100 ms longer, up to 5 s. The first write ends the wait of all. If a bad
+// write follows another one within 10 min, all members first wait for a second. Each further bad
+// write doubles this wait, up to a minute.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

@@ -3,10 +3,10 @@
 // No node sees another node's renewals, so no node knows when another one died. But suppose that a
 // confirmation of our own committed before the revision that deleted the other node's member key.
 // Then the other node's lease was alive when we sent the confirmation. So the last renewal of that
-// lease came at most this long before we sent the confirmation: its TTL, plus the time by which
-// etcd may be late in noticing an expiry. This proof fails if etcd elected a leader in that time,
-// because a new leader gives every lease its full TTL again. In that case the last confirmation of
-// an earlier raft term is the proof.
+// lease came at most D before we sent the confirmation. D is the lease's TTL, plus the time by
+// which etcd may be late in noticing an expiry. This proof fails if etcd elected a leader in that
+// time, because a new leader gives every lease its full TTL again. In that case the last
+// confirmation of an earlier raft term is the proof.
 //
 // Assumes that etcd notices an expired lease within kExpiryLateness. Pure and single-threaded:
 // owned by a Session.

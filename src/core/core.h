@@ -2,11 +2,11 @@
 //
 // Step(now, event) records the event's facts, and settles what an answer or a callback means for
 // its own shard. Then it looks at the whole state and decides everything else. So late, repeated
-// and reordered events do no harm, and a second Tick at the same time changes nothing, unless the
-// first one left work to do and asked to be woken at once (View::ContinueStandbys). Step returns
-// ordered actions and the time of the next step. The core never touches network, disk, clock,
-// threads or randomness: `now` is an argument, and CoreOptions has functions for random numbers and
-// the wall clock.
+// and reordered events do no harm. A second Tick at the same time changes nothing. There is one
+// exception: a step that leaves work to do (View::ContinueStandbys) asks for the next step at once.
+// Step returns ordered actions and the time of the next step. The core never touches network, disk,
+// clock, threads or randomness: `now` is an argument, and CoreOptions has functions for random
+// numbers and the wall clock.
 //
 // After the node has finished, Step still merges facts and answers requests, but writes nothing.
 //
@@ -47,18 +47,19 @@ namespace baton::core {
 
 class Core {
  public:
-  /// REQUIRES: options.shards > 0, options.random set, options.self.node not empty.
+  /// REQUIRES (checked): options.shards > 0, options.random set, options.self.node not empty.
   explicit Core(CoreOptions options);
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  /// Processes one event. REQUIRES: `now` is not before the last step's.
+  /// Processes one event. REQUIRES (not checked): `now` is not before the last step's.
   Output Step(TimePoint now, const Event& event);
 
   // What the runtime shows to operators. References are valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
-  /// The parts of the view that the last step changed.
+  /// The parts of the view that the last step changed. The shards may be unsorted, and some may
+  /// occur twice (ViewChanges::Add).
   const ViewChanges& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return leaderships_; }
@@ -80,7 +81,7 @@ class Core {
   /// The state of an application in another process, or of one that a watchdog watches. Otherwise
   /// always kAttached.
   ApplicationState application() const { return application_.state; }
-  /// How many damaged records this node has seen.
+  /// How many damaged records this node has seen: see RecordNews::damaged.
   std::uint64_t damaged_records() const { return news_.damaged(); }
   /// The highest revision at which a write or confirmation of this node committed, also in earlier
   /// runs (CoreOptions::highest_committed); 0: unknown.

@@ -5,8 +5,8 @@
 // kShortLeadership of the begin of the leadership, without a handoff. Then the next record counts
 // one death more. An orderly handoff adds nothing. Leaders that follow one another in order form a
 // series. Once a series has led the shard for kShortLeadership, the count is 0, because the shard
-// has proven harmless. From kDeathsBeforeWaiting deaths on, nobody claims the shard for up to
-// kFirstClaimWait, and for up to twice as long after each further death: up to kMaxClaimWait.
+// has proven harmless. After kDeathsBeforeWaiting deaths, nobody claims the shard for up to
+// kFirstClaimWait. Each further death doubles this wait, up to kMaxClaimWait.
 //
 // A death counts for all shards that the process led for less than kShortLeadership, not only for
 // the one that killed it. Therefore each wait is shortened, by less than a half. How much depends

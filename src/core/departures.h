@@ -23,8 +23,8 @@ struct Departure {
   SessionId session{};
   TimePoint seen_at{};
   /// kShutdown: the node had given away everything, and left. kProcessDied: its process was proven
-  /// dead. kLeaseExpired: its lease ended otherwise (it ran out, or somebody revoked it or deleted
-  /// the key). Unset: not known, because a read showed the end, or the watch missed a part of it.
+  /// dead. kLeaseExpired: its lease ran out or was revoked, or somebody deleted the key. Unset: not
+  /// known, because a read showed the end, or the watch missed a part of it.
   std::optional<Reason> why{};
   std::uint32_t led = 0;  ///< how many shards it led at the end
   bool back = false;      ///< the node has a session again

@@ -13,19 +13,26 @@
 
 namespace baton::core {
 
-/// For Transition::detect. Set only if all of these hold: the earlier leader's process was proven
-/// dead; the watch showed the end of that leader's session, and how long its guard had known of the
-/// death; this end left the shard without a leader. REQUIRES: the transition was read from the view
-/// right after a merge at `now`, and transition.elect is View::LastGap of its shard.
+/// For Transition::detect. Set only if all of these hold:
+///  - The earlier leader's process was proven dead.
+///  - The watch showed the end of that leader's session, and how long its guard had known of the
+///    death.
+///  - This end left the shard without a leader.
+///
+/// REQUIRES: the transition was read from the view right after a merge at `now`, and
+/// transition.elect is View::LastGap of its shard.
 std::optional<Duration> Detect(const View& view, const Transition& transition, TimePoint now);
 
-/// For Transition::detect_at_most. Set only if all of these hold: the earlier leader's lease ended;
-/// this node's watch showed the end of that leader's session; this end left the shard without a
-/// leader; the confirmations of this node's own lease prove a bound (confirmation_log.h). REQUIRES:
-/// the same, in this step.
+/// For Transition::detect_at_most. Set only if all of these hold:
+///  - The earlier leader's lease ended without a proof of its death.
+///  - This node's watch showed the end of that leader's session.
+///  - This end left the shard without a leader.
+///  - The confirmations of this node's own lease prove a bound (confirmation_log.h).
+///
+/// REQUIRES: as for Detect, with the context's view and time.
 std::optional<Duration> DetectAtMost(const Context& context, const Transition& transition);
 
-/// Sets both. REQUIRES: the same.
+/// Sets both. REQUIRES: as for DetectAtMost.
 void AddDetection(const Context& context, Transition& transition);
 
 }  // namespace baton::core

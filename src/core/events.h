@@ -28,15 +28,18 @@
 
 namespace baton::core {
 
+/// Numbers what the core asks for: from 1, ascending, never used twice by one core. 0: no
+/// operation.
 using OperationId = std::uint64_t;
-/// A request of an operator or of the embedding program. It is answered exactly once.
+/// A request of an operator or of the embedding program. It is answered exactly once. The caller
+/// chooses the number; the core only returns it.
 using RequestId = std::uint64_t;
 
 // ---- events ------------------------------------------------------------------------------------
 
 struct SnapshotRead {
   Snapshot snapshot;
-  std::uint64_t cluster_id = 0;  ///< of the etcd that answered
+  std::uint64_t cluster_id = 0;  ///< of the etcd that answered; 0: not known
 };
 struct ChangesSeen {
   Changes changes;
@@ -45,7 +48,7 @@ struct ChangesSeen {
 struct WatchProven {
   Revision revision;
 };
-/// `ttl`: the TTL that etcd granted; only if done.
+/// `ttl`: the TTL that etcd granted, above 0; only if done. `detail`: one line; only if not done.
 struct LeaseGranted {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
@@ -63,7 +66,8 @@ struct KeepAliveAnswered {
   std::chrono::seconds ttl{0};
   std::uint64_t raft_term = 0;
 };
-/// The stream of keepalives ended, or the send failed: the keepalive gets no answer.
+/// The stream of keepalives ended, or the send failed. `operation` is the last keepalive that was
+/// sent on it: it gets no answer, if it has not got one already.
 struct KeepAliveEnded {
   OperationId operation = 0;
 };
@@ -75,6 +79,7 @@ struct ConfirmAnswered {
   std::uint64_t raft_term = 0;
   std::vector<Fact> read_back;  ///< the member key, if done and `passed` is false
 };
+/// The answer to a SubmitWrite; each copy of a write gets one.
 struct WriteAnswered {
   OperationId operation = 0;
   WriteResult result;
@@ -86,6 +91,8 @@ struct CallbackReturned {
   bool ok = true;
   std::string error = {};  ///< one line; empty if `ok`
 };
+/// An operator asks for a move of a shard. The answer, AnswerTransfer, has the move as it was
+/// written; with `dry_run` nothing is written, and the move's revision is 0.
 struct TransferRequested {
   RequestId request = 0;
   ShardId shard;
@@ -95,6 +102,7 @@ struct TransferRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
+/// An operator asks to set or delete a policy. The answer is AnswerPolicy.
 struct PolicyRequested {
   RequestId request = 0;
   PolicyName name;      ///< any kind but kChanged
@@ -104,14 +112,16 @@ struct PolicyRequested {
   std::uint32_t number = 0;                ///< the value of kExpectedNodes
   LimitsChange limits = {};                ///< of kLimits
 };
-/// An operator asks this node to call a failing `acquired` at once.
+/// An operator asks this node to call a failing `acquired` at once. The answer is AnswerRetry.
 struct RetryRequested {
   RequestId request = 0;
   ShardId shard;
   bool dry_run = false;
   std::string actor;
 };
-/// An operator asks for other settings of the group. An unset setting stays as it is.
+/// An operator asks for other settings of the group. An unset setting stays as it is. `delay`
+/// counts only with FailoverPolicy::kAfter: 1 s to 24 h, and longer than the lock delay.
+/// `lock_delay`: 0 to 1 h. The answer is AnswerPolicy.
 struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
@@ -123,7 +133,7 @@ struct GroupChangeRequested {
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
 /// An operator asks this node to release by force a shard whose last leader's session has ended.
-/// Then any node may claim the shard.
+/// Then any node may claim the shard. The answer is AnswerPolicy.
 struct ReleaseRequested {
   RequestId request = 0;
   ShardId shard;
@@ -131,7 +141,8 @@ struct ReleaseRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
-/// An operator asks for other settings of a node, which must be this one.
+/// An operator asks for other settings of a node, which must be this one. The answer is
+/// AnswerNodeChange.
 struct NodeChangeRequested {
   RequestId request = 0;
   NodeId node;
@@ -142,9 +153,9 @@ struct NodeChangeRequested {
 /// Whether the application that acts on this node's leaderships can be reached. It is another
 /// process, or this one if it has a watchdog (then never kDetached).
 enum class ApplicationState : std::uint8_t {
-  /// The application acts on nothing: its process is proven dead, or the last deadline that the
-  /// node sent it has passed, or it gave no sign of life in time. This node leads nothing until it
-  /// is attached. An external application begins in this state.
+  /// The application acts on nothing. Its process is proven dead, its last deadline from the node
+  /// has passed, or it gave no sign of life in time. This node leads nothing until it is attached.
+  /// An external application begins in this state.
   kAbsent,
   /// The process may act until the last deadline that the node sent it, but it can't be reached. So
   /// the node gives away nothing that the process may hold, and takes nothing new.
@@ -169,9 +180,14 @@ struct StandbyReadySaid {
 struct StandbysReadySaid {
   std::vector<StandbyReadySaid> words;
 };
-/// Give everything away and leave, within CoreOptions::drain_timeout.
+/// Give everything away and leave: Finished follows. After CoreOptions::drain_timeout the node
+/// resigns the shards that are left. Once that makes no progress for 5 s, it ends its session all
+/// the same. A second DrainRequested changes nothing.
 struct DrainRequested {};
-/// Leave at once: resign what is still held.
+/// Leave at once, also during a drain: the node sends resignations of what it holds, and ends its
+/// session without waiting for the answers. It waits only while an external application releases
+/// shards (at most CoreOptions::release_timeout), or while the resignations of an earlier drain
+/// make progress.
 struct StopRequested {};
 /// Nothing happened but time passing.
 struct Tick {};
@@ -185,11 +201,13 @@ using Event =
 
 // ---- actions -----------------------------------------------------------------------------------
 
+/// The answer is LeaseGranted.
 struct GrantLease {
   OperationId operation = 0;
   SessionId lease;
   std::chrono::seconds ttl{0};
 };
+/// The answer is LeaseRevoked.
 struct RevokeLease {
   OperationId operation = 0;
   SessionId lease;
@@ -201,11 +219,13 @@ struct RecordSession {
   SessionId replaces;     ///< the dead session that holds the member key until then; 0: no session
   bool external = false;  ///< another process acts on the shards that the session leads
 };
+/// The answer is KeepAliveAnswered or KeepAliveEnded.
 struct SendKeepAlive {
   OperationId operation = 0;
   SessionId lease;
   bool fresh_stream = false;  ///< end the present stream first, and open one to another endpoint
 };
+/// Prove by a commit that the session's member key is there. The answer is ConfirmAnswered.
 struct ConfirmSession {
   OperationId operation = 0;
   SessionGuard guard;
@@ -258,10 +278,14 @@ const char* ToString(CallbackKind kind);
 constexpr bool IsOfStandby(CallbackKind kind) {
   return kind == CallbackKind::kStandby || kind == CallbackKind::kStandbyEnded;
 }
+/// Queue a callback of the application. The answer is CallbackReturned; that of kSuspended and
+/// kResumed is ignored. Callbacks of standbys (IsOfStandby) get none.
 struct RunCallback {
   OperationId operation = 0;
   ShardId shard;
   CallbackKind kind = CallbackKind::kAcquired;
+  /// Of the leadership. kPrepare: of the one that the move ends. kStandby: of the present record.
+  /// kStandbyEnded: 0.
   Term term;
   Reason reason = Reason::kStartup;
 };
@@ -292,8 +316,9 @@ struct ReportTransition {
 struct SeeTransition {
   Boxed<Transition> transition;
 };
+/// A phase of a handoff is over. The target reports "prepare", the leader "release" and "transfer".
 struct ReportHandoffPhase {
-  const char* phase = "";
+  const char* phase = "";  ///< static text
   Duration took{0};
 };
 /// A line for the log: something an operator should know.
@@ -302,11 +327,12 @@ struct Notice {
   Level level = Level::kInfo;
   std::string text;
 };
-/// This node stops for good. Earlier actions of the same step ended all leaderships.
+/// This node stops for good. Earlier actions of the same step ended all leaderships. Comes at most
+/// once, perhaps after Finished.
 struct HaltNode {
   Error why;
 };
-/// The drain or the stop is over, or a halted node has ended its session.
+/// The drain or the stop is over, or a halted node has ended its session. Comes once.
 struct Finished {
   bool drained = false;     ///< every shard was handed over or resigned in time; never if halted
   bool lease_left = false;  ///< the lease was perhaps not revoked; then it expires by itself

@@ -10,8 +10,8 @@
 // kShardsBeforeFailing shards have begun to fail on it since its last success. These failures don't
 // count:
 //  - of a callback that began before one that succeeded;
-//  - of a shard that came here because it failed on its last leader, if that leader is not failing:
-//    then the shard itself is probably the cause;
+//  - of a shard that came here because it failed on a last leader that is not failing (the shard
+//    itself is probably the cause);
 //  - of a shard that has left, if it began to fail more than kFailingFor ago.
 // After kFailingBeforeSaid, the member record says so, and the node gets no more shards. But if the
 // failures are common (FailuresAreCommon), it goes on getting shards.
@@ -124,8 +124,8 @@ class FailedActivations {
   /// Follows the time: sets says_failing(), and lets a node that fails for long start over.
   void Advance(Context& context);
   /// How many more moved shards this node may take on, because first tries are bounded. kUnbounded
-  /// after a success, without a listener, or if the failures are common; otherwise 0 while the node
-  /// is failing.
+  /// after a success, without a listener, or if the failures are common. Otherwise the free places
+  /// among the first tries; 0 while the node is failing.
   std::size_t Room(const Context& context) const;
 
   bool Has(ShardId shard) const { return failures_.contains(shard); }

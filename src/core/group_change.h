@@ -27,9 +27,11 @@ struct NextConfig {
   /// versions that don't know the new settings. The settings follow with the next write.
   bool last = true;
 };
-/// The next write for the change. Nullopt: the group has these settings already. kInvalidArgument:
-/// the settings or rules make no sense. kUnavailable: there is no config. kFailedPrecondition: the
-/// config does not fit, or a member's version would not keep to the settings.
+/// The next write for the change. Nullopt: the group has these settings already. Errors:
+///  - kInvalidArgument: the settings or rules make no sense.
+///  - kUnavailable: there is no config.
+///  - kFailedPrecondition: the config does not fit, or a member's version would not keep to the
+///    settings.
 Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOptions& options,
                                                 const GroupChangeRequested& asked);
 

@@ -40,7 +40,8 @@ bool OfNewerSchema(const ConfigFact& config);
 bool ClosedByRecovery(const ConfigFact& config);
 
 /// Why this process must halt (kFailedPrecondition); the message says what is wrong and what to do.
-/// Nullopt: the process can go on. REQUIRES: config.present; a node's expectation has a shape.
+/// Nullopt: the process can go on. REQUIRES (checked): config.present; a node's expectation has a
+/// shape.
 std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpectation& expected);
 
 }  // namespace baton::core

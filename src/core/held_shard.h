@@ -42,7 +42,7 @@ struct HeldShard {
   Phase phase = Leading{};
   bool activated = false;
   OperationId activation = 0;  ///< the `acquired` callback that runs; 0: no callback
-  TimePoint activation_deadline = TimePoint::max();
+  TimePoint activation_deadline = TimePoint::max();  ///< max: none runs, or its time is over
   TimePoint gained_at{};
   TimePoint give_not_before{};    ///< set after a refused transfer: the view may be behind etcd
   TimePoint resign_not_before{};  ///< set after a refused resignation

@@ -2,27 +2,36 @@
 //
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
 // Then the node writes `prepared`, with its session, into the move. Only after that does the
-// shard's leader hand the shard over. A ready standby has loaded the state already, so it counts as
-// prepared at once, without a callback. If it ceases to be a ready standby before the handover,
-// `prepare` runs after all; if `prepared` was written by then, the node writes `void`, because the
-// leader may hand over at any time. If `prepare` fails, or has not returned within
+// shard's leader hand the shard over. If `prepare` fails, or has not returned within
 // prepare_timeout, the node writes `void` with the reason instead, and the leader keeps the shard.
-// (Advance notices the timeout.) Without a listener, each shard counts as prepared at once. If the
-// move ends while `prepare` runs, the result is dropped, and the application is not told.
+// (Advance notices the timeout.)
+//
+// A ready standby has loaded the state already, so it counts as prepared at once, without a
+// callback. It may cease to be ready before the handover. If it has not sent `prepared` by then,
+// `prepare` runs after all. Otherwise it waits until `prepared` is written, and then writes `void`,
+// because the leader may hand over at any time.
+//
+// Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
+// the result is dropped, and the application is not told.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
-// activations fail (FailedActivations::failing), it prepares none. Shards that it does not prepare
-// stay with their leaders. There are two exceptions: an operator's move is always prepared, and
-// nothing is limited if the failures are common to the group (FailuresAreCommon).
+// activations fail (FailedActivations::failing), it prepares none. Moves that it does not prepare
+// wait, and are looked at again in each Advance; their shards stay with their leaders. There are
+// two exceptions: an operator's move is always prepared, and nothing is limited if the failures are
+// common to the group (FailuresAreCommon).
 //
-// This class begins nothing and writes nothing in these cases: the session is not live; the node is
-// stopping (Context::draining, not an operator's drain); the external application is not attached.
-// It then notices no timeout either. But the deadlines stay (only PushBounds moves them): if a
-// prepare's deadline passes meanwhile, the prepare times out at the first Advance afterwards.
+// In these cases this class begins nothing, writes nothing and notices no timeout:
+//  - The session is not live.
+//  - The node is stopping (Context::draining, not an operator's drain).
+//  - The external application is not attached.
+//
+// But the deadlines stay (only PushBounds moves them): if a prepare's deadline passes meanwhile,
+// the prepare times out at the first Advance afterwards.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
-// nothing for kMinRetryPause. Then it writes the results again for those moves that the view still
-// shows as planned. Both constants, and prepare_timeout, are in core/options.h.
+// nothing for kMinRetryPause. Then it writes the results again: "prepared" if the view still shows
+// the move as planned, "void" if the view still shows the move and it is not void. Both constants,
+// and prepare_timeout, are in core/options.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -53,12 +62,12 @@ class IncomingMoves {
   /// Records which shards changed in the view; Advance looks at their moves again. REQUIRES: each
   /// ViewChanges of the view is passed here before the next Advance.
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
-  /// Begins to prepare new incoming moves (a shard for which `standby_duties` are ready counts as
-  /// prepared), writes the results of those that are finished, and drops those that are no longer
+  /// Begins to prepare new incoming moves; a shard for which `standby_duties` are ready counts as
+  /// prepared. Writes the results of moves that are finished, and drops moves that are no longer
   /// live. `room`: how many incoming moves may be in preparation here (FailedActivations::Room). A
-  /// move takes room from the start of its preparation until it is no longer live
-  /// (View::LiveMove): it was carried out, withdrawn or replaced, or the view shows our `void`. An
-  /// operator's move begins even if there is no room, and takes room, too.
+  /// move takes room from the start of its preparation until it is no longer live (View::LiveMove).
+  /// It is no longer live once it was carried out, withdrawn or replaced, or once the view shows
+  /// our `void`. An operator's move begins even if there is no room, and takes room, too.
   void Advance(Context& context, const StandbyDuties& standby_duties, std::size_t room);
   /// Call it when the external application is attached again, after it was detached for `away`.
   /// Adds that time to the deadlines of the running callbacks.

@@ -23,8 +23,8 @@ class LeaderIndex {
 
   explicit LeaderIndex(std::uint32_t shards) : links_(shards) {}
 
-  /// The shard's record names this node now; empty: it names no node. REQUIRES: the shard's number
-  /// is less than `shards` of the constructor, here and in Of.
+  /// The shard's record names this node now; empty: it names no node. REQUIRES (not checked): the
+  /// shard's number is less than `shards` of the constructor, here and in Of.
   void Set(ShardId shard, const NodeId& node);
 
   /// The number of the node that the shard's record names; kNobody: it names no node.

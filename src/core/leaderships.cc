@@ -132,8 +132,7 @@ void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason 
   failed_.Left(held.activation);
   if (!context.options.has_listener) return;
   const OperationId operation = context.next_operation++;
-  stopping_by_operation_.emplace_hint(stopping_by_operation_.end(), operation, shard);
-  ++stopping_.try_emplace(stopping_.end(), shard, 0)->second;
+  stopping_.Begin(shard, operation, context.now);
   context.Do(RunCallback{operation, shard, CallbackKind::kLost, held.term, reason});
 }
 
@@ -347,11 +346,7 @@ void Leaderships::NotActivated(Context& context, ShardId shard, Held& held,
 
 bool Leaderships::On(Context& context, const CallbackReturned& event) {
   failed_.Returned(event.operation);
-  if (const auto stopped = stopping_by_operation_.find(event.operation);
-      stopped != stopping_by_operation_.end()) {
-    const ShardId shard = stopped->second;
-    stopping_by_operation_.erase(stopped);
-    if (--stopping_.at(shard) == 0) stopping_.erase(shard);
+  if (stopping_.Returned(event.operation)) {
     if (!event.ok) ++counters_.callbacks_failed;
     return true;
   }

@@ -5,12 +5,12 @@
 //    wrote the record. Any other content ends the leadership.
 //  - Leads() turns false before a write that gives a shard away is sent, and stays false until that
 //    write's outcome is definite. "Refused" does not mean "still mine": the facts read back decide.
-//  - If a handoff is given up while its write's outcome is unknown, the node first commits an
-//    abandon: it deletes the move that the transfer names. Then no copy of the transfer can be
+//  - A handoff may be given up while its write's outcome is unknown. Then the node first commits an
+//    abandon, which deletes the move that the transfer names. Then no copy of the transfer can be
 //    applied any more, and the node leads again, with the same term.
-//  - A shard is handed over only after `releasing` has returned or timed out. But if the group has
-//    a lock delay, a shard that was not released is not transferred: this node resigns it, and does
-//    not lead it again.
+//  - A shard is handed over only after `releasing` has returned or timed out. But with a lock
+//    delay, a shard that was not released is not transferred. This node resigns it, and does not
+//    lead it again.
 //  - If `acquired` fails, the node keeps the shard and tries again (failed_activations.h). It may
 //    plan a move, so that another node tries the shard once (other_tries.h).
 //  - `lost` is called for every leadership that ended, after Leads() turned false.
@@ -23,7 +23,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <variant>
@@ -35,6 +34,7 @@
 #include "core/held_shard.h"
 #include "core/other_tries.h"
 #include "core/resignations.h"
+#include "core/stopping_shards.h"
 
 namespace baton::core {
 
@@ -59,6 +59,7 @@ class Leaderships {
   };
 
   /// Compares the changed shards with the view: gains and loses leaderships, and begins releases.
+  /// REQUIRES: each ViewChanges of the view is passed here before the next Advance.
   void Reconcile(Context& context, const ViewChanges& changes);
   /// Returns false if this object does not wait for the callback (any more).
   bool On(Context& context, const CallbackReturned& event);
@@ -70,14 +71,16 @@ class Leaderships {
   /// other nodes try shards that fail here.
   void Advance(Context& context);
 
-  /// Ends every leadership at once, without a write: the session is lost or ends.
+  /// Ends every leadership at once, without a write: the session is lost or ends. `lost` gets
+  /// `reason`.
   void LoseAll(Context& context, Reason reason);
   /// Resigns the shards that this node leads (HeldShard::MayLead), as many as may be in flight at
   /// once. This also ends handoffs whose transfer was not sent yet. Call it in each step until no
   /// shard is held. If `ask` is true or the application is external, it first asks the application
   /// to release each activated shard. It resigns the shard once it is released, or release_timeout
-  /// has passed. A shard whose `acquired` runs waits then: it is asked for once it is activated,
-  /// and resigned at once if its `acquired` fails or exceeds its timeout.
+  /// has passed. In this case a shard whose `acquired` runs waits. Once it is activated, the
+  /// application is asked to release it. If its `acquired` fails or exceeds its timeout, it is
+  /// resigned at once. `reason` goes into the records and to `releasing`.
   void ResignAll(Context& context, Reason reason, bool ask);
   /// SuspendAll: the deadline has passed. ResumeAll: a renewal was confirmed after that, and the
   /// suspension lasted `gap`. Both report a transition and run a callback for each held shard. The
@@ -109,15 +112,14 @@ class Leaderships {
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
   /// An operator asks for a retry: see FailedActivations::Hasten. A shard that waits is tried in
-  /// the next Advance, if retries may run. REQUIRES: failed().Has(shard).
+  /// the next Advance, if retries may run. REQUIRES (checked): failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
   /// The outcome of a move that this node planned for a shard that fails here.
   void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {
     other_tries_.On(context, operation, outcome);
   }
   const Counters& counters() const { return counters_; }
-  /// Whether a `lost` of this shard was started and has not returned.
-  bool Stopping(ShardId shard) const { return stopping_.contains(shard); }
+  const StoppingShards& stopping() const { return stopping_; }
 
  private:
   void Gain(Context& context, ShardId shard, const RecordFact& record);
@@ -157,8 +159,7 @@ class Leaderships {
   OtherTries other_tries_;
   std::set<ShardId> watched_;                ///< shards with a callback that has a timeout
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
-  std::map<OperationId, ShardId> stopping_by_operation_;  ///< each `lost` that runs
-  std::map<ShardId, std::size_t> stopping_;               ///< how many of these each shard has
+  StoppingShards stopping_;
   Resignations resignations_;
   Counters counters_;
 };

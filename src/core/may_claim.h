@@ -1,10 +1,15 @@
 // MayClaim: who may begin to lead a shard that nobody leads. Only this file decides that.
 //
-// The answer has three parts: whether the shard may be claimed now (ClaimableNow), whether the node
-// may begin to lead (EligibilityOf), and whether the placement rules let it lead this shard
-// (View::rules). The assignment asks the first part once for each shard, the second once for each
-// member, and the third once for each rule (pools.h). All other code asks MayClaim. Nodes with
-// different views may get different answers. That does no harm: a claim's guards decide.
+// The answer has three parts:
+//  1. Whether the shard may be claimed now (ClaimableNow). The assignment asks this once for each
+//     shard.
+//  2. Whether the node may begin to lead (EligibilityOf). The assignment asks this once for each
+//     member.
+//  3. Whether the placement rules let the node lead this shard (View::rules). The assignment asks
+//     this once for each rule (pools.h).
+//
+// All other code asks MayClaim. Nodes with different views may get different answers. That does no
+// harm: a claim's guards decide.
 //
 // Pure functions of the view and the time. REQUIRES for all: shard < view.shard_count().
 #pragma once
@@ -43,10 +48,10 @@ enum class Claimable : std::uint8_t {
 };
 /// `settle` is added to the time after which every session must be over (see kLater).
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
-/// The node that a shard belongs to, also while nobody leads it: the leader that the record names,
-/// or the node that resigned the shard in order to stop. Empty: the shard belongs to no node. This
-/// is always so if the group's failover policy is kImmediate. The policy may let other nodes claim
-/// the shard, too: see ClaimableNow.
+/// The node that a shard belongs to, also while nobody leads the shard. It is the leader that the
+/// record names, or the node that resigned the shard in order to stop. Empty: the shard belongs to
+/// no node. This is always so if the group's failover policy is kImmediate. The policy may let
+/// other nodes claim the shard, too: see ClaimableNow.
 const NodeId& OwnerOf(const View& view, ShardId shard);
 /// Whether the application of the shard's last leader is known to have stopped: it had released the
 /// shard, or its process is proven dead. False if the record is absent. REQUIRES: the shard's
@@ -94,8 +99,8 @@ bool AnotherMayLead(const View& view, const NodeId& node, ShardId shard);
 
 /// The nodes that get nothing for now because they came and went too often (steadiness.h), each
 /// with the end of this time. They keep what they lead. Empty if they would be more than half of
-/// the nodes that may lead and don't drain: otherwise the few others, for example a node that has
-/// just joined, would get everything.
+/// the nodes that may lead and don't drain. Otherwise the few others would get everything, for
+/// example a node that has just joined.
 std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
 
 /// The nodes that get nothing because activations fail on them, as they say themselves. They keep
@@ -111,7 +116,9 @@ bool FailuresAreCommon(const View& view);
 /// if there is one.
 std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now);
 
-/// Whether `node` may claim the shard now. False for a node that is no member.
+/// Whether `node` may claim the shard now. False for a node that is no member. The owner of a
+/// kByOwner shard may claim it even if it drains, rests or has weight 0. But the placement rules
+/// must allow it, and under kNever it must have the state directory with which it led.
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now);
 
 }  // namespace baton::core

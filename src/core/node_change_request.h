@@ -11,9 +11,12 @@
 
 namespace baton::core {
 
-/// The settings after the change. kInvalidArgument: see SettingsAfter. kFailedPrecondition: the
-/// request names another node of the group; the message says where to ask that one. kNotFound: no
-/// such node. kUnavailable: this node is stopping.
+/// The settings after the change. Errors:
+///  - kInvalidArgument: see SettingsAfter (base/node_change.h).
+///  - kFailedPrecondition: the request names another node of the group. The message has that node's
+///    address, if it is known.
+///  - kNotFound: the request names a node that this view does not know.
+///  - kUnavailable: this node is stopping.
 Result<NodeChanged> NodeChangeFor(const Context& context, const NodeChangeRequested& asked);
 
 }  // namespace baton::core

@@ -1,26 +1,29 @@
-// OperatorRequests: transfers, policies, settings of the group and force-releases that operators
-// asked this node to write, activations that they asked it to try again, and changes of its own
-// weight and labels.
+// OperatorRequests: what operators asked this node to do. It writes transfers, policies, settings
+// of the group and force-releases. It also tries activations again, and changes its own weight and
+// labels.
 //
 // Each request is answered exactly once. If it is refused or writes nothing, it is answered at
 // once. Otherwise it is answered when its write's outcome is definite, when its time (`answer_by`)
 // is over, or when the node stops. At most kMaxRequests wait at the same time; further ones are
 // refused with kUnavailable.
 //
-// If the time is over, and each copy of the write was answered without reaching etcd, the write is
-// dropped: the answer is kUnavailable, and the change is never made. Otherwise the answer is
-// kTimedOut: nobody knows yet whether the change is made. Such a write is sent again until its
-// outcome is definite, and takes room until then. If the node stops, it drops the requests that
-// wait. Those whose write was submitted get kTimedOut, because the change may still be made. The
-// others get kUnavailable.
+// Suppose that the time is over. If each copy of the write was answered without reaching etcd, the
+// write is dropped. Then the answer is kUnavailable, and the change is never made. Otherwise the
+// answer is kTimedOut: nobody knows yet whether the change is made. Such a write is sent again
+// until its outcome is definite, and takes room until then. If the node stops, it drops the
+// requests that wait. Those whose write was submitted get kTimedOut, because the change may still
+// be made. The others get kUnavailable.
 //
-// Other errors: kUnavailable (no time was left, or this node's view or session does not allow a
-// change now), kNotFound (no such shard or node), kInvalidArgument (settings that make no sense),
-// kFailedPrecondition (the change is not possible, or another change came first).
+// Other errors:
+//  - kUnavailable: no time was left, or this node's view or session does not allow a change now.
+//  - kNotFound: no such shard or node.
+//  - kInvalidArgument: settings that make no sense.
+//  - kFailedPrecondition: the change is not possible, or another change came first.
 //
 // A change of the group's settings may take two writes: see NextConfig. If another change, or a
 // write to a member's record, comes first, this node waits until its view shows that write, and
-// then decides again.
+// then decides again. A change of a policy that another one overtakes is written again at once.
+// Each change makes at most 16 writes.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

@@ -19,16 +19,17 @@ namespace baton::core {
 
 /// How many watch events per second, summed over all watchers, claims may cause in the whole group.
 /// ClaimPace shares this limit among the members, and halves it while confirmations are slow. 500
-/// watchers took 10,000 claims (5,000,000 events) in a second; 1,000 watchers and 100,000 claims at
-/// full speed overran etcd.
+/// watchers took 10,000 claims (5,000,000 events) in a second. But 1,000 watchers and 100,000
+/// claims at full speed overran etcd.
 inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The meaning, range and default of most options are in baton/options.h (NodeOptions).
 struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// Our member record. The core fills in session, lease, ttl, state, division_version and
-  /// `external`. An operator may change weight and labels (NodeChangeRequested).
+  /// Our member record. The core fills in `present`, session, lease, ttl, state, unhealthy,
+  /// failing, ready, division_version and `external`, and ignores what is set here in these fields.
+  /// An operator may change weight and labels (NodeChangeRequested).
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;
@@ -49,8 +50,8 @@ struct CoreOptions {
   bool external = false;
   /// Sessions of earlier processes of this node, which the state directory proved dead. If one of
   /// them holds the node's member key, this node takes the key over at once. There may be several:
-  /// a process may have died after it recorded its session and before it got the key, and then the
-  /// key is still that of the session before.
+  /// a process may have died after it recorded its session and before it got the key. Then the key
+  /// still belongs to the session before.
   std::vector<SessionId> proven_dead;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
@@ -100,15 +101,16 @@ inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
-/// claim, lease or member key is tried again. The backoff doubles each time.
+/// claim, lease or member key is tried again. The backoff doubles each time. (A session's own
+/// writes are sent again every 200 ms: see session.h.)
 inline constexpr Duration kMinRetryPause = std::chrono::milliseconds(50);
 inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a transfer's outcome is still unknown after this time, the handoff is given up. Usually a
 /// copy of the transfer is answered earlier, unless etcd refuses all copies.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
-/// How many retries of `acquired` may run at once. On a node without a success it is also the limit
-/// of first tries that hang: if as many hang, no other first try begins. Each of the two limits is
-/// a quarter of the threads that run callbacks (see Dispatcher::kMaxThreads), so that hanging
+/// How many retries of `acquired` may run at once. It is also how many first tries may hang on a
+/// node without a success; with as many, no other first try begins. Each of the two limits is a
+/// quarter of the threads that run callbacks (see Dispatcher::kMaxThreads), so that hanging
 /// callbacks don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
@@ -117,12 +119,12 @@ inline constexpr std::size_t kShardsBeforeFailing = 3;
 /// come and end the failing. That is usual if many shards move to a healthy node at once: shards
 /// that fail on every node come first, because their leaders have nothing to release.
 inline constexpr Duration kFailingBeforeSaid = std::chrono::seconds(1);
-/// How many shards a node tries at once for the first time until one try has succeeded. One success
-/// ends this bound, so it costs a healthy node the time of the fastest of these callbacks, once. A
-/// broken node fails these shards and few others.
+/// How many first tries of shards run at once on a node without a success. One success ends this
+/// bound. So a healthy node loses only the time of the fastest of these callbacks, once. A broken
+/// node fails these shards and few others.
 inline constexpr std::size_t kFirstTriesUnproven = 16;
-/// How many shards a node tries at once for the first time while it is failing. With one alone, a
-/// shard that can't succeed anywhere could keep the node from the shards that would succeed.
+/// How many first tries of shards run at once while a node is failing. With one alone, a shard that
+/// can't succeed anywhere could keep the node from the shards that would succeed.
 inline constexpr std::size_t kFirstTriesFailing = 2;
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
 /// How long a node without any success counts as failing. After this time it starts over: it takes
@@ -141,18 +143,19 @@ inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
 /// How often a node changes what its member record says about ready standbys. Each member reads
 /// each change, and each change has the whole list: a byte or two for each of its `shards`. So the
 /// whole group writes about 20 such changes a second at most, and each node about a kilobyte a
-/// second: a change is written after a second or so if the group has up to 20 members and the list
-/// is short, and otherwise more rarely.
+/// second. With up to 20 members and a short list, a node writes a change after about a second.
+/// Otherwise it writes more rarely.
 constexpr Duration SayReadyEvery(std::size_t members, std::size_t shards) {
   const Duration by_members = std::chrono::milliseconds(50) * static_cast<std::int64_t>(members);
   const Duration by_length = std::chrono::milliseconds(1) * static_cast<std::int64_t>(shards);
   return std::max<Duration>(std::chrono::seconds(1), by_members) + by_length;
 }
-/// If the application takes its word back, others must not rely on it for long: a takeover by this
-/// node would have to load. So this is written this long after the last change, at the latest. The
-/// next time it takes twice as long, and so on, until SayReadyEvery bounds it: a node that takes
-/// words back again and again writes no more than others in the end. Another change, or some time
-/// without one, begins this again.
+/// If the application says that it is no longer ready for a shard, others must soon know: a
+/// takeover by this node would have to load the shard first. So the node writes this
+/// kTakeReadyBackWithin after it last wrote its list, at the latest. Each further time in a row
+/// takes twice as long, up to SayReadyEvery. So a node that does this again and again writes no
+/// more than others in the end. The time is kTakeReadyBackWithin again after a change of another
+/// kind, or after about twice SayReadyEvery without one.
 inline constexpr Duration kTakeReadyBackWithin = std::chrono::seconds(1);
 /// Another node may try a shard if `acquired` has failed this many times (or exceeded its timeout),
 /// and kOtherTryAfter has passed since the first failure. If the cause is common, most nodes are
@@ -184,10 +187,10 @@ inline constexpr int kMaxShortSessions = 100;
 /// If the group's config is bad, a node that is no member waits this long for the members to put
 /// the last good one back. Then it halts.
 inline constexpr Duration kConfigPatience = std::chrono::seconds(10);
-/// A leadership that ended in a death within kShortLeadership counts against its shard. From
-/// kDeathsBeforeWaiting such deaths in a row on, nobody claims the shard for up to kFirstClaimWait,
-/// and for up to twice as long after each further death: kMaxClaimWait at most. A single such death
-/// may be an accident. Counts end at kMaxDeathsCounted.
+/// A leadership that ended in a death within kShortLeadership counts against its shard. After
+/// kDeathsBeforeWaiting such deaths in a row, nobody claims the shard for up to kFirstClaimWait.
+/// Each further death doubles this wait, up to kMaxClaimWait. A single such death may be an
+/// accident. Counts end at kMaxDeathsCounted.
 inline constexpr Duration kShortLeadership = std::chrono::seconds(60);
 inline constexpr std::uint32_t kDeathsBeforeWaiting = 2;
 inline constexpr Duration kFirstClaimWait = std::chrono::seconds(1);

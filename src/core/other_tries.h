@@ -1,9 +1,9 @@
 // OtherTries: planned moves of shards that fail on this node, so that another node tries them once.
 //
 // The shard's leader knows first that the shard fails, so it plans the move itself, with the reason
-// callback_timeout. Everything after that is as in every other move. A shard is moved if it failed
-// kFailuresBeforeOtherTry times here, if its callback exceeded its timeout, or if it waits for a
-// try while this node is failing and says so (failed_activations.h).
+// callback_timeout. Everything after that is as in every other move. A shard is moved in three
+// cases: it failed kFailuresBeforeOtherTry times here; its callback exceeded its timeout; or it
+// waits for a try while this node is failing and its record says so (failed_activations.h).
 //
 // Rules:
 //  - One other try: a shard that failed here and came here by such a move stays (its record has the

@@ -30,7 +30,7 @@ struct Pools {
   /// (checked): the rule is below of_rule.size().
   bool Feasible(std::size_t rule) const;
 };
-/// `facts` has each member's labels, and is as long as `members`.
+/// `facts` has each member's labels. REQUIRES (checked): it is as long as `members`.
 Pools PoolsFor(const Placement& placement, const std::vector<AssignmentMember>& members,
                const std::vector<const MemberFact*>& facts);
 

@@ -19,8 +19,9 @@ class RecordNews {
 
   /// Looks at what changed. REQUIRES: `leaderships` has been reconciled with the view.
   void Note(Context& context, const ViewChanges& changes, const Leaderships& leaderships);
-  /// How many damaged records this node has seen. They can't be read, have a newer schema, or have
-  /// a text that can't be used.
+  /// How many damaged records this node has seen, each revision once. A shard's record counts if it
+  /// can't be read or has a newer schema. A member's record counts if it can be read, but has a
+  /// text that can't be used. No other records count.
   std::uint64_t damaged() const { return damaged_; }
 
  private:

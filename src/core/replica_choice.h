@@ -47,9 +47,9 @@ class ReplicaChoice {
   /// Chooses among all nodes: one score for each node. The result is valid until the next call.
   std::span<const Number> Choose(ShardId shard);
   /// Adds a node to a choice: `chosen` was chosen among nodes without it, and becomes the choice
-  /// among these nodes and this one. Returns whether it changed. A node that comes takes the place
-  /// of others, or none; it never makes room for a node that was not chosen. So `chosen` and the
-  /// node are all that counts. REQUIRES: Has(number), and Has of each of `chosen`.
+  /// among these nodes and this one. Returns whether it changed. Nothing but `chosen` and the node
+  /// counts, because a node that comes never makes room for another one that was not chosen.
+  /// REQUIRES: Has(number), and Has of each of `chosen`.
   bool Add(ShardId shard, Number number, std::vector<Number>& chosen);
 
  private:

@@ -23,11 +23,11 @@ class SeenTransitions {
 
   /// REQUIRES: called once after each merge, before Look for the merged shards.
   void Begin(const View& view) { begun_ = std::exchange(complete_, view.complete()); }
-  /// Returns the transition to the leadership that is in force. nullopt: none is in force, an
-  /// earlier Look saw it, or the view was not complete before this merge. `elect` is how long this
-  /// view saw no leader; 0: it saw no such time. Call it for each shard whose leadership a merge
-  /// may have changed, also before the view is complete: a leadership that no Look has seen yet
-  /// would be reported later.
+  /// Returns the transition to the leadership that is in force. Nullopt: nobody leads, an earlier
+  /// Look saw the leadership, or the view was not complete before this merge. `elect` is how long
+  /// this view saw no leader; 0: it saw no such time. Call it for each shard whose leadership a
+  /// merge may have changed, also before the view is complete. Otherwise a later call would report
+  /// a leadership that is old.
   std::optional<Transition> Look(const View& view, ShardId shard);
 
  private:

@@ -1,11 +1,11 @@
 // Session: one lease, one member key, and the deadline until which this node may lead.
 //
 // The rules (each found by model checking or on a real etcd):
-//  - The deadline moves only by a confirmed renewal: a keepalive sent at t0 was answered in raft
-//    term R, and a transaction sent after that answer committed in the same term R. Then the
-//    deadline is t0 plus the TTL, minus a margin (Margin). A keepalive's OK alone proves nothing,
-//    and the grant of a lease sets no deadline. Raft terms are compared for equality only, because
-//    an etcd that was wiped or restored begins them again.
+//  - The deadline moves only by a confirmed renewal. A renewal is confirmed if a keepalive sent at
+//    t0 was answered in raft term R, and a transaction sent after that answer committed in the same
+//    term. Then the deadline is t0 plus the TTL, minus a margin (Margin). A keepalive's OK alone
+//    proves nothing, and the grant of a lease sets no deadline. Raft terms are compared for
+//    equality only, because an etcd that was wiped or restored begins them again.
 //  - At most one keepalive is unanswered. If its answer takes longer than a sixth of the TTL, the
 //    session ends the stream and sends the next keepalive on another one.
 //  - Keepalives go out every third of the TTL, whatever confirmations do. So the lease outlives
@@ -15,6 +15,8 @@
 //    Its key is never put again, and its lease is revoked before the next session's key is put,
 //    unless etcd refuses to revoke it.
 //  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
+//  - A grant, a revocation or a write of the member key that has an unknown outcome is sent again,
+//    unchanged, 200 ms after that answer.
 //
 // Pure and single-threaded: owned by the core. On records events; Advance decides.
 #pragma once
@@ -34,7 +36,8 @@ namespace baton::core {
 
 class Session {
  public:
-  /// `options` and `next_operation` must outlive this object.
+  /// REQUIRES: `options` and `next_operation` outlive this object. It takes the numbers of its
+  /// operations from `next_operation`, and reads CoreOptions::self again for each write.
   Session(const CoreOptions& options, OperationId* next_operation);
 
   // Events. Each returns false if the operation is not (or no longer) this session's. A
@@ -61,7 +64,7 @@ class Session {
   /// Whether new sessions may open. True at first.
   void SetWanted(bool wanted) { wanted_ = wanted; }
   /// Ends the session for ever and opens no other one. Advance then tries to revoke the lease, up
-  /// to `revoke_attempts` times; the tries that followed Lose count, too. closed() turns true at
+  /// to `revoke_attempts` times. The tries that followed Lose count, too. closed() turns true at
   /// once if no lease is left to revoke. Otherwise it turns true when the outcome is definite, or
   /// when Advance finds the tries used up (with 0: at its next call). A second call does nothing.
   void Close(TimePoint now, int revoke_attempts);
@@ -78,12 +81,14 @@ class Session {
   /// node's record also says that the node drains. True at first.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
-  /// Sets for which shards the member record should say that this node is a ready standby; sorted
-  /// and distinct. None at first. The record names the first kMaxReadyReported of them.
+  /// Sets for which shards the member record should say that this node is a ready standby.
+  /// REQUIRES: sorted and distinct. None at first. The record names the first kMaxReadyReported of
+  /// them.
   void SetReady(std::vector<ShardId> ready);
-  /// True if nothing is left to write about this node's leaving: SetState did not ask for
-  /// kDraining, the member record says that the node leaves, or this session can't write that (its
-  /// key is not there, or its record can't be read).
+  /// False while the member record has still to say that this node leaves. True in these cases:
+  ///  - SetState did not ask for kDraining.
+  ///  - The record says that the node leaves.
+  ///  - This session can't write that: its key is not there, or its record can't be read.
   bool SaysThatItLeaves(const View& view) const;
   /// Writes the member record if it does not say what it should, also about the weight and labels
   /// of CoreOptions::self. A change of SetFailing or SetHealthy alone is written at most once a
@@ -112,13 +117,16 @@ class Session {
   /// The newest revision at which a confirmation committed, also of an earlier session; 0: none has
   /// committed. Until the watch has reached it, the view may be older than that confirmation.
   Revision confirmed_revision() const { return confirmed_revision_; }
-  /// How long the last confirmation took, for pacing; 0 before the first one.
+  /// How long the last confirmation took, from its sending to its answer; 0 before the first one.
   Duration confirmation_took() const { return confirmation_took_; }
   /// The confirmations of this and earlier sessions. From them DeadAtMost computes when other
   /// members died.
   const ConfirmationLog& confirmations() const { return confirmations_; }
-  /// Set for ever as soon as another live node is known to use our node id. This node then opens no
-  /// session.
+  /// Set for ever (kFailedPrecondition) as soon as another live node is known to use our node id.
+  /// This node then opens no session. It knows so in two cases:
+  ///  - While this node waits for the key, another session takes the key.
+  ///  - A read finds the key held 3 s plus twice the greater TTL after the wait began, and this
+  ///    object never had a session.
   const std::optional<Error>& refused() const { return refused_; }
 
   /// Since this object exists.

@@ -52,8 +52,9 @@ class StandbyDuties {
   }
   /// For how many shards this node is a ready standby.
   std::size_t ready() const { return ready_; }
-  /// The shards for which this node is a ready standby, sorted. nullopt: they have not changed
-  /// since this last returned them, or it is too early to tell the group again (ReadyPace).
+  /// The shards for which this node is a ready standby, sorted. Nullopt: they have not changed
+  /// since the last call that returned them, or it is too early to tell the group again
+  /// (ReadyPace). If it is too early, asks for a step at the right time.
   std::optional<std::vector<ShardId>> TakeReady(Context& context);
 
  private:

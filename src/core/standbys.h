@@ -1,18 +1,19 @@
 // Standbys: which nodes stand by for which shards, by the placement rules.
 //
-// If a shard's rule asks for k standbys, the shard has k + 1 replicas: nodes that may begin to lead
-// it, in an order of its own. Each next replica is chosen from the nodes that are left. The first
-// of these rules that tells two nodes apart decides:
+// If a shard's rule asks for k standbys, the shard has k + 1 replicas. These are nodes that may
+// begin to lead it, in an order that differs from shard to shard. Each next replica is chosen from
+// the nodes that are left. The first of these rules that tells two nodes apart decides:
 //  1. The node whose value of the rule's `spread` label fewer chosen replicas have comes first.
 //  2. The node that fits an earlier preference of the rule comes first.
-//  3. The node with the greater score comes first. The score is a hash of shard and node, so that
-//     each node gets a part by its weight, and a node that comes or goes changes no other node's
-//     part (weighted rendezvous hashing).
+//  3. The node with the greater score comes first. The score is a hash of shard and node (weighted
+//     rendezvous hashing). So each node gets a part by its weight, and a node that comes or goes
+//     moves no shard between two other nodes.
 //
 // The replicas don't depend on who leads. The standbys of a shard are its replicas without its
-// leader. If the leader is no replica, one replica has nothing to do: the last one that shares the
-// leader's `spread` value, or else the last one. So a change of leader makes at most one other node
-// begin to stand by. While nobody leads, all k + 1 replicas stand by: those that did go on.
+// leader. If the leader is no replica, one replica has nothing to do. This is the last one that
+// shares the leader's `spread` value, or if there is none, the last one of all. So a change of
+// leader makes at most one other node begin to stand by. While nobody leads, all k + 1 replicas
+// stand by: those that did go on.
 //
 // The order of the replicas is the order in which ready standbys take over.
 //
@@ -41,21 +42,23 @@ class Standbys {
   static constexpr std::size_t kScoresAtOnce = 4'000'000;
   static constexpr std::size_t kAllAtOnce = std::numeric_limits<std::size_t>::max();
 
-  /// Takes the rules and the nodes as they are now. `nodes` are those that may begin to lead and
-  /// don't drain, with distinct ids, sorted by id. Returns the shards whose replicas or rule about
-  /// standbys changed, sorted; also those of a replica whose labels, zone or weight changed, since
-  /// Of may give others then. Of also depends on the labels of a leader that is no replica; the
-  /// caller has to note a change of these.
+  /// Takes the rules and the nodes as they are now, and copies what it needs of them. `nodes` are
+  /// those that may begin to lead and don't drain, with distinct ids, sorted by id. Returns the
+  /// shards whose replicas or rule about standbys changed, sorted. Returns also the shards of a
+  /// replica whose labels, zone or weight changed, because Of may then give other nodes. Of also
+  /// depends on the labels of a leader that is no replica; the caller has to note a change of
+  /// these.
   ///
   /// Costs nothing without rules about standbys. A node that came costs a few scores a shard. All
-  /// nodes are scored for a shard that lost a replica, whose rule changed in what matters here, or
-  /// for which many nodes came. After about `most` scores the other shards of this kind wait for
-  /// Continue. Until then such a shard has those of its replicas that are still allowed. In the end
-  /// the result does not depend on what rules and nodes were before.
+  /// nodes are scored for a shard in these cases: it lost a replica, its rule changed in what
+  /// matters here, or many nodes came. After about `most` scores the other shards of this kind wait
+  /// for Continue. Until then such a shard keeps those of its replicas that are still allowed. Once
+  /// settled(), the replicas depend only on the present rules and nodes.
   std::vector<ShardId> Update(const ShardRules& rules, std::uint32_t shards,
                               const std::vector<const MemberFact*>& nodes,
                               std::size_t most = kAllAtOnce);
-  /// Goes on with the shards that wait. Returns those whose replicas changed, sorted.
+  /// Goes on with the shards that wait, for about `most` scores. Returns those whose replicas
+  /// changed, sorted.
   std::vector<ShardId> Continue(std::size_t most);
   /// Whether no shard waits.
   bool settled() const { return waiting_ == 0; }

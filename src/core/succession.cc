@@ -239,7 +239,7 @@ void Succession::ReplaceDamaged(const Context& context, const Leaderships& leade
     assign_again_at_ = std::min(assign_again_at_, context.now + std::chrono::seconds(1));
     const auto& last = damage.last_leader;
     if (!last || last->node != context.self() || last->session != context.session.id()) continue;
-    if (leaderships.Stopping(shard)) {
+    if (leaderships.stopping().Has(shard)) {
       outdated_ = true;  // the return of the callback steps the core again
     } else if (!claiming_.contains(shard)) {
       mine_.push_back({shard, {.kind = CauseKind::kDamagedRecord}});

@@ -8,7 +8,8 @@
 //  - The brake is on: more than two members, and more than 10 % of them, vanished within `settle`.
 //  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
 //    and fewer than expect_nodes members are live. (If expect_nodes is 1, `settle` alone decides.)
-//  - A claim was refused a moment ago.
+//  - A claim was refused, and the shard still has no leader: for kMinRetryPause, and each time
+//    twice as long, up to kMaxRetryPause.
 //
 // If a successor claims nothing for too long (kPassOverAfter), the next node in line claims in its
 // place: for each shard its other ready standbys first. Nodes with different views may see

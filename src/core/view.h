@@ -6,8 +6,8 @@
 // R never replaces a fact from a later revision, and a lost leadership never comes back.
 //
 // The View only merges facts and answers questions; it decides nothing. Until complete(), an
-// unknown key looks like an absent key. Every time here says when this node learnt of something, by
-// its own clock.
+// unknown key looks like an absent key. Each point in time that it returns is when this node learnt
+// of something, by its own clock.
 //
 // Pure and single-threaded: owned by a core, or by a relay. Pointers and references into it are
 // valid until the next Merge.
@@ -116,29 +116,30 @@ class View {
   // Each merges facts that arrived at `now`. Changes come from the watch. A snapshot is a read of
   // everything; a list of facts is what a write or a confirmation read back. Ignored: facts of
   // shards not below shard_count(), and facts no newer than the known fact of their key. There are
-  // three exceptions. A repeated record may make an uncertain death certain (see deaths()), or
-  // UnledSince known. A DeathFact always counts, because a proof stays true. A late RipeFact may
-  // bring back a mark that a snapshot showed as absent; that is harmless, because what a mark says
-  // stays true. Invalidates pointers and references into the view.
+  // three exceptions. A record that comes again may make an uncertain death certain (see deaths()),
+  // and UnledSince may become known by it. A DeathFact always counts, because a proof stays true. A
+  // late RipeFact may bring back a mark that a snapshot showed as absent; that is harmless, because
+  // what a mark says stays true. Invalidates pointers and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
-  /// Goes on to choose standbys if a change asked for more than one call may cost (standbys.h).
-  /// Returns whether more is left to do, so that it must be called again soon.
+  /// Goes on to choose standbys, if a change needs more work than one call may do (standbys.h).
+  /// Returns whether more is left to do. Then the caller calls it again soon.
   bool ContinueStandbys() {
     NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
     return !standbys_.settled();
   }
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Call it when everything that had happened by `at` is merged. A session that the view first
-  /// hears of after this call began after `at`: see Absences::NoteBegan. Does nothing if an earlier
-  /// call had a later `at`.
+  /// Call it when everything that had happened by `at` is merged. So a session of which the
+  /// view hears for the first time later has begun after `at`: see Absences::NoteBegan. Does
+  /// nothing if an earlier call had a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
-  /// A key whose revision went down: this view knew it at revision `known`, and a snapshot that was
-  /// read at `known` or later has it at the older revision `found`. That never happens within one
-  /// history of etcd, so somebody restored a backup and then raised etcd's revision. Only shard
+  /// A key whose mod revision went down. This view had seen the key with the revision `known`. A
+  /// later snapshot, whose own revision is not below `known`, shows the key with the lower revision
+  /// `found`. That never happens within
+  /// one history of etcd, so somebody restored a backup and then raised etcd's revision. Only shard
   /// records, members and the config are compared.
   struct WentBack {
     Revision known;
@@ -151,9 +152,9 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// A time before the read of the last snapshot, so the snapshot's data is no older than this. It
-  /// is the time at which the snapshot before that one was merged, because reads don't overlap;
-  /// TimePoint{}: there was no earlier snapshot. (The data may be older than read_at(), because the
+  /// The read of the last snapshot began after this time, so the snapshot's data is no older. It is
+  /// the time at which the second last snapshot was merged, because reads don't overlap;
+  /// TimePoint{}: there was only one. (The data may be older than read_at(), because the
   /// process may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
@@ -162,12 +163,14 @@ class View {
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const NodeId& self() const { return self_; }
+  /// The config as it is now, whether it fits or not; `present` is false if there is none.
   const ConfigFact& config() const { return config_; }
-  /// The last config that could be read, had this view's shard count, and had the hash and cluster
-  /// id of the fitting configs before it. `present` is false: there was none yet. A bad write to
-  /// the config changes nothing here.
+  /// The last config that fitted: it could be read, had this view's shard count, and had the hash
+  /// and cluster id of the fitting configs before it. `present` is false: no config has fitted yet.
+  /// A bad write to the config, or its deletion, changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
-  /// How the group fails over, by the fitting config. Writes that depend on these settings compare
+  /// How the group fails over, by the fitting config; the default settings before there is one.
+  /// Writes that depend on these settings compare
   /// the revision of that config, so etcd refuses them while a bad config is there. Reason: just
   /// before the bad config, an operator may have written good settings that this view has not seen.
   /// Such a write might break them.
@@ -175,7 +178,7 @@ class View {
   /// Which nodes may begin to lead which shards, by the fitting config. Writes that depend on these
   /// rules compare the config's revision, too.
   const ShardRules& rules() const { return rules_; }
-  // All questions about a shard REQUIRE: shard < shard_count().
+  // All questions about a shard REQUIRE (only partly checked): shard < shard_count().
 
   /// The shard's record; `present` is false if it is absent.
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
@@ -254,7 +257,8 @@ class View {
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const { return live_members_; }
-  /// Whether the member is draining, by its own state or by an operator's policy.
+  /// Whether the member is draining, by its own state (also because it is unhealthy) or by an
+  /// operator's policy.
   bool Draining(const MemberFact& member) const;
 
   /// When this node learnt that no leadership of the shard is in force (see InForce). Nullopt while
@@ -267,8 +271,8 @@ class View {
   }
   /// When this node learnt that the shard's present record (or its absence) is not in force. Each
   /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
-  /// record is in force, or this view can't know yet: the answer to a write showed the record, but
-  /// the watch has not shown the session of its leader yet.
+  /// record is in force, or this view can't know yet. It can't know if the answer to a write showed
+  /// the record, but the watch has not shown the session of its leader yet.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -278,8 +282,8 @@ class View {
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
   /// The number of shards for which VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long the shard had no leader, as this node saw it, before its present leadership. 0 if
-  /// this node saw no gap.
+  /// How long the shard had no leader, as this node saw it, before its present leadership. If
+  /// nobody leads: before its last one. 0 if this node saw no gap.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
   /// Which shards' records name which node, whether or not its session lives.
@@ -308,8 +312,8 @@ class View {
   }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
   /// nullopt if it is readable. The unreadable record may change and still be unreadable. If the
-  /// watch shows that change, this time stays; if only a read shows it, this becomes the time of
-  /// the read.
+  /// watch shows that change, this time stays. If only a read shows it, the time of the read
+  /// replaces it.
   std::optional<TimePoint> DamagedSince(ShardId shard) const {
     const auto found = damage_.find(shard);
     return found != damage_.end() ? std::optional(found->second.since) : std::nullopt;

@@ -52,7 +52,8 @@ DecodedMessage DecodeMessage(const Keyspace& keyspace, const etcdserverpb::Watch
 
 /// Divides a message into parts of whole revisions. A part has about 4,096 facts, or more if one
 /// revision has more. A message can hold the changes of a whole group; in parts they don't delay
-/// other work on the loop. Only the last part has the header, `canceled`, `created` and the strays.
+/// other work on the loop. Returns at least one part. All parts have `cluster_id` and `batch`; only
+/// the last one has the other fields.
 std::vector<DecodedMessage> InParts(DecodedMessage message);
 
 }  // namespace baton::etcd

@@ -40,9 +40,9 @@ struct Portion {
   }
 };
 
-/// The transaction for this portion. REQUIRES: the portion has an item. The transaction lives on an
-/// arena of its own and is shared, not copied, on its way to gRPC, because building and copying
-/// took 43 % of a claiming node's time.
+/// The transaction for this portion. REQUIRES (checked): the portion has an item. The transaction
+/// lives on an arena of its own, and nobody copies it on its way to gRPC. Reason: building and
+/// copying took 43 % of a claiming node's time.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
 /// How many operations etcd counts against its limit. For a transaction this is the largest of its
@@ -50,8 +50,8 @@ std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
 /// The largest portion that begins at `first`, ends at `end` at the latest, and fits `limit`
-/// operations. It has at least one item, even if that item does not fit. REQUIRES: first < end <=
-/// write.items.size().
+/// operations. It has at least one item, even if that item does not fit. REQUIRES (checked): first
+/// < end <= write.items.size().
 Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size_t end,
             std::size_t limit);
 

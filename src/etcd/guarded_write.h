@@ -1,13 +1,14 @@
 // GuardedWrite: each kind of write of base/writes.h as etcd's compares and operations.
 //
 // A GuardedWrite has guards that all its items share, and items with guards of their own. If a
-// shared guard is false, all items are refused. guarded_txn.h makes transactions of a GuardedWrite,
-// and says when an item's own guard refuses only this item, and when the others, too.
+// shared guard is false, all items are refused. guarded_txn.h makes transactions of a GuardedWrite.
+// The shape of the transaction decides whether an item's own guard refuses only this item, or the
+// others, too.
 //
 // Every guard compares a mod revision, a create revision, or a lease with a session id. Such a
 // guard is stable: once false, it is false for ever. There are two exceptions:
-//  - A guard that compares with 0, so that the key must be absent, holds again once the key is
-//    deleted (for example, the guard of a claim of an absent record).
+//  - A guard that compares with 0 demands that the key is absent. It holds again once the key is
+//    deleted. An example is the guard of a claim of an absent record.
 //  - The guard that no key of a range was written holds again once the written key is deleted.
 // If a write has one of these two guards, it also changes a key whose mod revision it compares. So
 // a late copy of the write is refused, unless that key was deleted before the copy arrives.
@@ -83,7 +84,7 @@ struct GuardedWrite {
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write);
 
 /// The guards that our member key is still the key that this session created: its lease and its
-/// create revision. REQUIRES: both are above 0.
+/// create revision. REQUIRES (checked): both are above 0.
 Guards SessionGuards(const Keyspace& keyspace, const SessionGuard& guard);
 
 }  // namespace baton::etcd

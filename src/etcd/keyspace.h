@@ -35,7 +35,7 @@ class Keyspace {
   /// (a name like a NodeId). kInvalidArgument; the message names the option.
   static Status Validate(std::string_view prefix, std::string_view group);
 
-  /// REQUIRES: Validate(prefix, group) is OK.
+  /// REQUIRES (checked): Validate(prefix, group) is OK.
   Keyspace(std::string_view prefix, std::string_view group);
 
   /// `<prefix>/<group>/`: every key of the group begins with it.

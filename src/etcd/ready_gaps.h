@@ -15,8 +15,8 @@ namespace baton::etcd {
 
 /// The first kMaxReadyReported shards. REQUIRES: the shards are sorted and distinct.
 std::vector<std::uint32_t> GapsOf(const std::vector<ShardId>& shards);
-/// The shards, sorted and distinct. Nullopt: no version writes such gaps, because a shard is there
-/// twice, a number is not below kMaxShards, or there are more than kMaxReadyReported shards.
+/// The shards, sorted and distinct. Nullopt: no version writes such gaps. A shard is there twice, a
+/// number is not below kMaxShards, or there are more than kMaxReadyReported shards.
 std::optional<std::vector<ShardId>> ShardsOf(std::span<const std::uint32_t> gaps);
 
 }  // namespace baton::etcd

@@ -19,7 +19,7 @@ struct Grant {
   std::string detail;  ///< etcd's message, or what is wrong with the answer; empty if kDone
 };
 /// The outcome of granting a lease with a random id of ours and a TTL of `asked`. kDone also if the
-/// lease exists already, because an earlier copy of this grant made it; its TTL then counts as
+/// lease exists already, because an earlier copy of this grant made it. Its TTL then counts as
 /// `asked`. kRefused also if the granted TTL is not positive.
 Grant GrantOf(const Reply<etcdserverpb::LeaseGrantResponse>& reply, std::chrono::seconds asked);
 

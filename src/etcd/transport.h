@@ -8,7 +8,8 @@
 // own threads. A unary call's callback runs exactly once, never from inside the call that started
 // it. No callback runs after the transport's destructor has returned. A callback must not block: it
 // should post and return. (Exception: if a callback makes a call while the destructor waits, that
-// call is answered at once, as unknown, from inside the call.)
+// call is answered at once, as unknown, from inside the call. A stream that it opens then gets no
+// callback at all.)
 #pragma once
 
 #include <chrono>
@@ -24,12 +25,12 @@ namespace baton::etcd {
 
 /// The outcome of a call.
 struct CallStatus {
-  /// kDone: etcd answered. kRefused: the request was definitely not applied (for example invalid
-  /// argument, permission denied by a fresh token, a compacted revision). kUnknown: there is no
-  /// definite answer; a write may still be applied later.
+  /// kDone: etcd answered. kRefused: the request was definitely not applied, and never will be.
+  /// Examples are an invalid argument and a compacted revision. kUnknown: there is no definite
+  /// answer, and a write may still be applied later.
   Outcome outcome = Outcome::kUnknown;
-  int code = 0;  ///< gRPC status code
-  std::string message;
+  int code = 0;         ///< gRPC status code
+  std::string message;  ///< for logs; empty if kDone
   /// The request was refused because it has too many operations: send smaller transactions.
   bool too_many_operations = false;
   bool permanent = false;  ///< credentials, role or size: trying again will not help
@@ -52,14 +53,15 @@ using ReplyHandler = std::function<void(Reply<Response>)>;
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
-  /// Sends one keepalive. Does nothing once the stream has ended. REQUIRES: every earlier keepalive
-  /// on this stream was answered, because answers carry no number.
+  /// Sends one keepalive. Does nothing once the stream has ended. REQUIRES (GrpcTransport checks
+  /// it): every earlier keepalive on this stream was answered, because answers carry no number.
   virtual void Send() = 0;
-  /// The endpoint of the stream, for logs and for choosing another one.
+  /// The address of the stream's endpoint, for logs and for `avoid` of the next stream.
   virtual std::string endpoint() const = 0;
 };
 /// Both are called on the transport's threads, one after another.
 struct KeepAliveHandler {
+  /// A TTL of 0 means that the lease does not exist any more.
   std::function<void(etcdserverpb::LeaseKeepAliveResponse)> answered;
   std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
 };
@@ -68,13 +70,15 @@ struct KeepAliveHandler {
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
-  /// Asks etcd for a progress answer (a response without events). etcd may not answer.
+  /// Asks etcd for a progress answer (a response without events). etcd may not answer, and a
+  /// request may get lost if several wait to be sent. Does nothing once the stream has ended.
   virtual void RequestProgress() = 0;
   virtual std::string endpoint() const = 0;
 };
 /// Both are called on the transport's threads, one after another.
 struct WatchHandler {
-  /// Called for each response, in order. Fragments of a response are joined before.
+  /// Called for each response, in order. Fragments of a response are joined before. If etcd cancels
+  /// the watch, that response comes, too, and `ended` follows.
   std::function<void(const etcdserverpb::WatchResponse&)> response;
   std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
 };
@@ -107,8 +111,8 @@ class Transport {
   virtual void MaintenanceStatus(std::chrono::milliseconds deadline,
                                  ReplyHandler<etcdserverpb::StatusResponse> handler) = 0;
 
-  /// Opens a keepalive stream for `lease`, at another endpoint than `avoid` if there is one. Never
-  /// fails at once: `ended` reports errors.
+  /// Opens a keepalive stream for `lease`, at another endpoint than `avoid` if there is one.
+  /// `avoid`: an address; empty: no endpoint. Never fails at once: `ended` reports errors.
   virtual std::unique_ptr<KeepAliveStream> OpenKeepAlive(std::int64_t lease,
                                                          const std::string& avoid,
                                                          KeepAliveHandler handler) = 0;

@@ -12,10 +12,10 @@
 // counts revisions that it has delivered already.
 //
 // The cursor also reports up to which revision everything has been delivered, by proof:
-//   - A message with events proves the revision of its last event. Its header does not count: a
-//     watch that is behind gets up to kWatchBatch revisions in a message, and the header has the
-//     store's revision, although thousands of events may still come. The header of the message that
-//     the watch was created does not count either.
+//   - A message with events proves the revision of its last event. Its header does not count,
+//     because it has the store's revision. A watch that is behind gets up to kWatchBatch revisions
+//     in a message, and thousands of events may still follow. The header of the message that the
+//     watch was created does not count either.
 //   - A progress message that etcd sends by itself proves its header's revision.
 //   - The answer to RequestProgress proves its revision once that is plausible (ProgressProof).
 //
@@ -28,8 +28,8 @@
 // Threads: all methods, the destructor and the handlers run on one executor, the loop. The
 // transport's threads decode records and post the facts to the loop, which decodes nothing.
 // Functions that were posted before the destructor ran do nothing after it. REQUIRES: the transport
-// outlives the cursor; the executor's `post` can be called until the transport is destroyed,
-// because the answer to a read in flight is posted even if the cursor was destroyed.
+// outlives the cursor. REQUIRES: the executor's `post` can be called until the transport is
+// destroyed, because the answer to a read in flight is posted even after the cursor's end.
 #pragma once
 
 #include <chrono>
@@ -55,9 +55,10 @@ struct CursorExecutor {
 };
 
 struct WatchCursorOptions {
-  /// The most keys in a page of a read. REQUIRES: > 0.
+  /// The most keys in a page of a read. REQUIRES (checked): > 0.
   std::int64_t page_limit = 10'000;
-  /// The deadline of one page. After it the page is read again, with backoff.
+  /// The deadline of one page. After it the page is read again, with backoff. If etcd refuses a
+  /// page, the whole read begins again, with backoff.
   std::chrono::milliseconds read_deadline{5'000};
   /// If a new watch stream is silent for this long, the cursor tries another endpoint.
   std::chrono::milliseconds open_timeout{5'000};
@@ -85,7 +86,8 @@ struct WatchCursorHandler {
   /// The `revision` of these changes may be below the revision of an audit's snapshot that was
   /// delivered before. So merge by key.
   std::function<void(Changes, std::uint64_t cluster_id)> changes;
-  /// Progress proves that everything up to `revision` has been delivered.
+  /// Progress proves that everything up to `revision` has been delivered. Not called for what
+  /// `snapshot` and `changes` prove. The revisions ascend.
   std::function<void(Revision revision)> delivered;
   /// A read or a watch failed and will be tried again. `detail`: one line for logs.
   std::function<void(const std::string& detail)> trouble;

@@ -11,22 +11,24 @@
 //
 // The executor never repeats a transaction of unknown outcome. Without a definite answer it does
 // not send the rest of the write, and the handler gets kUnknown. If an answer does not match the
-// request, only the items that it does not cover become kUnknown, and the rest of the write is
-// still sent. In both cases the caller sends the unknown items again (Prepare with `earlier`). That
-// is safe. Most items change a key whose revision they compare: if the first transaction was
-// applied after all, the second one is refused, and `read_back` shows what the first one wrote. Two
-// kinds of items do not compare the revision of the key that they change: MemberUpdate, and
-// Abandon, which deletes a move. If such an item is applied twice, the result is the same.
+// request, those of the transaction's items whose outcome it does not prove become kUnknown, and
+// the rest of the write is still sent. In both cases the caller sends the unknown items again
+// (Prepare with `earlier`). That is safe. Most items change a key whose revision they compare. If
+// the first transaction was applied after all, the second one is refused, and `read_back` shows
+// what the first one wrote. Two kinds of items do not compare the revision of the key that they
+// change: MemberUpdate, and Abandon, which deletes a move. If such an item is applied twice, the
+// result is the same.
 //
 // The caller merges the `read_back` of every submission into its view. Each `read_back` covers only
 // the items that this submission sent, not those whose outcomes were known from `earlier`.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
-// once, on the transport's threads. Only while the transport is being destroyed, a method calls its
-// handler itself, at once. A handler must not block, and must not call the executor: it should post
-// and return. The executor may be destroyed with calls in flight. Their handlers are still called,
-// and items that were not sent yet are kUnknown. REQUIRES: after the transport's destructor has
-// returned, no method runs except the executor's destructor.
+// once, on the transport's threads. There is one exception: while the transport is being destroyed,
+// Submit and Confirm call their handlers themselves, before they return. A handler must not block,
+// and must not call the executor: it should post and return. The executor may be destroyed with
+// calls in flight. Their handlers are still called, and items that were not sent yet are kUnknown.
+// REQUIRES: after the transport's destructor has returned, no method runs except the executor's
+// destructor.
 #pragma once
 
 #include <chrono>
@@ -89,15 +91,15 @@ class WriteExecutor {
   /// caller that must send at a certain moment encodes before it.
   ///
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
-  /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
-  /// of adjacent unknown items is sent by itself. A run of several items is sent as nested
-  /// transactions from the start. Reason: a flat transaction would probably be refused, and might
-  /// leave no time for the nested ones, in each resend again.
+  /// unknown; those that it has too many are ignored. Only unknown items are sent; the result
+  /// repeats the outcomes of the others. Each run of adjacent unknown items is sent by itself. A
+  /// run of several items is sent as nested transactions from the start. Reason: a flat transaction
+  /// would probably be refused, and might leave no time for the nested ones, in each resend again.
   ///
-  /// A refusal by the server itself (credentials, too many bytes, or one item with too many
-  /// operations) is a definite answer: the other portions are still sent. Without `earlier` the
-  /// items of that transaction become kRefused. With `earlier` they stay kUnknown, because the
-  /// transaction that was sent before may still be applied.
+  /// A refusal by the server itself (credentials, a full database, too many bytes, or one item with
+  /// too many operations) is a definite answer: the other portions are still sent. Without
+  /// `earlier` the items of that transaction become kRefused. With `earlier` they stay kUnknown,
+  /// because the transaction that was sent before may still be applied.
   ///
   /// REQUIRES: a batch has at least one item, and no two items for the same key; its sessions,
   /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.
@@ -107,14 +109,14 @@ class WriteExecutor {
   /// Sends the write. `deadline` is for the whole write: items without an answer by then are
   /// unknown. The first transaction is sent even if `deadline` is 0 or less; it has 1 ms then.
   ///
-  /// REQUIRES: this executor prepared it, and it was not submitted before.
+  /// REQUIRES (checked): this executor prepared it, and it was not submitted before.
   void Submit(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,
               WriteHandler handler);
 
   /// Checks in one transaction that our member key still has the session's lease and create
   /// revision. The transaction goes through raft, but makes no new revision and no watch event. It
   /// works even if the database is full. If etcd does not answer within `deadline`, the outcome is
-  /// kUnknown. REQUIRES: the session and its create revision are above 0.
+  /// kUnknown. REQUIRES (checked): the session and its create revision are above 0.
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 

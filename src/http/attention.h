@@ -14,7 +14,7 @@
 
 namespace baton::http {
 
-/// What is wrong with a shard, the worst first.
+/// The problem of a shard, the worst first.
 enum class Problem : std::uint8_t {
   kUnreadable,  ///< the shard's record in etcd can't be read
   kLeaderless,  ///< nobody leads the shard

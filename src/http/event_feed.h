@@ -2,8 +2,8 @@
 // which has no end.
 //
 // A feed is a position in the node's history and stores no events, so a slow reader costs no more
-// than a fast one. The reader gets `event: reset` and then the oldest events that are kept, if the
-// history no longer has the reader's next event, or if another process numbered it.
+// than a fast one. If the history no longer has the reader's next event, or if another process
+// numbered it, the reader gets `event: reset`, and then the oldest events that are kept.
 #pragma once
 
 #include <cstdint>
@@ -42,16 +42,17 @@ struct EventsQuestion {
 
 /// Whether the path is /v1/events.
 bool IsEvents(std::string_view target);
-/// Reads a request. Returns the refusal (400) if a parameter is malformed. Ignores unknown
-/// parameters, and a Last-Event-ID that is not in the form of a feed's ids.
+/// Reads a request. Returns the refusal (400) if a parameter is malformed, or if ?limit= is not
+/// from 1 to kMaxEvents (runtime/history.h). Ignores unknown parameters, and a Last-Event-ID that
+/// is not in the form of a feed's ids.
 std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head);
 /// The answer of a process that keeps no history (404).
 Response NoHistory();
 /// Answers with one document. Any thread.
 Response EventsResponse(const runtime::History& history, const EventsQuestion& question);
 
-/// One reader of server-sent events. One thread at a time; only `ready` may be called on any
-/// thread.
+/// One reader of server-sent events. Without `after`, it begins with the oldest event that is kept.
+/// One thread at a time; only `ready` may be called on any thread.
 class EventFeed {
  public:
   /// REQUIRES: `history` is not null.

@@ -17,11 +17,11 @@ namespace baton::http {
 inline constexpr std::size_t kMaxFeedsOfPeer = 8;
 inline constexpr std::size_t kMaxPollsOfPeer = 32;
 
-/// Returns the address to which a request counts; of IPv6 its network (64 bits, the rest is 0),
-/// since one host may have all addresses of its network. ::ffff:10.0.0.5 counts as 10.0.0.5, and
-/// ::1 as itself. Returns nullopt for a program that connects by loopback, which has no limit of
-/// its own: all such programs share that address. A browser that connects by loopback does have
-/// these limits; Sec-Fetch-Site or Origin shows that a client is a browser.
+/// Returns the address for which a request counts. An IPv6 address counts as its network (64 bits,
+/// the rest is 0), because one host may have all addresses of its network. But ::ffff:10.0.0.5
+/// counts as 10.0.0.5, and ::1 as itself. Returns nullopt for a program that connects by loopback:
+/// it has no limit here, because all such programs share that address. A browser that connects by
+/// loopback does have these limits; Sec-Fetch-Site or Origin shows that a client is a browser.
 std::optional<boost::asio::ip::address> CountedPeer(const boost::asio::ip::address& peer,
                                                     const Caller& caller);
 

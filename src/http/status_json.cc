@@ -365,6 +365,12 @@ std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& mo
   for (const ShardStatus& shard : status.worst_failing) failing.push_back(FailingObject(shard));
   document["failing_shards"] = std::move(failing);
   document["untried"] = status.untried;
+  document["stopping"] = status.stopping;
+  json::array stopping;
+  for (const runtime::StoppingShard& shard : status.longest_stopping) {
+    stopping.push_back({{"shard", shard.shard.value}, {"lasted_ms", Milliseconds(shard.lasted)}});
+  }
+  document["stopping_shards"] = std::move(stopping);
   json::array recent;
   for (const Transition& transition : status.recent) recent.push_back(TransitionObject(transition));
   document["recent"] = std::move(recent);

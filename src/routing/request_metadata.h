@@ -41,10 +41,10 @@ struct RequestMetadata {
   std::uint32_t attempt = 0;    ///< the first attempt is 1; 0: absent
 };
 
-/// Reads the metadata. Shard, term and attempt are decimal numbers, also with leading zeros, the
-/// last two above 0; group and request id have 1 to 128 visible ASCII characters. kInvalidArgument:
-/// a value is malformed, or a key occurs twice; the message is one line that names the key. Ignores
-/// other keys.
+/// Reads the metadata. Shard, term and attempt are decimal numbers, also with leading zeros; term
+/// and attempt are above 0. Group and request id have 1 to 128 visible ASCII characters.
+/// kInvalidArgument: a value is malformed, or a key occurs twice; the message is one line that
+/// names the key. Ignores other keys.
 Result<RequestMetadata> ReadMetadata(
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
 /// The same for metadata that have not been sent yet.

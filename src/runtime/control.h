@@ -27,6 +27,7 @@
 #include "baton/result.h"
 #include "baton/types.h"
 #include "runtime/doctor/finding.h"
+#include "runtime/node_counters.h"
 #include "runtime/shared_blocks.h"
 
 namespace baton::core {
@@ -159,30 +160,21 @@ inline bool WorseFailing(const ShardStatus& left, const ShardStatus& right) {
          std::tuple(left.failing->attempts, left.failing->lasted, right.shard);
 }
 
-/// Counts since the node started. They never decrease.
-struct NodeCounters {
-  std::map<Reason, std::uint64_t> transitions;  ///< the transitions that this node counted
-  std::map<std::string, std::uint64_t> moves;   ///< by result: done, void, refused, timed_out
-  std::uint64_t renewals_confirmed = 0;
-  std::uint64_t renewals_failed = 0;
-  std::uint64_t watch_resyncs = 0;
-  std::uint64_t watch_stale_events = 0;   ///< events that went back in time and were dropped
-  std::uint64_t records_quarantined = 0;  ///< damaged records that this node has seen
-  std::uint64_t callbacks_timed_out = 0;
-  std::uint64_t callbacks_failed = 0;
-  std::uint64_t activation_failures = 0;  ///< failed attempts to activate a shard
-  std::uint64_t log_records_dropped = 0;  ///< because the log is read too slowly
-  std::uint64_t requests_refused = 0;     ///< operators' changes, because too many waited for etcd
-};
-
-/// The node's own guard, which is a process beside it.
-struct GuardCounters {
-  bool running = false;
-  std::uint64_t starts = 0;  ///< 1 if it never ended
-};
-
-/// The most shards that a status names as failing to activate. Their count is not bounded.
+/// The most shards that a status names as failing to activate, and as stopping. Their counts are
+/// not bounded.
 inline constexpr std::size_t kMaxFailingListed = 100;
+inline constexpr std::size_t kMaxStoppingListed = 256;  ///< no more callbacks run at once
+
+/// A shard whose leadership on the node has ended, but the application has not stopped to work on
+/// it: a `releasing` or `lost` runs for longer than callback_timeout.
+struct StoppingShard {
+  ShardId shard;
+  Duration lasted{};  ///< since the leadership ended
+};
+/// Orders stopping shards: the one that takes longest first, then by number.
+inline bool LongerStopping(const StoppingShard& left, const StoppingShard& right) {
+  return std::tuple(right.lasted, left.shard) < std::tuple(left.lasted, right.shard);
+}
 
 /// A consistent snapshot of the group as this node sees it, at `revision`.
 struct NodeStatus {
@@ -229,8 +221,10 @@ struct NodeStatus {
   /// The number of shards that this node leads and has not tried to activate yet, because other
   /// activations fail here.
   std::uint32_t untried = 0;
-  std::uint32_t leaderless = 0;  ///< shards that nobody leads
-  std::uint32_t waiting = 0;     ///< of these, how many nobody may claim yet, because leaders died
+  std::uint32_t stopping = 0;  ///< the number of shards that are stopping on this node
+  std::vector<StoppingShard> longest_stopping;  ///< the longest first; at most kMaxStoppingListed
+  std::uint32_t leaderless = 0;                 ///< shards that nobody leads
+  std::uint32_t waiting = 0;  ///< of these, how many nobody may claim yet, because leaders died
   std::uint32_t waiting_by_settings = 0;  ///< of the others, how many WaitsBySettings
   /// Of the leaderless ones, how many have a placement rule that lets no live node lead them. These
   /// may also wait for another reason.

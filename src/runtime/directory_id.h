@@ -38,7 +38,8 @@ struct DirectoryId {
 /// another user's, or others may write to it (state_folder.h).
 Result<DirectoryId> KeepDirectoryId(const std::string& directory, const std::string& identity,
                                     DirectoryLock lock);
-/// One line for the log, if a number was made although an earlier process of the node was there.
+/// Returns one line for the log. Use it if a number was made although an earlier process of the
+/// node has used this directory.
 std::string DirectoryIdWasLost(const std::string& directory);
 
 }  // namespace baton::runtime

@@ -1,8 +1,9 @@
 // Dispatcher: runs the application's callbacks, on threads of its own.
 //
-// The functions of one shard run one at a time, in the order given. Functions of different shards
-// run in parallel. A callback that blocks delays only its own shard: while all threads are blocked,
-// the pool grows, up to kMaxThreads. Beyond that, the functions of other shards wait, too. The core
+// The functions of one shard run one at a time, in the order in which Run got them. Functions of
+// different shards run in parallel. A callback that blocks delays only its own shard. If functions
+// wait, and no function has returned for 20 ms, the pool gets one more thread, up to kMaxThreads.
+// Beyond that, the functions of other shards wait, too. The queue has no bound here. The core
 // limits the duration of each callback, but nothing here ends one.
 #pragma once
 
@@ -20,12 +21,13 @@ namespace baton::runtime {
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Queues a function. Any thread may call it; it never blocks for callbacks. After Finish has
-  /// begun, it drops the function. If a function throws, the process ends.
+  /// Queues a function. Any thread may call it, a queued function too; it never blocks for
+  /// callbacks. After Finish or FinishWithin has begun, it drops the function. If a function
+  /// throws, the process ends.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
   /// Waits, without a bound, until all queued functions have returned. Nothing runs afterwards. A
-  /// queued function must not call it: it would wait for itself. A second call returns at once,
-  /// even while the first one still waits.
+  /// second call returns at once, even while the first one still waits. REQUIRES: no queued
+  /// function calls it, which would wait for itself.
   virtual void Finish() = 0;
 };
 
@@ -44,11 +46,12 @@ class ThreadPoolDispatcher final : public Dispatcher {
   ThreadPoolDispatcher& operator=(const ThreadPoolDispatcher&) = delete;
 
   void Run(ShardId shard, std::function<void()> function) override;
-  /// Begins to finish, and waits until all queued functions have returned, or the bound has passed.
-  /// Returns the shards that still have some, in order. Call Finish afterwards.
+  /// Begins to finish, and waits until all queued functions have returned, or `bound` has passed.
+  /// Returns the shards that still have functions, sorted; these functions still run. Call Finish
+  /// afterwards. REQUIRES: no queued function calls it.
   std::vector<ShardId> FinishWithin(std::chrono::milliseconds bound);
   void Finish() override;
-  /// The number of threads now.
+  /// The number of threads now. Any thread.
   std::size_t threads() const;
 
  private:

@@ -63,12 +63,13 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// Begins to read etcd and to take part in the group. REQUIRES: owned by a shared_ptr; called
   /// once, before Close.
   void Start();
-  /// Ends the engine: answers waiting requests with an error, passes the queued callbacks to the
-  /// dispatcher, and ignores later events. Revokes nothing: see core::StopRequested. REQUIRES:
-  /// called once.
+  /// Ends the engine: answers waiting requests with an error (PendingRequests::Close), passes the
+  /// queued callbacks to the dispatcher, and ignores later events. Does not wait for callbacks.
+  /// Revokes no lease and resigns no shard: see core::StopRequested. REQUIRES: called once.
   void Close();
 
-  /// Passes an event to the core, and carries out the actions. Does nothing after Close.
+  /// Passes an event to the core at the clock's present time, and carries out the actions in order.
+  /// Does nothing after Close.
   void Step(const core::Event& event);
 
   const core::Core& core() const { return core_; }
@@ -87,7 +88,8 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// Listener::Standby was not called, or the standby has ended. Any thread.
   void SetStandbyReady(ShardId shard, bool ready);
 
-  /// A request as Control has it. Calls `handler` once, maybe at once; kNodeStopped after Close.
+  /// A request as Control has it. Calls `handler` once, on the loop, maybe at once; with
+  /// kNodeStopped (kUnavailable) after Close.
   template <typename AnyRequest, typename Handler>
   void Request(AnyRequest request, Handler handler) {
     if (closed_) return handler(kNodeStopped);

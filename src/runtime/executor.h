@@ -12,11 +12,12 @@ namespace baton::runtime {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Runs a function soon, in the order of posting. Any thread may call it. The function must not
-  /// throw.
+  /// Queues a function, and returns at once. The functions run in the order of posting. Any thread
+  /// may call it, the executor's too. The queue has no bound. REQUIRES: the function doesn't throw.
   virtual void Post(std::function<void()> function) = 0;
-  /// Runs a function once, after a delay. It does not run if the executor ends before. REQUIRES:
-  /// called from a function that runs on this executor.
+  /// Runs a function once, not before `delay` has passed. Returns at once. The function does not
+  /// run if the executor ends before. REQUIRES: called from a function that runs on this executor;
+  /// the function doesn't throw.
   virtual void Schedule(Duration delay, std::function<void()> function) = 0;
 };
 

@@ -37,7 +37,7 @@
 
 namespace baton::runtime {
 
-/// What a follower follows, and the parts that it uses. REQUIRES: the parts outlive it.
+/// The group that a follower follows, and the parts that it uses. REQUIRES: the parts outlive it.
 struct FollowerParts {
   std::string group;
   std::string name;  ///< of the node or relay
@@ -52,14 +52,16 @@ struct FollowerParts {
 
 class GroupFollower {
  public:
-  /// The follower calls its owner on the loop, and not after Close.
+  /// The follower calls its owner on the loop. After Close it calls the owner only from inside its
+  /// own methods, such as Status.
   class Owner {
    public:
-    // News. After merging them, the owner calls Followed. `cluster`: the answering etcd's id.
+    // News. After merging them, the owner calls Followed. `cluster`: the id of the etcd cluster
+    // that answered.
     virtual void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) = 0;
     virtual void OnChanges(Changes changes, std::uint64_t cluster) = 0;
     virtual void OnReached(Revision revision) = 0;  ///< the watch has delivered all up to it
-    /// A complete view is proven to have been current at `at`, which increases with each call.
+    /// A complete view is proven to have been current at `at`, which is later with each call.
     virtual void OnProven(TimePoint at) { (void)at; }
 
     /// Null: the group's shape is not known yet. Later it is always the same object.
@@ -88,8 +90,9 @@ class GroupFollower {
   /// Ends the watch, the routes and the history. Observers of routes get `why`, unless Halt ended
   /// the routes before. A second call does nothing.
   void Close(const Error& why);
-  /// The process stops for good: logs it, calls the handler of OnHalted, ends the routes with
-  /// `ended`, and tells the observers. The watch goes on until Close. A second call does nothing.
+  /// Call it when the process must halt for good. Logs `why`, calls the handler of OnHalted, ends
+  /// the routes with `ended`, and calls OnHalted of the observers, all before it returns. The watch
+  /// and the history go on until Close. A second call does nothing.
   void Halt(const Error& why, const Error& ended);
   /// Sets the handler. Set it before Start.
   void OnHalted(std::function<void(const Error&)> handler) { on_halted_ = std::move(handler); }
@@ -97,9 +100,9 @@ class GroupFollower {
 
   /// REQUIRES: not closed.
   etcd::WatchCursor& watch() { return *cursor_; }
-  /// The owner asked etcd at `asked`, and the answer showed that the store has `revision`. Ignored
-  /// while an earlier proof is pending; otherwise a watch that is always late would never prove
-  /// anything.
+  /// The owner asked etcd at `asked`, and the answer showed that the store has `revision`. Does
+  /// nothing while an earlier proof is pending: if each call replaced it, a watch that is always
+  /// late would never prove anything.
   void Prove(Revision revision, TimePoint asked);
   /// Whether a proof is pending.
   bool proving() const { return proof_.has_value(); }
@@ -119,7 +122,7 @@ class GroupFollower {
   /// The first batch comes once the owner's view is complete. After Halt or Close, only calls
   /// OnRoutesEnded.
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
-  /// A snapshot for operators, at most 50 ms old.
+  /// A snapshot for operators, at most 50 ms old; never null. Works after Close, too.
   std::shared_ptr<const NodeStatus> Status();
   /// The next Status makes a new snapshot.
   void ForgetStatus() { status_.reset(); }

@@ -118,8 +118,8 @@ class History {
   bool closed() const;
 
   /// Calls `ready` once, as soon as there is an event after `after`, or after Close. Pass
-  /// HistoryPage::upto of this object: with a number from an earlier process, which may be greater
-  /// than all numbers here, the wait lasts until the numbers have passed it. The call may
+  /// HistoryPage::upto of this object. A number from an earlier process may be greater than all
+  /// numbers here; the wait would last until the numbers have passed it. The call of `ready` may
   /// come at once on this thread, or later on another one. The lock is held during the call, so
   /// `ready` must be quick and must not call this object. A wait takes memory until the call, so
   /// Cancel it if nobody waits any more.

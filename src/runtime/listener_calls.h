@@ -1,7 +1,8 @@
 // ListenerCalls: passes a Listener's callbacks to the dispatcher, and logs the exceptions that they
-// throw.
+// throw. It does not log those of Acquired, because the core reports them.
 //
-// The callbacks of a shard run in the order in which they were passed. The loop calls every method.
+// The callbacks of a shard run in the order in which they were passed; Halted counts as one of
+// shard 0. The loop calls every method.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,8 @@ class ListenerCalls {
   ListenerCalls(Dispatcher& dispatcher, std::shared_ptr<Listener> listener,
                 std::shared_ptr<StandbyWords> words, NodeLog& log);
 
-  /// `returned` is called on a thread of the dispatcher.
+  /// `returned` is called once, on a thread of the dispatcher; its `ok` is false if the callback
+  /// threw. It is never called if the dispatcher drops the callback.
   void Start(const core::RunCallback& callback, Returned returned);
   void Start(const core::ReportTransition& report);
   void Start(const core::HaltNode& halt);

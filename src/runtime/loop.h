@@ -1,5 +1,7 @@
 // Loop: the thread that owns a node's state. All other threads post functions to it. Any thread may
 // call its methods, except as noted.
+//
+// The delays of Schedule don't count the time in which the host is suspended. Clock does count it.
 #pragma once
 
 #include <atomic>

@@ -10,8 +10,8 @@ namespace baton::runtime {
 
 class NewestHealth {
  public:
-  /// Sets the newest health. True: the caller must make sure that Take is called. False: an earlier
-  /// caller has done so already.
+  /// Sets the newest health; at first it is true. True: the caller must make sure that Take is
+  /// called. False: an earlier caller has done so already.
   [[nodiscard]] bool Set(bool healthy) {
     healthy_.store(healthy);
     return !on_its_way_.exchange(true);

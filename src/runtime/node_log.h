@@ -3,8 +3,9 @@
 //
 // Thread-safe. Write never waits for the sink or for stderr: records wait in a bounded queue
 // (kMaxWaiting), from which a thread of this object takes them. A full queue drops its oldest
-// record. There is one exception: if there is no sink, and the process's log has a queue (as in
-// batond), records go straight to that queue, and this object has no thread.
+// record. There is one exception: there is no sink, and the process's log has a queue when this
+// object is made, as in batond. Then records go straight to that queue, and this object has no
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -63,8 +64,8 @@ class NodeLog {
   std::size_t Dropped();
 
   /// Delivers the waiting records, and ends the thread. Later records are lost, unless they go to
-  /// the process's queue. Idempotent. REQUIRES: one thread calls it, and not from the sink, where
-  /// it would wait for itself.
+  /// the process's queue. Idempotent. REQUIRES: one thread calls it. The sink must not call it,
+  /// because it would wait for itself.
   void Finish();
 
  private:

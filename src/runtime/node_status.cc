@@ -175,6 +175,20 @@ void AddFailing(const core::Core& core, TimePoint now, NodeStatus* status) {
   }
 }
 
+// Linear in the shards whose `lost` runs.
+void AddStopping(const core::Core& core, TimePoint now, NodeStatus* status) {
+  std::vector<StoppingShard>& longest = status->longest_stopping;
+  for (const auto& [shard, stopping] : core.leaderships().stopping().shards()) {
+    const Duration lasted = now - stopping.since;
+    if (lasted > core.options().callback_timeout) longest.push_back({shard, lasted});
+  }
+  status->stopping = static_cast<std::uint32_t>(longest.size());
+  const auto listed = std::min(longest.size(), kMaxStoppingListed);
+  std::partial_sort(longest.begin(), longest.begin() + static_cast<std::ptrdiff_t>(listed),
+                    longest.end(), LongerStopping);
+  longest.resize(listed);
+}
+
 }  // namespace
 
 bool MayBeginToLead(const MemberStatus& member) {
@@ -285,6 +299,7 @@ NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board) {
   const auto shard_of = [&](ShardId shard) { return ShardOf(core, shard, now); };
   AddView(view, {.shard = shard_of, .settle = options.settle, .now = now}, board, &status);
   AddFailing(core, now, &status);
+  AddStopping(core, now, &status);
   status.standing_by = static_cast<std::uint32_t>(core.standby_duties().size());
   status.ready_here = static_cast<std::uint32_t>(core.standby_duties().ready());
   status.counters = CountersOf(core);

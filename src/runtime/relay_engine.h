@@ -5,9 +5,9 @@
 // kProveEvery it makes a small linearizable read. Once the watch has reached the read's revision,
 // the view is proven to be current.
 //
-// It halts if etcd went back in time, if a newer version or a recovery changed the config, or if
-// the config fits no longer and stays so for core::kConfigPatience. At the start, a config that
-// can't be followed halts it at once.
+// It halts at once if etcd went back in time, or if a newer version or a recovery changed the
+// config. If the config no longer fits, it halts only if this lasts for core::kConfigPatience. At
+// the start, a config that can't be followed halts it at once.
 //
 // Threads: everything except the constructor runs on the executor. After Close, late answers are
 // ignored.

@@ -8,17 +8,19 @@
 //     leaves within kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
 //     leave at the same time.
-//   - Before the view is complete, no batch leaves.
+//   - Before the view is complete, no batch leaves. Observers that wait get their first batch
+//     within kProofWithin after the first NoteProof with a complete view.
 //   - Close sends no batch: it drops the changes that still wait, and ends all observers at once.
 //
-// What a batch holds:
+// Content of a batch:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. An examined route that did
-//     not change is sent again if the shard's record, its move, or the member key of its leader or
-//     of a standby has a newer revision than the route that was sent last. Reason: another server
-//     may have sent a router a different route meanwhile, and the greater revision tells which one
-//     is newer.
+//   - The routes that changed; an observer's first batch has all routes. A route that was
+//     examined (see Cost) and did not change is sent again if its revision has grown. A route's
+//     revision is the greatest of its keys: the shard's record, its move, the member key of its
+//     leader or of a standby. It never goes back.
+//     Reason: another server may have sent a router a different route meanwhile, and the greater
+//     revision tells which one is newer.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
 //     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
 //     each route.
@@ -32,8 +34,8 @@
 //   - Note(changes) listed it: see ViewChanges::shards and ViewChanges::standbys.
 //   - Note(changes) listed its leader, and the leader's address changed.
 //   - Note(changes) listed one of its standbys, and this standby is live as before, but has another
-//     address. To find such shards, the feed walks over all routes; it does not if no route has
-//     standbys.
+//     address. To find such shards, the feed walks over all routes. If no route has standbys, it
+//     skips this walk.
 //   - Note(changes) listed the target of its move, and the target's address, lease or liveness
 //     changed.
 //
@@ -87,7 +89,7 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   RouteFeed(RouteSource source, RouteGroup group);
 
   /// Adds an observer. Its first batch has all routes. If the feed was closed already, Add only
-  /// calls the observer's OnRoutesEnded.
+  /// calls the observer's OnRoutesEnded. REQUIRES: not null; added once.
   void Add(std::shared_ptr<RouteObserver> observer);
   /// Call it after each step of the core or of the relay, with what the step changed in the view.
   void Note(const core::ViewChanges& changes);
@@ -98,8 +100,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void NoteProof();
   /// Sets the store's incarnation once it is known. Observers get it with the next batch.
   void SetStoreIncarnation(std::uint64_t incarnation);
-  /// Ends the feed: calls OnRoutesEnded of all observers, and releases them. No batch follows. A
-  /// second Close does nothing.
+  /// Ends the feed: calls OnRoutesEnded of all observers with `why`, and releases them. No batch
+  /// follows. Later calls of Note and NoteProof have no effect. A second Close does nothing.
   void Close(const Error& why);
 
  private:

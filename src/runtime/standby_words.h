@@ -1,4 +1,4 @@
-// StandbyWords: what the application says of the shards that it stands by for, on its way to the
+// StandbyWords: the application's words about the shards that it stands by for, on their way to the
 // loop.
 //
 // Each word is about one standby, which is named by the operation of the callback that began it. So
@@ -23,8 +23,8 @@ namespace baton::runtime {
 
 class StandbyWords {
  public:
-  /// Call it right before the Listener's callback runs: from now on Say is about the standby that
-  /// the callback begins, or about none if the callback ends one.
+  /// Call it right before the Listener's callback runs. From now on, Say is about the standby that
+  /// the callback begins. If the callback ends the standby, Say is ignored from now on.
   void Note(const core::RunCallback& callback);
   /// Records a word about the shard's present standby. Ignored if there is none. True: the caller
   /// must make sure that Take is called. False: an earlier caller has done so already.

@@ -28,7 +28,8 @@ struct StateFile {
   SessionId session = {};     ///< of the process that wrote the file; 0: no session
   Revision highest = {};      ///< the highest revision that a commit of the node had; 0: unknown
   /// The session before `session`, of this process or of an earlier one. It may still hold the
-  /// member key. 0: no such session. Never one on whose leaderships another process acts.
+  /// member key. It is never a session on whose leaderships another process acts. 0: no such
+  /// session.
   SessionId previous = {};
   /// Another process acts on what `session` leads, so the death of this process proves nothing.
   bool external = false;

@@ -37,8 +37,9 @@ class StateWriter final : public StateRecord {
   StateWriter(const StateWriter&) = delete;
   StateWriter& operator=(const StateWriter&) = delete;
 
-  /// Waits for the write, up to kWaitForSession. kUnavailable: this or an earlier write failed
-  /// (each failure is reported once), or a write stands still.
+  /// Waits for the write, up to kWaitForSession. OK: no failure is known, but the write may still
+  /// wait. kUnavailable: this or an earlier write failed (each failure is reported once), or a
+  /// write stands still.
   Status RecordSession(const RecordedSession& session) override;
   /// The same errors, but does not wait.
   Status RecordHighest(Revision revision) override;

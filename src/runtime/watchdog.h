@@ -1,8 +1,8 @@
 // Watchdog: notices if the application in this process gives no sign of life any more.
 //
-// If no sign comes for as long as the bound, Leads() turns false at once, even if the loop stands
-// still, because LeadershipTable compares the time itself. The loop learns of it a moment later and
-// ends the session. It begins another session when the next sign comes. But if a sign comes before
+// If no sign comes within the bound, Leads() turns false at once. This needs no turn of the loop,
+// because LeadershipTable compares the time itself. The loop finds out a moment later, and ends the
+// session. When the next sign comes, the node begins another session. But if a sign comes before
 // the loop has looked, Leads() turns true again, with the same terms: the session goes on, and
 // `changed` is not called.
 #pragma once
@@ -22,24 +22,26 @@ class Engine;
 
 class Watchdog final : public std::enable_shared_from_this<Watchdog> {
  public:
-  /// `changed` is called on the loop: with false if the loop finds that no sign came in time, with
-  /// true at the next sign after that. REQUIRES: `bound` > 0; clock, executor and table outlive
-  /// this object; a shared_ptr owns this object.
+  /// `changed` is called on the loop, inside Look: with false when the loop finds that no sign came
+  /// in time, with true after the next sign. REQUIRES: `bound` > 0 (checked); clock, executor and
+  /// table outlive this object; a shared_ptr owns this object.
   Watchdog(Duration bound, const Clock& clock, Executor& executor, LeadershipTable& table,
            std::function<void(bool alive)> changed);
 
-  /// Begins to watch: from now on a sign must come within each bound. A second call does nothing,
-  /// nor does a call after End. Called on the loop.
+  /// Begins to watch. The first sign must come within the bound from now, and each further sign
+  /// within the bound from the one before. A second call, and a call after End, do nothing. Called
+  /// on the loop.
   void Begin();
   /// A sign of life. Any thread, lock-free. If it returns true, the caller must post a call of
-  /// Look to the loop. Ignored before Begin.
+  /// Look to the loop. Before Begin it does nothing and returns false.
   [[nodiscard]] bool NoteAlive() noexcept {
     if (!begun_.load()) return false;
     table_.ProlongAliveUntil(clock_.Now() + bound_);
     return silent_.exchange(false);
   }
-  /// No sign is expected any more, for ever. Any thread. If the bound has passed already, `changed`
-  /// may still be called, and Leads() may turn true again until the loop has ended the session.
+  /// Ends the watch for ever: no sign is expected from now on. Any thread; waits for a short lock.
+  /// If the bound has passed already, `changed` may still be called, and Leads() may turn true
+  /// again until the loop has ended the session.
   void End() noexcept;
   /// Makes a watchdog that tells `engine` whether the application lives (core::ApplicationChanged).
   /// Null if the bound is 0. REQUIRES: as the constructor, except for the bound.

@@ -107,7 +107,9 @@ class Attachment final : public runtime::Application {
   /// object.
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
-  // The node calls these on its loop; see runtime::Application.
+  // The node calls these on its loop; see runtime::Application. If the application is attached
+  // already, Begin calls `changed`. While the application is absent, Run calls `done(true)` at
+  // once. End drops the callbacks that are not done: their `done` is never called.
   void Begin(std::function<void(core::ApplicationState)> changed,
              std::function<void(const core::StandbyReadySaid&)> said) override;
   void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override;

@@ -54,9 +54,10 @@ struct PortTls {
 class Server {
  public:
   /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what callers
-  /// send to a port whose user may not attach, unless each needs a certificate there. An
-  /// application that may attach by its certificate alone counts among them. REQUIRES: `access` is
-  /// not null.
+  /// send to a port. It counts a connection if the user lacks the role kLead when the connection is
+  /// accepted. So an application that gets the role by its certificate alone is counted, too. On a
+  /// port that requires certificates, and on a unix socket, nothing is counted. REQUIRES: `access`
+  /// is not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
          std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has

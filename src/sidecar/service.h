@@ -25,7 +25,7 @@ namespace baton::sidecar {
 class Service final
     : public v1::SidecarService::WithRawCallbackMethod_Attach<v1::SidecarService::Service> {
  public:
-  /// Who is at the other end of the connection.
+  /// The other end of the connection.
   struct Peer {
     std::shared_ptr<const PeerProcess> process;  ///< null: its death can't be proven
     access::Caller caller;                       ///< `certificate` is empty

@@ -70,6 +70,32 @@ TEST_F(BatonctlFailing, UntriedShardsAndFailingNodesAreShown) {
               HasSubstr(R"("failing":true)"));
 }
 
+// Plan: two nodes gave shards up whose callbacks still run. Each knows only of its own.
+TEST_F(BatonctlFailing, ShardsThatWereGivenUpAndDontStopAreNamed) {
+  other_.control.Change([](NodeStatus& status) {
+    status.stopping = 1;
+    status.longest_stopping = {{ShardId{4}, std::chrono::seconds(95)}};
+  });
+  EXPECT_THAT(Batonctl(server_, {"status"}).out,
+              HasSubstr("stopping  1 shard was given up, but callbacks have not returned; shard 4 "
+                        "on n2 for 1m35s\n"));
+  server_.control.Change([](NodeStatus& status) {
+    status.stopping = 200;
+    status.longest_stopping = {{ShardId{3}, std::chrono::seconds(7)},
+                               {ShardId{5}, std::chrono::seconds(6)}};
+  });
+  const Ran ran = Batonctl(server_, {"status"});
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("health    healthy\n"),
+                             HasSubstr("201 shards were given up, but callbacks have not returned; "
+                                       "the longest of each node: shard 4 on n2 for 1m35s, shard 3 "
+                                       "on n1 for 7.0s\n")));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
+              HasSubstr(R"("stopping":200,"stopping_shards":[{"shard":3,"lasted_ms":7000},)"
+                        R"({"shard":5,"lasted_ms":6000}])"));
+  EXPECT_THAT(Batonctl(server_, {"doctor"}).out,
+              HasSubstr("1 of the shards that n2 gave up are still stopping"));
+}
+
 // Plan: the node asked leads another shard; n2, which leads this one, is asked for it.
 TEST_F(BatonctlFailing, DescribeAsksTheLeader) {
   other_.control.FailActivation(ShardId{2}, 12, "no such table");

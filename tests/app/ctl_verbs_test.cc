@@ -48,10 +48,10 @@ TEST_F(Batonctl3, StatusShowsTheGroupAtAGlance) {
             "n1    active    2       2       1  -     127.0.0.1:7401\n"
             "n2    active    2       2       1  -     127.0.0.1:7402\n"
             "n3    active    2       2       1  -     127.0.0.1:7403\n");
-  EXPECT_EQ(
-      ran.err,
-      "batonctl: not asked whether their shards fail to activate, because they can't be reached "
-      "from here, or refuse: n2, n3\n");
+  EXPECT_EQ(ran.err,
+            "batonctl: not asked whether their shards fail to activate or to stop, because they "
+            "can't be reached "
+            "from here, or refuse: n2, n3\n");
 }
 
 // A server that does not accept connections itself knows no users, so it names the address.

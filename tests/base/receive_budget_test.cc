@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -36,6 +37,8 @@ class ReceiveBudgetTest : public testing::Test {
   ReceiveBudget budget_{{.a_second = 10'000,
                          .at_once = 20'000,
                          .growth = 1'000'000,
+                         .growth_in_10_s = 4'000'000,
+                         .growth_in_100_s = 6'000'000,
                          .harmless_of_many = 500,
                          .harmless_together = 14'000,
                          .harmless = 1'000},
@@ -99,7 +102,7 @@ TEST_F(ReceiveBudgetTest, AConnectionCanHaveABoundOfItsOwn) {
     Weigh();
     EXPECT_FALSE(bounded.Ended());
   }
-  bounded.Send(1);
+  bounded.Send(50);  // more than a few tenths of a second account for
   Weigh();
   EXPECT_TRUE(bounded.Ended());
   EXPECT_TRUE(another.Ended());
@@ -112,6 +115,43 @@ TEST_F(ReceiveBudgetTest, AConnectionCanHaveABoundOfItsOwn) {
   Weigh();
   EXPECT_TRUE(Barred("brief"));
   EXPECT_FALSE(Barred("other"));
+}
+
+// Plan: two connections receive far more than their bound. One has calls that are served, which
+// account for what came; the other end of the second takes much from this process. Then there are
+// no more calls, and nothing more is taken.
+TEST_F(ReceiveBudgetTest, WhatWasServedIsNotAheadOfTheBound) {
+  const TcpPair calls, reader;
+  ASSERT_TRUE(budget_.Add(calls.server, "calls", LeastReserved(), 900));
+  ASSERT_TRUE(budget_.Add(reader.server, "reader", LeastReserved(), 900));
+  for (int i = 0; i < 5; ++i) {
+    budget_.Served(calls.ClientPort());
+    calls.Send(800);
+    reader.Answer(ReceiveBudget::kOfSent * 800);
+    reader.Send(800);
+    Weigh();
+    EXPECT_FALSE(calls.Ended());
+  }
+  EXPECT_FALSE(Barred("reader"));
+  for (const TcpPair* each : {&calls, &reader}) each->Send(800);
+  Weigh();
+  EXPECT_FALSE(Barred("calls"));
+  EXPECT_FALSE(Barred("reader"));
+  for (const TcpPair* each : {&calls, &reader}) each->Send(800);
+  Weigh();
+  EXPECT_TRUE(Barred("calls"));
+  EXPECT_TRUE(Barred("reader"));
+}
+
+// Plan: a connection is ended that has received what nobody has read yet. Nothing is left to read.
+TEST_F(ReceiveBudgetTest, WhatAnEndedConnectionReceivedIsDropped) {
+  const TcpPair pair;
+  ASSERT_TRUE(budget_.Add(pair.server, "caller"));
+  pair.Send(30'000);
+  Weigh();
+  ASSERT_TRUE(pair.Ended());
+  std::array<char, 100> bytes{};
+  EXPECT_EQ(recv(pair.server, bytes.data(), bytes.size(), MSG_DONTWAIT), 0);
 }
 
 // Plan: a caller sends too much by connections that are over before anybody looks, by four
@@ -174,6 +214,31 @@ TEST_F(ReceiveBudgetTest, CallersWhoMakeTheProcessGrowLoseTheirConnections) {
   EXPECT_FALSE(slow.Ended());
   EXPECT_EQ(budget_.ended().for_memory, 2u);
   EXPECT_EQ(budget_.ended().for_bytes, 0u);
+}
+
+// Plan: the process grows slowly, by less than may come within a second, beside a caller that sends
+// little in each second and one that sends next to nothing. The first loses its connections after
+// some time, once for growth within ten seconds and once within a hundred.
+TEST_F(ReceiveBudgetTest, SlowGrowthIsBoundedToo) {
+  for (const auto& [growth, at_least, at_most] :
+       {std::array{50'000, 50, 100}, std::array{25'000, 101, 290}}) {
+    const std::string caller = std::to_string(growth);
+    const TcpPair slow, idle;
+    ASSERT_TRUE(budget_.Add(slow.server, caller));
+    ASSERT_TRUE(budget_.Add(idle.server, "idle"));
+    idle.Send(10);
+    int turns = 0;
+    for (; turns < 300 && !Barred(caller); ++turns) {
+      resident_ += growth;
+      slow.Send(60);
+      Weigh();
+    }
+    EXPECT_GE(turns, at_least);
+    EXPECT_LE(turns, at_most);
+    EXPECT_TRUE(slow.Ended());
+    EXPECT_FALSE(idle.Ended());
+  }
+  EXPECT_EQ(budget_.ended().for_memory, 2u);
 }
 
 // Plan: callbacks wait for longer and longer, while one caller sends much and another little. Then

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -26,6 +28,8 @@ struct TcpPair {
     EXPECT_EQ(getsockname(listener, address, &size), 0);
     client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     EXPECT_EQ(connect(client, address, size), 0);
+    const int on = 1;  // what is sent arrives at once
+    EXPECT_EQ(setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
     server = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     close(listener);
   }
@@ -40,6 +44,20 @@ struct TcpPair {
     const std::string sent(bytes, 'x');
     EXPECT_EQ(send(client, sent.data(), sent.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(sent.size()));
+  }
+  /// Sends the other way, and reads all of it.
+  void Answer(std::size_t bytes) const {
+    std::string answer(bytes, 'x');
+    EXPECT_EQ(send(server, answer.data(), answer.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(answer.size()));
+    EXPECT_EQ(recv(client, answer.data(), answer.size(), MSG_WAITALL),
+              static_cast<ssize_t>(answer.size()));
+  }
+  std::uint16_t ClientPort() const {
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    EXPECT_EQ(getsockname(client, reinterpret_cast<sockaddr*>(&at), &size), 0);
+    return ntohs(at.sin_port);
   }
   /// The server's end was shut down.
   bool Ended() const {

@@ -93,6 +93,15 @@ class Deployment(deployment.Deployment):
         return [shard for shard in json.loads(done.stdout)["shards"] if shard["leader"] == node_of(host)]
 
 
+    def stopping(self, host):
+        """The shards that the host's node gave up, and says that it has not stopped."""
+        done = subprocess.run([self.program("bin/batonctl"), "--endpoint", f"{self.world.address(host)}:{KV}", "-o", "json",
+                               "status"], check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise OSError(done.stderr)
+        return {"at": world.now(), "shards": [shard["shard"] for shard in json.loads(done.stdout)["stopping_shards"]]}
+
+
 class Run:
     def __init__(self, the_world, options, say):
         self.world, self.options, self.say = the_world, options, say
@@ -128,6 +137,7 @@ class Run:
         phase["end"] = world.now()
         phase["raft_terms"].append(there.raft_term())
         phase["failing"] = self.failing(group)
+        phase["stopping"] = {self.there.nodes[host].name: self.there.stopping(host) for host in HOSTS}
         phase["ended_by_themselves"] = [process.name for process in there.nodes.values() if not process.running()]
         for process in there.nodes.values():
             process.kill()

@@ -11,11 +11,11 @@ import pathlib
 
 SECOND = 10**9
 KINDS = {0: "slow start", 20: "stuck start", 40: "slow stop", 60: "stuck stop", 80: "throwing start"}  # as in stuck_node.cc
-# What their leaders say of them. A stuck stop is named by a line of the log; and if its shard comes back to a node that has not
-# finished to stop it, as a stuck start.
+# What their leaders say of them. A stuck stop is named by a line of the log, and by the status of the node that has not finished
+# to stop it; and if its shard comes back to that node, as a stuck start.
 NAMED = {"stuck start": "still runs", "throwing start": "its data can't be read"}
 MAY_BE_NAMED = {**NAMED, "stuck stop": "still runs"}
-GRACE = 1.0  # seconds, for a line to reach the log
+GRACE = 1.0  # seconds, for a line to reach the log, and for a handoff's write
 REST_TIMES, REST_MORE = 1.5, 0.5  # the rest beside stuck shards is at most so many times that without them, and these seconds
 
 
@@ -122,6 +122,15 @@ class Group:
             words = MAY_BE_NAMED.get(kind_of(shard))
             if self.name != "with" or words is None or words not in error:
                 yield f"group {self.name}: shard {shard} ({kind_of(shard)}) is listed as failing: {error}"
+        failing = {shard for shard, _ in self.phase["failing"]}
+        for process, shard, at in self.releases:
+            said = self.phase["stopping"].get(process)
+            if said is None:
+                continue  # it ended before
+            # The release times out, the shard is handed over, and `lost` exceeds its bound, too.
+            late = at + (2 * self.phase["callback_timeout"] + GRACE) * SECOND
+            if said["at"] > late and shard not in said["shards"] and shard not in failing:
+                yield f"group {self.name}: the status of {process} does not name shard {shard} as stopping"
         for process, shard, at in self.releases:
             late = at + (self.phase["callback_timeout"] + GRACE) * SECOND
             if self.last_sample[process] > late and shard not in self.phase["timed_out"].get(process, ()):
@@ -214,4 +223,6 @@ def summary(past, found):
         ", ".join(str(listed[kind]) for kind in MAY_BE_NAMED))
     yield "releases that never returned, lines that say so", (
         f"{len(with_stuck.releases)}, {sum(map(len, with_stuck.phase['timed_out'].values()))}")
+    said = with_stuck.phase["stopping"].values()
+    yield "shards that the last processes' statuses name as stopping", sum(len(one["shards"]) for one in said)
     yield "violations", len(found)

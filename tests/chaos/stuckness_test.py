@@ -21,7 +21,7 @@ def samples(led, begin, end):
 def group_of(name, wait):
     """n1 is killed at 10 s; its lease ends `wait` seconds later, and n2 leads all a tenth after that."""
     phase = {"name": name, "begin": SECOND, "end": 40 * SECOND, "callback_timeout": 2.0, "failing": [], "raft_terms": [2, 2],
-             "ended_by_themselves": [], "timed_out": {},
+             "ended_by_themselves": [], "timed_out": {}, "stopping": {},
              "steps": [{"kind": kind, "node": "n1", "begin": at * SECOND, "end": (at + 9) * SECOND}
                        for kind, at in (("kill", 10), ("stop", 20), ("drain", 30))]}
     nodes = {f"{name}-n1.1": samples(range(SHARDS), 0, 10), f"{name}-n2.1": samples(range(SHARDS), 10.1 + wait, 40)}
@@ -33,6 +33,7 @@ def parts():
     without, with_stuck = group_of("without", 3.0), group_of("with", 2.0)
     with_stuck[0]["failing"] = [(20, "it has not returned in time, and still runs"), (80, "its data can't be read")]
     with_stuck[0]["timed_out"] = {"with-n2.1": [60]}
+    with_stuck[0]["stopping"] = {"with-n2.1": {"at": 39 * SECOND, "shards": [60]}}
     with_stuck[1]["with-n2.1"].append({"at": 20 * SECOND, "event": "releasing", "shard": 60})
     return {"run": {"shards": SHARDS, "date": "2026-01-01", "ttl": TTL, "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
             "nodes": {**without[1], **with_stuck[1]}, "etcd": without[2] + with_stuck[2]}
@@ -104,6 +105,23 @@ class Stuckness(unittest.TestCase):
             made["nodes"]["with-n2.1"][-1]["at"] = 38 * SECOND
             made["run"]["phases"][1]["timed_out"] = {}
         self.assertEqual(self.broken(ended), ([], []))
+
+    def test_a_status_that_does_not_name_a_shard_as_stopping_is_found(self):
+        def silent(made):
+            made["run"]["phases"][1]["stopping"]["with-n2.1"]["shards"] = []
+        found, _ = self.broken(silent)
+        self.assertEqual(found, ["group with: the status of with-n2.1 does not name shard 60 as stopping"])
+
+    def test_a_shard_that_was_given_up_just_before_the_status_need_not_be_named(self):
+        def soon(made):
+            made["run"]["phases"][1]["stopping"]["with-n2.1"] = {"at": 24 * SECOND, "shards": []}
+        self.assertEqual(self.broken(soon), ([], []))
+
+    def test_a_shard_that_came_back_is_named_as_failing(self):
+        def back(made):
+            made["run"]["phases"][1]["stopping"]["with-n2.1"]["shards"] = []
+            made["run"]["phases"][1]["failing"].append((60, "it has not returned in time, and still runs"))
+        self.assertEqual(self.broken(back), ([], []))
 
     def test_a_run_in_which_etcd_elected_a_leader_does_not_count(self):
         def elected(made):

@@ -271,13 +271,26 @@ TEST_F(LeadershipsTest, ACallbackBeyondItsBoundCostsThatShardOnly) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: `releasing` hangs: the shard is handed over after the timeout all the same.
+// Plan: `releasing` hangs: the shard is handed over after the timeout all the same. It counts as
+// stopping on n1 from then on, until `lost`, which waits behind `releasing`, has returned.
 TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   cluster_.Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
   MoveToN2();
   EXPECT_FALSE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(4)));
+  const auto& stopping = cluster_.core("n1").leaderships().stopping();
+  EXPECT_FALSE(stopping.Has(kShard));
+  cluster_.Behave("n1", CallbackKind::kLost, Behaviour::kHangs);
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(3)));
   EXPECT_EQ(cluster_.violations(), kNone);
+  ASSERT_TRUE(cluster_.RunUntil([&] { return stopping.Has(kShard); }, seconds(1)));
+  const TimePoint since = stopping.shards().at(kShard).since;
+  cluster_.Run(seconds(60));
+  ASSERT_TRUE(stopping.Has(kShard));
+  EXPECT_EQ(stopping.shards().at(kShard).since, since);
+  const core::RunCallback lost = cluster_.Asked<core::RunCallback>("n1").back().second;
+  ASSERT_EQ(lost.kind, CallbackKind::kLost);
+  cluster_.Deliver("n1", core::CallbackReturned{lost.operation, kShard, true});
+  EXPECT_FALSE(stopping.Has(kShard));
 }
 
 // Plan: the target's `prepare` fails: the move is void, n1 leads on with the same term, and the

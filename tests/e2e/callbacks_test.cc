@@ -62,7 +62,8 @@ TEST_F(Callbacks, CancelWithdrawsMovesThatAreNotPrepared) {
 
 // `h` joins n1, gets shard 2 and hangs in its `acquired`. After the callback's bound shard 2 is
 // resigned and led by n1. `h` keeps its lease (renewals go on for more than a whole TTL while the
-// callback hangs) and activates the other shards that it leads.
+// callback hangs) and activates the other shards that it leads. Each node's status says that the
+// callback still runs on `h`.
 TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
   cluster_.Start("n1");
   StartHanging("hang", 2, "1000");
@@ -77,6 +78,13 @@ TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
   cluster_.Await("n1 leads shard 2", [&](const Table& now) {
     return now.size() == 6 && now[2].leader == "n1" && now[2].state == "led";
   });
+  for (const char* id : {"h", "n1"}) {
+    cluster_.Await("the shard whose callback hangs is named", [&] {
+      return cluster_.Ctl(id, {"status"}).out.find("have not returned; shard 2 on h for ") !=
+             std::string::npos;
+    });
+  }
+  EXPECT_EQ(cluster_.Metric("h", "baton_shards_stopping"), 1);
   const double renewed = Renewals("h");
   cluster_.Await("four more renewals, over a whole TTL",
                  [&] { return Renewals("h") >= renewed + 4; });

@@ -48,7 +48,7 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
   EXPECT_EQ(etcd.Revision(), before);
   for (const char* check :
        {"session", "ttl", "etcd_cluster", "etcd_alarms", "records", "members", "candidates",
-        "shards", "activation", "balance", "series", "exposure", "clock_difference"}) {
+        "shards", "activation", "callbacks", "balance", "series", "exposure", "clock_difference"}) {
     EXPECT_EQ(Severity(ran, check), "ok") << check << " in " << ran.out;
   }
   EXPECT_EQ(Severity(ran, "etcd_endpoints"), "notice");

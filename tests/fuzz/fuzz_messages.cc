@@ -9,6 +9,7 @@
 #include "fuzz/targets.h"
 #include "http/history_json.h"
 #include "http/status_json.h"
+#include "runtime/admin/diagnosis_proto.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/doctor/judgement.h"

@@ -132,7 +132,7 @@ TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
                           "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
                           "etcd_compaction", "etcd_revision", "etcd_access", "records", "members",
                           "expected_nodes", "candidates", "shards", "placement", "deaths",
-                          "activation", "balance", "series", "exposure"));
+                          "activation", "callbacks", "balance", "series", "exposure"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -428,6 +428,20 @@ TEST(Doctor, NamesTheShardThatFailsToActivate) {
          "batonctl shards retry 1");
   Expect(AfterNode("activation", [](NodeStatus& status) { status.members[1].fact.failing = true; }),
          kWarning, "activations fail on n2", "batonctl doctor");
+}
+
+// Plan: two shards that n1 gave up are still stopping; the one that takes longest is named.
+TEST(Doctor, NamesTheShardWhoseCallbacksDontReturn) {
+  Expect(AfterNode("callbacks",
+                   [](NodeStatus& status) {
+                     status.stopping = 2;
+                     status.longest_stopping = {{ShardId{1}, milliseconds(95'500)},
+                                                {ShardId{0}, milliseconds(1'000)}};
+                   }),
+         kWarning,
+         "2 of the shards that n1 gave up are still stopping: their `releasing` or `lost` has not "
+         "returned; longest: shard 1, for 95 s",
+         "what these callbacks wait for");
 }
 
 // Plan: etcd is unreachable. What can't be known is reported as unknown, not as ok.

@@ -65,6 +65,7 @@ NodeStatus Picture() {
   status.counters.activation_failures = 17;
   status.failing = 1;
   status.untried = 7;
+  status.stopping = 8;
   status.waiting_by_settings = 3;
   status.nobody_may_lead = 2;
   status.led_against_rules = 1;
@@ -159,6 +160,7 @@ baton_callback_failures_total{group="orders",kind="failed"} 0
 baton_activation_failures_total{group="orders"} 17
 baton_shards_failing{group="orders"} 1
 baton_shards_untried{group="orders"} 7
+baton_shards_stopping{group="orders"} 8
 baton_lease_ttl_seconds{group="orders"} 10
 baton_lease_renewals_total{group="orders",result="confirmed"} 0
 baton_lease_renewals_total{group="orders",result="failed"} 2

@@ -16,6 +16,7 @@
 #include "base/grpc/channel_limits.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "http/address.h"
+#include "runtime/admin/diagnosis_proto.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/node_change_proto.h"
 #include "runtime/admin/placement_proto.h"

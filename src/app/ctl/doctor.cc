@@ -63,17 +63,19 @@ void PrintLines(const CtlOptions& options, const Diagnosis& diagnosis) {
   }
 }
 
-/// Adds a finding for each other node that fails to activate shards, at most kMaxOthers.
-void AddActivationsOfOthers(AdminClient& client, const ClientTls& tls, TimePoint deadline,
-                            Diagnosis* diagnosis) {
+/// Adds what only other nodes know of themselves: that they fail to activate shards, or that shards
+/// which they gave up are still stopping. At most kMaxOthers nodes are named.
+void AddCallbacksOfOthers(AdminClient& client, const ClientTls& tls, TimePoint deadline,
+                          Diagnosis* diagnosis) {
   constexpr std::size_t kMaxOthers = 16;
   const auto group =
       client.GetStatus(false, std::min(deadline, BootClock::now() + kOthersPatience));
   if (!group) return;  // the node's own findings say what is wrong
   std::size_t added = 0;
   for (const runtime::NodeStatus& other : AskOthers(group.value().status, tls, deadline).answered) {
-    if (other.failing == 0 || added++ >= kMaxOthers) continue;
-    diagnosis->findings.push_back(runtime::Activations(other));
+    if ((other.failing == 0 && other.stopping == 0) || added++ >= kMaxOthers) continue;
+    if (other.failing > 0) diagnosis->findings.push_back(runtime::Activations(other));
+    if (other.stopping > 0) diagnosis->findings.push_back(runtime::Callbacks(other));
   }
 }
 
@@ -87,7 +89,7 @@ ExitCode Examine(const CtlOptions& options) {
   if (!answer) return Fail(answer.error());
   Diagnosis& diagnosis = answer.value();
   const WallTime answered = std::chrono::system_clock::now();
-  AddActivationsOfOthers(client, options.tls, deadline, &diagnosis);
+  AddCallbacksOfOthers(client, options.tls, deadline, &diagnosis);
   diagnosis.findings.push_back(runtime::ClockDifference(asked, diagnosis.at, answered));
   const bool healthy =
       std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),

@@ -54,12 +54,15 @@ std::string BalanceLine(const StatusAnswer& answer) {
                      CountOf(answer.moves.size(), "move"));
 }
 
-/// Only its leader knows that a shard fails, so every node is asked.
+/// Only its leader knows that a shard fails, and only a former leader that it has not stopped. So
+/// every node is asked.
 void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint deadline) {
   OthersAnswers others = AskOthers(status, options.tls, deadline);
   others.answered.push_back(status);
   const std::string failing = FailingLine(others.answered);
   if (!failing.empty()) PrintField(options, "failing", {failing, Style::kBad});
+  const std::string stopping = StoppingLine(others.answered);
+  if (!stopping.empty()) PrintField(options, "stopping", {stopping, Style::kWarning});
   if (others.silent.empty()) return;
   constexpr std::size_t kNamed = 5;
   std::string names;
@@ -68,9 +71,8 @@ void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint
   }
   if (others.silent.size() > kNamed)
     names += fmt::format(" and {} more", others.silent.size() - kNamed);
-  Say("not asked whether their shards fail to activate, because they can't be reached from here, "
-      "or "
-      "refuse: " +
+  Say("not asked whether their shards fail to activate or to stop, because they can't be reached "
+      "from here, or refuse: " +
       names);
 }
 

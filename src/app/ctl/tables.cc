@@ -369,6 +369,22 @@ std::string FailingLine(const std::vector<NodeStatus>& statuses) {
                      FailingWords(*worst->failing));
 }
 
+std::string StoppingLine(const std::vector<NodeStatus>& statuses) {
+  std::size_t count = 0;
+  std::string longest;
+  for (const NodeStatus& status : statuses) {
+    count += status.stopping;
+    if (status.longest_stopping.empty()) continue;
+    const runtime::StoppingShard& one = status.longest_stopping.front();
+    longest += fmt::format("{}shard {} on {} for {}", longest.empty() ? "" : ", ", one.shard.value,
+                           status.node, AgeWord(one.lasted));
+  }
+  if (longest.empty()) return "";
+  return fmt::format("{} given up, but callbacks have not returned; {}{}",
+                     count == 1 ? "1 shard was" : CountOf(count, "shard") + " were",
+                     count == 1 ? "" : "the longest of each node: ", longest);
+}
+
 std::size_t LiveNodes(const NodeStatus& status) {
   return static_cast<std::size_t>(
       std::count_if(status.members.begin(), status.members.end(),

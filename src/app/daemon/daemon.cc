@@ -314,7 +314,7 @@ class Daemon {
     }
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
     all.push_back(runtime::CountCalls(calls_));
-    all.push_back(CountOpenCalls(open_calls_));
+    all.push_back(CountOpenCalls(open_calls_, watch_.budget()));
     return all;
   }
 

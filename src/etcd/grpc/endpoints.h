@@ -41,14 +41,14 @@ struct Endpoint {
 };
 
 /// Reads a list of endpoints; all of them get `security`. kInvalidArgument, with a message of one
-/// line: the list is empty, has more than kMaxEndpoints entries, has an entry that CheckEndpoint
-/// refuses, or has an entry twice.
+/// line: the list is empty, has more than kMaxEndpoints (64) entries, or has an entry twice; or
+/// CheckEndpoint refuses an entry.
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
                                              Security security);
 
 class EndpointBook {
  public:
-  /// REQUIRES: count >= 1, first < count.
+  /// REQUIRES (checked): count >= 1, first < count.
   EndpointBook(std::size_t count, std::size_t first);
 
   std::size_t size() const { return endpoints_.size(); }

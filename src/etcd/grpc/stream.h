@@ -33,7 +33,8 @@ class StreamCall : public Operation,
 
   const std::string& address() const { return address_; }
 
-  /// Opens the stream. If a token is needed, gets it first. Does nothing if the transport closes.
+  /// Opens the stream. If a token is needed, gets it first, within `unary_bound`. If the transport
+  /// closes, does nothing, and no callback comes. REQUIRES: called once.
   void Open() {
     if (!core_.Register(this->shared_from_this())) return;
     core_.StartDueProbes();

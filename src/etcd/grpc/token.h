@@ -4,6 +4,10 @@
 // A new password may reach Baton before it reaches etcd. So if etcd refuses the newest password,
 // TokenKeeper also tries the last password that etcd accepted.
 //
+// If etcd has authentication turned off, that is no error: calls go without a token until the next
+// renewal, or until etcd refuses one because it has no token. After a failed renewal in the
+// background, the next one begins 5 s later at the earliest.
+//
 // Part of GrpcTransport. Thread-safe; holds no lock while it calls back.
 #pragma once
 
@@ -31,6 +35,7 @@ class TokenKeeper {
  public:
   using Ready = std::function<void(const CallStatus&, const Token&)>;
 
+  /// Empty `user`: no authentication. REQUIRES: `core` outlives this object and its requests.
   TokenKeeper(GrpcCore& core, std::string user, std::string password);
 
   /// The token to use now. It is empty if no user is configured. Nullopt: there is no token yet, so
@@ -46,8 +51,8 @@ class TokenKeeper {
   void GiveUp(std::uint64_t generation);
   /// etcd denied permission. The cause may be that a member of etcd has lost the token. So the
   /// token is given up, and the call returns true: try again with another token. It returns false
-  /// if the token is less than 5 s old and replaced one that was denied, too: then the role lacks
-  /// the right. Also false without a user.
+  /// if the token is less than 5 s old and replaced another one that was denied. Then the role
+  /// lacks the right. Also false without a user.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
   /// Sets the newest password, for the next authentication, which is due at once. The present token

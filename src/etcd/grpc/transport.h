@@ -22,19 +22,25 @@
 // Endpoints: one is current; endpoints.h says when another one becomes current.
 //
 // How long one call may take, and to which endpoints it goes:
-//  - If there is another endpoint to try, an attempt takes at most `unary_bound` (for reads, at
-//    most half of what remains, but at least 200 ms). So a call leaves a frozen endpoint even if
-//    the caller's deadline is later.
+//  - With several endpoints, an attempt takes at most `unary_bound`. As long as a read has another
+//    endpoint to try, an attempt also takes at most half of the time that remains, or 200 ms if
+//    that is more. So a call leaves a frozen endpoint even if the caller's deadline is later. A
+//    single endpoint gets all the time.
+//  - The first attempt is always made: a deadline of 0 or less gives it 1 ms. No other attempt
+//    begins less than 5 ms before the deadline.
 //  - A read is tried once at each endpoint within the deadline.
 //  - A write goes on to another endpoint only if it certainly never reached a store: there was no
 //    connection, or the member refused to serve (it is a learner, or not capable). A write that may
 //    have been sent is never sent again from here: its outcome is unknown. The layer above sends
 //    the very same guarded write again, which is the only safe way to make its outcome definite.
 //
-// Outcomes: these errors are kRefused: invalid argument, not found (`requested lease not found`),
-// failed precondition (`lease already exists`, the answer to a grant repeated with the same id),
-// out of range (compacted), unimplemented, too large, and permission denied under a fresh token.
-// All other errors are kUnknown, including `database space exceeded`.
+// Outcomes: these errors are kRefused; all others are kUnknown, including `database space
+// exceeded`.
+//  - Invalid argument, already exists, unimplemented, too large.
+//  - Not found (`requested lease not found`), out of range (compacted).
+//  - Failed precondition. A grant repeated with the same id gets this one (`lease already exists`).
+//  - Permission denied under a fresh token. Without a user: permission denied, and a demand for a
+//    token.
 //
 // Tokens: if a user is given, the first call authenticates. Tokens are renewed in the background
 // while they are used. A call refused for its token is sent again with a new one, at most twice. If
@@ -61,7 +67,7 @@ enum class FirstEndpoint {
 };
 
 struct GrpcTransportOptions {
-  /// Each is host:port (base/endpoint.h). DNS resolves names.
+  /// 1 to 64 of them, each once, each host:port (base/endpoint.h). DNS resolves names.
   std::vector<std::string> endpoints = {};
   FirstEndpoint first = FirstEndpoint::kAny;
 
@@ -75,15 +81,16 @@ struct GrpcTransportOptions {
   std::string cert_pem = {};
   std::string key_pem = {};
 
-  /// The longest attempt at one endpoint if there is another one. It should be above etcd's usual
-  /// worst commit time, and below a third of the lease.
+  /// All times below must be above 0. The longest attempt at one endpoint if there are several. It
+  /// should be above etcd's usual worst commit time, and below a third of the lease.
   std::chrono::milliseconds unary_bound{2000};
-  /// The interval of HTTP/2 pings while calls are open. etcd refuses less than 5 s.
+  /// The interval of HTTP/2 pings while calls are open: 5 s or more, because etcd closes
+  /// connections that are pinged more often.
   std::chrono::milliseconds ping_interval{10000};
   /// A connection is closed if a ping is not answered within this time.
   std::chrono::milliseconds ping_timeout{3000};
   /// Reconnecting: the first pause, the least time for an attempt (with TLS a second more), and the
-  /// longest pause.
+  /// longest pause, which is not below the first one.
   std::chrono::milliseconds reconnect_first{100};
   std::chrono::milliseconds connect_timeout{500};
   std::chrono::milliseconds reconnect_longest{2000};
@@ -108,9 +115,8 @@ class GrpcCore;
 class GrpcTransport final : public Transport {
  public:
   /// Creates a transport. It connects only to the first endpoint, in the background. Throws
-  /// std::system_error if the host has no thread left.
-  /// kInvalidArgument: the message says in one line what is wrong with the endpoints, the user, the
-  /// PEM texts or the times.
+  /// std::system_error if the host has no thread left. kInvalidArgument: the endpoints, the user,
+  /// the PEM texts or the times are wrong; the message says in one line what is wrong.
   static Result<std::unique_ptr<GrpcTransport>> Create(GrpcTransportOptions options);
   ~GrpcTransport() override;
 

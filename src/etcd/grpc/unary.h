@@ -28,7 +28,7 @@ struct UnaryPlan {
   /// Whether an answer shows that the endpoint reaches a raft leader. The answer to a member's own
   /// status does not show it.
   bool answer_proves_endpoint = true;
-  TimePoint deadline{};
+  TimePoint deadline{};                                     ///< of the whole call
   std::optional<std::size_t> only_endpoint = std::nullopt;  ///< unset: any endpoint
   /// True: begins at another endpoint than the current one, if there is one.
   bool elsewhere = false;

@@ -35,9 +35,9 @@ class ChannelCache {
   explicit ChannelCache(std::shared_ptr<grpc::ChannelCredentials> credentials)
       : credentials_(std::move(credentials)) {}
 
-  /// Returns the address's channel, and makes it if there is none; does not connect. A full cache
-  /// then drops the channel that Get has not returned for longest. REQUIRES: IsUsable accepts the
-  /// address (leader_address.h); not checked.
+  /// Returns the address's channel; never null. Makes it if the cache has none, but does not
+  /// connect. If the cache is full then, it drops the channel that Get has not returned for
+  /// longest. REQUIRES: IsUsable accepts the address (leader_address.h); not checked.
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
   /// Drops channels that Get did not return for kChannelUnused, also if calls on them still run.
   void Sweep(TimePoint now);

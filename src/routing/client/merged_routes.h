@@ -13,16 +13,19 @@
 //   - If the first message says `anew`, or names another history of etcd (`cluster`), all routes
 //     are forgotten.
 //
-// A message is checked as a whole first. If the check fails, the message changes nothing. An
-// unusable address is no error: the routes to its node then have no address. Nor are more than
-// kMaxStandbysKept standbys: the rest are left out.
+// A message is checked as a whole first. If the check fails, the message changes nothing. These
+// are no errors:
+//   - An address that IsUsable (leader_address.h) refuses: the node's address is then empty.
+//   - More than kMaxStandbysKept standbys of a route: the first ones are kept.
+//   - A state that this version does not know: it counts as led.
 //
 // Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
 // mutex.
 //
-// Memory: each pair of a node's id and address is stored once, and never freed or moved, so that
-// tables may point to its strings. A pair costs some 250 bytes; there are at most kMaxRouteNodes.
-// Standbys cost nothing until a route has some; then some 24 bytes a shard, and 8 bytes a standby.
+// Memory: each pair of a node's id and address is stored once. It is never freed or moved while
+// this object lives, because tables point to its strings. A pair costs some 250 bytes; there are at
+// most kMaxRouteNodes. Standbys cost nothing until a route has some. Then they cost some 24 bytes a
+// shard and 8 bytes a standby.
 #pragma once
 
 #include <cstdint>
@@ -59,31 +62,38 @@ class MergedRoutes {
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
   /// request to send. The request asks for the changes after revision(), or for all routes if
-  /// revision() is 0. If it was never called, the first message of all counts as a stream's first.
+  /// revision() is 0. The known routes stay. Without any call of BeginStream, the first message
+  /// that Apply gets counts as a stream's first.
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors (put the sender's name in front of the text):
-  ///   - kInvalidArgument: the message is malformed; it maps keys in a way that this version does
-  ///     not know; the group has more than kMaxShards shards; or the stored nodes plus those in the
-  ///     message are more than kMaxRouteNodes, even if some of these are stored already;
+  ///   - kInvalidArgument: the message is malformed, or maps keys in a way that this version does
+  ///     not know;
+  ///   - kInvalidArgument: the group has no shards, or more than kMaxShards;
+  ///   - kInvalidArgument: the stored nodes plus all nodes in the message, new or not, are more
+  ///     than kMaxRouteNodes;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
-  ///     known so far, also if it says `anew`. Only a new object can read that stream.
+  ///     known so far. This is an error even if the message says `anew`. Only a new object can read
+  ///     that stream.
   ///
-  /// After an error, close the stream.
+  /// After an error, close the stream. The object stays usable: call BeginStream for the next one.
   Status Apply(const v1::WatchRoutesResponse& message);
 
-  /// Whether a stream's first message was merged. From then on, the mapping of keys is known.
+  /// Whether any stream's first message was merged. From then on, the mapping of keys is known, and
+  /// never changes.
   bool mapped() const { return !entries_.empty(); }
   /// REQUIRES, for this function, entry and changes: mapped(); the shard is below
   /// mapping().shards. Not checked.
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
   const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
-  /// How often the shard's entry has changed, also when a route was forgotten. A caller that waits
-  /// for a change compares this count with an earlier one. Changes of standbys don't count.
+  /// How often the shard's entry has changed, from 0. A forgotten route counts as a change; changes
+  /// of standbys don't count. A caller that waits for a change compares this count with an earlier
+  /// one.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
-  /// Whether all routes have been read. False again after all routes were forgotten.
+  /// Whether all routes have been read. False again from when all routes were forgotten until the
+  /// new snapshot's end.
   bool complete() const { return complete_to_ > 0; }
   /// The routes have all changes up to this revision; 0: not complete().
   Revision revision() const { return Revision{complete_to_}; }
@@ -96,8 +106,9 @@ class MergedRoutes {
   /// reference is valid until the next Apply. The names that it points to live as long as this
   /// object.
   const RouteNode& node(std::uint32_t index) const { return nodes_[index]; }
-  /// Returns a copy of the present routes, which any thread may read. REQUIRES: mapped(); this
-  /// object outlives the use of the copy, which points to names in this object.
+  /// Returns a copy of the present routes, complete or not. Any thread may read it. Costs time in
+  /// proportion to the number of shards. REQUIRES: mapped(); this object outlives the use of the
+  /// copy, which points to names in this object.
   std::shared_ptr<const RouteTable> Table();
 
  private:

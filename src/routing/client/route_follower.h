@@ -1,14 +1,16 @@
 // RouteFollower: a router's thread. It reads the routes of one endpoint and merges them into the
 // store. It switches to the next endpoint in these cases: the stream has ended, the store has
-// refused a message, or the endpoint has sent nothing for `silence`. If there are several
-// endpoints, it also switches when the routes have been stale for `silence`.
+// refused a message, or the endpoint has sent nothing for `silence`. The time to connect counts as
+// silence. If there are several endpoints, it also switches when the routes have been stale for
+// `silence`. It tries for ever, until Stop; earlier routes stay in the store.
 //
 // The thread waits on a completion queue of its own, because gRPC's callback threads can sleep for
 // up to 100 ms (see etcd/grpc/callback_ticker.h). Calls that wait for a route would then wait, too.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
 // thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
-// round of failures doubles this limit, up to 5 s.
+// round of failures doubles this limit, up to 5 s. A stream is no failure if it lasts 1 s or
+// longer, and its routes are not stale at its end. After such a stream, the limit is 50 ms again.
 #pragma once
 
 #include <atomic>
@@ -44,25 +46,31 @@ class RouteFollower {
   /// change. REQUIRES: it doesn't wait and doesn't call Stop.
   using Chores = std::function<TimePoint(TimePoint now, bool changed)>;
 
-  /// Begins to follow. REQUIRES: `store` outlives this object.
+  /// Begins to follow, and returns at once. Throws std::system_error if the host lacks threads.
+  /// REQUIRES: `store` outlives this object.
   RouteFollower(FollowerOptions options, RouteStore& store, Chores chores);
-  /// Calls Stop. Only the owner destroys this object, and no other thread uses it any more.
+  /// Calls Stop. REQUIRES: no other thread uses this object any more.
   ~RouteFollower();
   RouteFollower(const RouteFollower&) = delete;
   RouteFollower& operator=(const RouteFollower&) = delete;
 
-  /// Ends the stream and the thread, and waits for the thread. Later calls do nothing.
+  /// Ends the stream and the thread, and waits for the thread. Later calls do nothing, and don't
+  /// wait.
   void Stop();
 
   // Any thread.
-  /// Returns at once. Within a second, the thread opens the stream again with these credentials, at
-  /// the same endpoint. REQUIRES: not null.
+  /// Returns at once. Within a second, the thread ends the stream and opens it again with these
+  /// credentials, at the same endpoint. A pending wait between attempts ends, too. REQUIRES: not
+  /// null.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
+  /// Waits only for short locks. See baton/routes.h.
   RoutesAge Age() const;
   /// Whether the last attempt at every endpoint failed because the endpoint serves another group or
   /// maps keys differently. Waiting does not help then. Lock-free.
   bool refused_by_all() const { return refused_by_all_.load(); }
+  /// How many streams have ended, failed attempts included.
   std::uint64_t reconnects() const { return reconnects_.load(std::memory_order_relaxed); }
+  /// How many streams began with all routes, and how many with the changes since the last stream.
   std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
   std::uint64_t resumes() const { return resumes_.load(std::memory_order_relaxed); }
 

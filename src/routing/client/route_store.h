@@ -1,8 +1,9 @@
 // RouteStore: a router's routes. The router's thread merges messages. Any thread reads the
 // published table, almost always without a lock, or waits for a shard's route to change.
 //
-// Publishing copies all routes, so it happens at most every kPublishEvery. Threads that wait for a
-// shard's route don't wait for that: Merge wakes them at once.
+// Publishing copies all routes, so it happens at most every kPublishEvery, except for a complete
+// snapshot, which is published at once. Threads that wait for a shard's route don't wait for that:
+// Merge wakes them at once.
 #pragma once
 
 #include <chrono>
@@ -36,7 +37,8 @@ class RouteStore {
     bool resumed = false;       ///< MergedRoutes::resumed()
     bool changed = false;       ///< a route may have changed
   };
-  /// Merges one message. Errors: as MergedRoutes::Apply.
+  /// Merges one message, wakes the threads that wait for what it changed, and publishes the table
+  /// if that is due at `now`. Errors: as MergedRoutes::Apply.
   Result<Merged> Merge(const v1::WatchRoutesResponse& message, TimePoint now);
   /// Publishes the table if a change is unpublished and kPublishEvery has passed.
   void PublishDue(TimePoint now);
@@ -44,7 +46,8 @@ class RouteStore {
   std::optional<TimePoint> next_publish() const;
 
   // Any thread may call these.
-  /// The published table; null before the first complete snapshot. Keeps the table in memory for
+  /// The published table; null before the first complete snapshot. It always has all routes: while
+  /// a stream replaces forgotten routes, it is the table from before. Keeps the table in memory for
   /// this thread, and waits for a short lock while the thread has none. Valid until this thread's
   /// next call of table(), of any RouteStore, or until this store is destroyed.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
@@ -55,19 +58,22 @@ class RouteStore {
     Route route;                ///< its texts live as long as this object
     std::uint64_t changes = 0;  ///< how often the shard's route has changed
   };
-  /// Returns the shard's newest route. The table may be older, by up to kPublishEvery. REQUIRES:
-  /// table() is not null, and the shard is in range.
+  /// Returns the shard's newest route. It may be newer than the one in table(). If all routes were
+  /// forgotten, it is leaderless until the new one arrives. Waits for a short lock. REQUIRES
+  /// (checked): a stream's first message was merged, and the shard is in range.
   Newest Find(ShardId shard) const;
   /// Returns the shard's newest term, also before there is a table. 0: nobody leads the shard, or
   /// no routes were read. nullopt: there is no such shard. Unlike table(), keeps no table in
   /// memory.
   std::optional<Term> FindTerm(ShardId shard) const;
-  /// Waits until Newest::changes of the shard is not `changes`, the number that Find returned. This
-  /// may be so already. False: `until` has passed, or the store was closed. REQUIRES: as Find.
+  /// Waits until Newest::changes of the shard differs from `changes`, the number that Find
+  /// returned. Returns at once if it differs already. True: it differs. False: `until` has passed
+  /// without a change, or the store was closed. REQUIRES: as Find, not checked.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
   /// Waits until all routes were read, the store is closed, `given_up` returns true, or `until` has
-  /// passed. Returns whether all routes were read. Calls `given_up` at first and after each Nudge,
-  /// and maybe more often. REQUIRES: `given_up` doesn't call this object, because the lock is held.
+  /// passed. Returns whether all routes were read. Calls `given_up`, without arguments, at first
+  /// and after each Nudge, and maybe more often. REQUIRES: `given_up` doesn't call this object,
+  /// because the lock is held.
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);
   /// Makes AwaitComplete ask `given_up` again.

@@ -25,13 +25,13 @@ struct KeyMapping {
 /// that names them.
 struct RouteNode {
   std::string_view node;
-  std::string_view address;
+  std::string_view address;  ///< empty: the node has no usable address
 };
 
 inline constexpr std::uint32_t kNobodyLeads = UINT32_MAX;
 
 struct RouteEntry {
-  std::int64_t term = 0;
+  std::int64_t term = 0;                ///< 0: nobody leads
   std::uint32_t leader = kNobodyLeads;  ///< index into the table's nodes
   ShardState state = ShardState::kLeaderless;
   friend bool operator==(const RouteEntry&, const RouteEntry&) = default;
@@ -45,7 +45,8 @@ struct StandbyEntry {
 
 /// The standbys of all shards of a group. Takes 4 bytes a shard, and 8 bytes a standby.
 struct StandbyLists {
-  /// By shard number, and at the end: where the shard's standbys begin in `entries`.
+  /// One index into `entries` for each shard, and one more. The shard's standbys are from
+  /// begins[shard] up to, but without, begins[shard + 1].
   std::vector<std::uint32_t> begins;
   std::vector<StandbyEntry> entries;
 };
@@ -66,7 +67,7 @@ class RouteTable {
         standbys_(std::move(standbys)) {}
 
   const KeyMapping& mapping() const { return mapping_; }
-  /// Returns a leaderless route for a shard out of range.
+  /// Returns the shard's route, whose texts are those of RouteNode. Out of range: a leaderless one.
   Route Find(ShardId shard) const noexcept;
   /// Returns the nodes that stand by for the shard, the first to take over first. Empty for a shard
   /// out of range.
@@ -86,8 +87,8 @@ class RouteTable {
 /// While a thread has no table, its reads may wait for a short lock. Later reads never wait: if
 /// there is a newer table and the lock is taken, the read returns the thread's present table.
 ///
-/// A thread that stops reading from a publisher keeps that publisher's table in memory until the
-/// thread reads from that publisher again, the thread ends, or the publisher is destroyed.
+/// A thread that stops reading from a publisher keeps its table in memory. The table is released
+/// when the thread reads from that publisher again, the thread ends, or the publisher is destroyed.
 class TablePublisher {
  public:
   TablePublisher();
@@ -100,7 +101,8 @@ class TablePublisher {
   void Publish(std::shared_ptr<const RouteTable> table);
 
   /// Returns the newest table, or the thread's present one (see above); null before the first
-  /// Publish. Valid until this thread's next call of Read, of any publisher. Any thread.
+  /// Publish. Valid until this thread's next call of Read, of any publisher, or until this
+  /// publisher is destroyed. Any thread.
   const RouteTable* Read() const noexcept;
 
  private:

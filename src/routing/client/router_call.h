@@ -2,9 +2,14 @@
 // has an answer for the caller.
 //
 // It runs on the caller's thread. Between attempts it waits for the backoff, or until the shard's
-// route changes. If the shard has no leader with a usable address, it waits for a change of the
-// route, until the deadline. While it waits for a connection, it checks the route every
-// kConnectTurn: if the route has changed, it gives this connection up.
+// route changes. The backoff doubles from kFirstBackoff to kLongestBackoff. Each wait is a random
+// time from half of the backoff to all of it, but at least the refusal's RetryInfo. After
+// NOT_LEADER it does not wait if a newer leader is known, up to CallOptions::max_hops times in a
+// row. If the shard has no leader with a usable address, it waits for a change of the route, until
+// the deadline. While it waits for a connection, it checks the route every kConnectTurn: if the
+// route has changed, it gives this connection up.
+//
+// An attempt that may have taken effect is repeated only with CallOptions::retry_unknown.
 #pragma once
 
 #include <atomic>
@@ -46,8 +51,8 @@ struct CallParts {
 
 class RouterCall {
  public:
-  /// REQUIRES: all routes were read; `shard` is in range (this alone is checked); `options` are
-  /// valid; `parts` and `options` outlive this object.
+  /// REQUIRES: all routes were read; `shard` is in range (only this is checked, by Run, which
+  /// aborts); `options` are valid; `parts` and `options` outlive this object.
   RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
              std::string request_id);
   /// Makes attempts and returns the status for the caller, which Router::Call describes. It ends

@@ -42,6 +42,8 @@ class RouteSink {
   virtual void End(const Error& why) = 0;
 };
 
+/// A request for a stream. If the caller has routes of another incarnation, the stream sends all
+/// routes, and its first message says `anew`.
 struct RouteRequest {
   std::string group{};            ///< empty: any
   Revision after{};               ///< the caller has all routes up to this revision; 0: none
@@ -61,8 +63,8 @@ struct RouteList {
 struct RoutePoll {
   std::uint64_t id = 0;  ///< for EndPoll; 0: EndPoll is never used
   /// Only routes that changed after this revision. While the poll waits, a change of a route with
-  /// this same revision is an answer, too: the state of a leader on this node changes without a new
-  /// revision. Unset: all routes.
+  /// this same revision is an answer, too, because the state of a leader on this node changes
+  /// without a new revision. Unset: all routes, at once.
   std::optional<Revision> after{};
   TimePoint deadline{};  ///< without a change until then, the answer is an empty list
   std::function<void(Result<RouteList>)> answer{};
@@ -87,8 +89,10 @@ class RouteHub {
   /// Routes in a block. A pass skips whole blocks without a relevant change, so it looks at few
   /// routes for a caller that knows nearly all of them.
   static constexpr std::uint32_t kBlock = 128;
+  /// The most deltas, and the most bytes of deltas, that are kept. The oldest are dropped first;
+  /// the newest is kept even if it alone has more bytes.
   static constexpr std::size_t kKeptDeltas = 64;
-  static constexpr std::size_t kKeptBytes = 4 << 20;  ///< of deltas
+  static constexpr std::size_t kKeptBytes = 4 << 20;
   /// Bytes of pages that were encoded for one stream and are not sent yet. Above this, streams get
   /// shared pages, which have more routes than needed. Callers ignore routes older than their own.
   static constexpr std::size_t kPrivateBytes = 16 << 20;

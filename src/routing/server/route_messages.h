@@ -32,7 +32,7 @@ Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 /// null.
 Bytes EncodeRoutes(const std::vector<const runtime::ViewRoute*>& routes);
 
-/// What a message says about the view behind its routes.
+/// The words of a message about the view behind its routes.
 struct ViewWords {
   bool snapshot_end = false;  ///< the snapshot ends with this message
   Revision complete_to{};     ///< the stream has all changes up to this revision; 0: unknown

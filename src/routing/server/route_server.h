@@ -56,7 +56,8 @@ class RouteServer final : public runtime::RouteObserver,
   /// why. False: there are too many watchers, or the server was shut down; the sink is never
   /// called. REQUIRES: the sink lives until its End.
   [[nodiscard]] bool Watch(RouteSink& sink, RouteRequest request);
-  /// The stream's message was sent (`sent`), or could not be sent, which ends the stream.
+  /// Call it once for each message that the sink got. `sent`: the message was sent. Otherwise it
+  /// could not be sent, which ends the stream.
   void Written(const RouteSink& sink, bool sent);
   /// The caller is gone. The sink's End follows if it was not called before.
   void Cancel(const RouteSink& sink) { Written(sink, false); }
@@ -75,8 +76,9 @@ class RouteServer final : public runtime::RouteObserver,
   ///  - if the node halted: the node's error.
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
   /// Answers once: see RoutePoll. Without `after` the list has all routes. Otherwise it has the
-  /// routes that changed after that revision; after `wait` without a change, it is empty. Errors:
-  /// kUnavailable and the node's error, as in Lookup. Returns the id for EndPoll.
+  /// routes that changed after that revision. If there are none, the answer waits for a change;
+  /// after `wait` without a change, it is an empty list. Errors: kUnavailable and the node's error,
+  /// as in Lookup. Returns the id for EndPoll.
   std::uint64_t Poll(std::optional<Revision> after, Duration wait,
                      std::function<void(Result<RouteList>)> answer);
   /// The caller is gone: if the poll still waits, answers it with kUnavailable, which makes room

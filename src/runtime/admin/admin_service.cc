@@ -14,6 +14,7 @@
 #include "runtime/admin/approval.h"
 #include "runtime/admin/asked_settings.h"
 #include "runtime/admin/audit.h"
+#include "runtime/admin/diagnosis_proto.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/node_change_proto.h"
 #include "runtime/admin/proto_time.h"

@@ -34,9 +34,10 @@ struct AskedChange {
 
 /// The most bytes of an actor.
 inline constexpr std::size_t kLongestActor = 128;
-/// Who ordered a change, as records and histories name it. If the caller is proven, only its proven
-/// name. Otherwise its address, and behind it what the caller says of itself. One line of valid
-/// UTF-8, of at most kLongestActor bytes; "..." ends a line that was cut.
+/// Returns who ordered a change, as records and histories name it. This is the caller's proven
+/// name, if there is one; otherwise its address, and then what the caller says of itself. The
+/// result is one line of valid UTF-8, of at most kLongestActor bytes; "..." ends a line that was
+/// cut.
 std::string ActorOf(const AskedChange& change);
 
 /// The outcome of a change that somebody asked for. REQUIRES: `change` outlives it.
@@ -70,9 +71,9 @@ class Audit {
   explicit Audit(Sinks sinks, Log log = log::Write)
       : sinks_(std::move(sinks)), log_(std::move(log)) {}
 
-  /// Calls `then` once, on any thread, maybe at once: the change may be made now. With an error: it
-  /// must not be made, because its entry can't be written. REQUIRES: `change` outlives the call of
-  /// `then`.
+  /// Calls `then` once, on any thread, maybe at once. OK: the change may be made now. An error: the
+  /// change must not be made, because its entry can't be written. REQUIRES: `change` outlives the
+  /// call of `then`.
   void Ask(const AskedChange& change, std::function<void(Status)> then) const;
 
   /// The change was answered with `status`. OK: it was made, or in a dry run would have been.

@@ -63,8 +63,10 @@ class EventStreams {
   /// Makes a call that ends with this error at once. gRPC gets the reactor, which deletes itself.
   static Reactor* Refuse(const grpc::Status& why);
   /// Serves one caller, and keeps `place` until the stream ends. gRPC gets the reactor, which
-  /// deletes itself. If the caller can't be served, the reactor ends with an error at once. Does
-  /// not check whether the group has the requested shard: without such a shard, no event comes.
+  /// deletes itself. If the caller can't be served, the reactor ends with an error at once. The
+  /// first message comes at once, even without events. If the request has no `after`, the stream
+  /// has only events from now on. Does not check whether the group has the requested shard: without
+  /// such a shard, no event comes.
   Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request,
                  access::StreamPlaces::Place place = nullptr);
 

@@ -27,7 +27,7 @@ grpc::Status StatusOf(access::Refused refused);
 /// caller who may make any change there may make all changes.
 access::Gate GateOf(const AdminOptions& options);
 
-/// What the call proves about its caller: the peer, the certificate, the token, the user.
+/// Returns the call's caller: its peer, and the certificate, token and user that are proven.
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
 /// Whether the caller may call this method, which only reads. Unset: it may. Otherwise the refusal.
 /// Counts the call (access::CallLimits).

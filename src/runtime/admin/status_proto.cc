@@ -1,5 +1,6 @@
 #include "runtime/admin/status_proto.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "runtime/admin/cause_proto.h"
@@ -10,7 +11,6 @@ namespace baton::runtime {
 namespace {
 
 // A message's enum is ours plus one, because zero is unspecified. Checked here, used below.
-static_assert(v1::Finding::SEVERITY_PROBLEM == static_cast<int>(Severity::kProblem) + 1);
 static_assert(v1::TransitionStatus::REASON_STARTUP == static_cast<int>(Reason::kStartup) + 1);
 static_assert(v1::TransitionStatus::REASON_RESUMED == static_cast<int>(Reason::kResumed) + 1);
 static_assert(v1::TransitionStatus::REASON_RESUMED == kReasonCount);
@@ -409,6 +409,9 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   ToProto(status.counters, out->mutable_counters());
   out->set_failing(status.failing);
   out->set_untried(status.untried);
+  out->set_stopping(status.stopping);
+  for (const auto& [shard, lasted] : status.longest_stopping)
+    (*out->mutable_longest_stopping())[shard.value] = DurationOf(lasted);
   for (const ShardStatus& shard : status.worst_failing)
     *out->add_worst_failing() = ToProto(shard, status.at);
   if (!with_shards) return;
@@ -450,6 +453,10 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.counters = FromProto(message.counters());
   status.failing = message.failing();
   status.untried = message.untried();
+  status.stopping = message.stopping();
+  for (const auto& [shard, lasted] : message.longest_stopping())
+    status.longest_stopping.push_back({ShardId{shard}, NanosecondsOf(lasted)});
+  std::sort(status.longest_stopping.begin(), status.longest_stopping.end(), LongerStopping);
   for (const auto& shard : message.worst_failing()) {
     // A message from elsewhere may lack what makes a shard failing, and WorseFailing needs it.
     if (shard.has_failing()) status.worst_failing.push_back(FromProto(shard));
@@ -463,36 +470,6 @@ std::vector<MoveFact> LiveMoves(const NodeStatus& status) {
     if (shard.move) moves.push_back(*shard.move);
   }
   return moves;
-}
-
-void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out) {
-  out->set_group(diagnosis.group);
-  out->set_node(diagnosis.node);
-  *out->mutable_at() = TimestampOf(diagnosis.at);
-  for (const Finding& finding : diagnosis.findings) {
-    v1::Finding* const added = out->add_findings();
-    added->set_check(finding.check);
-    added->set_severity(Shifted<v1::Finding::Severity>(finding.severity));
-    added->set_what(finding.what);
-    added->set_advice(finding.advice);
-  }
-}
-
-// An unknown severity, of a newer node, becomes the gravest one.
-Diagnosis FromProto(const v1::DiagnoseResponse& message) {
-  Diagnosis out{.group = message.group(), .node = message.node(), .at = {}, .findings = {}};
-  out.at = TimeOf(message.at());
-  for (const v1::Finding& finding : message.findings()) {
-    const bool known = finding.severity() >= v1::Finding::SEVERITY_OK &&
-                       finding.severity() <= v1::Finding::SEVERITY_PROBLEM;
-    out.findings.push_back(
-        {.check = finding.check(),
-         .severity = known ? static_cast<Severity>(static_cast<int>(finding.severity()) - 1)
-                           : Severity::kProblem,
-         .what = finding.what(),
-         .advice = finding.advice()});
-  }
-  return out;
 }
 
 }  // namespace baton::runtime

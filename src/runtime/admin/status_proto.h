@@ -2,13 +2,12 @@
 //
 // Pure functions; any thread. They accept any message. An enum value of a newer version becomes the
 // nearest harmless one: an unknown reason becomes "operator", an unknown shard state "leaderless",
-// an unknown member state "dead", an unknown failover policy "never", an unknown severity
-// "problem". A message without a failover policy is of an older version, which fails over at once.
+// an unknown member state "dead", an unknown failover policy "never". A message without a failover
+// policy is of an older version, which fails over at once.
 #pragma once
 
 #include "baton/v1/admin.pb.h"
 #include "runtime/control.h"
-#include "runtime/doctor/finding.h"
 
 namespace baton::runtime {
 
@@ -16,7 +15,6 @@ v1::MoveStatus ToProto(const MoveFact& move);
 /// `at`: NodeStatus::at of the status that it is from.
 v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at);
 v1::TransitionStatus ToProto(const Transition& transition);
-void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out);
 
 /// The whole status. It has shards only if `with_shards`. It never has moves: see LiveMoves.
 void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);
@@ -24,7 +22,6 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);
 MoveFact FromProto(const v1::MoveStatus& message);
 ShardStatus FromProto(const v1::ShardStatus& message);
 Transition FromProto(const v1::TransitionStatus& message);
-Diagnosis FromProto(const v1::DiagnoseResponse& message);
 NodeStatus FromProto(const v1::NodeStatus& message);
 
 v1::FailoverSettings::Policy PolicyOf(FailoverPolicy policy);

@@ -149,6 +149,20 @@ Finding Activations(const NodeStatus& status) {
                       worst.shard.value)};
 }
 
+Finding Callbacks(const NodeStatus& status) {
+  if (status.stopping == 0 || status.longest_stopping.empty()) {
+    return {"callbacks", Severity::kOk, "no shard that this node gave up is still stopping", {}};
+  }
+  const StoppingShard& longest = status.longest_stopping.front();
+  return {"callbacks", Severity::kWarning,
+          fmt::format("{} of the shards that {} gave up are still stopping: their `releasing` or "
+                      "`lost` has not returned; longest: shard {}, for {} s",
+                      status.stopping, status.node, longest.shard.value,
+                      std::chrono::duration_cast<std::chrono::seconds>(longest.lasted).count()),
+          "find out what these callbacks wait for; each keeps a thread, and the shard can't begin "
+          "again on this node before they return"};
+}
+
 Finding ExpectedNodes(const Examination& seen) {
   const NodeStatus& status = seen.status;
   const auto live = std::count_if(status.members.begin(), status.members.end(),

@@ -39,4 +39,8 @@ Finding QuarantinedRecords(const Examination& seen);
 /// details are known only to the failing node, so batonctl asks each node.
 Finding Activations(const NodeStatus& status);
 
+/// Whether callbacks of shards that the node gave up have run on for too long. Only this node knows
+/// it, too.
+Finding Callbacks(const NodeStatus& status);
+
 }  // namespace baton::runtime

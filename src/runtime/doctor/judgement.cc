@@ -384,6 +384,7 @@ Finding Exposure(const Examination& seen) {
 }
 
 Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.status); }
+Finding CallbacksOfNode(const Examination& seen) { return Callbacks(seen.status); }
 
 }  // namespace
 
@@ -410,6 +411,7 @@ std::vector<Finding> Judge(const Examination& seen) {
                            PlacementFinding,
                            Deaths,
                            ActivationsOfNode,
+                           CallbacksOfNode,
                            Balance,
                            Series,
                            Exposure}) {

@@ -36,7 +36,7 @@ SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files
                             std::chrono::system_clock::time_point now,
                             const std::string& own_pem = {});
 
-/// What is wrong and what to do, as one line for each trouble; empty: all is well.
+/// Returns one line for each trouble, with what is wrong and what to do; empty: all is well.
 std::vector<std::string> SecretsTroubles(const SecretsCheckup& found);
 /// The doctor's finding `secrets`.
 Finding JudgeSecrets(const SecretsCheckup& found);

@@ -29,7 +29,8 @@ class HangJudge {
     SteadyTime look_at{};  ///< when to call Look again
   };
   /// `progress`: when the node's loop made its last turn. nullopt: no turn is expected, so the node
-  /// does not hang, and the timeout begins again. REQUIRES: `now` never goes back.
+  /// does not hang, and the timeout begins again. Time before the constructor's `now` never counts.
+  /// REQUIRES: `now` never goes back.
   Verdict Look(SteadyTime now, std::optional<SteadyTime> progress);
 
  private:

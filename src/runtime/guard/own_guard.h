@@ -1,8 +1,9 @@
 // OwnGuard: a node's own guard. It is a process that outlives the node, and ends the node's session
 // when the node's process dies.
 //
-// A thread of this object passes the settings to the guard, and starts the guard again if it ends,
-// after a pause of 1 s to 1 min. The guard ends by itself once the node's lock is free.
+// A thread of this object passes the settings to the guard, and starts the guard again if it ends.
+// The pause before that doubles from 1 s to 1 min; it is 1 s again after a guard that lived for
+// more than a minute. The guard ends by itself once the node's lock is free.
 //
 // Thread-safe, except for the destructor.
 #pragma once
@@ -26,10 +27,11 @@ namespace baton::runtime {
 
 class OwnGuard {
  public:
-  /// Starts the program, on the thread. kNotFound: there is no such program. kInternal: the system
-  /// gives no descriptor, memory or thread. A program that can't be run is logged as a warning, and
-  /// tried again. While this process does not hold the lock of `settings.state_dir`, its guards end
-  /// at once. REQUIRES: `log` outlives this object.
+  /// Returns at once; the thread starts the program. `program`: a path, or a name to find on PATH.
+  /// kNotFound: there is no such program. kInternal: the system gives no descriptor, memory or
+  /// thread. A program that can't be run is logged as a warning, and tried again. While this
+  /// process does not hold the lock of `settings.state_dir`, its guards end at once. REQUIRES:
+  /// `log` outlives this object.
   static Result<std::unique_ptr<OwnGuard>> Start(const std::string& program,
                                                  const GuardSettings& settings, NodeLog& log);
   /// Waits up to a second for the guard's end. A guard that still works then is left to finish;
@@ -38,17 +40,20 @@ class OwnGuard {
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
 
-  /// The guard uses these credentials from now on.
+  /// Passes these credentials to the guard, and to each later one. Returns at once; the guard gets
+  /// them soon. If it does not read, only the newest ones wait.
   void SetCredentials(const EtcdCredentials& credentials);
 
-  /// From now on the guard learns when the loop made its last turn. Does nothing without a timeout
-  /// for hangs. REQUIRES: the loop ends before this object.
+  /// From now on the guard learns, every kProgressEvery (hang_judge.h), when the loop made its last
+  /// turn. Does nothing if `hang_timeout` is 0. REQUIRES: called once; the loop ends before this
+  /// object.
   void FollowProgress(Executor& loop);
   /// Call it when the loop has ended: no progress is expected any more.
   void EndProgress() noexcept {
     if (page_ != nullptr) page_->Clear();
   }
 
+  /// Whether a guard runs now, and how many were started.
   GuardCounters counters() const { return {running_.load(), starts_.load()}; }
 
  private:

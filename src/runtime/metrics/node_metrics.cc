@@ -125,6 +125,11 @@ void AddActivations(FamilyBuilder& out, const NodeStatus& status) {
             "Shards that this node leads and has not tried to activate yet, because activations "
             "fail here.")
       .Add(status.untried);
+  out.Gauge(
+         "baton_shards_stopping",
+         "Shards that this node gave up, whose callbacks have run on for longer than the callback "
+         "timeout.")
+      .Add(status.stopping);
 }
 
 void AddLease(FamilyBuilder& out, const LatestStatus& latest) {

@@ -31,7 +31,7 @@
 
 namespace baton::runtime {
 
-/// What etcd has of the group now.
+/// The state of the group in etcd now.
 struct GroupSurvey {
   Revision revision;                       ///< etcd's own, for all groups
   std::uint64_t cluster_id = 0;            ///< of the etcd that answers
