@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -56,6 +57,9 @@ class ReceiveBudget {
   };
   static constexpr std::chrono::seconds kWindow{1};
   static constexpr std::chrono::seconds kBarred{10};
+  /// Of how many callers it is known that they are barred. Above that, those are forgotten whose
+  /// time is over first.
+  static constexpr std::size_t kMaxBarred = 4'096;
 
   /// `resident`: the memory of this process, in bytes; called by Weigh.
   explicit ReceiveBudget(Bounds bounds, std::function<std::int64_t()> resident = ResidentBytes)
