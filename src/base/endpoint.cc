@@ -60,6 +60,10 @@ bool IsPeerEndpoint(std::string_view text) {
                                           text.substr(0, text.rfind(':'))) == std::end(kSchemes);
 }
 
-std::string DnsTarget(std::string_view text) { return "dns:///" + std::string(text); }
+std::string DnsTarget(std::string_view text) {
+  std::string target = "dns:///";
+  for (const char c : text) target += c == '%' ? "%25" : std::string(1, c);
+  return target;
+}
 
 }  // namespace baton

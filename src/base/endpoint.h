@@ -29,8 +29,9 @@ Status CheckEndpoint(std::string_view text, int example_port);
 /// would not take the host for the scheme of a resolver, as in "unix:80". False for an empty text.
 bool IsPeerEndpoint(std::string_view text);
 /// Returns `text` as a gRPC target (dns:///host:port). Without this prefix gRPC would take a host
-/// named "unix" for the scheme of a resolver. REQUIRES: CheckEndpoint or IsPeerEndpoint accepts it;
-/// not checked.
+/// named "unix" for the scheme of a resolver. The "%" before the zone of an IPv6 address is
+/// escaped, as gRPC decodes targets. REQUIRES: CheckEndpoint or IsPeerEndpoint accepts it; not
+/// checked.
 std::string DnsTarget(std::string_view text);
 
 }  // namespace baton

@@ -224,6 +224,11 @@ void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, cons
 
 void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,
                         const Trouble& trouble, TimePoint now) {
+  if (barred_until_.size() >= kMaxBarred && !barred_until_.contains(caller)) {
+    barred_until_.erase(std::min_element(
+        barred_until_.begin(), barred_until_.end(),
+        [](const auto& one, const auto& other) { return one.second < other.second; }));
+  }
   barred_until_[caller] = now + kBarred;
   for (const int connection : connections) {
     shutdown(connection, SHUT_RDWR);

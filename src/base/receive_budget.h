@@ -31,6 +31,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -81,6 +82,9 @@ class ReceiveBudget {
   static constexpr std::int64_t kASecond = 64;
   /// How long a caller that lost its connections is barred.
   static constexpr std::chrono::seconds kBarred{10};
+  /// Of how many callers it is known that they are barred. Above that, those are forgotten whose
+  /// time is over first.
+  static constexpr std::size_t kMaxBarred = 4'096;
 
   /// `resident` returns the memory of this process, in bytes; 0: not known, so growth is not
   /// bounded. Weigh calls it with the lock held. REQUIRES: it doesn't wait or call this object.

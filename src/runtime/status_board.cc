@@ -138,7 +138,10 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
 }
 
 void StatusBoard::Render(const core::View& view, ShardStatus& status, ShardStatus rendered) {
-  if (status.state == ShardState::kSuspended) --suspended_[status.leader];
+  if (status.state == ShardState::kSuspended) {
+    const auto earlier = suspended_.find(status.leader);
+    if (--earlier->second == 0) suspended_.erase(earlier);
+  }
   nobody_may_lead_ += rendered.nobody_may_lead - status.nobody_may_lead;
   led_against_rules_ += rendered.led_against_rule - status.led_against_rule;
   without_ready_standby_ += rendered.without_ready_standby - status.without_ready_standby;

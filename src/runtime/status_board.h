@@ -84,7 +84,7 @@ class StatusBoard {
   std::vector<ShardId> again_;  ///< shards that show how long they wait
   /// these show deaths that don't count any more from this time on
   std::set<std::pair<TimePoint, ShardId>> deaths_until_;
-  std::map<NodeId, std::uint32_t> suspended_;
+  std::map<NodeId, std::uint32_t> suspended_;  ///< how many shards of a node are; none is 0
   std::uint32_t nobody_may_lead_ = 0;
   std::uint32_t led_against_rules_ = 0;
   std::uint32_t without_ready_standby_ = 0;

@@ -46,6 +46,7 @@ TEST(Endpoint, OfAPeerNamesNoResolver) {
     EXPECT_TRUE(IsPeerEndpoint(text)) << text;
     EXPECT_EQ(DnsTarget(text), "dns:///" + text);
   }
+  EXPECT_EQ(DnsTarget("[fe80::1%10]:80"), "dns:///[fe80::1%2510]:80") << "gRPC decodes it";
   for (const char* text : {"unix:80", "dns:80", "xds:80", "ipv4:80", "unix:/run/a.sock", "a:1/b",
                            "dns://10.0.0.9/a:80", "xds:///orders", "unix-abstract:80", ""}) {
     EXPECT_FALSE(IsPeerEndpoint(text)) << text;

@@ -154,6 +154,22 @@ TEST_F(ReceiveBudgetTest, WhatAnEndedConnectionReceivedIsDropped) {
   EXPECT_EQ(recv(pair.server, bytes.data(), bytes.size(), MSG_DONTWAIT), 0);
 }
 
+// Plan: more callers are barred than are remembered, one of them a moment before the others. It is
+// the one that is forgotten.
+TEST_F(ReceiveBudgetTest, RemembersABoundedNumberOfBarredCallers) {
+  SendBriefly("first", 10, 1);
+  Weigh();
+  EXPECT_TRUE(Barred("first"));
+  for (std::size_t i = 0; i < ReceiveBudget::kMaxBarred; ++i) {
+    SendBriefly(std::to_string(i), 2, 1);
+  }
+  Weigh();
+  EXPECT_FALSE(Barred("first"));
+  for (std::size_t i = 0; i < ReceiveBudget::kMaxBarred; ++i) {
+    EXPECT_TRUE(Barred(std::to_string(i))) << i;
+  }
+}
+
 // Plan: a caller sends too much by connections that are over before anybody looks, by four
 // together.
 TEST_F(ReceiveBudgetTest, ConnectionsThatAreOverCountToo) {

@@ -48,6 +48,23 @@ inline Part AHeaderInPieces() {
           pieces = Repeated(FrameOf({kContinuation, 0, 1}, std::string(64, 'a')), 1 << 18)](
              std::uint32_t n) { return n == 0 ? begin : pieces; };
 }
+/// A header of 3 MiB that does not end. gRPC copies all of it for each piece that follows.
+inline Part AHugeHeaderThenPieces() {
+  const std::string long_value("\0\5x-pad\x7F\x81\xFF\xFF\x1F", 12);  // of 64 MiB
+  return [begin = FrameOf({kHeaders, 0, 1}, long_value) +
+                  Repeated(FrameOf({kContinuation, 0, 1}, std::string(16 << 10, 'a')), 3 << 20),
+          pieces = Repeated(FrameOf({kContinuation, 0, 1}, "a"), 100'000)](std::uint32_t n) {
+    return n == 0 ? begin : pieces;
+  };
+}
+/// Each costs memory for as long as its connection lasts.
+inline Part CallsThatDontEnd() {
+  return [](std::uint32_t n) {
+    std::string calls;
+    for (std::uint32_t i = 1'000 * n; i < 1'000 * (n + 1); ++i) calls += CallOf(i);
+    return calls;
+  };
+}
 /// Each costs memory.
 inline Part CallsThatAreReset() {
   return [](std::uint32_t n) {

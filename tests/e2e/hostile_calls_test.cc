@@ -516,7 +516,8 @@ TEST_F(BadInput, FloodsOfFramesTakeNoLease) {
 TEST_F(BadInput, FloodsOfCostlyBytesTakeNoLease) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
   Begin();
-  for (const Part& part : {Pings(), AHeaderInPieces(), CallsThatAreReset()}) {
+  for (const Part& part : {Pings(), AHeaderInPieces(), CallsThatAreReset(), AHugeHeaderThenPieces(),
+                           CallsThatDontEnd()}) {
     const Flood strangers(PortOf(node_->endpoint()), {.part = part});
     const double before = Renewals();
     cluster_.Await("renewals go on", [&] { return Renewals() >= before + 9; });

@@ -210,6 +210,8 @@ TEST(Doctor, OfNodesThatAreMissed) {
 TEST(Doctor, OfEtcdsMembers) {
   Expect(AfterEtcd("etcd_endpoints", [](EndpointCheckup& one) { one = Gone(one.endpoint); }),
          kWarning, "2 of 3 answer (b:2379: connection refused)", "replace");
+  EXPECT_EQ(After("etcd_endpoints", [](Examination& seen) { seen.endpoints_left_out = 48; }).what,
+            "3 of 3 answer, 48 more were not examined");
   Expect(After("etcd_endpoints", [](Examination& seen) { seen.endpoints.resize(1); }), kNotice,
          "1 of 1", "all members");
   Expect(AfterEtcd("etcd_cluster", [](EndpointCheckup& one) { one.cluster = 78; }), kProblem,

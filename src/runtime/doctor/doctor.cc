@@ -70,6 +70,7 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
   seen.exposed = request.exposed;
   try {
     seen.endpoints = CheckEtcd(etcd, options_.group);
+    seen.endpoints_left_out = etcd.endpoints.size() - seen.endpoints.size();
   } catch (const std::system_error& error) {  // no thread could be started
     return NoThreads(error);
   }

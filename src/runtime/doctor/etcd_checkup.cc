@@ -125,7 +125,7 @@ std::vector<EndpointCheckup> CheckEtcd(const EtcdOptions& options, const std::st
   const etcd::Keyspace keyspace(options.prefix, group);
   std::vector<std::future<EndpointCheckup>> running;
   for (const std::string& endpoint : options.endpoints) {
-    if (running.size() == kMaxEndpoints) break;
+    if (running.size() == kMaxExamined) break;
     EtcdOptions one = options;
     one.endpoints = {endpoint};
     running.push_back(std::async(

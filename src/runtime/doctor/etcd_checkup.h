@@ -20,8 +20,9 @@ namespace baton::runtime {
 /// parallel.
 inline constexpr std::chrono::milliseconds kCheckupCall{2000};
 inline constexpr std::chrono::milliseconds kCheckupBound{6 * kCheckupCall};
-/// The most endpoints that are examined. No etcd has as many members.
-inline constexpr std::size_t kMaxEndpoints = 16;
+/// The most endpoints that are examined, of kMaxEndpoints (base/limits.h) that a node can have. No
+/// etcd has as many members.
+inline constexpr std::size_t kMaxExamined = 16;
 
 /// Part of etcd's message if the user is unknown or the password is wrong.
 inline constexpr const char* kWrongPassword = "authentication failed";
@@ -52,7 +53,7 @@ struct EndpointCheckup {
   std::optional<bool> compacted;  ///< whether the oldest revision is compacted; unset: unknown
 };
 
-/// Returns one result per endpoint, in order, for the first kMaxEndpoints. Throws std::system_error
+/// Returns one result per endpoint, in order, for the first kMaxExamined. Throws std::system_error
 /// if the host lacks threads. REQUIRES: a prefix and a group that a node accepts.
 std::vector<EndpointCheckup> CheckEtcd(const EtcdOptions& options, const std::string& group);
 

@@ -112,7 +112,9 @@ Finding Members(const Examination& seen) {
     if (endpoint.unreachable.empty()) continue;
     gone += (gone.empty() ? "" : "; ") + endpoint.endpoint + ": " + endpoint.unreachable;
   }
-  const std::string count = fmt::format("{} of {} answer", Reached(seen), seen.endpoints.size());
+  std::string count = fmt::format("{} of {} answer", Reached(seen), seen.endpoints.size());
+  if (seen.endpoints_left_out > 0)
+    count += fmt::format(", {} more were not examined", seen.endpoints_left_out);
   if (Reached(seen) == 0) {
     return {"etcd_endpoints", Severity::kProblem, fmt::format("{} ({})", count, gone),
             "see whether etcd runs, whether the node's etcd endpoints are right, and the network "

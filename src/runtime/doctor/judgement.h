@@ -32,6 +32,7 @@ struct Examination {
   std::optional<std::size_t> max_shard_series = {};      ///< see ExamineRequest; unset: not known
   std::optional<std::vector<std::string>> exposed = {};  ///< see ExamineRequest; unset: not known
   std::vector<EndpointCheckup> endpoints;
+  std::size_t endpoints_left_out = 0;  ///< more than kMaxExamined were given
   ClockCheckup clock;
   SecretsCheckup secrets;
 };
