@@ -5,6 +5,7 @@ Nothing is judged: what a version does is what is found out. Times are seconds.
 """
 import http.client
 import json
+import signal
 import socket
 import statistics
 import subprocess
@@ -20,6 +21,7 @@ from deployment import MEMBERS
 EXPIRIES = 20  # leases whose end is timed
 EXPIRY_TTL = 2  # the shortest that etcd grants with its usual election timeout
 CHANGE_TTL, CHANGE_AFTER = 6, 4  # of the leases that see a change of leaders, and when it comes after the grant
+STOPS = 3  # of a whole leader, for each freeze of a disk: what it does then is a matter of milliseconds
 SILENCE = 5  # seconds for which a watch is listened to, once another member has committed an event
 
 
@@ -93,7 +95,7 @@ class Measurement:
         for name in MEMBERS:
             world.until(f"{name} answers", lambda name=name: self.there.member_answers(name))
         self.there.cluster.learn_ids()
-        for part in (self.compactions, self.expiries, self.leader_changes, self.frozen_disks):
+        for part in (self.compactions, self.expiries, self.leader_changes, self.frozen_disks, self.stopped_leaders):
             part()
         for process in self.there.etcd.values():
             process.kill()
@@ -215,3 +217,24 @@ class Measurement:
         if committed is None or not heard or min(heard) > thawed:
             return None
         return max(0.0, min(heard) - committed)
+
+    # A leader that is stopped as a whole until it takes a lease for expired that is renewed elsewhere, and then goes on.
+    def stopped_leaders(self):
+        late, turns = 0, STOPS * self.options.count
+        for _ in range(turns):
+            leader = world.until("etcd has a leader", self.there.cluster.leader)
+            probes = nemeses.members.Probes(self.there, leader)
+            probes.start()
+            try:
+                self.there.etcd[leader].signal(signal.SIGSTOP)
+                time.sleep(probes.TTL + 2)
+                lived = not probes.victim_ended
+                self.there.etcd[leader].signal(signal.SIGCONT)
+                time.sleep(1.5)
+                late += lived and probes.victim_ended
+            finally:
+                self.there.etcd[leader].signal(signal.SIGCONT)
+                probes.end()
+            for name in MEMBERS:
+                world.until(f"{name} answers", lambda name=name: self.there.member_answers(name))
+        self.note(late_revoke_stopped=f"{late} of {turns}")
