@@ -75,7 +75,7 @@ class ReceiveBudget {
   /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
   // What a connection may receive, in bytes. A request has at most 64 KiB, and its headers 8 KiB.
-  // Whoever receives much answers with 26 bytes for some 16 KiB.
+  // A caller that receives much answers with 26 bytes for some 16 KiB.
   static constexpr std::int64_t kMostUnserved = 512 << 10;
   static constexpr std::int64_t kOfCall = 72 << 10;
   static constexpr std::int64_t kOfSent = 64;

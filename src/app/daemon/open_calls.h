@@ -19,8 +19,8 @@ struct OpenCalls {
   std::atomic<std::int64_t> at_admin_socket{0};  ///< --admin-socket
 };
 
-/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls, also for `budget`, and
-/// changes nothing.
+/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls, also for `budget`,
+/// and changes nothing.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountOpenCalls(
     std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget);
 
