@@ -81,8 +81,8 @@ v1::DelaySetting SettingOf(const LimitsChange::DelayOrder& order) {
 
 /// A node whose version knows no other limit takes max_moves alone.
 void SetLimits(const LimitsChange& limits, v1::SetGroupSettingRequest* message) {
-  if (!limits.rebalance_delay && !limits.cooldown) {
-    return message->set_max_moves(limits.max_moves.value_or(0));
+  if (limits.max_moves && !limits.rebalance_delay && !limits.cooldown) {
+    return message->set_max_moves(*limits.max_moves);
   }
   v1::LimitsChange& change = *message->mutable_limits();
   if (limits.max_moves) change.set_max_moves(*limits.max_moves);
