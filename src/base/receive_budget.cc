@@ -21,6 +21,9 @@ namespace baton {
 namespace {
 
 constexpr std::chrono::minutes kWarnAgain{1};
+// If a callback waits for so many times Bounds::wait, what callers sent within 10 s counts, and
+// within 100 s.
+constexpr int kFew = 3, kMany = 10;
 constexpr std::chrono::hours kLongest{1};  // between two looks, as far as it counts
 constexpr const char* kBytes = "callers sent too much";
 constexpr const char* kOne = "a connection sent much more than its calls need";
@@ -141,18 +144,22 @@ void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited
   SentLately::SentByCaller sent;
   bool grown = true;
   if (second_.Growth(kWindow) > bounds_.growth) {
-    sent = second_.SentSince(now - kWindow);
+    sent = Suspects(second_.SentSince(now - kWindow));
   } else if (ten_seconds_.Growth(kTen) > bounds_.growth_in_10_s) {
-    sent = ten_seconds_.SentSince(now - kTen);
+    sent = Suspects(ten_seconds_.SentSince(now - kTen));
   } else if (hundred_seconds_.Growth(kHundred) > bounds_.growth_in_100_s) {
-    sent = hundred_seconds_.SentSince(now - kHundred);
+    sent = Suspects(hundred_seconds_.SentSince(now - kHundred));
   } else if (waited > bounds_.wait) {
     grown = false;
-    sent = second_.SentSince(now - kWindow - waited);
-  } else {
-    return;
+    sent = Suspects(second_.SentSince(now - kWindow - waited));
+    // Those who send little in a second may be the reason, too, if it goes on.
+    if (sent.empty() && waited > kFew * bounds_.wait)
+      sent = Suspects(ten_seconds_.SentSince(now - kTen));
+    if (sent.empty() && waited > kMany * bounds_.wait)
+      sent = Suspects(hundred_seconds_.SentSince(now - kHundred));
   }
-  for (const auto& [caller, bytes] : Suspects(std::move(sent))) {
+  if (sent.empty()) return;
+  for (const auto& [caller, bytes] : sent) {
     End(caller, senders[caller].sockets, {grown ? kMemory : kTime, bytes}, now);
     ++(grown ? ended_.for_memory : ended_.for_time);
   }

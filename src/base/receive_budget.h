@@ -65,7 +65,9 @@ class ReceiveBudget {
     /// A caller is a suspect if it sent more than `harmless`. But if all callers together sent more
     /// than `harmless_together`, `harmless_of_many` counts instead. After growth, the bytes of the
     /// same time count. After a wait, the bytes since kWindow before the wait began count, but
-    /// none from more than 4 s ago.
+    /// none from more than 4 s ago. If no caller is a suspect then, and the wait is three times too
+    /// long, the bytes of the last 10 s count; if it is ten times too long, those of the last 100
+    /// s.
     std::int64_t harmless_of_many = 1 << 10;
     std::int64_t harmless_together = 256 << 10;
     std::int64_t harmless = 16 << 10;
@@ -74,9 +76,10 @@ class ReceiveBudget {
   };
   /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
-  // What a connection may receive, in bytes. A request has at most 64 KiB, and its headers 8 KiB.
+  // What a connection may receive, in bytes. A request has at most 64 KiB, and its headers 8 KiB;
+  // the kernel keeps up to 128 KiB that gRPC has not read.
   // A caller that receives much answers with 26 bytes for some 16 KiB.
-  static constexpr std::int64_t kMostUnserved = 512 << 10;
+  static constexpr std::int64_t kMostUnserved = 256 << 10;
   static constexpr std::int64_t kOfCall = 72 << 10;
   static constexpr std::int64_t kOfSent = 64;
   static constexpr std::int64_t kASecond = 64;

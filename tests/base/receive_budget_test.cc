@@ -274,6 +274,21 @@ TEST_F(ReceiveBudgetTest, CallersForWhomOthersWaitLoseTheirConnections) {
   EXPECT_EQ(budget_.ended().for_time, 1u);
 }
 
+// Plan: a caller sends so little in each second that it is no suspect after a short wait. It is one
+// once a callback waits for three seconds.
+TEST_F(ReceiveBudgetTest, WhoSendsLittleForLongIsASuspectAfterALongWait) {
+  const TcpPair slow;
+  ASSERT_TRUE(budget_.Add(slow.server, "slow"));
+  for (int i = 0; i < 80; ++i) {
+    if (i % 10 == 0) slow.Send(180);
+    Weigh();
+  }
+  Weigh(std::chrono::milliseconds(2'900));
+  EXPECT_FALSE(slow.Ended());
+  Weigh(std::chrono::milliseconds(3'100));
+  EXPECT_TRUE(slow.Ended());
+}
+
 // Plan: a caller sends much at once, and nothing while a callback waits behind it.
 TEST_F(ReceiveBudgetTest, WhatCameBeforeAWaitCountsToo) {
   const TcpPair before;
