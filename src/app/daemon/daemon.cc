@@ -25,8 +25,10 @@
 #include "app/daemon/ending.h"
 #include "app/daemon/events_file.h"
 #include "app/daemon/guard_choice.h"
+#include "app/daemon/last_resort.h"
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/open_calls.h"
+#include "app/daemon/outcome.h"
 #include "app/daemon/readiness.h"
 #include "app/daemon/receive_watch.h"
 #include "app/daemon/reflection.h"
@@ -58,8 +60,10 @@ namespace {
 constexpr std::chrono::milliseconds kPoll{50};
 // How often files that may change are read: far within the shortest lease.
 constexpr std::chrono::milliseconds kLookAtFiles{500};
-// How long calls in flight may go on when the gRPC server stops.
+// How long calls in flight may go on when the gRPC server stops; how long the servers' end may
+// take.
 constexpr std::chrono::seconds kServerStop{1};
+constexpr std::chrono::seconds kServersEnd{10};
 // How much longer than its timeouts the end may take if etcd does not answer: the node waits for 30
 // s, the rest for little.
 constexpr std::chrono::seconds kEndWithoutEtcd{40};
@@ -414,25 +418,15 @@ class Daemon {
       const Status drained = node_->Drain();
       if (!drained) failure = drained.error();
     }
-    const std::optional<ExitStatus> ended = EndCommand();
+    const std::optional<ExitStatus> program = EndCommand();
     StopOwner();
+    const int code = Conclude({.relay = options_.relay,
+                               .halted = ending_->halted().has_value(),
+                               .failure = failure,
+                               .program = program});
+    const LastResort last_resort(kServersEnd, code);
     StopServers();
-    if (ended && !ending_->halted()) {
-      log::Info(failure ? "not drained: " + failure->message : "drained");
-      return ExitCode(*ended);
-    }
-    if (!failure) {
-      log::Info(options_.relay ? "stopped" : "drained");
-      return 0;
-    }
-    if (ending_->halted()) return 1;  // the node or relay has logged why
-    if (failure->code == ErrorCode::kTimedOut) {
-      // This node leads nothing any more; the shards that it resigned are claimed by others.
-      log::Warn("drained, not everything in time", {{"error", failure->message}});
-      return 0;
-    }
-    Fail(*failure);
-    return 1;
+    return code;
   }
 
   // Answers the calls that still wait: gRPC's shutdown waits for every handler.

@@ -10,12 +10,15 @@ namespace baton::app {
 void KeepPollersApart() {
   constexpr const char* kStrategy = "GRPC_POLL_STRATEGY";
   if (std::getenv(kStrategy) != nullptr) return;
-  // A channel that connects before it has a call is watched by no queue. gRPC looks after such
-  // channels by itself, but only every 5 s.
+  // A channel that connects before it has a call is watched by no queue. gRPC looks after all
+  // channels by itself, but only every 5 s, and a connection must stand within 500 ms. More often
+  // would be worse: while gRPC reads a connection, what its queue's thread does with it may be left
+  // to an executor that callers keep busy (etcd/grpc/completions.h). At 20 ms that was so for one
+  // call in 60 to 270, at 100 ms for one in some 600.
   constexpr const char* kOthers = "GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS";
   const bool others = std::getenv(kOthers) == nullptr;
   setenv(kStrategy, "poll", 1);
-  if (others) setenv(kOthers, "20", 1);
+  if (others) setenv(kOthers, "100", 1);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // gRPC's threads take no signals

@@ -2,10 +2,13 @@
 // (it includes gRPC).
 //
 // gRPC's callback threads serve a process's callers in turn: thousands of calls at once would hold
-// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here. Any
-// thread that waits for gRPC still reads all sockets, those of callers, too.
+// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here. They
+// also begin and write here: if one thread writes to a connection while another reads from it, gRPC
+// (1.51) leaves the rest of both to an executor that it shares with callers, and that may be busy
+// for many seconds with what these sent.
 #pragma once
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 
 #include <thread>
@@ -24,6 +27,18 @@ class Step {
 
  protected:
   ~Step() = default;
+};
+
+/// Completes a step soon, on a queue's thread.
+class Wake {
+ public:
+  /// REQUIRES: the step of the Set before has completed. Any thread, one at a time.
+  void Set(grpc::CompletionQueue& queue, Step& step) {
+    alarm_.Set(&queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), step.tag());
+  }
+
+ private:
+  grpc::Alarm alarm_;
 };
 
 /// Marks that this thread runs a callback of the transport, so that a close inside one aborts

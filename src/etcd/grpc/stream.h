@@ -2,8 +2,8 @@
 // folder.
 //
 // The owner's handle calls Send and Detach, from any thread. The steps of the stream (its start,
-// reads, writes and end) complete one after another on a thread of the core. GrpcCore keeps the
-// object alive until the stream has ended and no step is outstanding.
+// reads, writes and end) begin and complete one after another on a thread of the core. GrpcCore
+// keeps the object alive until the stream has ended and no step is outstanding.
 #pragma once
 
 #include <condition_variable>
@@ -50,12 +50,10 @@ class StreamCall : public Operation,
   /// Queues a request, at most kQueueBound of them. Does nothing if the stream is over or the queue
   /// is full.
   void Send(Request request) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (over_ || queue_.size() >= kQueueBound) return;
-      queue_.push_back(std::move(request));
-    }
-    Flush();
+    const std::lock_guard lock(mutex_);
+    if (over_ || queue_.size() >= kQueueBound) return;
+    queue_.push_back(std::move(request));
+    if (open_ && !writing_) WakeUp();  // otherwise a later step looks at the queue
   }
 
   /// The owner is destroyed: no callback starts from now on. Waits for a callback that runs on
@@ -83,7 +81,9 @@ class StreamCall : public Operation,
  protected:
   using Stream = std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>>;
 
-  /// Prepares a call of the method with the context.
+  /// The queue on whose thread the steps are.
+  virtual grpc::CompletionQueue& Queue() = 0;
+  /// Prepares a call of the method with the context, for Queue().
   virtual Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
   /// Handles one response. Responses come in order; the next one reuses this one's memory.
   virtual void Received(Response& response) = 0;
@@ -156,8 +156,34 @@ class StreamCall : public Operation,
     void (StreamCall::*const completed_)(bool);
   };
 
+  // The token may come on another thread.
   void Begin(const Token& token) {
     token_ = token;
+    const std::lock_guard lock(mutex_);
+    begins_ = true;
+    WakeUp();
+  }
+
+  // REQUIRES: mutex_ is locked.
+  void WakeUp() {
+    if (waking_) return;
+    waking_ = true;
+    wake_.Set(Queue(), woken_);
+  }
+
+  void Woken(bool /*ok*/) {
+    bool begins = false;
+    {
+      const std::lock_guard lock(mutex_);
+      waking_ = false;
+      begins = std::exchange(begins_, false);
+    }
+    if (begins) return Start();
+    if (ended_) return EndUnlessOutstanding();
+    Flush();
+  }
+
+  void Start() {
     {
       // Started waits for this lock: gRPC may complete the start before StartCall returns.
       const std::lock_guard lock(mutex_);
@@ -205,7 +231,7 @@ class StreamCall : public Operation,
       const std::lock_guard lock(mutex_);
       writing_ = false;
     }
-    if (ended_) return End(FinalStatus(status_));
+    if (ended_) return EndUnlessOutstanding();
     if (ok) Flush();
   }
 
@@ -219,13 +245,16 @@ class StreamCall : public Operation,
 
   void Finished(bool /*ok*/) {
     ended_ = true;
-    bool writing = false;
+    EndUnlessOutstanding();
+  }
+
+  // If a write or a wake is outstanding, its step ends the stream.
+  void EndUnlessOutstanding() {
     {
       const std::lock_guard lock(mutex_);
-      writing = writing_;
+      if (writing_ || waking_) return;
     }
-    // Otherwise the write ends the stream once it is over.
-    if (!writing) End(FinalStatus(status_));
+    End(FinalStatus(status_));
   }
 
   void End(CallStatus status) {
@@ -260,6 +289,7 @@ class StreamCall : public Operation,
   MemberStep read_{*this, &StreamCall::WasRead};
   MemberStep written_{*this, &StreamCall::Written};
   MemberStep finished_{*this, &StreamCall::Finished};
+  MemberStep woken_{*this, &StreamCall::Woken};
 
   std::mutex mutex_;
   std::condition_variable returned_;
@@ -267,6 +297,9 @@ class StreamCall : public Operation,
   // mutex_; gRPC uses its content. Null after the end of the stream.
   std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
   Stream stream_;           // set under mutex_ before the call is started
+  Wake wake_;               // mutex_
+  bool waking_ = false;     // mutex_; wake_ is set
+  bool begins_ = false;     // mutex_; the token is there, and the call has not started
   bool open_ = false;       // mutex_; the call has started, so writes may start
   bool writing_ = false;    // mutex_
   bool over_ = false;       // mutex_; no write may start

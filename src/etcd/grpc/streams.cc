@@ -30,8 +30,9 @@ class KeepAliveCall final
   }
 
  protected:
+  grpc::CompletionQueue& Queue() override { return core().keepalive_queue(); }
   Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) override {
-    return stubs.keepalive->PrepareAsyncLeaseKeepAlive(&context, &core().keepalive_queue());
+    return stubs.keepalive->PrepareAsyncLeaseKeepAlive(&context, &Queue());
   }
   void Received(LeaseKeepAliveResponse& response) override {
     unanswered_ = false;
@@ -77,8 +78,9 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
   }
 
  protected:
+  grpc::CompletionQueue& Queue() override { return core().queue(); }
   Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) override {
-    return stubs.watch->PrepareAsyncWatch(&context, &core().queue());
+    return stubs.watch->PrepareAsyncWatch(&context, &Queue());
   }
 
   void Received(WatchResponse& response) override {

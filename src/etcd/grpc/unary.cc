@@ -65,6 +65,11 @@ UnaryCall::UnaryCall(GrpcCore& core, const UnaryPlan& plan)
 
 void UnaryCall::Start() {
   if (!core_.Register(shared_from_this())) return Deliver(Cancelled());
+  wake_.Set(core_.queue(), beginning_);
+}
+
+void UnaryCall::Begin() {
+  const auto self = shared_from_this();
   if (!plan_.only_endpoint) core_.StartDueProbes();
   FetchToken();
 }

@@ -1,6 +1,6 @@
 // UnaryCall: one unary call: its attempts, failover, tokens, and one answer. Only for this folder.
-// Any thread may start a call; its attempts follow one another on the thread of the core's
-// completions.
+// Any thread may start a call; its attempts begin, and follow one another, on the thread of the
+// core's completions.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
 class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall>, public Step {
  public:
   UnaryCall(GrpcCore& core, const UnaryPlan& plan);
-  /// Begins the first attempt. If the transport closes, answers at once.
+  /// Begins the first attempt soon. If the transport closes, answers at once.
   void Start();
   void Cancel() override;
 
@@ -66,6 +66,17 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   virtual void Deliver(CallStatus status) = 0;
 
  private:
+  /// Begins the first attempt.
+  class Beginning final : public Step {
+   public:
+    explicit Beginning(UnaryCall& call) : call_(call) {}
+    void Completed(bool /*ok*/) override { call_.Begin(); }
+
+   private:
+    UnaryCall& call_;
+  };
+
+  void Begin();
   void FetchToken();
   std::size_t FirstEndpoint();
   void Attempt(std::size_t endpoint);
@@ -79,6 +90,8 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 
   GrpcCore& core_;
   UnaryPlan plan_;
+  Beginning beginning_{*this};
+  Wake wake_;
   // Of the present attempt; attempts follow one another.
   Token token_;
   int attempts_ = 0;

@@ -1,0 +1,36 @@
+// LastResort: ends this process if its owner does not get on. A flood can hold gRPC's threads for
+// long, and its servers end only after them.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "base/log.h"
+
+namespace baton::app {
+
+class LastResort {
+ public:
+  /// Unless it is destroyed within `bound`, logs that and ends the process with this exit code.
+  /// Nothing is destroyed then. Throws std::system_error if the host lacks threads.
+  LastResort(std::chrono::seconds bound, int code)
+      : thread_([this, bound, code](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          changed_.wait_for(lock, stop, bound, [&stop] { return stop.stop_requested(); });
+          if (stop.stop_requested()) return;
+          log::Warn("gRPC's servers have not ended in time; this process ends without them",
+                    {{"after_s", bound.count()}});
+          std::_Exit(code);
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;  // last: it ends before the others do
+};
+
+}  // namespace baton::app

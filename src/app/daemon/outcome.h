@@ -1,0 +1,21 @@
+// How batond's node or relay ended.
+#pragma once
+
+#include <optional>
+
+#include "base/subprocess.h"
+#include "baton/result.h"
+
+namespace baton::app {
+
+struct Outcome {
+  bool relay = false;
+  bool halted = false;                     ///< then it has logged why
+  std::optional<Error> failure;            ///< of the drain, or why it halted
+  std::optional<ExitStatus> program = {};  ///< of `batond run`
+};
+
+/// Logs the outcome, unless that is done, and returns the exit code of batond.
+int Conclude(const Outcome& outcome);
+
+}  // namespace baton::app
