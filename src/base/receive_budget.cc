@@ -163,7 +163,11 @@ void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited
     End(caller, senders[caller].sockets, {grown ? kMemory : kTime, bytes}, now);
     ++(grown ? ended_.for_memory : ended_.for_time);
   }
-  for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) lately->Clear();
+  for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) {
+    // What has grown stays for a while. It does not count again.
+    if (grown) lately->Clear();
+    for (const auto& [caller, bytes] : sent) lately->Forget(caller);
+  }
 }
 
 ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {

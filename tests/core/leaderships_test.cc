@@ -1,6 +1,8 @@
 // Gaining, keeping and giving away: the rules of handoff and of callbacks, in a small cluster.
 #include "core/leaderships.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
@@ -287,9 +289,12 @@ TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   cluster_.Run(seconds(60));
   ASSERT_TRUE(stopping.Has(kShard));
   EXPECT_EQ(stopping.shards().at(kShard).since, since);
-  const core::RunCallback lost = cluster_.Asked<core::RunCallback>("n1").back().second;
-  ASSERT_EQ(lost.kind, CallbackKind::kLost);
-  cluster_.Deliver("n1", core::CallbackReturned{lost.operation, kShard, true});
+  const auto asked = cluster_.Asked<core::RunCallback>("n1");
+  const auto lost = std::find_if(asked.rbegin(), asked.rend(), [](const auto& one) {
+    return one.second.kind == CallbackKind::kLost && one.second.shard == kShard;
+  });
+  ASSERT_NE(lost, asked.rend());
+  cluster_.Deliver("n1", core::CallbackReturned{lost->second.operation, kShard, true});
   EXPECT_FALSE(stopping.Has(kShard));
 }
 

@@ -188,7 +188,7 @@ TEST(Standbys, AChangeOfLeaderMakesAtMostOneNodeBegin) {
 TEST(Standbys, ANodeThatComesOrGoesChangesLittleMoreThanItsShare) {
   constexpr std::uint32_t kMany = 3000;
   for (const char* const spread : {"", "zone"}) {
-    for (const int nodes : {9, 30}) {
+    for (const int nodes : {5, 9, 30}) {
       for (const std::uint32_t standbys : {1u, 2u, 3u}) {
         Facts facts = Zones(nodes);
         Table table({StandbyRule(standbys, spread)}, kMany, facts);

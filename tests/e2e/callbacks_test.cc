@@ -85,6 +85,10 @@ TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
     });
   }
   EXPECT_EQ(cluster_.Metric("h", "baton_shards_stopping"), 1);
+  for (const char* id : {"h", "n1"}) {
+    EXPECT_THAT(cluster_.Ctl(id, {"doctor"}).out,
+                HasSubstr("1 of the shards that h gave up are still stopping"));
+  }
   const double renewed = Renewals("h");
   cluster_.Await("four more renewals, over a whole TTL",
                  [&] { return Renewals("h") >= renewed + 4; });
