@@ -290,7 +290,7 @@ TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   ASSERT_TRUE(stopping.Has(kShard));
   EXPECT_EQ(stopping.shards().at(kShard).since, since);
   const auto asked = cluster_.Asked<core::RunCallback>("n1");
-  const auto lost = std::find_if(asked.rbegin(), asked.rend(), [](const auto& one) {
+  const auto lost = std::find_if(asked.rbegin(), asked.rend(), [this](const auto& one) {
     return one.second.kind == CallbackKind::kLost && one.second.shard == kShard;
   });
   ASSERT_NE(lost, asked.rend());
