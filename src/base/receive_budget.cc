@@ -1,5 +1,6 @@
 #include "base/receive_budget.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/log.h"
@@ -41,10 +43,12 @@ std::optional<struct stat> FileOf(int descriptor) {
 // can't be included together.
 constexpr std::size_t kBytesAcked = 120;
 constexpr std::size_t kBytesReceived = 128;
+constexpr std::size_t kDataSegmentsOut = 156;
 
 struct Bytes {
-  std::int64_t received = 0;  // all that the other side has sent
-  std::int64_t taken = 0;     // all that it has taken
+  std::int64_t received = 0;   // all that the other side has sent
+  std::int64_t taken = 0;      // all that it has taken
+  std::uint32_t segments = 0;  // in which it was sent
 };
 /// Of a TCP connection; 0 if the kernel does not say.
 Bytes BytesOf(int connection) {
@@ -52,10 +56,11 @@ Bytes BytesOf(int connection) {
   socklen_t size = info.size();
   Bytes bytes;
   const bool told = getsockopt(connection, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0 &&
-                    size >= kBytesReceived + sizeof bytes.received;
+                    size >= kDataSegmentsOut + sizeof bytes.segments;
   if (!told) return bytes;
   std::memcpy(&bytes.received, info.data() + kBytesReceived, sizeof bytes.received);
   std::memcpy(&bytes.taken, info.data() + kBytesAcked, sizeof bytes.taken);
+  std::memcpy(&bytes.segments, info.data() + kDataSegmentsOut, sizeof bytes.segments);
   return bytes;
 }
 
@@ -66,19 +71,31 @@ void Drop(int connection) {
   }
 }
 
-/// 0: not a TCP connection.
-std::uint16_t PortOfOther(int connection) {
+/// As gRPC names a peer, without "ipv4:" or "ipv6:", and brackets as they are; empty: not TCP.
+std::string AddressOfOther(int connection) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;
-  if (getpeername(connection, reinterpret_cast<sockaddr*>(&name), &size) != 0) return 0;
-  if (name.ss_family == AF_INET) return ntohs(reinterpret_cast<sockaddr_in&>(name).sin_port);
-  if (name.ss_family == AF_INET6) return ntohs(reinterpret_cast<sockaddr_in6&>(name).sin6_port);
-  return 0;
+  if (getpeername(connection, reinterpret_cast<sockaddr*>(&name), &size) != 0) return "";
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  if (name.ss_family == AF_INET) {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(name);
+    inet_ntop(AF_INET, &four.sin_addr, host.data(), host.size());
+    return std::string(host.data()) + ":" + std::to_string(ntohs(four.sin_port));
+  }
+  if (name.ss_family != AF_INET6) return "";
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(name);
+  const std::string port = ":" + std::to_string(ntohs(six.sin6_port));
+  if (IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) {
+    inet_ntop(AF_INET, &six.sin6_addr.s6_addr[12], host.data(), host.size());
+    return host.data() + port;
+  }
+  inet_ntop(AF_INET6, &six.sin6_addr, host.data(), host.size());
+  return "[" + std::string(host.data()) + "]" + port;
 }
 
 }  // namespace
 
-bool ReceiveBudget::Add(int connection, const std::string& caller, int below, std::int64_t most) {
+bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Expected expected) {
   const std::lock_guard lock(mutex_);
   // Its number was given out again, so the connection that had it is over, and leaves its second
   // descriptor to this one.
@@ -86,16 +103,41 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, st
   OwnedDescriptor second(fcntl(connection, F_DUPFD_CLOEXEC, 0));
   const auto file = FileOf(second.get());
   if (!file || second.get() >= below) return false;
-  const std::uint16_t port = PortOfOther(connection);
-  held_.emplace(connection, Held{.caller = caller,
-                                 .second = std::move(second),
-                                 .device = file->st_dev,
-                                 .file = file->st_ino,
-                                 .most = most,
-                                 .left = most,
-                                 .port = port,
-                                 .served = served_->at(port).load(std::memory_order_relaxed)});
+  Held held{.caller = caller,
+            .second = std::move(second),
+            .device = file->st_dev,
+            .file = file->st_ino,
+            .most = expected.most,
+            .left = expected.most,
+            .key = {},
+            .served = 0};
+  if (const std::string address = AddressOfOther(connection);
+      expected.calls_count && !address.empty()) {
+    held.key = KeyOf(address);
+    held.served = served_->at(*held.key).load(std::memory_order_relaxed);
+  }
+  held_.emplace(connection, std::move(held));
   return true;
+}
+
+std::size_t ReceiveBudget::KeyOf(std::string_view address) const {
+  std::uint64_t hash = secret_;
+  for (const char c : address) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15ull;
+    hash ^= hash >> 32;
+  }
+  return hash % std::tuple_size_v<Counts>;
+}
+
+// gRPC percent-encodes the brackets of an IPv6 address.
+void ReceiveBudget::Served(std::string_view peer) {
+  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return;
+  std::string address(peer.substr(5));
+  for (const auto& [code, bracket] : {std::pair("%5B", "["), std::pair("%5D", "]")}) {
+    if (const auto at = address.find(code); at != std::string::npos)
+      address.replace(at, 3, bracket);
+  }
+  served_->at(KeyOf(address)).fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ReceiveBudget::IsBarred(const std::string& caller, TimePoint now) const {
@@ -193,14 +235,18 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
 ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders, Duration passed) {
   const Bytes bytes = BytesOf(connection.second.get());
   const std::int64_t received = std::max<std::int64_t>(0, bytes.received - connection.received);
-  const std::uint32_t served = served_->at(connection.port).load(std::memory_order_relaxed);
-  const std::int64_t accounted = std::int64_t{served - connection.served} * kOfCall +
-                                 (bytes.taken - connection.taken) / kOfSent +
-                                 kASecond * (passed / std::chrono::milliseconds(1)) / 1000;
+  std::int64_t accounted = (bytes.taken - connection.taken) / kOfSent +
+                           kOfSegment * std::uint32_t(bytes.segments - connection.segments) +
+                           kASecond * (passed / std::chrono::milliseconds(1)) / 1000;
+  if (connection.key) {
+    const std::uint32_t served = served_->at(*connection.key).load(std::memory_order_relaxed);
+    accounted += kOfCall * std::uint32_t(served - connection.served);
+    connection.served = served;
+  }
   connection.left = std::min(connection.most, connection.left - received + accounted);
   connection.received = bytes.received;
   connection.taken = bytes.taken;
-  connection.served = served;
+  connection.segments = bytes.segments;
   Sender& sender = senders[connection.caller];
   sender.sent += received;
   if (connection.left < 0) {

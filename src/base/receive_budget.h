@@ -36,7 +36,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <random>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -76,12 +79,16 @@ class ReceiveBudget {
   };
   /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
-  // What a connection may receive, in bytes. A request has at most 64 KiB, and its headers 8 KiB;
-  // the kernel keeps up to 128 KiB that gRPC has not read.
-  // A caller that receives much answers with 26 bytes for some 16 KiB.
+  /// What a connection may receive for which no call was served: three requests' worth, as the
+  /// kernel keeps up to 128 KiB that gRPC has not read.
   static constexpr std::int64_t kMostUnserved = 256 << 10;
+  static constexpr std::int64_t kNoBound = std::int64_t{1} << 62;
+  /// A request has at most 64 KiB, and its headers 8 KiB.
   static constexpr std::int64_t kOfCall = 72 << 10;
-  static constexpr std::int64_t kOfSent = 64;
+  /// Clients answer what they receive: gRPC's for Go with up to 52 bytes for each piece, others
+  /// with 26 bytes for some 16 KiB.
+  static constexpr std::int64_t kOfSegment = 64;
+  static constexpr std::int64_t kOfSent = 64;  ///< so many bytes account for one
   static constexpr std::int64_t kASecond = 64;
   /// How long a caller that lost its connections is barred.
   static constexpr std::chrono::seconds kBarred{10};
@@ -101,16 +108,21 @@ class ReceiveBudget {
   /// counted, and the connection should be closed. `caller`: any text that names who connected. If
   /// it is empty, or the socket is not TCP's, the result is true, but no bytes are counted, and the
   /// connection is never ended.
-  ///
-  /// `most`: how many bytes the connection may receive for which no call was served. Each call
-  /// accounts for kOfCall of them (see Served), each kOfSent that the other side took from this
-  /// process for one, and each second for kASecond.
-  bool Add(int connection, const std::string& caller, int below = LeastReserved(),
-           std::int64_t most = kMostUnserved);
-  /// A call came from a connection whose other end has this port, and its handler is called. (Its
-  /// address does not matter: a caller gains nothing if connections with one port share this.)
-  /// Lock-free; any thread.
-  void Served(std::uint16_t port) { served_->at(port).fetch_add(1, std::memory_order_relaxed); }
+  bool Add(int connection, const std::string& caller, int below = LeastReserved()) {
+    return Add(connection, caller, below, {});
+  }
+  struct Expected {
+    /// How many bytes the connection may receive for which no call was served. Each call accounts
+    /// for kOfCall of them (see Served), what the other side took from this process for some (see
+    /// kOfSegment), and each second for kASecond. At most kNoBound.
+    std::int64_t most = kMostUnserved;
+    bool calls_count = true;  ///< false: calls of this connection account for nothing
+  };
+  /// The same, with `expected` instead of its defaults.
+  bool Add(int connection, const std::string& caller, int below, Expected expected);
+  /// A call came over the connection of this peer (grpc::ServerContext::peer), and its handler is
+  /// called. Lock-free; any thread.
+  void Served(std::string_view peer);
 
   /// Whether this caller lost its connections less than kBarred ago. If so, the owner of its new
   /// connections should close them; this object does not.
@@ -140,13 +152,14 @@ class ReceiveBudget {
     OwnedDescriptor second;  // of the same socket
     dev_t device;            // this and the next name the socket
     ino_t file;
-    std::int64_t most;   // see Add
-    std::int64_t left;   // of `most`
-    std::uint16_t port;  // of the other end; 0: not TCP
+    std::int64_t most;               // see Expected
+    std::int64_t left;               // of `most`
+    std::optional<std::size_t> key;  // in served_; unset: its calls don't count
     // When Weigh last looked:
-    std::uint32_t served;       // calls of this port
-    std::int64_t received = 0;  // bytes
-    std::int64_t taken = 0;     // bytes that the other side took
+    std::uint32_t served;        // calls of this key
+    std::int64_t received = 0;   // bytes
+    std::int64_t taken = 0;      // bytes that the other side took
+    std::uint32_t segments = 0;  // in which they were sent
   };
   using HeldByDescriptor = std::unordered_map<int, Held>;
 
@@ -180,9 +193,15 @@ class ReceiveBudget {
   HeldByDescriptor held_;
   Senders ended_before_;  // what connections sent that ended since Weigh last looked
   std::unordered_map<std::string, TimePoint> barred_until_;
+  /// Of the address of a connection's other end, without "ipv4:" or "ipv6:". Another peer may have
+  /// the same key by chance, and nobody can choose one that has.
+  std::size_t KeyOf(std::string_view address) const;
+
   using Counts = std::array<std::atomic<std::uint32_t>, 1 << 16>;
-  const std::unique_ptr<Counts> served_ = std::make_unique<Counts>();  // calls, by port
-  std::int64_t left_;                                                  // of the budget of bytes
+  const std::unique_ptr<Counts> served_ = std::make_unique<Counts>();  // calls, by key
+  const std::uint64_t secret_ = std::random_device()() | std::uint64_t{std::random_device()()}
+                                                             << 32;
+  std::int64_t left_;  // of the budget of bytes
   TimePoint weighed_at_{};
   SentLately second_{std::chrono::seconds(4), Duration(0)};
   SentLately ten_seconds_{std::chrono::seconds(10), std::chrono::seconds(1)};

@@ -16,7 +16,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "base/descriptors.h"
@@ -331,9 +330,9 @@ bool Server::HasRoom(const access::Caller& caller, bool denied) {
 bool Server::IsWeighed(int fd, const access::Caller& caller) {
   if (budget_ == nullptr || !address_.path.empty()) return true;
   const std::string name = access::LimitedAs(caller);
-  const std::int64_t most =
-      AsksForCertificates() ? std::numeric_limits<std::int64_t>::max() : kMaxSentByDenied;
-  if (!budget_->IsBarred(name, BootClock::now()) && budget_->Add(fd, name, LeastReserved(), most))
+  const std::int64_t most = AsksForCertificates() ? ReceiveBudget::kNoBound : kMaxSentByDenied;
+  if (!budget_->IsBarred(name, BootClock::now()) &&
+      budget_->Add(fd, name, LeastReserved(), {.most = most, .calls_count = false}))
     return true;
   ++connections_refused_;
   return false;

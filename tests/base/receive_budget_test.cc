@@ -27,7 +27,7 @@ class ReceiveBudgetTest : public testing::Test {
   /// A connection that is over before anybody looks.
   void SendBriefly(const std::string& caller, std::size_t bytes, std::int64_t most = 100'000) {
     TcpPair pair;
-    ASSERT_TRUE(budget_.Add(pair.server, caller, LeastReserved(), most));
+    ASSERT_TRUE(budget_.Add(pair.server, caller, LeastReserved(), {.most = most}));
     pair.Send(bytes);
     pair.Close();
   }
@@ -92,7 +92,7 @@ TEST_F(ReceiveBudgetTest, ManyConnectionsOfACallerCountTogether) {
 // connection before anybody looks.
 TEST_F(ReceiveBudgetTest, AConnectionCanHaveABoundOfItsOwn) {
   const TcpPair bounded, another, other;
-  ASSERT_TRUE(budget_.Add(bounded.server, "bounded", LeastReserved(), 900));
+  ASSERT_TRUE(budget_.Add(bounded.server, "bounded", LeastReserved(), {.most = 900}));
   ASSERT_TRUE(budget_.Add(another.server, "bounded"));
   ASSERT_TRUE(budget_.Add(other.server, "other"));
   for (int i = 0; i < 3; ++i) {
@@ -122,10 +122,10 @@ TEST_F(ReceiveBudgetTest, AConnectionCanHaveABoundOfItsOwn) {
 // no more calls, and nothing more is taken.
 TEST_F(ReceiveBudgetTest, WhatWasServedIsNotAheadOfTheBound) {
   const TcpPair calls, reader;
-  ASSERT_TRUE(budget_.Add(calls.server, "calls", LeastReserved(), 900));
-  ASSERT_TRUE(budget_.Add(reader.server, "reader", LeastReserved(), 900));
+  ASSERT_TRUE(budget_.Add(calls.server, "calls", LeastReserved(), {.most = 900}));
+  ASSERT_TRUE(budget_.Add(reader.server, "reader", LeastReserved(), {.most = 900}));
   for (int i = 0; i < 5; ++i) {
-    budget_.Served(calls.ClientPort());
+    budget_.Served("ipv4:127.0.0.1:" + std::to_string(calls.ClientPort()));
     calls.Send(800);
     reader.Answer(ReceiveBudget::kOfSent * 800);
     reader.Send(800);
@@ -141,6 +141,41 @@ TEST_F(ReceiveBudgetTest, WhatWasServedIsNotAheadOfTheBound) {
   Weigh();
   EXPECT_TRUE(Barred("calls"));
   EXPECT_TRUE(Barred("reader"));
+}
+
+// Plan: calls come from the port of a connection, but from another address; and from a connection
+// whose calls don't count. A third connection has no bound, and much accounts for what it sends.
+TEST_F(ReceiveBudgetTest, CallsCountForTheirOwnConnectionAlone) {
+  const TcpPair other, uncounted, free;
+  ASSERT_TRUE(budget_.Add(other.server, "other", LeastReserved(), {.most = 900}));
+  ASSERT_TRUE(budget_.Add(uncounted.server, "uncounted", LeastReserved(),
+                          {.most = 900, .calls_count = false}));
+  ASSERT_TRUE(budget_.Add(free.server, "free", LeastReserved(), {.most = ReceiveBudget::kNoBound}));
+  for (int i = 0; i < 2; ++i) {
+    budget_.Served("ipv4:127.0.0.2:" + std::to_string(other.ClientPort()));
+    budget_.Served("ipv4:127.0.0.1:" + std::to_string(uncounted.ClientPort()));
+    for (const TcpPair* each : {&other, &uncounted, &free}) each->Send(800);
+    free.Answer(60'000);
+    Weigh();
+  }
+  EXPECT_TRUE(Barred("other"));
+  EXPECT_TRUE(Barred("uncounted"));
+  now_ += std::chrono::hours(1);
+  Weigh();
+  EXPECT_FALSE(Barred("free"));
+}
+
+// Plan: a connection over IPv6 counts its calls, too, however gRPC writes its peer.
+TEST_F(ReceiveBudgetTest, KnowsPeersByIpv6) {
+  const TcpPair pair(AF_INET6);
+  ASSERT_TRUE(budget_.Add(pair.server, "six", LeastReserved(), {.most = 900}));
+  for (int i = 0; i < 4; ++i) {
+    const std::string port = std::to_string(pair.ClientPort());
+    budget_.Served((i % 2 == 0 ? "ipv6:[::1]:" : "ipv6:%5B::1%5D:") + port);
+    pair.Send(800);
+    Weigh();
+    EXPECT_FALSE(Barred("six"));
+  }
 }
 
 // Plan: a connection is ended that has received what nobody has read yet. Nothing is left to read.

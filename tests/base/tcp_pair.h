@@ -16,17 +16,20 @@ namespace baton {
 
 /// Two ends of a TCP connection on this host.
 struct TcpPair {
-  TcpPair() {
-    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
+  explicit TcpPair(int family = AF_INET) {
+    const int listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in6 at{};  // also has room for a sockaddr_in
+    at.sin6_family = static_cast<sa_family_t>(family);
+    if (family == AF_INET6) at.sin6_addr = in6addr_loopback;
     auto* const address = reinterpret_cast<sockaddr*>(&at);
+    if (family == AF_INET) {
+      reinterpret_cast<sockaddr_in*>(&at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    }
+    socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof at;
     EXPECT_EQ(bind(listener, address, size), 0);
     EXPECT_EQ(listen(listener, 1), 0);
     EXPECT_EQ(getsockname(listener, address, &size), 0);
-    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    client = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     EXPECT_EQ(connect(client, address, size), 0);
     const int on = 1;  // what is sent arrives at once
     EXPECT_EQ(setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
@@ -54,10 +57,10 @@ struct TcpPair {
               static_cast<ssize_t>(answer.size()));
   }
   std::uint16_t ClientPort() const {
-    sockaddr_in at{};
+    sockaddr_in6 at{};  // the port has the same place in a sockaddr_in
     socklen_t size = sizeof at;
     EXPECT_EQ(getsockname(client, reinterpret_cast<sockaddr*>(&at), &size), 0);
-    return ntohs(at.sin_port);
+    return ntohs(at.sin6_port);
   }
   /// The server's end was shut down.
   bool Ended() const {

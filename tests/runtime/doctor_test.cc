@@ -434,16 +434,17 @@ TEST(Doctor, NamesTheShardThatFailsToActivate) {
 
 // Plan: two shards that n1 gave up are still stopping; the one that takes longest is named.
 TEST(Doctor, NamesTheShardWhoseCallbacksDontReturn) {
-  Expect(AfterNode("callbacks",
-                   [](NodeStatus& status) {
-                     status.stopping = 2;
-                     status.longest_stopping = {{ShardId{1}, milliseconds(95'500)},
-                                                {ShardId{0}, milliseconds(1'000)}};
-                   }),
-         kWarning,
-         "2 of the shards that n1 gave up are still stopping: their `releasing` or `lost` has not "
-         "returned; longest: shard 1, for 95 s",
-         "what these callbacks wait for");
+  Expect(
+      AfterNode("callbacks",
+                [](NodeStatus& status) {
+                  status.stopping = 2;
+                  status.longest_stopping = {{ShardId{1}, milliseconds(95'500)},
+                                             {ShardId{0}, milliseconds(1'000)}};
+                }),
+      kWarning,
+      "2 of the shards that n1 gave up are still stopping: a callback of theirs has not returned; "
+      "longest: shard 1, for 95 s",
+      "what these callbacks (acquired, releasing, lost) wait for");
 }
 
 // Plan: etcd is unreachable. What can't be known is reported as unknown, not as ok.

@@ -370,11 +370,12 @@ std::string FailingLine(const std::vector<NodeStatus>& statuses) {
 }
 
 std::string StoppingLine(const std::vector<NodeStatus>& statuses) {
-  std::size_t count = 0;
+  constexpr std::size_t kMaxNamed = 5;
+  std::size_t count = 0, named = 0;
   std::string longest;
   for (const NodeStatus& status : statuses) {
     count += status.stopping;
-    if (status.longest_stopping.empty()) continue;
+    if (status.longest_stopping.empty() || ++named > kMaxNamed) continue;
     const runtime::StoppingShard& one = status.longest_stopping.front();
     longest += fmt::format("{}shard {} on {} for {}", longest.empty() ? "" : ", ", one.shard.value,
                            status.node, AgeWord(one.lasted));

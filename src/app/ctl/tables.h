@@ -42,7 +42,7 @@ std::string Unhealthy(const runtime::NodeStatus& status);
 /// status has only its own node's failing shards.
 std::string FailingLine(const std::vector<runtime::NodeStatus>& statuses);
 /// One line about the shards that the nodes gave up, and that are still stopping: how many, and the
-/// longest of each node. Empty if there are none. `statuses` as for FailingLine.
+/// longest of each of 5 nodes at most. Empty if there are none. `statuses` as for FailingLine.
 std::string StoppingLine(const std::vector<runtime::NodeStatus>& statuses);
 /// How a shard fails, in words: "12 attempts in 3m5s, last error: ...".
 std::string FailingWords(const runtime::FailingActivation& failing);

@@ -27,8 +27,8 @@
 #include "app/daemon/guard_choice.h"
 #include "app/daemon/last_resort.h"
 #include "app/daemon/listener_metrics.h"
+#include "app/daemon/node_end.h"
 #include "app/daemon/open_calls.h"
-#include "app/daemon/outcome.h"
 #include "app/daemon/readiness.h"
 #include "app/daemon/receive_watch.h"
 #include "app/daemon/reflection.h"
@@ -65,8 +65,8 @@ constexpr std::chrono::milliseconds kLookAtFiles{500};
 constexpr std::chrono::seconds kServerStop{1};
 constexpr std::chrono::seconds kServersEnd{10};
 // How much longer than its timeouts the end may take if etcd does not answer: the node waits for 30
-// s, the rest for little.
-constexpr std::chrono::seconds kEndWithoutEtcd{40};
+// s, gRPC's servers for 10 s, the rest for little.
+constexpr std::chrono::seconds kEndWithoutEtcd{45};
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
@@ -75,6 +75,9 @@ constexpr int kMaxGraceMs = 30'000;
 // Bounds of descriptors in use (why: ConnectionListener). A relay has no lease, and serves more.
 constexpr int kMaxOfNode = ConnectionShares::kDescriptors * 2'048;
 constexpr int kMaxOfRelay = ConnectionShares::kDescriptors * 12'288;
+// After a relay's restart all its clients come at once: 1.4 GiB with TLS.
+constexpr ReceiveBudget::Bounds kBoundsOfRelay{.growth_in_10_s = std::int64_t{2} << 30,
+                                               .growth_in_100_s = std::int64_t{2} << 30};
 
 class Daemon {
  public:
@@ -420,10 +423,10 @@ class Daemon {
     }
     const std::optional<ExitStatus> program = EndCommand();
     StopOwner();
-    const int code = Conclude({.relay = options_.relay,
-                               .halted = ending_->halted().has_value(),
-                               .failure = failure,
-                               .program = program});
+    const int code = ConcludeEnd({.relay = options_.relay,
+                                  .halted = ending_->halted().has_value(),
+                                  .failure = failure,
+                                  .program = program});
     const LastResort last_resort(kServersEnd, code);
     StopServers();
     return code;
@@ -464,7 +467,8 @@ class Daemon {
   TimePoint next_look_at_files_{};
   std::optional<PortReservation> reservation_;
   const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
-  ReceiveWatch watch_;  // outlives what hands connections to gRPC, which may wait for it
+  // Outlives what hands connections to gRPC, which may wait for it.
+  ReceiveWatch watch_{options_.relay ? kBoundsOfRelay : ReceiveBudget::Bounds{}};
   std::unique_ptr<sidecar::Server> sidecar_;
   std::unique_ptr<Node> node_;  // either this or relay_; outlives its servers
   std::unique_ptr<runtime::Relay> relay_;

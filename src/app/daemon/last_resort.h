@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 
 #include "base/log.h"
@@ -16,16 +17,22 @@ namespace baton::app {
 class LastResort {
  public:
   /// Unless it is destroyed within `bound`, logs that and ends the process with this exit code.
-  /// Nothing is destroyed then. Throws std::system_error if the host lacks threads.
-  LastResort(std::chrono::seconds bound, int code)
-      : thread_([this, bound, code](const std::stop_token& stop) {
-          std::unique_lock lock(mutex_);
-          changed_.wait_for(lock, stop, bound, [&stop] { return stop.stop_requested(); });
-          if (stop.stop_requested()) return;
-          log::Warn("gRPC's servers have not ended in time; this process ends without them",
-                    {{"after_s", bound.count()}});
-          std::_Exit(code);
-        }) {}
+  /// Nothing is destroyed then. If the host has no thread left, it never does.
+  LastResort(std::chrono::seconds bound, int code) {
+    try {
+      thread_ = std::jthread([this, bound, code](const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, stop, bound, [&stop] { return stop.stop_requested(); });
+        if (stop.stop_requested()) return;
+        log::Warn("gRPC's servers have not ended in time; this process ends without them",
+                  {{"after_s", bound.count()}});
+        log::ShutDownLog();
+        std::_Exit(code);
+      });
+    } catch (const std::system_error& error) {
+      log::Warn("nothing bounds the end of gRPC's servers", {{"why", error.what()}});
+    }
+  }
 
  private:
   std::mutex mutex_;

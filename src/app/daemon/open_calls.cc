@@ -1,10 +1,6 @@
 #include "app/daemon/open_calls.h"
 
-#include <charconv>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <grpcpp/server_context.h>
@@ -30,23 +26,13 @@ class OpenCall final : public ex::Interceptor {
   std::atomic<std::int64_t>& count_;  // in calls_
 };
 
-/// Of a peer as gRPC names it: "ipv4:127.0.0.1:4711". nullopt: it has none.
-std::optional<std::uint16_t> PortOf(std::string_view peer) {
-  std::uint16_t port = 0;
-  const char* const end = peer.data() + peer.size();
-  const auto colon = peer.rfind(':');
-  if (!peer.starts_with("ip") || colon == std::string_view::npos) return std::nullopt;
-  const auto [stop, wrong] = std::from_chars(peer.data() + colon + 1, end, port);
-  return wrong == std::errc() && stop == end ? std::optional(port) : std::nullopt;
-}
-
 class OpenCallFactory final : public ex::ServerInterceptorFactoryInterface {
  public:
   OpenCallFactory(std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget)
       : calls_(std::move(calls)), budget_(std::move(budget)) {}
   ex::Interceptor* CreateServerInterceptor(ex::ServerRpcInfo* info) override {
     const std::string peer = info->server_context()->peer();
-    if (const auto port = PortOf(peer)) budget_->Served(*port);
+    budget_->Served(peer);
     return new OpenCall(calls_, peer);
   }
 

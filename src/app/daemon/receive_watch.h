@@ -20,6 +20,8 @@ class ReceiveWatch {
   /// then, to take at most about a twentieth of a processor.
   static constexpr std::chrono::milliseconds kLongest{300};
 
+  explicit ReceiveWatch(const ReceiveBudget::Bounds& bounds)
+      : budget_(std::make_shared<ReceiveBudget>(bounds)) {}
   /// Begins. REQUIRES: called at most once.
   void Start();
   /// Ends, and waits for the thread.
@@ -31,7 +33,7 @@ class ReceiveWatch {
  private:
   void Run(const std::stop_token& stop);
 
-  const std::shared_ptr<ReceiveBudget> budget_ = std::make_shared<ReceiveBudget>();
+  const std::shared_ptr<ReceiveBudget> budget_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::jthread thread_;

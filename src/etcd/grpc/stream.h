@@ -75,7 +75,8 @@ class StreamCall : public Operation,
   void Cancel() override {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
-    if (context_) context_->TryCancel();
+    // Before, Start sees it. Afterwards, the stream ends by itself, and no step may follow its end.
+    if (called_ && !over_) WakeUp();
   }
 
  protected:
@@ -177,6 +178,7 @@ class StreamCall : public Operation,
       const std::lock_guard lock(mutex_);
       waking_ = false;
       begins = std::exchange(begins_, false);
+      if (cancelled_ && context_) context_->TryCancel();
     }
     if (begins) return Start();
     if (ended_) return EndUnlessOutstanding();
@@ -192,6 +194,7 @@ class StreamCall : public Operation,
         context_->AddMetadata("hasleader", "true");
         AddToken(*context_, token_);
         stream_ = Prepare(*core_.stubs(endpoint_), *context_);
+        called_ = true;
         stream_->StartCall(started_.tag());
         return;
       }
@@ -299,6 +302,7 @@ class StreamCall : public Operation,
   Stream stream_;           // set under mutex_ before the call is started
   Wake wake_;               // mutex_
   bool waking_ = false;     // mutex_; wake_ is set
+  bool called_ = false;     // mutex_; StartCall was called
   bool begins_ = false;     // mutex_; the token is there, and the call has not started
   bool open_ = false;       // mutex_; the call has started, so writes may start
   bool writing_ = false;    // mutex_

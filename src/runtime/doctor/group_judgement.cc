@@ -151,16 +151,17 @@ Finding Activations(const NodeStatus& status) {
 
 Finding Callbacks(const NodeStatus& status) {
   if (status.stopping == 0 || status.longest_stopping.empty()) {
-    return {"callbacks", Severity::kOk, "no shard that this node gave up is still stopping", {}};
+    return {
+        "callbacks", Severity::kOk, "no callback of a shard that this node gave up is late", {}};
   }
   const StoppingShard& longest = status.longest_stopping.front();
   return {"callbacks", Severity::kWarning,
-          fmt::format("{} of the shards that {} gave up are still stopping: their `releasing` or "
-                      "`lost` has not returned; longest: shard {}, for {} s",
+          fmt::format("{} of the shards that {} gave up are still stopping: a callback of theirs "
+                      "has not returned; longest: shard {}, for {} s",
                       status.stopping, status.node, longest.shard.value,
                       std::chrono::duration_cast<std::chrono::seconds>(longest.lasted).count()),
-          "find out what these callbacks wait for; each keeps a thread, and the shard can't begin "
-          "again on this node before they return"};
+          "find out what these callbacks (acquired, releasing, lost) wait for; the shards can't "
+          "begin again on this node before they return"};
 }
 
 Finding ExpectedNodes(const Examination& seen) {

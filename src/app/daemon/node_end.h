@@ -8,14 +8,14 @@
 
 namespace baton::app {
 
-struct Outcome {
+struct NodeEnd {
   bool relay = false;
   bool halted = false;                     ///< then it has logged why
   std::optional<Error> failure;            ///< of the drain, or why it halted
   std::optional<ExitStatus> program = {};  ///< of `batond run`
 };
 
-/// Logs the outcome, unless that is done, and returns the exit code of batond.
-int Conclude(const Outcome& outcome);
+/// Logs how it ended, unless it halted, and returns the exit code of batond.
+int ConcludeEnd(const NodeEnd& end);
 
 }  // namespace baton::app

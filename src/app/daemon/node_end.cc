@@ -1,21 +1,21 @@
-#include "app/daemon/outcome.h"
+#include "app/daemon/node_end.h"
 
 #include "app/daemon/command.h"
 #include "base/log.h"
 
 namespace baton::app {
 
-int Conclude(const Outcome& outcome) {
-  const std::optional<Error>& failure = outcome.failure;
-  if (outcome.program && !outcome.halted) {
+int ConcludeEnd(const NodeEnd& end) {
+  const std::optional<Error>& failure = end.failure;
+  if (end.program && !end.halted) {
     log::Info(failure ? "not drained: " + failure->message : "drained");
-    return ExitCode(*outcome.program);
+    return ExitCode(*end.program);
   }
   if (!failure) {
-    log::Info(outcome.relay ? "stopped" : "drained");
+    log::Info(end.relay ? "stopped" : "drained");
     return 0;
   }
-  if (outcome.halted) return 1;
+  if (end.halted) return 1;
   if (failure->code == ErrorCode::kTimedOut) {
     // This node leads nothing any more; the shards that it resigned are claimed by others.
     log::Warn("drained, not everything in time", {{"error", failure->message}});
