@@ -1,0 +1,27 @@
+// The end of a process whose owner does not get on.
+#include "app/daemon/last_resort.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace baton::app {
+namespace {
+
+// Plan: the owner waits for ever. The process ends with the code, and its last line says why.
+TEST(LastResortDeathTest, EndsTheProcessAndSaysWhy) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto wait = [] {
+    log::ConfigureLog({});
+    const LastResort last_resort(std::chrono::seconds(0), 7);
+    for (;;) pause();
+  };
+  EXPECT_EXIT(wait(), testing::ExitedWithCode(7), "this process ends without them");
+}
+
+// Plan: the owner gets on within the bound. Nothing ends.
+TEST(LastResort, DoesNothingIfItsOwnerGetsOn) {
+  { const LastResort last_resort(std::chrono::hours(1), 7); }
+}
+
+}  // namespace
+}  // namespace baton::app
