@@ -28,7 +28,7 @@ enum class CauseKind : std::uint8_t {
   kRulePrefers,    ///< a placement rule prefers it. Also the cause of a planned move
   kDamagedRecord,  ///< the shard's record could not be read, and was replaced
   // Why a shard was moved.
-  kBalance,           ///< shards are spread evenly
+  kBalance,           ///< to spread the shards evenly
   kDrain,             ///< its leader drained, stopped, or was not healthy
   kRuleForbids,       ///< a placement rule does not let its leader lead it
   kActivationFailed,  ///< its leader could not activate it

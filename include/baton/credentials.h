@@ -29,8 +29,8 @@
 //
 // To renew certificates, write their files: within about 1 s new connections use them, and open
 // connections go on. Each object runs one thread, which reads the files twice a second, and logs
-// nothing. FromFiles throws std::system_error if the system gives no such thread. All methods are
-// thread-safe, except the destructors.
+// nothing. A pipe is read only once, by FromFiles. FromFiles throws std::system_error if the system
+// gives no such thread. All methods are thread-safe, except the destructors.
 #pragma once
 
 #include <memory>
@@ -59,8 +59,9 @@ struct GroupCredentialsOptions {
   /// spiffe:// URI lacks a host or a path.
   ///
   /// Each name here begins with spiffe://, dns: or cn:, or is "*" alone. A "*" as its last
-  /// character stands for any characters. So let no other names begin like those of servers: with
-  /// "spiffe://example.org/orders/*" each operator of the group could serve your requests.
+  /// character stands for any characters. So no other certificate may have a name that fits. For
+  /// example, if operators have the names "spiffe://example.org/orders/operator/...", then
+  /// "spiffe://example.org/orders/*" would let each operator serve your requests.
   std::vector<std::string> servers;
   /// A PEM file with this caller's certificate, and the certificates between it and its authority,
   /// if servers ask for one. Empty: the caller shows none.
@@ -83,8 +84,8 @@ class BATON_EXPORT GroupCredentials {
   /// which it was made. Returns another object only after a change. Waits only for a short lock.
   std::shared_ptr<grpc::ChannelCredentials> Get() const;
   /// Why the files' present content is not used, as one line; empty: nothing is wrong. It is set
-  /// after two reads in a row found the same error. The earlier credentials stay in use. Waits only
-  /// for a short lock.
+  /// after two reads in a row found the same error. The earlier credentials stay in use. The first
+  /// read without this error empties it; nothing else is needed. Waits only for a short lock.
   std::string problem() const;
 
  private:
@@ -116,7 +117,8 @@ class BATON_EXPORT ServerCertificates {
   /// Lets the builder's server listen at `address` with TLS, in place of
   /// grpc::ServerBuilder::AddListeningPort. The address is host:port, where port 0 picks a free
   /// one, or unix:/path. BuildAndStart sets `*port`, unless `port` is null. It returns null if the
-  /// server can't listen there. REQUIRES: called before BuildAndStart; `*port` lives until then.
+  /// server can't listen there. If a host name has several addresses, one of them is enough.
+  /// REQUIRES: called before BuildAndStart; `*port` lives until then.
   ///
   /// Also turns SO_REUSEPORT off for the whole server. With SO_REUSEPORT gRPC 1.51 accepts
   /// connections on several threads, which is unsafe while certificates are replaced.

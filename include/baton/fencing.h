@@ -45,7 +45,7 @@ namespace baton {
 class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;
-  /// Stores `term` if it is greater than the shard's stored term, or if no term is stored. Returns
+  /// Stores `term` if it is greater than the shard's stored term, or if the shard has none. Returns
   /// the highest stored term, but only after that term is durable (it survives a crash). The result
   /// must be at least `term`; the guard does not check this. Never lower a stored term, even if a
   /// write is delayed: a call that seemed to fail may reach the storage after a call with a newer

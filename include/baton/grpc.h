@@ -41,12 +41,12 @@ namespace baton {
 /// `builder` after this call.
 ///  - A request has at most 64 KiB, and a call's metadata 8 KiB. gRPC ends a call with more.
 ///    Answers are not limited.
-///  - Compressed requests are refused with UNIMPLEMENTED, because gRPC 1.51 opens one before it
-///    looks at its size.
-///  - A connection has at most 100 calls at once. A client makes further calls wait. If it does
-///    not, gRPC ends the connection.
-///  - Requests that are still arriving, and gRPC's own state of connections, have 64 MiB. If these
-///    are used up, gRPC ends calls, perhaps also those of other callers.
+///  - A compressed request is refused with UNIMPLEMENTED, because gRPC 1.51 decompresses a request
+///    before it checks the request's size.
+///  - A connection has at most 100 calls at once. A client makes further calls wait. If a client
+///    does not, gRPC ends the connection.
+///  - Requests that are still arriving, and gRPC's own state of connections, have 64 MiB for the
+///    whole server. If these are used up, gRPC ends calls, perhaps also those of other callers.
 /// Neither this nor gRPC bounds the number of connections.
 ///
 /// Also turns SO_REUSEPORT off, so BuildAndStart returns null if another server has the address. By
@@ -91,8 +91,8 @@ class AdminService {
 /// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
 ///
 /// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
-/// WatchEvents. Each caller that may not make changes may make 500 calls at once, and 50 a second.
-/// docs/security.md lists all limits.
+/// WatchEvents. Each caller that may not make changes may make 500 calls in a burst, and 50 a
+/// second after that. docs/security.md lists all limits.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
@@ -108,18 +108,20 @@ class RoutingService {
   virtual ~RoutingService() = default;
   /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
   /// to another node. Waits a moment, for the service's own thread. Node::Stop ends the streams,
-  /// too. Call one of the two before the server's Shutdown, which waits for streams. A stream that
-  /// comes later is refused with RESOURCE_EXHAUSTED, or after Node::Stop alone with UNAVAILABLE. If
-  /// the node halts, its streams end with UNAVAILABLE, too. Idempotent; any thread.
+  /// too. Call one of the two before the server's Shutdown, which waits for streams. If the node
+  /// halts, its streams end with UNAVAILABLE, too. Later streams are refused with
+  /// RESOURCE_EXHAUSTED. If Shutdown was not called, but the node was stopped or has halted, they
+  /// are refused with UNAVAILABLE. Later Lookup calls get UNAVAILABLE in all these cases.
+  /// Idempotent; any thread.
   virtual void Shutdown() = 0;
 };
 
 /// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
 /// callers which node leads which shard. It costs one thread and about 100 bytes a shard. At most
 /// 1,024 Lookup calls wait at once; further ones get UNAVAILABLE. Each caller on another host may
-/// make 10,000 calls at once, and 1,000 a second; further ones get RESOURCE_EXHAUSTED. Never
-/// returns null. Throws std::system_error if the host has no thread left. REQUIRES: called before
-/// BuildAndStart.
+/// make 10,000 calls in a burst, and 1,000 a second after that; further ones get
+/// RESOURCE_EXHAUSTED. Never returns null. Throws std::system_error if the host has no thread left.
+/// REQUIRES: called before BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});

@@ -17,10 +17,10 @@
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
-// Callbacks in brackets may be missing. A shard may be lost while it waits for Acquired: until one
-// call of Acquired has succeeded, the node calls it for only 16 new shards at once (2 after
-// failures; see NodeOptions::callback_timeout). So make Lost harmless for a shard that was not
-// loaded.
+// Callbacks in brackets may be missing. A shard may be lost while it waits for its first Acquired:
+// the node calls Acquired for at most 16 new shards at once until an Acquired has succeeded on the
+// node, and for at most 2 while Acquired fails on it (see NodeOptions::callback_timeout). So make
+// Lost harmless for a shard that was not loaded.
 //
 // If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
 // before all this. Later each of them gets StandbyEnded, Acquired or Lost. Being a standby never
@@ -28,11 +28,12 @@
 //
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
-// of different shards run side by side. A callback may block, be slow or throw. Renewals go on, and
-// so do other shards' callbacks, as long as fewer than 256 callbacks block at once. Only Prepare,
-// Acquired and Releasing have a time limit; the node never ends a callback. If a callback throws,
-// the node catches and logs the exception. A Prepare or Acquired that throws counts as failed. A
-// Releasing that throws has the same effect as one that took longer than release_timeout.
+// of different shards run side by side. A callback may block, be slow or throw. The node still
+// renews its lease. Other shards' callbacks go on as long as fewer than 256 callbacks block at
+// once. Only Prepare, Acquired and Releasing have a time limit; the node never ends a callback. If
+// a callback throws, the node catches and logs the exception. A Prepare or Acquired that throws
+// counts as failed. A Releasing that throws has the same effect as one that took longer than
+// release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -57,23 +58,25 @@ class BATON_EXPORT Listener {
   /// or lost meanwhile. Leadership::activated turns true when Acquired returns.
   ///
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
-  /// after up to 5 s. It may come later than that, because at most 64 such repeated calls run at
-  /// once on a node, and none begins while the node is suspended or drains. If Acquired takes
-  /// longer than callback_timeout, it does not come again while it still runs. If it then returns
-  /// without an exception, the shard is activated. After three failures or one timeout, but not
-  /// before 2 s after the first failure, the node usually moves the shard to another node. That
-  /// happens once: if the other node fails too, the shard stays there. Nothing moves if the group
-  /// has a lock delay or the failover setting `never` (`batonctl group set`), while moves are
-  /// paused, or if Acquired fails on many nodes of the group. A shard that was never activated is
-  /// handed over without Releasing.
+  /// after up to 5 s. Neither Releasing nor Lost comes in between. A repeated call may come later,
+  /// because at most 64 of them run at once on a node, and none begins while the node is suspended
+  /// or drains. If Acquired takes longer than callback_timeout, it does not come again while it
+  /// still runs. If it then returns without an exception, the shard is activated. After three
+  /// failures or one timeout, but not before 2 s after the first failure, the node usually moves
+  /// the shard to another node. A shard is moved like this only once: if Acquired fails there too,
+  /// the shard stays there. The shard does not move if the group has a lock delay or the failover
+  /// setting `never` (`batonctl group set`), while moves are paused, or if Acquired fails on many
+  /// nodes of the group. A shard that was never activated is handed over without Releasing.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
   /// because the handoff was given up or etcd refused the resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
-  /// before a planned handoff (balance, drain, an operator's transfer). If the group's failover
-  /// setting is `after` or `never`, or if there is a lock delay, it also comes before Node::Drain
-  /// resigns the shard. It does not come before other resignations, or if the shard is lost.
+  /// before a planned handoff (balance, drain, an operator's transfer). It also comes before
+  /// Node::Drain resigns the shard, in two cases: (a) the group has a lock delay; (b) its failover
+  /// setting is `after` or `never`, and no operator drains this node. Releasing does not come
+  /// before other resignations, for example of shards that are left after drain_timeout, and not if
+  /// the shard is lost.
   ///
   /// Leads() stays true while Releasing runs, unless release_timeout passes, the session is
   /// suspended or lost, or the node stops. It may stay true for a moment after Releasing has
@@ -83,10 +86,11 @@ class BATON_EXPORT Listener {
   /// and nobody leads it for that delay.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
-  /// lead already, so write nothing more; clean up. Comes once for each leadership, also if the
-  /// node stops or halts (`reason` is kShutdown), and if the session is lost (kLeaseExpired). After
-  /// a handoff or a resignation, `reason` says why that was done, for example kRebalance. kOperator
-  /// also stands for a record that was deleted or damaged from outside.
+  /// lead already, so write nothing more; clean up. Comes once for each leadership, also if
+  /// Acquired failed or never came, if the node stops or halts (`reason` is kShutdown), and if the
+  /// session is lost (kLeaseExpired). After a handoff or a resignation, `reason` says why that was
+  /// done, for example kRebalance. kOperator also stands for a record that was deleted or damaged
+  /// from outside.
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }

@@ -24,18 +24,18 @@ struct LogRecord {
   /// (malformed bytes become U+FFFD). Line ends, control characters and marks of writing direction
   /// are escaped.
   std::string text{};
-  /// The change of leadership that the record is about; unset in all other records.
+  /// The transition, counted by this node, that a kInfo record is about; otherwise unset.
   std::optional<Transition> transition{};
 };
 
 /// Takes a node's records. The node calls the sink on a thread of its own, one record at a time and
-/// in order. Calls may begin before Node::Start returns. No call comes after Node::Stop or the
-/// destructor has returned. Both deliver all waiting records first, so the sink must call neither
-/// of them. The sink may call any other method of the node. It may block, and holds up nothing else
-/// except Stop and the destructor. At most 8,192 records wait for the sink. If there are more, the
-/// oldest are dropped. The next record that the sink gets then says how many; its level is kWarn,
-/// whatever NodeOptions::log_level is. baton_log_records_dropped_total counts the dropped records.
-/// The node ignores an exception of the sink.
+/// in order, though `time` may go back. No record names its node, and two nodes may call one sink
+/// at once. Calls may begin before Node::Start returns. None comes after Stop, the destructor or a
+/// failed Start has returned. These three deliver all waiting records first, so the sink must not
+/// call Stop or the destructor. It may call any other method of the node. It may block, and holds
+/// up only these three. At most 8,192 records wait. If there are more, the oldest are dropped. The
+/// sink's next record says how many, with kWarn whatever NodeOptions::log_level is, and
+/// baton_log_records_dropped_total counts them. The node ignores an exception of the sink.
 using LogSink = std::function<void(const LogRecord& record)>;
 
 }  // namespace baton

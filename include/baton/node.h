@@ -11,7 +11,7 @@
 //
 // A thread may pause after it has checked Leads(). By the time its write takes effect, another node
 // may lead. Only a resource that refuses older terms (baton/fencing.h) protects against such a late
-// write; see docs/guarantees.md.
+// write. See docs/guarantees.md.
 //
 // The node connects to etcd again by itself after an outage. If it loses its session, it loses its
 // shards, opens a new session, and takes part again. Only Drain, Stop or a halt (see
@@ -58,7 +58,7 @@ class BATON_EXPORT Node {
   ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
   ///                        from one that had started a node
   ///   kNotFound            there is no such guard_program
-  ///   kInternal            the system gave no descriptor or thread for the guard
+  ///   kInternal            the system gave no descriptor, memory or thread for the guard
   /// Throws an exception derived from std::runtime_error if the system gives no thread for the node
   /// itself. After an error or an exception no node runs, the lock is free, and no callback comes.
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
@@ -87,14 +87,14 @@ class BATON_EXPORT Node {
   ///                        says why. This comes at once
   Status WaitReady(std::chrono::milliseconds timeout);
 
-  /// Changes the password and certificates that the node uses for etcd. Returns at once, before
-  /// they are used; open connections go on. The node continues to use the earlier credentials until
-  /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. The user stays the same. If the node was started
-  /// without a user, etcd takes the user from the certificate. A certificate of another user then
-  /// changes the node's rights. The log says whether etcd accepts the new credentials. Give all
-  /// fields, also those that stay the same: an empty field means none, as in EtcdOptions. If TLS
-  /// was on at the start, it stays on; an empty `ca_pem` then means that the node trusts the
+  /// Changes the password and certificates that the node uses for etcd. Returns at once, before the
+  /// new ones are used; open connections go on. The node continues to use the earlier credentials
+  /// until etcd accepts the new ones, so you may change a password here before you change it in
+  /// etcd. A certificate that etcd refuses does no harm. The user stays the same. If the node was
+  /// started without a user, etcd takes the user from the certificate. A certificate of another
+  /// user then changes the node's rights. The log says whether etcd accepts the new credentials.
+  /// Give all fields, also those that stay the same: an empty field means none, as in EtcdOptions.
+  /// If TLS was on at the start, it stays on; an empty `ca_pem` then means that the node trusts the
   /// system's roots. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
@@ -109,24 +109,26 @@ class BATON_EXPORT Node {
   /// too late takes a lock.
   void Alive() noexcept;
 
-  /// Says whether the program can work on shards; true at first. While it can't, the group treats
-  /// the node as after `batonctl nodes drain`: it moves the node's shards to other nodes, each by a
-  /// handoff with its callbacks. The node gets no new shards, and stays in the group. If no other
-  /// node can take shards (all are unhealthy, drained, or of weight 0), this node keeps its own
-  /// shards, and also takes over from nodes that die. Otherwise a failure of all programs would
-  /// leave all shards without a leader. Once the program is healthy again, the node gets its share
-  /// back. Call SetHealthy when the answer changes. It returns at once. The node writes at most one
-  /// change a second to etcd, so a change may wait that long. Does nothing after Stop and in a
-  /// forked child.
+  /// Says whether the program can work on shards; true at first. While the program can't, the group
+  /// treats the node as after `batonctl nodes drain`: it moves the node's shards to other nodes,
+  /// each by a handoff with its callbacks. The node gets no new shards, and stays in the group. If
+  /// no other node can take shards (all are unhealthy, drained, or of weight 0), this node keeps
+  /// its own shards, and also takes over from nodes that die. Otherwise a failure of all programs
+  /// would leave all shards without a leader. Once the program is healthy again, the node gets its
+  /// share back. Call SetHealthy when the answer changes. It returns at once. The node writes at
+  /// most one change a second to etcd, so a change may wait that long. Does nothing after Stop and
+  /// in a forked child.
   void SetHealthy(bool healthy);
 
   /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
   /// once; false at first. If the leader dies, a ready standby takes over. Call it when the answer
   /// changes, also from inside Standby. Returns at once. Other nodes may know it only after some
-  /// seconds: a node writes such changes to etcd at most once a second, and more rarely in groups
-  /// of more than 20 nodes. Does nothing if the node is no standby of the shard any more, after
-  /// Stop, and in a forked child. A node can be a ready standby of at most 100,000 shards; it
-  /// counts as not ready for the others.
+  /// seconds. A node writes such changes to etcd at most once in this time: 1 s, or 50 ms for each
+  /// node of the group if that is longer, plus 1 ms for each shard of which it is a ready standby.
+  /// That it is no longer ready, it writes within about 1 s, unless this happens again and again.
+  /// Does nothing if the node is no standby of the shard any more, after Stop, and in a forked
+  /// child. A node can be a ready standby of at most 100,000 shards; it counts as not ready for the
+  /// others.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Hands every shard over to the other members, then ends the session. Each handoff calls
@@ -164,14 +166,14 @@ class BATON_EXPORT Node {
 
   /// Stops leading at once, without a handoff, and without Releasing. Then it revokes the lease, so
   /// that other members take over soon, if the group's failover settings allow this. Unless Drain
-  /// came first, the others count the node as vanished: if many vanish at once, they wait before
-  /// they take over (NodeOptions::settle). While
-  /// etcd does not answer, Stop blocks for up to 30 s; then the lease runs out by itself. Stop also
-  /// waits, without a limit, until every callback has returned, including Lost of each shard, and
-  /// until the log sink has taken the records that wait for it (up to 8,192). If callbacks hold
-  /// Stop up for 5 s, the log says so, and names one of the shards. Afterwards no callback runs,
-  /// and the lock in state_dir is free once the node is destroyed. A call during another Stop waits
-  /// for the same end. Later calls do nothing.
+  /// came first, the others count the node as vanished: if many nodes vanish at once, the others
+  /// wait before they take over (NodeOptions::settle). While etcd does not answer, Stop blocks for
+  /// up to 30 s; then the lease runs out by itself. Stop also waits, without a limit, until every
+  /// callback has returned, including Lost of each shard, and until the log sink has taken the
+  /// records that wait for it (up to 8,192). If callbacks hold Stop up for 5 s, the log says so,
+  /// and names one of the shards. Afterwards no callback runs, and the lock in state_dir is free
+  /// once the node is destroyed. A call during another Stop waits for the same end. Later calls do
+  /// nothing.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

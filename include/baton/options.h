@@ -35,19 +35,18 @@ struct EtcdOptions {
   /// 1 to 64 addresses host:port, without http:// or https://, each only once. Write an IPv6
   /// address in brackets: [::1]:2379.
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
-  /// Give both or neither: Start refuses one without the other. If both are empty, the node gives
-  /// etcd no password. That is right if etcd has no authentication, or takes users from client
-  /// certificates.
+  /// Empty: the node names no user to etcd. That is right if etcd has no authentication, or takes
+  /// users from client certificates.
   std::string user = {};
-  std::string password = {};
-  /// These three fields are PEM texts, not paths; all empty: no TLS. A CA, or a client certificate
-  /// with its key, turns TLS on for all endpoints. If TLS is on and ca_pem is empty, the node
-  /// trusts the system's CAs. To use the system's CAs without a client certificate, put the text of
-  /// the system's CA bundle into ca_pem; otherwise TLS would be off. Give certificate and key
-  /// together; the key must not need a password.
+  std::string password = {};  ///< REQUIRED if there is a user; must be empty otherwise
+  /// The CAs that the node trusts, as PEM text, not a path. TLS is on, for all endpoints, unless
+  /// ca_pem, cert_pem and key_pem are all empty. If TLS is on and ca_pem is empty, the node trusts
+  /// the system's CAs. To use the system's CAs without a client certificate, put the text of the
+  /// system's CA bundle here; otherwise TLS would be off.
   std::string ca_pem = {};
+  /// The node's client certificate, as PEM text. Empty: none. Give it together with key_pem.
   std::string cert_pem = {};
-  std::string key_pem = {};
+  std::string key_pem = {};  ///< its key, as PEM text; it must not need a password
   /// All keys of all groups lie below this prefix. It has at least 2 characters, begins with '/',
   /// and does not end with '/'. All nodes of a group must use the same prefix.
   std::string prefix = "/baton/v1";
@@ -57,9 +56,10 @@ struct EtcdOptions {
 /// guard, the session ends when its lease runs out: after up to `ttl`. With a guard, other nodes
 /// lead the shards within tens of milliseconds, if the group's failover setting is `immediate`. A
 /// guard needs `state_dir`: without it, Start returns kInvalidArgument. In two cases Start
-/// succeeds, and logs that no guard acts: the node does not trust the locks of the folder's file
-/// system (see `trust_state_lock`), or that file system is overlayfs and `keeps_descriptors` is
-/// false. A guard can't help if the host dies, or if the guard dies together with the node.
+/// succeeds, and logs that no guard acts: (1) the node does not trust the locks of the folder's
+/// file system (see `trust_state_lock`); (2) `keeps_descriptors` is false, and that file system is
+/// overlayfs or can't map files. A guard can't help if the host dies, or if the guard dies together
+/// with the node, for example because the node is the first process of its container.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< no guard
   kOwn,     ///< a guard that the node starts, and starts again if it ends
@@ -134,9 +134,10 @@ struct NodeOptions {
   /// `group`. An operator may change them: see `weight`.
   std::map<std::string, std::string> labels = {};
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
-  /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
-  /// about the group. An operator may change weight and labels while the node runs (`batonctl nodes
-  /// set`). Such a change lasts until the process ends.
+  /// weight 0 takes a shard only if (a) an operator transfers the shard to it, (b) the group's
+  /// failover settings keep the shard for it, or (c) it led the shard last, and the shard's record
+  /// is damaged. It still answers questions about the group. An operator may change weight and
+  /// labels while the node runs (`batonctl nodes set`). Such a change lasts until the process ends.
   std::uint32_t weight = 1;
 
   /// Lifetime that the node asks etcd to give its lease: 1 s to 3,600 s, whole seconds. If etcd
@@ -231,9 +232,9 @@ struct NodeOptions {
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;
 
-  /// How many threads run the listener's callbacks at first: 1 to 256. While callbacks wait and no
-  /// thread has become free for 20 ms, the pool adds a thread, up to 256 in all. It never shrinks.
-  /// If the host has no thread left when the pool grows, the process ends.
+  /// How many threads run the listener's callbacks at first: 1 to 256. While callbacks wait, all
+  /// threads are busy and none has become free for 20 ms, the pool adds a thread, up to 256 in all.
+  /// The pool never shrinks. If the host has no thread left when the pool grows, the process ends.
   std::size_t callback_threads = 4;
 };
 

@@ -6,7 +6,7 @@
 //
 // Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
 //
-// Each scrape asks a collectable, so its values are exact. prometheus::Exposer and
+// Each scrape asks the collectable for its values, so they are exact. prometheus::Exposer and
 // prometheus::Gateway take collectables and registries alike. A registry takes no collectables. If
 // a server of your own serves a registry, append the result of each collectable's Collect() to that
 // of the registry's Collect().
@@ -37,9 +37,9 @@ namespace baton {
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
   /// The series of each shard that this node leads: three or more a shard, labels `group` and
-  /// `shard`. At most `max_shard_series` series. If those of a shard don't fit, these and those of
-  /// all shards with higher numbers are left out. baton_shard_series_cut says how many were left
-  /// out.
+  /// `shard`. At most `max_shard_series` series. If the series of a shard don't fit, they are left
+  /// out, and so are those of all shards with higher numbers. baton_shard_series_cut says how many
+  /// series were left out.
   std::shared_ptr<prometheus::Collectable> shards;
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);

@@ -121,17 +121,18 @@ struct Transition {
   NodeId to{};    ///< the leader now; empty: none
   Term term{};    ///< the new leadership's term; if `to` is empty, the ended leadership's
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
-  /// the record replaces a damaged one. Otherwise empty.
+  /// the shard's damaged record was replaced. Otherwise empty.
   std::string actor{};
   /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
   Cause cause{};
-  /// `elect` begins when this node first knew that the shard had no leader, and ends when this node
-  /// saw the new leader. It is 0 if this node never saw the shard without a leader in between, as
-  /// in each planned move. `activate` begins when this node saw the new leader, and ends when
-  /// Acquired returned. This node's clock measures both. For kResumed, `elect` is how long the node
-  /// was suspended. For kSuspended, both are 0. `activate` is 0 also if the first Acquired threw or
-  /// exceeded callback_timeout, or if the shard was lost before Acquired returned.
+  /// How long the shard had no leader, as this node saw it: from when the node first knew that
+  /// until it saw the new leader, by its own clock. 0 if it never saw the shard without a leader in
+  /// between, as in each planned move. For kResumed: how long this node was suspended. For
+  /// kSuspended: 0.
   std::chrono::nanoseconds elect{0};
+  /// How long activation took: from when this node saw the new leader until Acquired returned, by
+  /// its own clock. 0 if the first Acquired threw or exceeded callback_timeout, if the shard was
+  /// lost before Acquired returned, or without a listener. For kSuspended and kResumed: 0.
   std::chrono::nanoseconds activate{0};
   /// Set if the previous leader's lease ended (kLeaseExpired): at most this long passed from the
   /// leader's death until this node knew of it. The exact time is unknown, because only the dead

@@ -3,16 +3,17 @@
 // Each method of the gRPC services and each path of HTTP needs a role (DemandOf, DemandOfPath). The
 // first of these that applies gives the caller its role:
 //   1. The token that the caller sends. If the token is not valid, every call is refused. There are
-//      exceptions, which ignore tokens: HTTP paths that need kNone or kProbe, and gRPC's health
-//      checks and reflection.
+//      exceptions, which ignore tokens: HTTP paths that need kNone or kProbe, gRPC's health checks
+//      and reflection, and the sidecar.
 //   2. The first rule for the name in the caller's certificate.
 //   3. The first rule for the caller's user, or for a group of this user (UserGroups).
 //   4. Root and the user of this process have kAdmin; both can read this process's memory anyway.
 //   5. Rules::this_host or Rules::other_hosts; if it is unset, the Defaults.
 // If a caller's certificate has expired since the caller connected, the caller has kNone. Then
-// every call is refused, except those that item 1 excepts. If it is not known which user of this
-// host calls, the caller may do only what every user of this host may do. If a user's groups are
-// not known, the user may do only what it may do whatever its groups are.
+// every call is refused, except HTTP paths that need kNone, and gRPC's health checks and
+// reflection. If it is not known which user of this host calls, the caller may do only what every
+// user of this host may do. If a user's groups are not known, the user may do only what the rules
+// allow it with any groups.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -79,7 +80,8 @@ std::optional<Role> RoleFor(std::string_view method);
 std::vector<std::string> MethodsWithRoles();
 /// Returns what a path of the HTTP server demands. `path` has no query. nullopt: there is no such
 /// path. Then demand kUnknownPath: callers who may not read must not learn which paths exist. The
-/// HTTP server looks at tokens only for paths that need kRead or more.
+/// HTTP server looks at tokens only for paths that need kRead or more, and at nothing for paths
+/// that need kNone.
 std::optional<Demand> DemandOfPath(std::string_view path);
 /// The demand for paths without a row.
 inline constexpr Demand kUnknownPath{.role = Role::kRead, .limit = CallLimits::Kind::kRead};
@@ -172,9 +174,9 @@ class Access {
   /// groups, it first asks the host's user database for the groups of root and of this process's
   /// user. It waits for the answers or errors, which may take seconds.
   void SetRules(Rules rules);
-  /// From now on, RefuseRead calls `told` for each refusal that it returns, and Tell calls it, too.
-  /// Refusal does not call it. `what`: the method or path, any bytes. `told` is called on any
-  /// thread. REQUIRES: `told` doesn't wait; this is called before other threads use the object.
+  /// From now on, RefuseRead calls `told` for each refusal that it returns, and Tell calls `told`,
+  /// too. Refusal does not. `what`: the method or path, any bytes. `told` is called on any thread.
+  /// REQUIRES: `told` doesn't wait; this is called before other threads use the object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
@@ -188,28 +190,29 @@ class Access {
 
   /// Returns `caller` with `token` set if it sent a valid token, or with `bad_token` set if it sent
   /// one that is not valid. A token is valid only over TLS or from this host; otherwise others may
-  /// have read it on the way. If the caller sent two, neither is valid. Tokens::kIgnored: sets
-  /// nothing.
+  /// have read it on the way. If the caller sent two, neither is valid. Headers with another scheme
+  /// than Bearer don't count. Tokens::kIgnored: sets nothing.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
-  /// The caller's role; at most kProbe if the caller sent a token that is not valid; kNone if its
-  /// certificate has expired.
+  /// The caller's role. If the caller sent a token that is not valid: kProbe, or kNone if it would
+  /// have kNone without the token. If its certificate has expired: kNone.
   Role RoleOf(const Caller& caller) const;
   /// Returns why the call is refused. nullopt: the call is allowed. Then the caller's role includes
   /// `needed`, and neither its token nor its certificate is invalid. Whether these have expired was
   /// checked when `caller` was made, so make a Caller for each call.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
-  /// As Refusal, for a call that only reads. If the demand has a limit and the caller lacks
-  /// kOperate, also counts the call, and refuses it above the limit (CallLimits). Logs refusals
-  /// (`read refused`): one line a second for all callers together, with the number of earlier
-  /// refusals without a line. `what`: the method or path, any bytes.
+  /// As Refusal, for a call that only reads. If the caller has the role, the demand has a limit and
+  /// the caller lacks kOperate, also counts the call, and refuses it above the limit (CallLimits).
+  /// Logs refusals (`read refused`): one line a second for all callers together, with the number of
+  /// earlier refusals without a line. `what`: the method or path, any bytes.
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
                                     std::string_view what) const;
   /// Whether this caller, whose certificate is not known yet, may begin a TLS handshake now. If so,
-  /// counts it. The limit (CallLimits) is the same for all roles, because the role of most callers
-  /// is not known before the handshake.
+  /// counts it against the limit. If not, adds it to `limited`. The limit (CallLimits) is the same
+  /// for all roles, because the role of most callers is not known before the handshake.
   bool TakeHandshake(const Caller& caller) const;
-  /// How many calls were refused so far because their callers call too often.
+  /// How many calls were refused so far because their callers call too often; of kHandshake: how
+  /// often TakeHandshake returned false.
   std::uint64_t limited(CallLimits::Kind kind) const;
 
  private:

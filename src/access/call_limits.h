@@ -25,23 +25,24 @@ inline constexpr std::size_t kMaxLimitedCallers = 4096;
 class CallLimits {
  public:
   enum class Kind : std::uint8_t {
-    /// Streams of routes, polls and lookups: 10,000 at once, and 1,000 a second.
+    /// Streams of routes, polls and lookups: 10,000 in a burst, then 1,000 a second.
     kRoutes,
-    kRead,      ///< all other calls that only read: 500 at once, and 50 a second
-    kDiagnose,  ///< examinations (batonctl doctor), which ask etcd: 3 at once, and one in 10 s
-    /// TLS handshakes of HTTP: 200 at once, and 100 a second. Each costs a signature before the
+    kRead,      ///< all other calls that only read: 500 in a burst, then 50 a second
+    kDiagnose,  ///< examinations (batonctl doctor), which ask etcd: 3, then one in 10 s
+    /// TLS handshakes of HTTP: 200 in a burst, then 100 a second. Each costs a signature before the
     /// caller is known. So this limit holds for all roles, see Access::TakeHandshake.
     kHandshake,
   };
   struct Limit {
-    std::uint32_t burst;  ///< the most calls at once: the size of the bucket
+    std::uint32_t burst;  ///< the most calls in a burst: the size of the bucket
     Duration every;       ///< the bucket gains one call in this time
   };
   static Limit LimitOf(Kind kind);
 
   explicit CallLimits(std::size_t most_callers = kMaxLimitedCallers) : most_(most_callers) {}
 
-  /// Whether this caller may call now; counts the call if true. `caller`: the result of LimitedAs.
+  /// Whether this caller may call now. Counts the call if true; a refused call costs nothing.
+  /// `caller`: the result of LimitedAs.
   bool Take(const std::string& caller, Kind kind, TimePoint now);
   /// How many callers are remembered.
   std::size_t size() const { return callers_.size(); }

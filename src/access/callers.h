@@ -2,8 +2,9 @@
 //
 // The name that a caller gives itself proves nothing. But the kernel knows which user opened a
 // socket of this host. So Note asks the kernel (NETLINK_SOCK_DIAG) about the other end of each new
-// loopback connection. The answer is kept by the other end's address and port, because gRPC tells
-// nothing else about a caller. An IPv4-mapped IPv6 address counts as the IPv4 address.
+// loopback connection. The answer is kept under the other end's address and port, because gRPC
+// tells nothing else about a caller. It is kept until the next connection from there, also if the
+// connection has ended. An IPv4-mapped IPv6 address counts as the IPv4 address.
 //
 // Thread-safe. Note and CallerOfConnection ask the kernel once or twice for a loopback connection.
 // The kernel answers at once; a question waits at most a second.
@@ -42,7 +43,8 @@ struct Caller {
   /// Why the token that the caller sent is not valid. Empty: it sent none, or a valid one.
   std::string bad_token = {};
 };
-/// Sets `certificate` of the caller, or `bad_certificate` if the certificate has expired by `now`.
+/// Sets the caller's `certificate`, or its `bad_certificate` if the certificate has expired by
+/// `now`; empties the other.
 void Certify(Caller& caller, const ClientCertificate& certificate,
              std::chrono::system_clock::time_point now);
 /// Whether a valid token, a certificate or the kernel identifies the caller.
@@ -54,7 +56,8 @@ std::string NameOf(const Caller& caller);
 class Callers {
  public:
   /// If a second user opens a connection from the same address and port, UserOf returns nullopt for
-  /// this long. Reason: a call of the first user may still be on its way to its handler.
+  /// this long, and then the second user. Reason: a call of the first user may still be on its way
+  /// to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
   /// Note calls `noted` with the user of each connection, if the user is known, before the
@@ -109,7 +112,8 @@ Caller CallerOfConnection(int connection);
 /// "2001:db8::/64". If the name has no such address, returns the part before its last colon.
 std::string NetworkOf(std::string_view peer);
 
-/// Whether `peer` is on this host: IPv4 or IPv6 loopback, or a unix socket.
+/// Whether `peer` is known to be on this host: IPv4 or IPv6 loopback, or a unix socket. False if it
+/// has another address of this host.
 bool IsLocalPeer(std::string_view peer);
 
 }  // namespace baton::access

@@ -2,7 +2,7 @@
 // time does not fill the disk, and does not hide the refusals of other callers.
 //
 // Each caller (LimitedAs) gets at most one line a second. The caller's next line says how many of
-// its refusals had none. All callers together get at most kAtOnce lines at once, and after these
+// its refusals had none. All callers together get at most kAtOnce lines in a burst, and after these
 // one line in each kEvery. So a caller that uses many names does not fill the disk. The refusals
 // that this common limit leaves out are counted in the next line of any caller. At most kMaxCallers
 // callers are remembered; all others share one line a second. When a caller is forgotten, its

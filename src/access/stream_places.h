@@ -1,8 +1,9 @@
 // StreamPlaces: how many streams that stay open each caller may have. So one caller leaves room for
 // others, and all callers together leave room for operators.
 //
-// Callers with the role kOperate need no place here: only the limit on all streams bounds theirs.
-// The other callers (LimitedAs) have a limit each, and one for all of them (see Bounds).
+// Callers with the role kOperate need no place here: only the server's limit on all of its streams
+// bounds their streams. The other callers (LimitedAs) have a limit each, and one for all of them
+// (see Bounds).
 //
 // Thread-safe; waits only for a short lock.
 #pragma once

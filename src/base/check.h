@@ -1,6 +1,7 @@
 // BATON_CHECK writes a line to stderr and aborts the process if an invariant of our own is broken.
-// A dead process loses its lease and is safe; a confused leader is not. Any thread. Don't use it
-// for input from the network, etcd, files or people.
+// A dead process loses its lease and is safe; a confused leader is not. Every build evaluates the
+// expression, exactly once. Any thread. Don't use it for input from the network, etcd, files or
+// people.
 #pragma once
 
 namespace baton {

@@ -22,8 +22,8 @@ struct ClientCertificate {
 
 /// Reads the name and the end. If the end can't be read, `until` is in the past.
 ClientCertificate ReadClientCertificate(const x509_st& certificate);
-/// The same for the first certificate of a PEM text. If there is none, the name is empty, and
-/// `until` is in the past.
+/// The same for the first certificate of a PEM text; ignores the others. If there is no
+/// certificate, or the first one can't be read, the name is empty, and `until` is in the past.
 ClientCertificate ReadClientCertificate(const std::string& pem);
 
 }  // namespace baton

@@ -32,7 +32,7 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint Now() const = 0;
-  /// Returns WallTime{} if this clock has no wall clock.
+  /// The present second, rounded down. Returns WallTime{} if this clock has no wall clock.
   virtual WallTime WallNow() const { return WallTime{}; }
   /// The host's real clock. Never destroyed; any thread may use it.
   static const Clock& Real();

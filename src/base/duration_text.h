@@ -1,4 +1,5 @@
-// Durations as flags, verbs and messages write them. app/common/duration.h reads them.
+// Durations as flags, batonctl's arguments and messages write them. app/common/duration.h reads
+// them.
 //
 // Pure; any thread.
 #pragma once
@@ -8,8 +9,8 @@
 
 namespace baton {
 
-/// Writes a duration as a whole number of the largest possible unit (h, m, s or ms): "90s", "1m",
-/// "1500ms". Zero is "0s".
+/// Writes a duration exactly, as a whole number of the largest unit (h, m, s or ms) that allows
+/// this: "90s", "1m", "1500ms". Zero is "0s".
 std::string FormatDuration(std::chrono::milliseconds duration);
 
 }  // namespace baton

@@ -27,12 +27,13 @@ void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 inline constexpr std::size_t kLongestLine = 1000;
 
 /// Escapes `text` as AppendEscaped does without `quoted`. If the result has more than `most` bytes,
-/// returns at most its first `most` bytes (whole characters) and "...": at most `most` + 3 bytes.
+/// returns at most its first `most` bytes and "...": at most `most` + 3 bytes. The cut is never
+/// within a UTF-8 character, but may be within an escape (\u001b).
 std::string OneLine(std::string_view text, std::size_t most);
 
 /// Returns the same document with the characters above as \uXXXX in its strings. All other bytes
-/// stay, also those that are not UTF-8. REQUIRES: `json` is JSON as a library writes it, so C0 is
-/// already escaped.
+/// stay, also those that are not UTF-8. REQUIRES: `json` is JSON as a library writes it: its
+/// strings have no unescaped C0 character.
 std::string SafeJson(std::string json);
 
 }  // namespace baton

@@ -4,8 +4,8 @@
 // thread in the child would ever end a leadership that the copy shows. The kernel wipes these words
 // (MADV_WIPEONFORK) for every kind of fork, also for _Fork() and clone(), which don't call the
 // handlers of pthread_atfork. On a kernel without this (Linux before 4.14, some sandboxes), the
-// child does not have the words: it ends by SIGSEGV when it reads or writes one. A child of vfork()
-// or posix_spawn() shares its parent's memory, and nothing is wiped.
+// child does not have the words, so SIGSEGV ends the child when it reads or writes one. A child of
+// vfork() or posix_spawn() shares its parent's memory, and nothing is wiped.
 //
 // Thread-safe: the words are atomics.
 #pragma once
@@ -40,7 +40,7 @@ class ForkWipedWords {
 };
 
 /// Tells whether the present process was forked, directly or in several steps, from the process
-/// that made this object.
+/// that made this object. The constructor throws and aborts as that of ForkWipedWords.
 class ForkMark {
  public:
   ForkMark() { mark_[0].store(1, std::memory_order_relaxed); }
@@ -52,9 +52,10 @@ class ForkMark {
 };
 
 /// Whether this process may use gRPC. kFailedPrecondition: it was forked from a process that had
-/// called this function before. gRPC in such a child changes what gRPC in the parent waits for
-/// (both have the same epoll instance), and so crashes the parent. Any thread. Each shared library
-/// of ours counts only the calls in this library.
+/// called this function before the fork. gRPC in such a child changes what gRPC in the parent waits
+/// for (both have the same epoll instance), and so crashes the parent. On a kernel that can't wipe
+/// words, SIGSEGV ends such a child instead. Any thread. Each of our shared libraries has a
+/// function of its own, which knows only the calls in its library.
 Status CheckNotForked();
 
 }  // namespace baton

@@ -22,7 +22,7 @@ inline constexpr std::chrono::milliseconds kShortestFailoverDelay = std::chrono:
 inline constexpr std::chrono::milliseconds kLongestFailoverDelay = std::chrono::hours(24);
 /// The longest lock delay of a group (FailoverSettings::lock_delay).
 inline constexpr std::chrono::milliseconds kLongestLockDelay = std::chrono::hours(1);
-/// The greatest weight of a node. 0 is allowed, too: such a node gets no shards.
+/// The greatest weight of a node. 0 is allowed, too (see MayClaim in core/may_claim.h).
 inline constexpr std::uint32_t kMaxWeight = 1'000'000;
 /// The longest TTL that a node may ask for. The shortest is 1 s.
 inline constexpr std::chrono::seconds kLongestTtlOption{3600};
@@ -30,15 +30,18 @@ inline constexpr std::chrono::seconds kLongestTtlOption{3600};
 inline constexpr std::size_t kMaxEndpoints = 64;
 /// The most members that a cold start may wait for.
 inline constexpr std::uint32_t kMaxColdStartNodes = 10'000;
-/// The longest duration in options. A time plus several of these can't overflow.
+/// The longest duration in a program's options (NodeOptions, RouterOptions). A time plus several of
+/// these can't overflow.
 inline constexpr std::chrono::milliseconds kLongestDurationOption = std::chrono::hours(24 * 366);
-/// The longest duration in batond's flags; a longer one is a typing mistake.
+/// The longest duration in batond's flags, and the longest rebalance delay and cooldown that an
+/// operator can set; a longer one is a typing mistake.
 inline constexpr std::chrono::milliseconds kLongestDurationFlag = std::chrono::hours(24);
-/// A longer timeout than a year counts as a year, so that no sum of times overflows.
+/// The longest timeout of a call to the library. A longer one is not refused: it counts as this, so
+/// that no sum of times overflows.
 inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
-/// The shortest hang timeout of a node, except 0 (never). It must be far longer than a large change
-/// takes the loop (some ten milliseconds), because a process on a busy machine has to wait.
+/// The shortest hang timeout of a node, except 0 (never). It is far longer than the loop needs for
+/// a large change (some 10 ms), because on a busy machine the loop also waits for a processor.
 inline constexpr std::chrono::milliseconds kShortestHangTimeout{500};
 
 }  // namespace baton

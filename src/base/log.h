@@ -2,11 +2,12 @@
 //
 // Thread-safe. Write never waits for a slow reader of stderr, because the node's loop logs too and
 // must go on renewing its lease. Records wait in a queue of kLogQueue; if it is full, the oldest
-// record is dropped. A later record says how many were dropped.
+// record is dropped. The log's thread tries for a second to write a record; then this record is
+// dropped. A later record says how many were dropped.
 //
-// Before ConfigureLog, records from kInfo upwards are written to stderr as text on the caller's
-// thread. A record that stderr does not take at once is lost and counted; only if stderr is a file,
-// the write waits (WriteStderrNow).
+// Before ConfigureLog there is no queue: records from kInfo upwards are written to stderr as text
+// on the caller's thread. A record that stderr does not take at once is dropped. The caller waits
+// only if stderr is a file (see WriteStderrNow for this and rarer cases).
 #pragma once
 
 #include <chrono>
@@ -34,8 +35,9 @@ enum class Format : std::uint8_t { kText, kJson };
 /// Reads "text" or "json". kInvalidArgument: another word.
 Result<Format> ParseFormat(std::string_view word);
 
-/// A key and its value, in addition to the message. Keys are snake_case words, and are written
-/// unchanged in text. Keys and string values need to live only until the call returns.
+/// A key and its value, in addition to the message. REQUIRES: the key is a snake_case word, because
+/// Format::kText writes it without escapes. Keys and string values need to live only until the call
+/// returns.
 class Field {
  public:
   using Value = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;
@@ -75,9 +77,9 @@ struct LogOptions {
 /// Sets level and format, and starts a thread that writes. REQUIRES (not checked): called at most
 /// once in a process.
 void ConfigureLog(const LogOptions& options);
-/// Writes the queued records, waiting at most about a second for stderr, and ends the thread.
-/// Later records are written on the caller's thread, as before ConfigureLog, but with the
-/// configured level and format. Later calls do nothing.
+/// Writes the queued records, waiting at most about a second for stderr in all, and ends the
+/// thread. Later records are written on the caller's thread, as before ConfigureLog, but with the
+/// configured level and format. Does nothing before ConfigureLog, or when called again.
 void ShutDownLog();
 
 /// Whether records go to a queue: after ConfigureLog and before ShutDownLog.
@@ -87,7 +89,7 @@ bool Queued();
 /// written.
 std::size_t Dropped();
 
-/// Writes a record. Does nothing if `level` is below the configured level.
+/// Writes a record. Does nothing if `level` is below the configured level. `message`: any text.
 void Write(Level level, std::string_view message, Fields fields = {});
 inline void Debug(std::string_view message, Fields fields = {}) {
   Write(Level::kDebug, message, fields);
@@ -102,19 +104,19 @@ inline void Error(std::string_view message, Fields fields = {}) {
   Write(Level::kError, message, fields);
 }
 
-/// Writes a line of text, whatever the configured level and format are. `text`: made by
-/// FormatMessage, so it is one line.
+/// Writes a line of text, whatever the configured level and format are. REQUIRES: FormatMessage
+/// made `text`, so it is one line.
 void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
 
-/// Returns `message key=value key="two words"`, on one line. Line ends and control characters are
-/// escaped.
+/// Returns `message key=value key="two words"`, on one line. Escapes as AppendEscaped does.
 std::string FormatMessage(std::string_view message, Fields fields);
 /// Returns a line without a line end, such as
 /// `2026-01-02T03:04:05.678Z info  message key=value key="two words"`.
 std::string FormatText(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields);
-/// One JSON object: "time" (RFC 3339, UTC), "level", "message", then the fields. Bytes that are not
-/// UTF-8 become U+FFFD; numbers that JSON does not have (infinite) become null.
+/// Returns one JSON object on one line, without a line end: "time" (RFC 3339, UTC), "level",
+/// "message", then the fields. Bytes that are not UTF-8 become U+FFFD; numbers that JSON does not
+/// have (infinite, not a number) become null.
 std::string FormatJson(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields);
 

@@ -1,6 +1,7 @@
 // NodeChange: what an operator changes of a running node, its weight and labels, as plain values.
 //
-// The new values count until the node's process ends. Its options count again after a restart.
+// The new values count until the node's process ends. After a restart, the node's options count
+// again.
 //
 // Pure; any thread.
 #pragma once
@@ -39,9 +40,9 @@ struct NodeChanged {
   bool differs = false;   ///< false: the node had these settings already
 };
 
-/// The settings after the change; the same settings if it changes nothing. kInvalidArgument: the
-/// change is empty, names a label twice, removes too many labels, or leads to settings that no
-/// option could set (kMaxWeight, CheckLabels).
+/// Returns the settings after the change, which may be equal to `now`. kInvalidArgument: the change
+/// is empty, sets and removes the same label, removes more than kMaxLabels labels or a name that no
+/// label can have, or leads to settings that no option could set (kMaxWeight, CheckLabels).
 Result<NodeSettings> SettingsAfter(const NodeSettings& now, const NodeChange& change);
 
 /// For messages: "weight 2, label disk=ssd, no label rack".

@@ -24,23 +24,26 @@ struct PemTexts {
   bool operator==(const PemTexts&) const = default;
 };
 
-/// Checks these rules: the CA is empty or has at least one certificate. Certificate and key are
-/// both given or both empty; they can be read without a password, and belong to each other. Does
-/// not check trust, names and dates; the handshake does. `whose`: "client" or "server", for the
-/// message. kInvalidArgument: a rule is broken; one line says which.
+/// Checks these rules:
+///   - `ca` is empty, or has at least one certificate, and all its certificates can be read.
+///   - `cert` and `key` are both given or both empty.
+///   - All certificates in `cert` can be read, and so can the key, without a password.
+///   - The key belongs to the first certificate in `cert`.
+/// Does not check trust, names and dates; the handshake does. `whose`: "client" or "server", for
+/// the message. kInvalidArgument: a rule is broken; one line says which.
 Status CheckPem(const PemTexts& texts, std::string_view whose);
 
 /// How a server treats clients' certificates.
 enum class ClientCertificates : std::uint8_t {
   kNone,     ///< doesn't ask for certificates
-  kAsk,      ///< serves clients without a certificate, too; refuses one that it doesn't trust
+  kAsk,      ///< also serves clients without a certificate; refuses certificates it doesn't trust
   kRequire,  ///< serves only clients with a certificate that it trusts
 };
 
 /// Returns OpenSSL's context of a server. The server shows texts.cert, and trusts clients'
-/// certificates that texts.ca signed; without a CA it trusts none. TLS 1.2 and later; sessions are
-/// never resumed. kInvalidArgument: there is no certificate, CheckPem fails, or OpenSSL refuses the
-/// texts, for example because a key is too short.
+/// certificates that a certificate of texts.ca signed; without a CA it trusts no client's
+/// certificate. TLS 1.2 and later; sessions are never resumed. kInvalidArgument: texts.cert is
+/// empty, CheckPem refuses the texts, or OpenSSL does, for example because a key is too short.
 Result<std::shared_ptr<ssl_ctx_st>> ServerContext(const PemTexts& texts,
                                                   ClientCertificates clients);
 
@@ -51,16 +54,19 @@ struct Validity {
   std::chrono::system_clock::time_point until{};
 };
 
-/// Returns the time in which all certificates of a PEM text are valid, because a chain needs each
-/// of them. `until` may be before `from`. nullopt: there is no certificate, or one can't be read.
+/// Returns the time in which all certificates of a PEM text are valid at once, because a chain
+/// needs each of them. If there is no such time, `until` is before `from`. nullopt: there is no
+/// certificate, or one can't be read.
 std::optional<Validity> ValidityOf(const std::string& pem);
 
 /// Returns the name by which Baton knows a certificate's holder. The first of these that the
 /// certificate has: its spiffe:// URI, unchanged; "dns:" and its first DNS name; "cn:" and its
-/// common name in UTF-8. Empty: it has none of these; its spiffe:// URI is not a SPIFFE id or not
-/// the only URI; or a name has a zero byte. The name may have any other bytes.
+/// common name in UTF-8. The name may have any bytes except zero bytes. Empty: the certificate has
+/// none of these; its spiffe:// URI is not a SPIFFE id or not the only URI; any of its URIs or DNS
+/// names has a zero byte; or the common name, if it would count, has one.
 std::string NameInCertificate(const x509_st& certificate);
-/// Returns the name of the first certificate in a PEM text. Empty: also if there is no certificate.
+/// Returns the name of the first certificate in a PEM text. Empty: also if the text has no
+/// certificate, or one of its certificates can't be read.
 std::string NameInCertificate(const std::string& pem);
 
 }  // namespace baton

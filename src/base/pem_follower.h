@@ -2,7 +2,7 @@
 //
 // Thread-safe. It has one thread, which reads the files every kLookAtPems. A pipe or a character
 // device gives its content only once, so it is not read again. If a file can't be read or is empty,
-// the earlier texts stay in use, and problem() says why.
+// the earlier texts stay in use; problem() says why.
 #pragma once
 
 #include <chrono>
@@ -34,18 +34,19 @@ Result<PemTexts> ReadPems(const PemFiles& files);
 
 class PemFollower {
  public:
-  /// Gets all texts after a change of any. They are not checked: call CheckPem. If it returns an
-  /// error, the earlier texts stay in use, and it is called again after the next read that finds a
-  /// change.
+  /// Gets all texts after a read in which one of them differs from the texts in use. Nobody has
+  /// checked them: call CheckPem. If this function returns OK, these are the texts in use. If it
+  /// returns an error, the earlier texts stay in use, and it is called again after every read, also
+  /// with the same texts, until it returns OK or the files have the texts in use again.
   using Use = std::function<Status(const PemTexts& texts)>;
 
-  /// `used`: the texts in use now, as ReadPems returned them. The first read is kLookAtPems from
-  /// now. `use` is called on the follower's thread without a lock, and not after this object's end.
+  /// `used`: the texts in use now, as ReadPems returned them. The thread reads the files first
+  /// after kLookAtPems. It calls `use` without a lock, and never after the destructor has returned.
   /// Throws std::system_error if the host lacks threads. REQUIRES: `use` doesn't destroy this
   /// object.
   PemFollower(const PemFiles& files, const PemTexts& used, Use use);
   /// Waits until the present read and the present call of `use` are over; a read lasts as long as
-  /// the file system takes.
+  /// the file system takes. The last texts in use are not changed.
   ~PemFollower();
   PemFollower(const PemFollower&) = delete;
   PemFollower& operator=(const PemFollower&) = delete;

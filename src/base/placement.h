@@ -48,13 +48,14 @@ inline constexpr const char* kLabelNameRule =
 /// `zone`), and values that are names (IsName). Returns kInvalidArgument with the reason if not.
 Status CheckLabels(const Labels& labels);
 
-/// The label must have one of the values.
+/// Holds for a node if the node's label `label` has one of the `values`. Never holds for a node
+/// without this label.
 struct LabelTerm {
   std::string label;
   std::vector<std::string> values;
   friend bool operator==(const LabelTerm&, const LabelTerm&) = default;
 };
-/// All terms must hold. Without terms it fits every node.
+/// A node fits if all terms hold for it. Without terms every node fits.
 using LabelTerms = std::vector<LabelTerm>;
 /// For messages: "zone=a|b, disk=ssd"; "any node" without terms.
 std::string TermWords(const LabelTerms& terms);
@@ -66,29 +67,29 @@ struct ShardRange {
   friend bool operator==(const ShardRange&, const ShardRange&) = default;
 };
 
-/// One rule. It counts for its shards unless an earlier rule counts for them.
+/// One rule. For each shard, only the first rule of a group counts whose `shards` have this shard.
 struct PlacementRule {
-  /// For which shards the rule counts; empty: for all shards. A range may lie beyond the group's
-  /// last shard.
+  /// The rule's shards; empty: all shards. A range may lie beyond the group's last shard.
   std::vector<ShardRange> shards;
-  LabelTerms require;  ///< only a node with these labels may begin to lead
-  /// Of these nodes, the ones that fit an earlier preference come first, and nodes that fit no
-  /// preference come last.
+  LabelTerms require;  ///< only a node that fits may begin to lead
+  /// In which order the nodes that `require` allows are chosen: first those that fit prefer[0],
+  /// then those that fit prefer[1], and so on, and last those that fit no preference.
   std::vector<LabelTerms> prefer;
   /// How many nodes stand by for each of the shards, at most kMaxStandbys.
   std::uint32_t standbys = 0;
   /// A label. The nodes that may lead or stand by for a shard are chosen so that as few of them as
-  /// possible share a value of this label. Empty: chosen without regard to labels. A label is
-  /// allowed only if `standbys` is above 0, and `node` is never allowed.
+  /// possible share a value of this label. Empty: they may share the values of all labels. A label
+  /// is allowed only if `standbys` is above 0, and `node` is never allowed.
   std::string spread = {};
   bool CountsFor(ShardId shard) const;  ///< ignores earlier rules
   friend bool operator==(const PlacementRule&, const PlacementRule&) = default;
 };
-/// A group's rules, in their order. Empty: any node may lead any shard.
+/// A group's rules, in their order. Any node may lead a shard for which no rule counts.
 using Placement = std::vector<PlacementRule>;
 
-/// Whether the rules keep to the bounds, and have valid names, values and ranges. Returns
-/// kInvalidArgument with the first fault if not ("rule 2: require: label 'Zone' is not valid ...").
+/// Whether the rules keep to the bounds, and have valid names, values and ranges. No term may lack
+/// values, no preference may lack terms, and no label may have two terms in one LabelTerms. Returns
+/// kInvalidArgument with the first fault if not ("rule 2: require: 'Zone' is not a valid ...").
 Status CheckPlacement(const Placement& placement);
 
 }  // namespace baton

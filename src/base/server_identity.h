@@ -18,7 +18,7 @@ class ServerIdentity {
  public:
   struct Pems {
     PemTexts texts;                       ///< ca: the authorities of clients' certificates
-    std::uint64_t generation = 0;         ///< 1 at first, and one more after each Set
+    std::uint64_t generation = 0;         ///< 1 at first, and one more after each Set that is OK
     std::shared_ptr<ssl_ctx_st> context;  ///< made from `texts` (ServerContext)
   };
 

@@ -8,8 +8,9 @@
 namespace baton {
 
 /// Writes the first part of `bytes` that stderr takes at once, like write(2). Returns the number of
-/// bytes, or -1 and sets errno; EAGAIN: stderr takes nothing now. If stderr is a file, the call
-/// waits as any write to a file does. Any thread; allocates nothing.
+/// bytes that were written, or -1 and sets errno; EAGAIN: stderr takes nothing now. If stderr is a
+/// file, the call waits as any write to a file does. If it is a pipe without a reader, the call
+/// raises SIGPIPE, as write(2) does. Any thread; allocates nothing.
 ///
 /// O_NONBLOCK can't be set on stderr, because this would change it for every process that shares
 /// it. So the call opens a pipe or a terminal again. If this is impossible (another user's pipe or

@@ -4,8 +4,9 @@
 // It runs the program of `batond run`, a node's guard, the etcd members of tests, the demo and
 // benches, and helper programs. Only one thread at a time may use an object. The child starts with
 // no signal blocked, and with default handlers. Its input is empty unless SubprocessOptions::input
-// is given. It has a process group of its own, so Ctrl-C reaches only the owner, who decides when
-// the child ends. REQUIRES: no other code reaps the child, for example by a wait for any child.
+// is given. The child has a process group of its own. So Ctrl-C in a terminal reaches only the
+// process that started the child, and this process decides when the child ends. REQUIRES: no other
+// code reaps the child, for example by a wait for any child.
 #pragma once
 
 #include <sys/types.h>
@@ -42,7 +43,8 @@ enum class ChildLifetime {
 };
 
 struct SubprocessOptions {
-  /// The program (looked up on PATH if it has no '/') and its arguments. REQUIRES: not empty.
+  /// The program (looked up on PATH if it has no '/') and its arguments. REQUIRES (checked): not
+  /// empty.
   std::vector<std::string> arguments = {};
   /// "NAME=value" texts, which are added to this process's environment or replace its values.
   std::vector<std::string> environment = {};
@@ -51,8 +53,9 @@ struct SubprocessOptions {
   /// The child uses this process's stdout and stderr; `output_path` is ignored.
   bool inherits_output = false;
   ChildLifetime lifetime = ChildLifetime::kOwned;
-  int input = -1;   ///< a descriptor for the child's stdin; below 0: /dev/null
-  int passed = -1;  ///< a descriptor that becomes the child's descriptor 3; below 0: none
+  // The child gets copies of these two descriptors. The caller goes on owning them.
+  int input = -1;   ///< becomes the child's stdin; below 0: /dev/null
+  int passed = -1;  ///< becomes the child's descriptor 3; below 0: none
 };
 
 class Subprocess {
@@ -61,8 +64,8 @@ class Subprocess {
   /// example because `output_path` can't be opened.
   static Result<std::unique_ptr<Subprocess>> Start(const SubprocessOptions& options);
 
-  /// Calls Kill, unless the child was released or is kOutlivesOwner. Processes that the child
-  /// started are not killed.
+  /// Calls Kill, unless the child was released or is kOutlivesOwner; such a child is not reaped
+  /// before this process ends. Processes that the child started are not killed.
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
@@ -81,7 +84,8 @@ class Subprocess {
   /// Returns how the child ended, and reaps it; nullopt: it still runs. Does not wait.
   std::optional<ExitStatus> Poll();
 
-  /// Waits for the child's end and reaps it; nullopt: it still runs at `deadline`.
+  /// Waits for the child's end and reaps it; nullopt: it still runs at `deadline`. May notice the
+  /// end 20 ms late.
   std::optional<ExitStatus> Wait(TimePoint deadline);
 
   /// Sends SIGKILL, then waits for the child's end without a bound. Returns at once if the child
@@ -102,11 +106,12 @@ class Subprocess {
 };
 
 /// Returns the path of an executable: `name` itself if it has a '/', otherwise the first one of
-/// this name on PATH. kNotFound: there is none.
+/// this name on PATH. kNotFound: there is no such file, or this process may not execute it.
 Result<std::string> FindProgram(const std::string& name);
 
 /// Runs a program to its end, and returns how it ended: a program that fails is no error here.
-/// kTimedOut: it still ran at `deadline`, and was killed. Other errors: those of Start. Blocks.
+/// kTimedOut: it still ran at `deadline`, and was killed. Other errors: those of Start. Blocks,
+/// also after the deadline: as Subprocess::Kill does.
 Result<ExitStatus> RunProgram(const SubprocessOptions& options, TimePoint deadline);
 
 }  // namespace baton

@@ -11,11 +11,12 @@ namespace baton {
 /// The most bytes that the path of a unix socket may have.
 inline constexpr std::size_t kLongestSocketPath = 107;
 
-/// Returns a non-blocking socket that is bound to `path` and does not listen yet. The file has mode
-/// 600. Replaces a socket file that nobody listens on, but no other file. At the end, the caller
-/// must remove the file before it closes the socket, because another process may take the path
-/// after nobody listens. kUnavailable: the socket can't be bound; one line says why, without the
-/// path. Any thread. REQUIRES (checked): `path` has at most kLongestSocketPath bytes.
+/// Returns a non-blocking socket that is bound to `path` and does not listen yet. The caller owns
+/// the socket. The file has mode 600. Replaces a socket file that nobody listens on, but no other
+/// file. At the end, the caller must first remove the file and then close the socket: once nobody
+/// listens, another process may put its own socket at `path`. kUnavailable: the socket can't be
+/// bound, for example because another process listens there; one line says why, without the path.
+/// Any thread. REQUIRES (checked): `path` has at most kLongestSocketPath bytes.
 Result<int> BindUnixSocket(const std::string& path);
 
 }  // namespace baton

@@ -6,10 +6,11 @@
 // a whole delay; after a shorter stay, the first absence goes on. So a process that crashes again
 // and again loses its shards, too.
 //
-// Each node measures by its own clock. A stay counts from the earliest time at which it can have
-// begun, so that late news does not make a long stay look short. A node that was never seen counts
-// as away from the time of NoteComplete. So nodes may differ. Therefore the first node that sees
-// the delay end writes `ripe/<node>`, and all nodes follow this mark (ripe_marks.h).
+// Each node measures the absences of others by its own clock. A stay counts from the earliest time
+// at which it can have begun, so that late news does not make a long stay look short. A node that
+// was never seen counts as away from the time of NoteComplete. So nodes may differ. Therefore the
+// first node that sees the delay end writes `ripe/<node>`, and all nodes follow this mark
+// (ripe_marks.h).
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -34,7 +35,8 @@ class Absences {
 
   /// The time from which other nodes may claim the shards that `node` led and has not taken back.
   /// If `node` is away: `delay` after its absence began. If it is here: `delay` after this node saw
-  /// it come. TimePoint::max(): it was never seen, and the view is not complete.
+  /// it come. If it was never seen: `delay` after NoteComplete; TimePoint::max() if the view is not
+  /// complete.
   TimePoint OverAt(const NodeId& node, Duration delay) const;
 
  private:

@@ -119,9 +119,10 @@ struct PlannedMove {
 /// that a member holds above its target. A pool without candidates keeps its shards where they are.
 /// Shards with a live move stay as they are. A shard with `movable[s] == false` is not moved this
 /// time. If `movable` is empty, all shards may be moved. Returns at most `limit` moves, urgent ones
-/// first, taken from the donors in turn; no moves if all candidates drain. A vacancy with a ready
-/// standby counts as held by it, so it may be among the moves: the caller leaves it out, or sets it
-/// as not movable. REQUIRES: `movable` is empty or as long as input.shards.
+/// first, one from each member that gives shards away and then the next from each; no moves if all
+/// candidates drain. A vacancy with a ready standby counts as led by that standby, so it may be
+/// among the moves. The caller leaves this move out, or says that the vacancy is not movable.
+/// REQUIRES: `movable` is empty or as long as input.shards.
 std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 

@@ -15,15 +15,15 @@ namespace baton::core {
 /// NodesThatGetNothing. `shard_of[i]` is the number of its shards[i]. It leaves out a shard if:
 ///  - Its record has a newer schema, or is damaged and may not be replaced (yet).
 ///  - Its record names a session that lives, but whose member can't take part.
-///  - A node that gets nothing for now (NodesThatGetNothing) leads it, or is the only one that may
-///    claim it.
+///  - A node that gets nothing for now (NodesThatGetNothing) leads it, or is its last known leader
+///    (Claimable::kByLastLeader), or is the node for which FailoverPolicy::kNever keeps it.
 ///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now. The node is away,
 ///    has another state directory, or is forbidden by a placement rule.
 ///  - Nobody leads it, and the placement rules let none of the members lead it.
 ///
-/// If a shard is kept for a node that may claim it now, the shard counts as led by that node. A
-/// shard that FailoverPolicy::kAfter keeps for a node that can't claim it now is a vacancy that
-/// waits.
+/// If a shard is kept for one of the members and this member may claim it now, the shard counts as
+/// led by it. Other shards that FailoverPolicy::kAfter keeps, and those with Claimable::kAfterWait,
+/// wait (AssignmentShard::waits).
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;

@@ -1,32 +1,46 @@
-// Balancer: the elected node plans moves. The leader of each moving shard then transfers it to the
-// move's target.
+// Balancer: the elected node plans moves of shards. Later each shard's leader transfers the shard
+// to the move's target.
 //
-// Every node has a Balancer. Only the node that the `balancer` record names plans; the others note
-// what moved, in case they are elected. The balancer writes moves, and deletes the policy of an
-// operator's `rebalance apply` that is done. It never writes a shard's record.
+// Every node has a Balancer. Only the node that the `balancer` record names plans; below, "the
+// balancer" is this node. The others note what moved, in case they are elected. The balancer writes
+// moves, and deletes the policy of an operator's `rebalance apply` that is done. It never writes a
+// shard's record.
 //
-// It plans a rebalance when all these conditions hold:
+// While nobody has the role, live nodes claim it one after another: the first live member by id
+// that does not drain does so at once, and each next one 300 ms later. A node that was asked to
+// drain or stop claims nothing, and nobody replaces a record of a newer schema. If a claim is
+// refused and there is still no balancer, the node claims again 300 ms later.
+//
+// The balancer plans a rebalance when all these conditions hold:
 //  - There is no vacancy, and no shard waits for its owner (FailoverPolicy::kAfter).
 //  - The imbalance has lasted rebalance_delay, and the membership has been quiet for as long.
 //  - The group does not pause moves.
 //
-// A rebalance leaves out shards in their cooldown, shards that a failed callback brought to their
-// leader, and shards of which several leaders have died soon. Other moves leave none of these out.
-// `rebalance apply` needs only the first condition. A drain needs none. A move off a node that a
-// placement rule forbids needs only that there is no vacancy, or that some member drains. A shard
-// that has to leave its node goes to a target that has not failed to prepare it. If all targets
-// have failed, the shard waits for 1 s, and each time twice as long, up to 1 min. If the failover
-// policy keeps the shards of a stopping node, none of them moves.
+// A rebalance leaves out three kinds of shards: those in their cooldown; those that a failed
+// callback brought to their leader; and those whose leaders died soon after they began to lead, at
+// least kDeathsBeforeWaiting times in a row, until the shard has proven harmless
+// (DeathBackoff::LongFrom). The balancer's other moves don't leave them out:
+//  - `rebalance apply` needs only the first condition. So it goes on in a pause.
+//  - A drain needs none of the conditions.
+//  - If a placement rule forbids a shard's leader, the shard moves away. This needs none of the
+//    conditions; but as long as no member drains, it waits until there is no vacancy.
+//
+// A shard that has to leave its node goes to a target that has not failed to prepare it. If all
+// targets have failed, the shard waits for 1 s, and each time twice as long, up to 1 min. If the
+// failover policy keeps the shards of a stopping node, none of them moves.
 //
 // The moves in flight are limited. This limit, the delay and the cooldown are those of MoveLimits,
 // as they are when it decides. The balancer plans only once a quarter of the limit (at least one
 // move) is free. It deletes moves that can't be carried out. It also deletes moves without
 // progress: planned ones after 1.5 times prepare_timeout, prepared ones after 1.5 times the sum of
-// release_timeout and callback_timeout. After a refused write it writes nothing for 200 ms.
-// Failover never waits for the balancer.
+// release_timeout and callback_timeout. This time counts from the moment when this node first saw
+// the move in that phase. After a refused write of moves or of the policy it writes nothing for 200
+// ms. Failover never waits for the balancer.
 //
-// The node that gains a shard reports the loss before it. If nobody may lead the shard (no member
-// may lead, or FailoverPolicy::kNever keeps it), the balancer reports the loss, after `settle`.
+// Normally the node that gains a shard reports that the leader before it was lost. If no node may
+// gain the shard, the balancer reports this loss, once the shard has had no leader for `settle`.
+// That is so if no member may lead, if placement rules forbid all that may, or if
+// FailoverPolicy::kNever keeps the shard.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -44,8 +58,8 @@ namespace baton::core {
 
 class Balancer {
  public:
-  /// Since this object exists. Deletions are counted when they are sent, whatever their outcome.
-  /// Those of a cancelled `rebalance apply` are not counted.
+  /// Since this object exists. A deletion of a move is counted when it is sent, whatever its
+  /// outcome. Deletions because a `rebalance apply` was cancelled are not counted.
   struct Counters {
     /// Moves deleted because they could not be carried out: the term is over; the target is gone,
     /// drains or fails; or the target declared the move void.
@@ -67,7 +81,9 @@ class Balancer {
   }
   /// Campaigns for the role; as the balancer, withdraws and plans moves.
   void Advance(Context& context);
-  /// The session is lost: forgets the writes in flight, the imbalance and the failed targets.
+  /// The session is lost: forgets the writes in flight, since when the group is imbalanced, and the
+  /// failed targets. Still remembers the moves that it saw, when shards moved (for cooldowns), the
+  /// losses that were reported, and the counters.
   void Clear();
   /// Gives up the role, if this node has it, because the node is stopping.
   void Resign(Context& context);
@@ -113,8 +129,8 @@ class Balancer {
     TimePoint since{};
   };
 
-  /// The nodes that failed to prepare a shard in the present term. Its leader drains, or must not
-  /// lead it.
+  /// The nodes that failed to prepare a shard in the present term, if the shard must leave its
+  /// leader.
   struct FailedTargets {
     Term ends;
     std::set<NodeId> nodes;

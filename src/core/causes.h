@@ -9,19 +9,21 @@
 
 namespace baton::core {
 
-/// Where a claim or a move takes a shard.
+/// The shard of a claim or a move, and the node that it goes to.
 struct Destination {
   const ShardRules& rules;
   ShardId shard;  ///< its number in the group
   const MemberFact& node;
 };
 
-/// Why the claim is its member's. REQUIRES: Assign(input) has the claim, or `input` is the same
-/// with claims carried out.
+/// Why the assignment gives the shard to the claim's member. REQUIRES: `to` is of this member and
+/// shard. Assign has returned the claim for `input`, or for the input before some of its claims
+/// were carried out.
 Cause CauseOf(const AssignmentInput& input, const PlannedClaim& claim, const Destination& to);
 
-/// Why the shard moves. REQUIRES: PlanMoves(input) has the move, perhaps with another target, or
-/// `input` is the same with moves carried out.
+/// Why the shard moves. REQUIRES: `to` is of this shard and the move's target. PlanMoves has
+/// returned the move, perhaps with another target, for `input`, or for the input before some of its
+/// moves were carried out.
 Cause CauseOf(const AssignmentInput& input, const PlannedMove& move, const Destination& to);
 
 }  // namespace baton::core

@@ -1,16 +1,18 @@
 // ClaimPace: how fast this node may claim, so that the claims of the whole group keep to one limit.
 //
 // Every claim goes to every watcher, and all members may be claiming at once. Each node computes
-// the whole assignment, so it knows its share of the vacancies, and uses the same share of the
-// group's limit (CoreOptions::event_deliveries_per_second). While etcd is slow to confirm the
-// node's lease renewals (more than TTL / 12), it uses half of that. After a pause, a node may send
-// at once what it may send in a tenth of a second. It sends the rest of that second's claims
-// evenly. If the tenth is less than one claim, the nodes take turns: they send their first claims
-// one after another, by node id.
+// the whole assignment, so it knows its share of the vacancies, and has the same share of the
+// group's limit (CoreOptions::event_deliveries_per_second). After a pause, a node may send at once
+// a tenth of what its share allows in a second. From then on it sends evenly, at nine tenths of its
+// share, so that no second exceeds the share. If the last confirmation of the node's lease took
+// more than TTL / 12, etcd is slow, and the node uses half of its share. If a tenth of a second is
+// not enough for one claim, the nodes take turns: they send their first claims one after another,
+// by node id.
 //
 // If vacancies come little by little, each new assignment grants the whole limit again. So the node
 // also counts the leaderships that it sees begin in the whole group. If they began faster than the
-// limit allows, it claims nothing until the average keeps to the limit again, for at most 1 s.
+// limit allows, it claims nothing until the average keeps to the limit again, but never for more
+// than 1 s after it saw the last of them.
 //
 // Pure and single-threaded: owned by Succession.
 #pragma once
@@ -30,20 +32,24 @@ class ClaimPace {
     std::int64_t before = 0;  ///< how many it gives to the nodes before this one by id
   };
 
-  /// A new assignment was computed. `idle`: no claim of the last assignment was left to send.
+  /// A new assignment was computed. A `share.assigned` of 0 counts as 1. `idle`: no claim of the
+  /// last assignment was left to send.
   void Assign(const Context& context, const Share& share, bool idle);
-  /// This node claims `vacancies` of a node that stalls, and uses that node's share for them.
+  /// This node claims that many vacancies of a node that stalls, and uses that node's share for
+  /// them.
   void TakeOver(std::size_t vacancies) { share_.assigned += static_cast<std::int64_t>(vacancies); }
   /// This node saw that many leaderships begin, its own included.
   void NoteBegun(const Context& context, std::size_t leaderships);
-  /// Returns how many claims may be sent now: 0, or at least as many as make a batch. `wanted` is
-  /// how many the caller has: if they are fewer than a batch, they count as one. The result may be
-  /// greater than `wanted`. If it is 0, the context's wake_at is lowered to the time of the next
-  /// batch. Only Sent uses the allowance up.
+  /// Returns how many claims may be sent now: 0, or at least a whole batch. `wanted` is how many
+  /// the caller has to send; if these are fewer than a batch, they count as one. The result may be
+  /// greater than `wanted`. If it is 0, the context's wake_at is lowered to the time at which to
+  /// call this again; the result may then be 0 once more. Only Sent uses the allowance up.
+  /// REQUIRES: `wanted` is above 0; not checked.
   std::size_t Allowed(Context& context, std::size_t wanted);
   /// That many claims were sent.
   void Sent(const Context& context, std::size_t claims);
-  /// The longest pause between two batches of a node that has this share.
+  /// The longest pause between two batches of a node that has this share. REQUIRES:
+  /// `share.assigned` is above 0.
   Duration LongestPause(const Context& context, const Share& share) const;
 
  private:

@@ -18,12 +18,13 @@ class CommittedRevisions {
   /// `highest`: the highest revision of earlier runs of this node; 0: unknown.
   explicit CommittedRevisions(Revision highest) : highest_(highest) {}
 
-  /// Notes the writes and confirmations among these actions as sent.
+  /// Notes the writes and confirmations among these actions as sent. A later copy of a write
+  /// changes nothing.
   void NoteSent(const std::vector<Action>& actions);
-  /// Notes that the operation committed at `revision`; 0: no revision is known, and nothing is
-  /// checked. If a commit that was known when the operation was sent has a higher revision, etcd
-  /// went back in time: returns that higher revision. Otherwise nullopt; always for an operation
-  /// that was not noted as sent, or was forgotten.
+  /// Notes that the operation committed at `revision`, and forgets the operation. If a commit that
+  /// was known when the operation was sent has a higher revision, etcd went back in time: returns
+  /// that higher revision. Otherwise nullopt. Always nullopt if `revision` is 0, which means that
+  /// it is not known, and for an operation that was not noted as sent or was forgotten.
   std::optional<Revision> NoteCommitted(OperationId operation, Revision revision);
   /// The operation did not commit, or nobody knows whether it did.
   void Forget(OperationId operation) { before_.erase(operation); }

@@ -12,16 +12,17 @@
 //   - a config that does not fit when the node starts.
 // If there is no config when a node starts, the node creates it from its own options. But if other
 // nodes are members, the config was deleted by mistake, and this node waits until they put it back.
-// Otherwise a node with wrong options could make them the group's. A node that knows the config may
-// always create it.
+// Otherwise a node with wrong options could make them the group's. A node that has known a fitting
+// config may create it again even if others are members.
 //
-// Until a bad config is put back, nobody claims shards. The reason: just before the bad write, an
-// operator may have written settings that forbid the claims.
+// Until a bad config is put back, nobody claims or transfers shards. The reason: just before the
+// bad write, an operator may have written settings that forbid this.
 //
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
-// while the config is bad. It halts if the config has been bad for kConfigPatience, and a complete
-// read that began after that time still shows it bad. If a recovery has closed the group, the node
-// halts at once.
+// while the config is bad. It halts if the config has been bad for kConfigPatience, and a read of
+// everything that began after that time still shows it bad. If a recovery has closed the group, the
+// node halts at once. But if the config is only absent, it creates the config again, and does not
+// halt.
 //
 // A config that was put back is another incarnation of the store for the followers of routes
 // (StoreIncarnationOf), so each gets all routes again, once. A config with settings that an
@@ -48,19 +49,20 @@ namespace baton::core {
 
 class ConfigKeeper {
  public:
-  /// The etcd that answers has this cluster id.
+  /// The etcd that answers has this cluster id; 0: not known.
   void NoteCluster(std::uint64_t id) { cluster_id_ = id; }
   /// The keeper's write has a definite outcome. It writes nothing more for kMaxRetryPause, unless
   /// another bad config comes.
   void On(TimePoint now);
-  /// The session is lost, so the keeper's write was dropped.
+  /// The session is lost, and PendingWrites has dropped the keeper's write.
   void Clear() { in_flight_ = false; }
 
   /// Checks the config, and creates it or puts it back. Returns why the node must halt; nullopt:
   /// the node can go on. REQUIRES: the view is complete.
   std::optional<Error> Advance(Context& context);
 
-  /// Whether the config fitted at the last Advance. No session may open otherwise.
+  /// Whether the config fitted at the last Advance; false before the first one. While it is false,
+  /// no session may open.
   bool fits() const { return fits_; }
   /// ConfigFact::Incarnation of the last config that fitted; 0: no config has fitted yet.
   Revision incarnation() const { return known_ ? known_->Incarnation() : Revision{}; }

@@ -34,9 +34,14 @@ class ConfirmationLog {
   /// of the answers.
   void Add(TimePoint sent_at, TimePoint answered_at, Revision revision, std::uint64_t raft_term);
 
-  /// The longest time that can have passed between the member's death and `seen_at`. At `seen_at`
-  /// this node saw that the member's key was deleted or taken over, in `revision`; the member's
-  /// lease had `ttl`. Unset if too few confirmations are known.
+  /// The longest time that can have passed between a member's death and `seen_at`. `seen_at` is
+  /// when this node saw that the member's key was gone or taken over. `revision` is the one at
+  /// which that happened, and `ttl` the TTL of the member's lease. Nullopt if the kept
+  /// confirmations hold no proof. A proof takes two: one from below `revision`, and one that was
+  /// answered at least `ttl` plus 2.5 s before the other was sent. So there is no bound for that
+  /// time after our first confirmation, and never one if `ttl` is more than about ten of our TTLs.
+  /// Nullopt also if etcd was restored in that time, and its raft terms began again below the
+  /// earlier ones.
   std::optional<Duration> DeadAtMost(TimePoint seen_at, Revision revision, Duration ttl) const;
 
  private:

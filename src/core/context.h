@@ -1,4 +1,5 @@
-// Context: what the core lends its parts during one step, on its thread. No part keeps it longer.
+// Context: what the core lends its parts during one step. No part keeps it, or a reference from it,
+// after the step.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +24,17 @@ struct Context {
   PendingWrites& writes;
   std::vector<Action>& actions;
   TimePoint& wake_at;
-  bool draining = false;  ///< this node is stopping, or has halted: it takes nothing new
-  bool ended = false;     ///< this node has halted or finished: nobody sends its writes again
+  /// This node was asked to drain or to stop, or has halted: it takes nothing new. An operator's
+  /// policy kDrain does not set this.
+  bool draining = false;
+  bool ended = false;  ///< this node has halted or finished: nobody sends its writes again
   /// Always kAttached, except if the application is another process, or if a watchdog watches this
   /// process.
   ApplicationState application = ApplicationState::kAttached;
 
   const NodeId& self() const { return options.self.node; }
   bool live() const { return session.live(now); }
+  /// The wall clock's time; WallTime{}: unknown.
   WallTime wall() const { return options.wall_clock ? options.wall_clock() : WallTime{}; }
   /// The tally for a record of the shard that this node writes now.
   DeathTally Tally(ShardId shard) const { return view.NextTally(shard, now, wall()); }
@@ -38,7 +42,8 @@ struct Context {
   void Do(Action action) { actions.push_back(std::move(action)); }
   /// Asks for the next step at `at` or earlier.
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
-  /// Sends the write. The core passes its definite outcome to `owner`.
+  /// Sends the write, again and again until its outcome is definite (PendingWrites). The core
+  /// passes that outcome to `owner`.
   OperationId Submit(WriteOwner owner, Write&& write) {
     const OperationId operation = next_operation++;
     writes.Submit(operation, owner, std::move(write), actions);

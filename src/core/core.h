@@ -1,14 +1,16 @@
 // Core: one node's whole behaviour as a pure state machine.
 //
-// Step(now, event) records the event's facts, and settles what an answer or a callback means for
-// its own shard. Then it looks at the whole state and decides everything else. So late, repeated
-// and reordered events do no harm. A second Tick at the same time changes nothing. There is one
-// exception: a step that leaves work to do (View::ContinueStandbys) asks for the next step at once.
-// Step returns ordered actions and the time of the next step. The core never touches network, disk,
-// clock, threads or randomness: `now` is an argument, and CoreOptions has functions for random
-// numbers and the wall clock.
+// Step(now, event) records the event, and settles what an answer to a write or the return of a
+// callback means for the shards concerned. Then it looks at the whole state and decides everything
+// else. So late, repeated and reordered events do no harm. A second Tick at the same time changes
+// nothing, with one exception: a large change of standbys takes several steps
+// (View::ContinueStandbys), and each of them asks for the next step at once. Step returns ordered
+// actions and the time of the next step. The core never touches network, disk, clock, threads or
+// randomness: `now` is an argument, and CoreOptions has functions for random numbers and the wall
+// clock.
 //
-// After the node has finished, Step still merges facts and answers requests, but writes nothing.
+// After the node has halted or finished, Step still merges facts, and refuses each request. It
+// writes nothing more; a halted node only revokes its lease, unless another process may still act.
 //
 // The core has no threads of its own; only the runtime's loop thread calls it.
 //
@@ -58,8 +60,8 @@ class Core {
   // What the runtime shows to operators. References are valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
-  /// The parts of the view that the last step changed. The shards may be unsorted, and some may
-  /// occur twice (ViewChanges::Add).
+  /// The parts of the view that the last step changed. Its lists may be unsorted, and may have an
+  /// entry twice (ViewChanges::Add).
   const ViewChanges& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return leaderships_; }
@@ -68,13 +70,14 @@ class Core {
   const IncomingMoves& incoming_moves() const { return incoming_moves_; }
   const StandbyDuties& standby_duties() const { return standby_duties_; }
   const OperatorRequests& requests() const { return requests_; }
-  /// Why this node stopped for good; nullopt: it has not halted.
+  /// Why this node halted, which is for ever; nullopt: it has not halted.
   std::optional<Error> halted() const;
   /// Whether the node was asked to drain or stop, or has halted or finished.
   bool draining() const;
+  /// Whether a step has returned Finished.
   bool finished() const { return std::holds_alternative<Stopped>(lifecycle_); }
-  /// Whether the session's deadline has passed, even before the step that notices it. False before
-  /// the first confirmed renewal, and once the session is known to be lost.
+  /// Whether the session's deadline has passed, even before the step that notices it. False if
+  /// there is no session, and before its first confirmed renewal.
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);
   }

@@ -3,10 +3,10 @@
 //
 // The shard's record counts these deaths (DeathTally). Suppose that a leader's session ends within
 // kShortLeadership of the begin of the leadership, without a handoff. Then the next record counts
-// one death more. An orderly handoff adds nothing. Leaders that follow one another in order form a
-// series. Once a series has led the shard for kShortLeadership, the count is 0, because the shard
-// has proven harmless. After kDeathsBeforeWaiting deaths, nobody claims the shard for up to
-// kFirstClaimWait. Each further death doubles this wait, up to kMaxClaimWait.
+// one death more. An orderly handoff adds nothing. Leaders that follow one another by orderly
+// handoffs form a series. Once a series has led the shard for kShortLeadership, the count is 0,
+// because the shard has proven harmless. After kDeathsBeforeWaiting deaths, nobody claims the shard
+// for up to kFirstClaimWait. Each further death doubles this wait, up to kMaxClaimWait.
 //
 // A death counts for all shards that the process led for less than kShortLeadership, not only for
 // the one that killed it. Therefore each wait is shortened, by less than a half. How much depends
@@ -14,8 +14,8 @@
 // shard is claimed, its leader dies before it has claimed the shards with longer waits. So this
 // death does not count for them. Soon the harmful shard waits alone.
 //
-// Each node measures with its own clock what it sees. For a leadership that it did not see begin,
-// it uses the wall-clock time in the record. So nodes may differ, because of a wrong clock or late
+// Each node measures the times with its own clock. For a leadership that it did not see begin, it
+// uses the wall-clock time in the record. So nodes may differ, because of a wrong clock or late
 // news. That does no harm: a claim's guards decide who leads, and each wait ends at most
 // kMaxClaimWait after this node knows that the session has ended.
 //
@@ -38,6 +38,7 @@ namespace baton::core {
 
 class DeathBackoff {
  public:
+  /// REQUIRES for all (only partly checked): each shard is below `shards`.
   explicit DeathBackoff(std::uint32_t shards)
       : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
@@ -62,7 +63,7 @@ class DeathBackoff {
   };
   /// The session that the record names has ended. The wait begins with the first certain call for a
   /// record; further calls change nothing. After an uncertain call the shard waits without end,
-  /// until a certain call or NoteNoDeath.
+  /// until a certain call, NoteRecord or NoteNoDeath.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
   /// Whether only an uncertain end of the shard's session is known.
   bool Uncertain(ShardId shard) const;
@@ -82,8 +83,8 @@ class DeathBackoff {
   /// When the present series will have led the shard for kShortLeadership, if no leader dies.
   /// TimePoint::min(): its begin is unknown, and counts as long ago.
   TimePoint LongFrom(ShardId shard) const;
-  /// Until when nobody claims the shard. TimePoint::min(): it need not wait. Max: the end of the
-  /// session is uncertain.
+  /// Until when nobody claims the shard; a past time: the wait is over. TimePoint::min(): it need
+  /// not wait. Max: the end of the session is uncertain.
   TimePoint WaitsUntil(ShardId shard) const;
   /// How many shards wait.
   std::size_t Waiting(TimePoint now) const;

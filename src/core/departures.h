@@ -37,6 +37,7 @@ class Departures {
   /// How many departures are kept: the newest ones, and at most one for each node.
   static constexpr std::size_t kMaxKept = 256;
 
+  /// Replaces an earlier departure of the same node.
   void Add(Departure departure);
   /// The node has a session again. Does nothing if no departure of the node is known.
   void NoteBack(const NodeId& node);

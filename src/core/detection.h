@@ -1,8 +1,8 @@
 // Detection: how long the death of a shard's leader went unnoticed.
 //
-// A guard that waited for the end of the leader's process measures this. If the leader's lease had
-// to run out, there is only an upper bound. If the leader's next process proved the death, nobody
-// knows how long that had waited.
+// If a guard waited for the end of the leader's process, the guard has measured this time. If the
+// leader's lease had to run out, there is only an upper bound. If the node's next process proved
+// the death, nobody knows the time.
 //
 // Pure functions of what this node has seen. Callable only from the core's thread, or a relay's.
 #pragma once

@@ -10,8 +10,9 @@
 
 namespace baton::core {
 
-/// Why an operator's drain of `node` can't be ordered (`drained` is true) or taken back. kNotFound:
-/// nobody knows the node. The drain of a node that has left can be taken back. Nullopt: it can.
+/// Why an operator can't order a drain of `node` (`drained` is true), or can't take it back
+/// (`drained` is false). Nullopt: it is possible. The only error is kNotFound: no member has this
+/// name, and there is no drain of it that could be taken back.
 std::optional<Error> RefuseDrainChange(const View& view, const NodeId& node, bool drained);
 
 }  // namespace baton::core

@@ -1,8 +1,9 @@
 // Events: what goes into the core. Actions: what comes out of it.
 //
-// An Event is a fact that reached this node. An Action is something that the runtime must do now;
-// the runtime does the actions of a step in the order given. A reply carries its operation's
-// number. If the core has given up the operation, it still merges the reply's facts and ignores the
+// An Event is something that happened: news from etcd, a request, or only that time passed. An
+// Action is something that the runtime must do now; the runtime does the actions of a step in the
+// order given. An answer carries the number of its operation. If the core does not wait for this
+// operation any more, it still takes over the facts and the revision in the answer, and ignores the
 // rest. So late and repeated events do no harm.
 //
 // Plain values; the runtime's loop thread passes them.
@@ -37,10 +38,12 @@ using RequestId = std::uint64_t;
 
 // ---- events ------------------------------------------------------------------------------------
 
+/// A read of everything below the group's prefix. The runtime delivers the first one by itself.
 struct SnapshotRead {
   Snapshot snapshot;
   std::uint64_t cluster_id = 0;  ///< of the etcd that answered; 0: not known
 };
+/// What the watch delivered.
 struct ChangesSeen {
   Changes changes;
 };
@@ -48,33 +51,31 @@ struct ChangesSeen {
 struct WatchProven {
   Revision revision;
 };
-/// `ttl`: the TTL that etcd granted, above 0; only if done. `detail`: one line; only if not done.
 struct LeaseGranted {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
-  std::chrono::seconds ttl{0};
-  std::string detail;
+  std::chrono::seconds ttl{0};  ///< if done: the TTL that etcd granted, above 0
+  std::string detail;           ///< if not done: why, in one line
 };
 struct LeaseRevoked {
   OperationId operation = 0;
-  /// kRefused: the lease does not exist, so nothing is left to revoke
+  /// kRefused: the lease does not exist, or etcd denies its revocation; it is not tried again.
   Outcome outcome = Outcome::kUnknown;
 };
-/// `ttl`: what the answer says; 0: the lease does not exist any more.
 struct KeepAliveAnswered {
   OperationId operation = 0;
-  std::chrono::seconds ttl{0};
+  std::chrono::seconds ttl{0};  ///< as the answer says; 0: the lease does not exist any more
   std::uint64_t raft_term = 0;
 };
 /// The stream of keepalives ended, or the send failed. `operation` is the last keepalive that was
-/// sent on it: it gets no answer, if it has not got one already.
+/// sent on this stream. If it has no answer yet, it gets none.
 struct KeepAliveEnded {
   OperationId operation = 0;
 };
 struct ConfirmAnswered {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
-  bool passed = false;  ///< only if done: our member key is still our session's
+  bool passed = false;  ///< if done: whether our member key is still our session's; else false
   Revision revision;    ///< at which the confirmation committed, if done
   std::uint64_t raft_term = 0;
   std::vector<Fact> read_back;  ///< the member key, if done and `passed` is false
@@ -112,28 +113,31 @@ struct PolicyRequested {
   std::uint32_t number = 0;                ///< the value of kExpectedNodes
   LimitsChange limits = {};                ///< of kLimits
 };
-/// An operator asks this node to call a failing `acquired` at once. The answer is AnswerRetry.
+/// An operator asks this node to call a failing `acquired` at once; with `dry_run`, only whether it
+/// can. The answer is AnswerRetry.
 struct RetryRequested {
   RequestId request = 0;
   ShardId shard;
   bool dry_run = false;
   std::string actor;
 };
-/// An operator asks for other settings of the group. An unset setting stays as it is. `delay`
-/// counts only with FailoverPolicy::kAfter: 1 s to 24 h, and longer than the lock delay.
-/// `lock_delay`: 0 to 1 h. The answer is AnswerPolicy.
+/// An operator asks for other settings of the group. An unset setting stays as it is. With
+/// `dry_run` nothing is written. The answer is AnswerPolicy.
 struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
+  /// 1 s to 24 h, and longer than the lock delay. Must be set if the policy becomes kAfter, and
+  /// must not be if it is another one afterwards. A policy other than kAfter ends the delay.
   std::optional<std::chrono::milliseconds> delay = {};
-  std::optional<std::chrono::milliseconds> lock_delay = {};
-  std::optional<Placement> placement = {};  ///< replaces all rules
+  std::optional<std::chrono::milliseconds> lock_delay = {};  ///< 0 to 1 h
+  std::optional<Placement> placement = {};                   ///< replaces all rules
   bool dry_run = false;
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
 /// An operator asks this node to release by force a shard whose last leader's session has ended.
-/// Then any node may claim the shard. The answer is AnswerPolicy.
+/// Then any node may claim the shard. With `dry_run` nothing is written. The answer is
+/// AnswerPolicy.
 struct ReleaseRequested {
   RequestId request = 0;
   ShardId shard;
@@ -141,8 +145,8 @@ struct ReleaseRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
-/// An operator asks for other settings of a node, which must be this one. The answer is
-/// AnswerNodeChange.
+/// An operator asks for other settings of a node, which must be this one. With `dry_run` nothing
+/// changes. The answer is AnswerNodeChange.
 struct NodeChangeRequested {
   RequestId request = 0;
   NodeId node;
@@ -150,16 +154,17 @@ struct NodeChangeRequested {
   bool dry_run = false;
   std::string actor;
 };
-/// Whether the application that acts on this node's leaderships can be reached. It is another
-/// process, or this one if it has a watchdog (then never kDetached).
+/// Whether this node can reach the application that acts on its leaderships. The application is
+/// another process, or it is this process and a watchdog watches it (then never kDetached).
 enum class ApplicationState : std::uint8_t {
   /// The application acts on nothing. Its process is proven dead, its last deadline from the node
-  /// has passed, or it gave no sign of life in time. This node leads nothing until it is attached.
-  /// An external application begins in this state.
+  /// has passed, or it gave no sign of life in time. This node leads nothing until an application
+  /// is attached. The first state if the application is another process.
   kAbsent,
-  /// The process may act until the last deadline that the node sent it, but it can't be reached. So
-  /// the node gives away nothing that the process may hold, and takes nothing new.
+  /// The process may act until the last deadline that the node sent it, but the node can't reach
+  /// it. So the node gives away nothing that the process may hold, and takes nothing new.
   kDetached,
+  /// The node can reach the application. The first state if the application is this process.
   kAttached,
 };
 struct ApplicationChanged {
@@ -176,18 +181,21 @@ struct StandbyReadySaid {
   ShardId shard;
   bool ready = true;
 };
-/// It says so of several shards.
+/// The application says so of several shards.
 struct StandbysReadySaid {
   std::vector<StandbyReadySaid> words;
 };
 /// Give everything away and leave: Finished follows. After CoreOptions::drain_timeout the node
-/// resigns the shards that are left. Once that makes no progress for 5 s, it ends its session all
-/// the same. A second DrainRequested changes nothing.
+/// resigns the shards that are left. It resigns them at once if no other node may lead any of them,
+/// or if the failover policy keeps them for this node. If the resignations make no progress for 5
+/// s, the node ends its session all the same. A second DrainRequested changes nothing.
 struct DrainRequested {};
 /// Leave at once, also during a drain: the node sends resignations of what it holds, and ends its
-/// session without waiting for the answers. It waits only while an external application releases
-/// shards (at most CoreOptions::release_timeout), or while the resignations of an earlier drain
-/// make progress.
+/// session without waiting for the answers. It waits only while resignations of an earlier drain
+/// make progress, or if an external application runs `acquired` or `releasing` already. Then it
+/// also asks the application to release the other shards, and waits for each of these callbacks
+/// until its timeout. Otherwise it does not wait for an external application: it ends the session
+/// at once. If that application may still act on shards, the lease is left to expire.
 struct StopRequested {};
 /// Nothing happened but time passing.
 struct Tick {};
@@ -254,8 +262,8 @@ struct AuditView {};
 /// Sets the answer of Leads() for this shard. It must take effect before the next action.
 struct SetLeadership {
   ShardId shard;
-  Term term;  ///< 0: not led
-  bool activated = false;
+  Term term;               ///< 0: not led
+  bool activated = false;  ///< the last `acquired` has succeeded, or there is no listener
 };
 /// Sets the time until which Leads() may answer true. With TimePoint::min(), Leads() must answer
 /// false from now on.
@@ -287,7 +295,7 @@ struct RunCallback {
   /// Of the leadership. kPrepare: of the one that the move ends. kStandby: of the present record.
   /// kStandbyEnded: 0.
   Term term;
-  Reason reason = Reason::kStartup;
+  Reason reason = Reason::kStartup;  ///< for the application; no meaning for callbacks of standbys
 };
 /// A value on the heap, shared by its copies. A step may have tens of thousands of actions, so a
 /// large and rare action must not set the size of all.
@@ -334,8 +342,10 @@ struct HaltNode {
 };
 /// The drain or the stop is over, or a halted node has ended its session. Comes once.
 struct Finished {
-  bool drained = false;     ///< every shard was handed over or resigned in time; never if halted
-  bool lease_left = false;  ///< the lease was perhaps not revoked; then it expires by itself
+  bool drained = false;  ///< every shard was handed over or resigned in time; never if halted
+  /// The lease was perhaps not revoked; then it expires by itself. Also true if the node never read
+  /// its group.
+  bool lease_left = false;
 };
 struct AnswerTransfer {
   RequestId request = 0;
@@ -369,8 +379,9 @@ using Action =
 
 /// The result of one step.
 struct Output {
-  std::vector<Action> actions;           ///< in this order
-  TimePoint wake_at = TimePoint::max();  ///< step again then, or earlier if an event comes
+  std::vector<Action> actions;  ///< to be done in this order
+  /// Step again then, with a Tick, or earlier if an event comes. Max: only when an event comes.
+  TimePoint wake_at = TimePoint::max();
 };
 
 }  // namespace baton::core

@@ -2,24 +2,26 @@
 // when `acquired` runs next for each.
 //
 // If `acquired` fails, the node keeps the shard in the same term and writes nothing to etcd. It
-// calls `acquired` again after a backoff. The backoff is 100 ms at first and 5 s at most; a random
-// part of it, at most half, is left out. A shard in backoff has nothing to release, so a move or a
-// drain takes it at once. The leader may also plan a move of the shard; see other_tries.h.
+// calls `acquired` again after a backoff. The backoff is 100 ms at first, doubles with each
+// failure, and is 5 s at most. A random part of it, at most half, is left out. A shard in backoff
+// has nothing to release, so a move or a drain takes it at once. The leader may also plan a move of
+// the shard; see other_tries.h.
 //
 // The cause may be the node: its disk, or its way to a database. The node is failing once
 // kShardsBeforeFailing shards have begun to fail on it since its last success. These failures don't
 // count:
 //  - of a callback that began before one that succeeded;
-//  - of a shard that came here because it failed on a last leader that is not failing (the shard
-//    itself is probably the cause);
+//  - of a shard that came here because it failed on its last leader, if that node is not failing
+//    (then the shard itself is probably the cause);
 //  - of a shard that has left, if it began to fail more than kFailingFor ago.
-// After kFailingBeforeSaid, the member record says so, and the node gets no more shards. But if the
-// failures are common (FailuresAreCommon), it goes on getting shards.
+// If the node is still failing after kFailingBeforeSaid, its member record says so, and the node
+// gets no more shards. But if the failures are common (FailuresAreCommon), the node goes on getting
+// shards.
 //
 // First tries are bounded, so that a broken node fails few shards. The other shards wait.
 //  - Until the first success, kFirstTriesUnproven first tries run at once.
-//  - While the node is failing, kFirstTriesFailing run at once. After as many have begun, the next
-//    ones wait for a backoff, which grows like a shard's.
+//  - While the node is failing, kFirstTriesFailing run at once. After each kFirstTriesFailing that
+//    have begun, the next ones wait for a backoff, which grows like a shard's.
 //  - After the node has started over, one runs at a time.
 // One success ends the failing and all three bounds.
 //
@@ -28,7 +30,7 @@
 // failing again.
 //
 // At most kMaxRetries retries run at once: a quarter of the callback threads. A bounded first try
-// hangs if its timeout is over or its shard is lost, but it still runs. If kMaxRetries of them
+// hangs if it still runs after its timeout, or after its shard is lost. If kMaxRetries of them
 // hang, no other first try begins. So these take another quarter of the threads at most, and delay
 // no retry.
 //
@@ -55,11 +57,13 @@ namespace baton::core {
 class FailedActivations {
  public:
   struct Failure {
-    std::uint32_t failures = 0;  ///< how many, after the node gained the shard
-    std::uint32_t backoffs = 0;  ///< how many, after an operator last asked for a retry
-    TimePoint since{};           ///< when the first failure was noticed
-    std::string error;           ///< of the last failure: what the callback threw, or a timeout
-    bool late = false;           ///< the callback exceeded its timeout and still runs
+    std::uint32_t failures = 0;  ///< how many, since the node gained the shard
+    /// How many of these came since an operator last asked for a retry, if one did. They decide how
+    /// long the backoff is.
+    std::uint32_t backoffs = 0;
+    TimePoint since{};  ///< when the first failure was noticed
+    std::string error;  ///< of the last failure: what the callback threw, or a timeout
+    bool late = false;  ///< the callback exceeded its timeout and still runs
   };
 
   /// A callback that failed.
@@ -69,7 +73,8 @@ class FailedActivations {
   };
   /// The callback failed, in time or late. Schedules the next try.
   void Failed(Context& context, ShardId shard, const Try& failed);
-  /// The callback exceeded its timeout and still runs. No other try is scheduled before it returns.
+  /// The callback exceeded its timeout, which counts as a failure, and still runs. No other try is
+  /// scheduled before it returns.
   void Late(Context& context, ShardId shard, OperationId operation);
   /// The callback succeeded: forgets the shard, and the node is not failing. If the callback was a
   /// retry, or the node was failing, all backoffs end, at most once a second.
@@ -107,8 +112,8 @@ class FailedActivations {
   void StartedFirst(ShardId shard, OperationId operation);
   /// The shard waits for its first try until NextUntried takes it.
   void Wait(ShardId shard) { untried_.insert({Spread(shard), shard}); }
-  /// Takes the shard whose first try is next; nullopt: no first try may begin now. If a backoff
-  /// ends later, asks for a step at that time.
+  /// Takes the shard whose first try is next; nullopt: no shard waits, or no first try may begin
+  /// now. If a backoff ends later, asks for a step at that time.
   std::optional<ShardId> NextUntried(Context& context);
   /// The shards that wait for their first try, in the order in which they are tried.
   using Untried = std::set<std::pair<std::uint32_t, ShardId>>;
@@ -137,7 +142,8 @@ class FailedActivations {
   /// and those whose callback exceeded its timeout.
   const std::set<ShardId>& hopeless() const { return hopeless_; }
   const std::map<ShardId, Failure>& failures() const { return failures_; }
-  /// How many failures there were while this object exists.
+  /// How many failures there were since this object exists. A callback that exceeds its timeout and
+  /// then fails counts twice.
   std::uint64_t total() const { return total_; }
 
  private:

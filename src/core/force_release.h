@@ -12,9 +12,9 @@
 namespace baton::core {
 
 /// The write. kFailedPrecondition: the shard can't be released, or not yet; the message says why. A
-/// shard can be released only if the failover policy keeps it for a node, and the session of that
-/// node's last leadership of it has ended. A damaged record can be released only under kNever, once
-/// no leader can be left (DamageOverAt). REQUIRES: the view is complete, and the shard exists.
+/// shard can be released only if the failover policy keeps it for a node, and the session in which
+/// that node last led it has ended. A damaged record can be released only under kNever, once no
+/// leader can be left (DamageOverAt). REQUIRES: the view is complete, and the shard exists.
 Result<ForceRelease> ForceReleaseFor(const Context& context, const ReleaseRequested& asked);
 
 }  // namespace baton::core

@@ -27,7 +27,8 @@ struct NextConfig {
   /// versions that don't know the new settings. The settings follow with the next write.
   bool last = true;
 };
-/// The next write for the change. Nullopt: the group has these settings already. Errors:
+/// The next write for the change. Nullopt: the group has these settings already, so nothing is
+/// written. Errors:
 ///  - kInvalidArgument: the settings or rules make no sense.
 ///  - kUnavailable: there is no config.
 ///  - kFailedPrecondition: the config does not fit, or a member's version would not keep to the

@@ -1,9 +1,10 @@
 // Handovers: transfers of shards to the targets of their moves, in batches.
 //
-// Leaderships offers a shard when the shard has nothing to release any more. This node leads the
-// shard until it sends the transfer. From then on it does not lead the shard until the transfer's
-// outcome is definite. A transfer whose outcome stays unknown is given up: an abandon deletes the
-// shard's move. Then no late copy of the transfer can be applied, because it compares the move.
+// Leaderships offers a shard when the application has released it, had nothing to release, or
+// failed to release it in time. This node leads the shard until it sends the transfer. From then on
+// it does not lead the shard until the transfer's outcome is definite. A transfer whose outcome
+// stays unknown is given up: an abandon deletes the shard's move. Then no late copy of the transfer
+// can be applied, because it compares the move.
 //
 // At most kTransferBatchesInFlight transfers are in flight, with at most kTransfersAtOnce shards
 // each.
@@ -30,20 +31,23 @@ class Handovers {
   bool Withdraw(ShardId shard) { return offered_.erase(shard) > 0; }
 
   /// Sends the offered shards if the session is live, the config fits, and another transfer may be
-  /// in flight. The first one waits, up to kGatherPrepared, for shards that are being prepared.
+  /// in flight. If no transfer is in flight and more shards of this node are being prepared, it
+  /// first waits for these, until kGatherPrepared after the first offer.
   ///
   /// Returns shards that can't be transferred; if there are any, it sends nothing more. The caller
-  /// withdraws each one, and calls Send again. A shard for which StillGiven is false is led again.
-  /// The others were not released, and a lock delay keeps them here: the caller resigns them.
+  /// withdraws each of them, and calls Send again. The caller leads a shard again if StillGiven is
+  /// false for it. It resigns the others, because they were not released, and a lock delay forbids
+  /// their transfer.
   std::vector<ShardId> Send(Context& context, HeldShards& held);
-  /// Gives up transfers of unknown outcome: by an abandon, after kGiveUpTransferAfter, or as soon
-  /// as the shard's move is gone.
+  /// Gives up transfers of unknown outcome, by abandons, if the session is live. A transfer of a
+  /// shard is given up kGiveUpTransferAfter after it was sent, or as soon as StillGiven is false
+  /// for the shard.
   void GiveUp(Context& context, HeldShards& held);
 
   /// A write of Leaderships is answered. Ignores writes that are no transfers.
   void Answered(OperationId operation) { in_flight_.erase(operation); }
-  /// Abandons were answered. A transfer is not sent again if each of its shards was abandoned or
-  /// lost, because it can't be applied any more.
+  /// Abandons were answered. If each shard of a transfer was abandoned or lost, the transfer can't
+  /// be applied any more, and is not sent again.
   void DropDecided(Context& context, const HeldShards& held);
   /// The session is lost: drops the transfers in flight. Offers stay until Withdraw. A late copy of
   /// a transfer does no harm: its guards are false, or it gives the shard to a live session.

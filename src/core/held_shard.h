@@ -44,7 +44,8 @@ struct HeldShard {
   OperationId activation = 0;  ///< the `acquired` callback that runs; 0: no callback
   TimePoint activation_deadline = TimePoint::max();  ///< max: none runs, or its time is over
   TimePoint gained_at{};
-  TimePoint give_not_before{};    ///< set after a refused transfer: the view may be behind etcd
+  /// Set after a transfer was refused or given up: the view may be behind etcd.
+  TimePoint give_not_before{};
   TimePoint resign_not_before{};  ///< set after a refused resignation
   /// The application was asked to release the shard, so that it can be resigned.
   bool asked_to_resign = false;
@@ -61,7 +62,7 @@ struct HeldShard {
     return std::holds_alternative<Leading>(phase) || std::holds_alternative<Releasing>(phase) ||
            std::holds_alternative<Released>(phase);
   }
-  /// The transfer whose outcome decides about the shard; 0: no transfer was sent.
+  /// The transfer whose outcome decides about the shard; 0: no transfer is unsettled.
   OperationId Transfer() const {
     if (const auto* giving = std::get_if<Giving>(&phase)) return giving->write;
     const auto* abandoning = std::get_if<Abandoning>(&phase);

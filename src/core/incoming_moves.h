@@ -6,10 +6,11 @@
 // prepare_timeout, the node writes `void` with the reason instead, and the leader keeps the shard.
 // (Advance notices the timeout.)
 //
-// A ready standby has loaded the state already, so it counts as prepared at once, without a
-// callback. It may cease to be ready before the handover. If it has not sent `prepared` by then,
-// `prepare` runs after all. Otherwise it waits until `prepared` is written, and then writes `void`,
-// because the leader may hand over at any time.
+// If this node is a ready standby for the shard, it has loaded the state already. So the move
+// counts as prepared at once, without a callback. The node may cease to be ready before the
+// handover. If it has not sent `prepared` by then, `prepare` runs after all. Otherwise it waits
+// until `prepared` is written, and then writes `void`, because the leader may hand over at any
+// time.
 //
 // Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
 // the result is dropped, and the application is not told.
@@ -29,9 +30,9 @@
 // the prepare times out at the first Advance afterwards.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
-// nothing for kMinRetryPause. Then it writes the results again: "prepared" if the view still shows
-// the move as planned, "void" if the view still shows the move and it is not void. Both constants,
-// and prepare_timeout, are in core/options.h.
+// nothing for kMinRetryPause. Then it writes the results again as far as they still count:
+// "prepared" if the view still shows the move as planned, "void" if the view still shows the move
+// and it is not void. Both constants, and prepare_timeout, are in core/options.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

@@ -11,7 +11,8 @@
 
 namespace baton::core {
 
-/// One line for each violation; empty if there is none.
+/// One line for each violation; empty if there is none. In groups of more than 64 shards, leaves
+/// out what would need a look at every shard.
 std::vector<std::string> FindViolations(const Core& core);
 
 }  // namespace baton::core

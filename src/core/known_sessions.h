@@ -26,15 +26,19 @@ struct LeaseEnd {
 
 class KnownSessions {
  public:
+  /// The node's member key has this session's lease.
   void NoteAlive(const SessionRef& session) { Remember(seen_alive_[session.node], session); }
-  /// `detect`: see DeathFact. Returns whether the death was not known before.
+  /// The session's process is proven dead. `detect`: see DeathFact. Returns whether the death was
+  /// not known before.
   bool NoteProvenDead(const SessionRef& session, std::optional<Duration> detect = std::nullopt) {
     if (!Remember(proven_dead_[session.node], session)) return false;
     if (detect) detected_[session.node] = {session.session, *detect};
     return true;
   }
-  /// REQUIRES: the proof of the session's death, if there is one, was noted before.
+  /// The watch showed the end of the node's last session. REQUIRES: the proof of the session's
+  /// death, if there is one, was noted before.
   void NoteEnd(const SessionRef& session, LeaseEnd end);
+  /// The end of the node's last session is not known: forgets the end that was noted.
   void ForgetEnd(const NodeId& node) { ends_.erase(node); }
   // For each node only the last 8 sessions noted are known. An older one counts as not noted.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }

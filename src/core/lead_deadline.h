@@ -1,5 +1,5 @@
-// LeadDeadline: passes on to the runtime until when Leads() may answer true. It also notices when
-// the node becomes suspended, because this time has passed, and when it resumes.
+// LeadDeadline: tells the runtime until when Leads() may answer true. It also notices when this
+// time has passed, so that the node is suspended, and when the node resumes.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -17,7 +17,8 @@ class LeadDeadline {
   /// transitions.
   void Withdraw(Context& context);
   /// Passes the session's deadline on to the runtime. After that, if the node has become suspended
-  /// or has resumed, it tells `leaderships`. So Leads() is right before a callback says so.
+  /// or has resumed, it tells `leaderships`. So Leads() has changed already when `suspended` or
+  /// `resumed` runs.
   void Advance(Context& context, Leaderships& leaderships);
 
  private:

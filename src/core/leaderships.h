@@ -9,14 +9,14 @@
 //    abandon, which deletes the move that the transfer names. Then no copy of the transfer can be
 //    applied any more, and the node leads again, with the same term.
 //  - A shard is handed over only after `releasing` has returned or timed out. But with a lock
-//    delay, a shard that was not released is not transferred. This node resigns it, and does not
-//    lead it again.
+//    delay, a shard that was not released is not transferred: this node resigns it.
 //  - If `acquired` fails, the node keeps the shard and tries again (failed_activations.h). It may
 //    plan a move, so that another node tries the shard once (other_tries.h).
 //  - `lost` is called for every leadership that ended, after Leads() turned false.
 //  - A late `acquired` that succeeds activates the shard, if the node still leads it. A late
 //    `releasing` is ignored.
-//  - While an external application is detached, no callback times out, and no release begins.
+//  - While an external application is detached, no callback times out, and no release for a move
+//    begins.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -48,11 +48,11 @@ class Leaderships {
   using Resigning = HeldShard::Resigning;
   using Abandoning = HeldShard::Abandoning;
 
-  /// Since this object exists. A callback that fails after its timeout counts in both counters,
-  /// except `releasing`.
+  /// Since this object exists. An `acquired` that exceeds its timeout and fails after that counts
+  /// as timed out and as failed.
   struct Counters {
     std::uint64_t callbacks_timed_out = 0;  ///< `acquired` and `releasing`
-    std::uint64_t callbacks_failed = 0;     ///< these, and `lost`
+    std::uint64_t callbacks_failed = 0;     ///< `acquired`, `releasing` and `lost` that threw
     std::uint64_t moves_done = 0;           ///< shards that this node transferred
     std::uint64_t moves_refused = 0;        ///< transfers of a shard that were refused
     std::uint64_t moves_timed_out = 0;      ///< handoffs whose `releasing` timed out
@@ -71,21 +71,25 @@ class Leaderships {
   /// other nodes try shards that fail here.
   void Advance(Context& context);
 
-  /// Ends every leadership at once, without a write: the session is lost or ends. `lost` gets
-  /// `reason`.
+  /// Ends every leadership at once, without a write, because the session is lost or ends. `reason`
+  /// goes to `lost`.
   void LoseAll(Context& context, Reason reason);
   /// Resigns the shards that this node leads (HeldShard::MayLead), as many as may be in flight at
   /// once. This also ends handoffs whose transfer was not sent yet. Call it in each step until no
-  /// shard is held. If `ask` is true or the application is external, it first asks the application
-  /// to release each activated shard. It resigns the shard once it is released, or release_timeout
-  /// has passed. In this case a shard whose `acquired` runs waits. Once it is activated, the
-  /// application is asked to release it. If its `acquired` fails or exceeds its timeout, it is
-  /// resigned at once. `reason` goes into the records and to `releasing`.
+  /// shard is held. `reason` goes into the records and to `releasing`.
+  ///
+  /// If `ask` is true or the application is external, two kinds of shards are not resigned at once:
+  ///  - An activated shard: the application is first asked to release it. It is resigned once it is
+  ///    released, or release_timeout has passed.
+  ///  - A shard whose `acquired` runs within its timeout: it waits until `acquired` returns or
+  ///    times out. If that activated it, the application is asked to release it, as above;
+  ///    otherwise it is resigned.
   void ResignAll(Context& context, Reason reason, bool ask);
-  /// SuspendAll: the deadline has passed. ResumeAll: a renewal was confirmed after that, and the
-  /// suspension lasted `gap`. Both report a transition and run a callback for each held shard. The
+  /// The deadline has passed: reports a transition and runs `suspended` for each held shard. The
   /// shards stay held; Leads() follows the deadline by itself.
   void SuspendAll(Context& context);
+  /// A renewal was confirmed after SuspendAll, `gap` after the deadline: reports a transition and
+  /// runs `resumed` for each held shard.
   void ResumeAll(Context& context, Duration gap);
 
   /// Whether `acquired` of some held shard runs within its timeout, or `releasing` runs. REQUIRES:
@@ -103,9 +107,9 @@ class Leaderships {
     return std::any_of(held_.begin(), held_.end(),
                        [](const auto& entry) { return entry.second.asked_to_resign; });
   }
-  /// Call it when the external application is attached again, after it was away for `away`. It adds
-  /// `away` to the deadlines of the running callbacks. No deadline is then more than one whole
-  /// timeout from now.
+  /// Call it when the external application is attached again, after it was detached for `away`. It
+  /// adds `away` to the deadlines of the running callbacks, but no deadline is then later than a
+  /// whole timeout from now.
   void PushBounds(Context& context, Duration away);
 
   /// The held shards, also those that are being given away.

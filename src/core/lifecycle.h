@@ -21,7 +21,7 @@ struct Running {};
 struct Draining {
   TimePoint deadline = TimePoint::max();  ///< from then on it resigns what is not handed over
   bool in_time = true;                    ///< false: it held shards at the deadline or the end
-  /// Set while the node resigns all that it holds: when this last made progress.
+  /// Set once the node resigns all that it holds: when this last made progress.
   std::optional<TimePoint> resigned_all_at;
   std::size_t left_to_resign = 0;  ///< how many shards it held at that time
 };
@@ -30,7 +30,7 @@ struct Halting {
   Error why;
   bool leave_lease = false;  ///< let the lease expire: another process may still act on the shards
 };
-/// The node's part in the session has ended, and the lease is being revoked.
+/// The session has ended. Its lease is being revoked, or is left to expire.
 struct Closing {
   bool in_time = true;          ///< see Draining
   std::optional<Error> halted;  ///< why the node halted; unset: it was drained or stopped

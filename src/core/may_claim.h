@@ -32,14 +32,15 @@ enum class Claimable : std::uint8_t {
   kByLastLeader,
   /// The record is damaged, and its last leader is not known or a lock delay runs. Any node may
   /// replace the record later, once every session that lived at the time of the damage must have
-  /// ended.
+  /// ended, and the lock delay after that is over.
   kLater,
-  /// Any node that may begin to lead may claim the shard later: its last leaders died soon
-  /// (DeathBackoff), or the last one may still act (FailoverSettings::lock_delay). Such a shard
-  /// counts as no vacancy, but a seat stays free for it.
+  /// Nobody may claim the shard yet: its last leaders died soon after they began to lead
+  /// (DeathBackoff), or the last one may still act (FailoverSettings::lock_delay). Afterwards the
+  /// answer is kByAnyNode or kByOwner. The shard is no vacancy until then, but the assignment keeps
+  /// room for it on some node (AssignmentShard::waits).
   kAfterWait,
-  /// Only the node that led the shard (OwnerOf) may claim it, and only once this node is back: the
-  /// group's failover policy says so. The shard is no vacancy for others.
+  /// Only the shard's owner (OwnerOf) may claim it, by the group's failover policy; the owner may
+  /// be away. The shard is no vacancy for other nodes.
   kByOwner,
   /// The record has a newer schema. Or it is damaged, kByLastLeader does not apply, and the
   /// failover policy is kNever; then an operator can release the shard.
@@ -50,16 +51,19 @@ enum class Claimable : std::uint8_t {
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
 /// The node that a shard belongs to, also while nobody leads the shard. It is the leader that the
 /// record names, or the node that resigned the shard in order to stop. Empty: the shard belongs to
-/// no node. This is always so if the group's failover policy is kImmediate. The policy may let
-/// other nodes claim the shard, too: see ClaimableNow.
+/// no node. This is always so if the group's failover policy is kImmediate, or if the record can't
+/// be read. The policy may let other nodes claim the shard, too: see ClaimableNow. The reference is
+/// valid until the view's next Merge.
 const NodeId& OwnerOf(const View& view, ShardId shard);
 /// Whether the application of the shard's last leader is known to have stopped: it had released the
 /// shard, or its process is proven dead. False if the record is absent. REQUIRES: the shard's
 /// record is absent or readable, and not in force.
 bool LastLeaderStopped(const View& view, ShardId shard);
-/// When every session that may have led under the shard's damaged record has stopped leading; max:
-/// the last known leader's session lives. `settle`: see ClaimableNow. REQUIRES: the record can't be
-/// read.
+/// The time from which no session that led before the shard's record became unreadable can still
+/// lead. If the last leader is known (View::LastKnownLeader): when this node learnt that its
+/// session had ended; max: it lives. Otherwise: the time at which the damage was seen, plus the
+/// greatest TTL of the members (at least 10 s), plus `settle`. REQUIRES: View::damage has the shard
+/// (otherwise it throws std::out_of_range).
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
 /// Whether the failover policy keeps a node's shards for the node while it stops. Then the node
 /// resigns its shards and moves none. False if an operator drains the node.
@@ -80,15 +84,18 @@ std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.
 enum class Eligibility : std::uint8_t {
-  kNever,       ///< the node does not take part, or has weight 0
-  kLastResort,  ///< the node is draining: only if every other node that may lead is draining, too
+  kNever,  ///< the node does not take part, or has weight 0
+  /// The node is draining. It begins to lead only what no node with kYes gets: all of these are
+  /// gone, or placement rules forbid them, or they get nothing for now (NodesThatGetNothing).
+  kLastResort,
   kYes,
 };
 Eligibility EligibilityOf(std::uint32_t weight, bool draining);
 Eligibility EligibilityOf(const View& view, const MemberFact& member);
-/// The eligibility that a node needs to get vacancies: kYes if some node has it, else kLastResort.
+/// The eligibility that a node needs to get vacancies, without regard to placement rules: kYes if
+/// some node has it, else kLastResort.
 Eligibility EligibilityNeeded(const View& view);
-/// Whether some node may begin to lead, so that vacancies can be filled.
+/// Whether some node may begin to lead (it need not be kYes), so that vacancies can be filled.
 bool SomebodyMayLead(const View& view);
 /// The same for one shard: the placement rules may exclude some nodes.
 bool SomebodyMayLead(const View& view, ShardId shard);
@@ -106,19 +113,27 @@ std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
 /// The nodes that get nothing because activations fail on them, as they say themselves. They keep
 /// what they lead. Empty if the failures are common: see FailuresAreCommon.
 std::set<NodeId> FailingNodes(const View& view);
-/// Whether activations fail on so many nodes that moving shards gains nothing. Of the nodes that
-/// may lead and don't drain, all must be failing, or at least two with half of the weight or more.
+/// Whether activations fail on so many nodes that moving shards gains nothing. Only nodes with
+/// Eligibility::kYes count. True if all of them fail, or if at least two fail and these have half
+/// of the weight or more. So one failing node of two is not enough, but the only node of a group
+/// is.
 bool FailuresAreCommon(const View& view);
 
 /// All nodes that get nothing for now: the failing ones, until they say otherwise
-/// (TimePoint::max()), and the resting ones, until the given time. The resting ones are left
-/// out if all nodes with Eligibility::kYes fail or rest. So one of these nodes always gets shards,
-/// if there is one.
+/// (TimePoint::max()), and the resting ones, until the given time. The resting ones are left out if
+/// all nodes with Eligibility::kYes fail or rest. So if there are nodes with kYes, one of them
+/// always gets shards.
 std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now);
 
-/// Whether `node` may claim the shard now. False for a node that is no member. The owner of a
-/// kByOwner shard may claim it even if it drains, rests or has weight 0. But the placement rules
-/// must allow it, and under kNever it must have the state directory with which it led.
+/// Whether `node` may claim the shard now. False for a node that is no member. Two kinds of nodes
+/// may claim even if they drain, have weight 0, or get nothing for now (NodesThatGetNothing):
+///  - The last known leader of a kByLastLeader shard, also if a placement rule forbids it.
+///  - The owner of a kByOwner shard. But the placement rules must allow it, and under kNever it
+///    must have the state directory with which it led.
+///
+/// For all other nodes the shard must be kByAnyNode, and the placement rules must allow the node.
+/// The node must have kYes and not be one of NodesThatGetNothing. If no node fulfils all this,
+/// kLastResort is enough.
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now);
 
 }  // namespace baton::core

@@ -16,13 +16,14 @@ namespace baton::core {
 struct MoveLimits {
   std::size_t max_moves = 0;   ///< moves in flight in the whole group; at least 1
   Duration rebalance_delay{};  ///< how long an imbalance must last
-  Duration cooldown{};         ///< how long balance leaves a shard alone that moved
+  Duration cooldown{};         ///< for how long a moved shard is not moved again for balance
 };
 
-/// What holds now. It changes with the policy, so it must be asked again for each decision.
+/// The limits that hold now. They change with the policy, so ask again for each decision.
 MoveLimits MoveLimitsOf(const View& view, const CoreOptions& options);
 
-/// The write of an operator's change: the view's limits with the change made.
+/// The write of an operator's change: the policy `limits` of the view with the change made. It
+/// deletes the policy if it orders nothing any more. `actor`: who asked.
 PolicyWrite LimitsWrite(const View& view, const LimitsChange& change, const std::string& actor);
 
 }  // namespace baton::core

@@ -1,4 +1,4 @@
-// What becomes of an operator's change of this node's weight and labels.
+// NodeChangeFor: decides an operator's change of this node's weight and labels.
 //
 // The node itself changes its settings, for as long as its process lives. In etcd only its member
 // record has them. So the request is answered at once, also while etcd is away. The record follows
@@ -11,7 +11,7 @@
 
 namespace baton::core {
 
-/// The settings after the change. Errors:
+/// The settings after the change; they are not set here. Errors:
 ///  - kInvalidArgument: see SettingsAfter (base/node_change.h).
 ///  - kFailedPrecondition: the request names another node of the group. The message has that node's
 ///    address, if it is known.

@@ -1,6 +1,6 @@
-// OperatorRequests: what operators asked this node to do. It writes transfers, policies, settings
-// of the group and force-releases. It also tries activations again, and changes its own weight and
-// labels.
+// OperatorRequests: does what operators asked this node to do. It writes transfers, policies,
+// settings of the group and force-releases. It also starts retries of activations, and changes the
+// node's own weight and labels.
 //
 // Each request is answered exactly once. If it is refused or writes nothing, it is answered at
 // once. Otherwise it is answered when its write's outcome is definite, when its time (`answer_by`)
@@ -10,9 +10,9 @@
 // Suppose that the time is over. If each copy of the write was answered without reaching etcd, the
 // write is dropped. Then the answer is kUnavailable, and the change is never made. Otherwise the
 // answer is kTimedOut: nobody knows yet whether the change is made. Such a write is sent again
-// until its outcome is definite, and takes room until then. If the node stops, it drops the
-// requests that wait. Those whose write was submitted get kTimedOut, because the change may still
-// be made. The others get kUnavailable.
+// until its outcome is definite, and counts among the kMaxRequests until then. If the node stops,
+// it drops the requests that wait. Those whose write was submitted get kTimedOut, because the
+// change may still be made. The others get kUnavailable.
 //
 // Other errors:
 //  - kUnavailable: no time was left, or this node's view or session does not allow a change now.
@@ -22,8 +22,9 @@
 //
 // A change of the group's settings may take two writes: see NextConfig. If another change, or a
 // write to a member's record, comes first, this node waits until its view shows that write, and
-// then decides again. A change of a policy that another one overtakes is written again at once.
-// Each change makes at most 16 writes.
+// then decides again. If another change comes before a change of a policy, the node writes its
+// change again at once, unless an earlier copy may have been applied. Each change makes at most 16
+// writes.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -64,8 +65,9 @@ class OperatorRequests {
   /// requests that were recorded after the last Advance.
   void DropAll(Context& context);
 
-  /// This node's settings, if the last Advance changed them. The caller makes them its own before
-  /// the next Advance, which decides by CoreOptions::self.
+  /// This node's weight and labels, if the last Advance changed them; the next call returns
+  /// nullopt. The caller puts them into CoreOptions::self before the next Advance, which decides by
+  /// these.
   std::optional<NodeSettings> TakeNodeSettings() {
     return std::exchange(node_settings_, std::nullopt);
   }

@@ -85,19 +85,21 @@ constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
 inline constexpr std::size_t kClaimBatchesInFlight = 6;
 inline constexpr std::size_t kTransferBatchesInFlight = 1;
 /// The most shards in a batch of transfers; a transaction could take more. Each shard of a batch
-/// has no leader until the whole batch is committed and seen, but more batches make the wave
-/// longer. Measured with 333 shards (medians of 15 drains each, 2 cores of an AMD EPYC):
+/// has no leader until the whole batch is committed and seen. But with more batches the whole drain
+/// takes longer. Measured with 333 shards (medians of 15 drains each, 2 cores of an AMD EPYC):
 ///  - 62 at once: no leader for 4.4, 4.4 and 5.1 ms (p99), in all 32 to 38 ms.
 ///  - 48 at once: 3.5, 4.0, 4.3 and 4.8 ms, in all 35 to 37 ms.
 ///  - 42 at once: 3.3, 4.1 and 4.4 ms, in all 31 to 42 ms.
 ///
-/// On 2 slower cores of a Xeon a wave took 39 to 43 ms with 62 and 50 to 56 ms with 42.
+/// On 2 slower cores of a Xeon a drain took 39 to 43 ms with 62 and 50 to 56 ms with 42.
 inline constexpr std::size_t kTransfersAtOnce = 48;
+/// The most batches of resignations in flight, and the most batches of moves that the balancer
+/// plans at once, or that a target has in flight.
 inline constexpr std::size_t kResignBatchesInFlight = 4;
 inline constexpr std::size_t kMoveBatchesAtOnce = 4;
-/// How long the first transfer of a wave waits for other shards that are being prepared. This is
-/// longer than a few commits take, and short enough not to matter, because the shards are led
-/// meanwhile.
+/// How long a transfer waits for other shards that are being prepared, if no transfer is in flight.
+/// This is longer than a few commits take, and short enough not to matter, because the shards are
+/// led meanwhile.
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
@@ -132,10 +134,10 @@ inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max(
 /// node then also claims its part of the vacancies, and tries one shard alone at first. If that
 /// try fails, the node is failing again, and gives the others away.
 ///
-/// The first time is kFirstFailingFor, and each further one in a row is twice as long, up to
-/// kFailingFor. It is short at first, because a healthy node that got a few hopeless shards looks
-/// the same as a broken one. But it is always kFailingFor while the node has shards that it has not
-/// tried, or while the failures are common.
+/// At first this is kFirstFailingFor. Each further time without a success in between it is twice as
+/// long, up to kFailingFor. It is short at first, because a healthy node that got a few hopeless
+/// shards looks the same as a broken one. But it is always kFailingFor while the node has shards
+/// that it has not tried, or while the failures are common.
 inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A node changes what its member record says about failing at most once in this time.
@@ -169,8 +171,9 @@ inline constexpr Duration kOtherTryAfter = std::chrono::seconds(2);
 inline constexpr Duration kOtherTryAfterCommonCause = std::chrono::seconds(6);
 /// How often a node looks for shards that another node should try.
 inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
-/// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
-/// next in line claims in its place. The time doubles for each further place in the line.
+/// If the assignment gives vacancies to a node, and the node claims nothing for this long (plus the
+/// time that the pace of claims needs), the next node in line claims in its place. The time doubles
+/// for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
 /// A member is unsteady if each of its last kFlapsAfter sessions was short. When it comes again, it
 /// gets nothing for a delay: kUnsteadyDelay at first, and twice as long after each further short

@@ -3,18 +3,20 @@
 // The shard's leader knows first that the shard fails, so it plans the move itself, with the reason
 // callback_timeout. Everything after that is as in every other move. A shard is moved in three
 // cases: it failed kFailuresBeforeOtherTry times here; its callback exceeded its timeout; or it
-// waits for a try while this node is failing and its record says so (failed_activations.h).
+// waits for a try while this node is failing and the node's member record says so
+// (failed_activations.h).
 //
 // Rules:
 //  - One other try: a shard that failed here and came here by such a move stays (its record has the
 //    reason callback_timeout). A shard that this node has not tried may move on.
-//  - A target may begin to lead, does not drain, and is not one of NodesThatGetNothing. It is the
-//    shard's last leader if possible; otherwise the node with the least load for its weight. If the
-//    shard came here because it failed on its last leader, it does not go back there.
+//  - A target may begin to lead, does not drain, and is not one of NodesThatGetNothing. If possible
+//    it is the node that led the shard before this one; otherwise the node with the least load for
+//    its weight. If the shard came here because it failed on its last leader, it does not go back
+//    there.
 //  - Nothing is planned while the group pauses moves, under FailoverPolicy::kNever, or with a lock
 //    delay.
-//  - Nothing is planned while this node drains, while its application is away, or if no other node
-//    may lead.
+//  - Nothing is planned while this node stops (Context::draining), while its application is not
+//    attached, or if no other node may lead.
 //  - Nothing is planned while the failures are common (may_claim.h), and for
 //    kOtherTryAfterCommonCause after that.
 //  - A shard that failed here is not planned before kOtherTryAfter has passed since its first
@@ -28,7 +30,7 @@
 //  - A shard whose move failed is planned again after 30 s, then after twice as long each time, up
 //    to 5 min.
 //  - If the shard is activated before its target has prepared, the move is withdrawn, also during a
-//    pause. But this node withdraws nothing while it drains or its application is away.
+//    pause. But this node withdraws nothing while it stops or its application is not attached.
 //
 // The plan's guards are the move's revision, this node's session and the policies as read. A late
 // copy of the plan does no harm: it names a term that is over, or plans the same move once more.
@@ -53,7 +55,7 @@ class OtherTries {
   /// A write of this object has the definite outcome `outcome`. Other operations are ignored. After
   /// a refusal it writes nothing for kMaxRetryPause.
   void On(Context& context, OperationId operation, Outcome outcome);
-  /// The session is lost: forgets all plans.
+  /// The session is lost: forgets all plans, and how long shards wait for their next plan.
   void Clear();
 
  private:

@@ -54,9 +54,9 @@ class PendingWrites {
   /// Whether an answer left some item unknown, so that the write may be applied, now or later.
   /// False for writes that are not pending.
   bool Unknown(OperationId operation) const;
-  /// Whether all copies so far were answered, and none of them reached etcd. If such a write is
-  /// dropped, it is never applied. False for writes that are not pending, and while a copy is in
-  /// flight.
+  /// Whether all copies so far were answered, and none of them reached etcd
+  /// (WriteResult::never_sent). If such a write is dropped, it is never applied. False for writes
+  /// that are not pending, and while a copy is in flight.
   bool NeverSent(OperationId operation) const;
   bool Has(OperationId operation) const { return pending_.contains(operation); }
   /// Does not send the write again, and ignores its answers.

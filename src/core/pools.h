@@ -30,14 +30,15 @@ struct Pools {
   /// (checked): the rule is below of_rule.size().
   bool Feasible(std::size_t rule) const;
 };
-/// `facts` has each member's labels. REQUIRES (checked): it is as long as `members`.
+/// `facts` has each member's labels, in the order of `members`. REQUIRES (checked): both are
+/// equally long.
 Pools PoolsFor(const Placement& placement, const std::vector<AssignmentMember>& members,
                const std::vector<const MemberFact*>& facts);
 
 /// Which of the rule's preferences the node fits first, from 1; 0: none.
 std::size_t PreferenceOf(const PlacementRule& rule, const MemberFact& node);
-/// Of `nodes`, those that the rule wants first; empty if it allows none of them. Looks at labels
-/// only: leave out nodes that drain or have weight 0.
+/// Of `nodes`, those that the rule wants first, in the same order; empty if it allows none of them.
+/// Looks at labels only: leave out nodes that drain or have weight 0.
 std::vector<const MemberFact*> FirstChoice(const PlacementRule& rule,
                                            const std::vector<const MemberFact*>& nodes);
 

@@ -14,13 +14,13 @@ namespace baton::core {
 
 class ReadyPace {
  public:
-  /// The earliest time at which the node may tell a change. `taken_back`: it has told the group of
-  /// a shard that it stands by for, and is not ready for any more.
+  /// The earliest time at which the node may tell a change. `taken_back`: the node has told the
+  /// group that it is ready for some shard, still stands by for it, and is not ready any more.
   TimePoint NotBefore(bool taken_back) const {
     return taken_back ? std::min(not_before_, taken_back_not_before_) : not_before_;
   }
-  /// The node tells the group now. `taken_back`: as above; `shards`: for how many shards it is
-  /// ready.
+  /// The node tells the group now. `taken_back`: see NotBefore. `members`: how many live members
+  /// the group has. `shards`: for how many shards the node is ready.
   void Told(TimePoint now, bool taken_back, std::size_t members, std::size_t shards) {
     const Duration every = SayReadyEvery(members, shards);
     const bool again = taken_back && now < not_before_ + every;

@@ -27,8 +27,9 @@ class ReplicaChoice {
     Number number = 0;         ///< the caller's name for it; a small number
     std::uint64_t hash = 0;    ///< HashOfNode
     std::uint32_t weight = 1;  ///< above 0
-    std::uint32_t tier = 0;    ///< the preference of the rule that it fits first
-    std::uint32_t value = 0;   ///< a number for its value of the `spread` label
+    /// Which of the rule's preferences it fits first, from 0; the number of preferences if none.
+    std::uint32_t tier = 0;
+    std::uint32_t value = 0;  ///< a number for its value of the `spread` label
   };
 
   /// No nodes and no replicas.
@@ -44,12 +45,14 @@ class ReplicaChoice {
   }
   /// What Choose costs, in scores of a node.
   std::size_t Cost() const;
-  /// Chooses among all nodes: one score for each node. The result is valid until the next call.
+  /// Chooses among all nodes: one score for each node. Returns the replicas in their order; fewer
+  /// than replicas() if there are not enough nodes. The result is valid until the next call of
+  /// Choose or Add.
   std::span<const Number> Choose(ShardId shard);
   /// Adds a node to a choice: `chosen` was chosen among nodes without it, and becomes the choice
-  /// among these nodes and this one. Returns whether it changed. Nothing but `chosen` and the node
-  /// counts, because a node that comes never makes room for another one that was not chosen.
-  /// REQUIRES: Has(number), and Has of each of `chosen`.
+  /// among these nodes and this one. Returns whether it changed. The nodes that were not chosen
+  /// don't count, because a node that comes never makes room for another one. REQUIRES:
+  /// Has(number), and Has of each of `chosen`.
   bool Add(ShardId shard, Number number, std::vector<Number>& chosen);
 
  private:

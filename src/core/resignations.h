@@ -18,15 +18,14 @@ class Resignations {
  public:
   /// How many shards may be resigned now.
   std::size_t Room() const;
-  /// Resigns the shards. Leads() turns false for all of them before the writes are sent. Takes back
-  /// offers to `handovers`, and forgets a running `acquired`. REQUIRES: this node leads each
-  /// shard (HeldShard::MayLead), and there are at most Room() of them.
+  /// Resigns the shards. Leads() turns false for each of them before the write with its resignation
+  /// is sent. Takes back offers to `handovers`, and forgets a running `acquired`. REQUIRES: this
+  /// node leads each shard (HeldShard::MayLead), and there are at most Room() of them.
   void Send(Context& context, HeldShards& held, Handovers& handovers,
             const std::vector<ShardId>& shards, Reason reason);
 
   /// The application has not released the shard in time, so a lock delay forbids its transfer.
-  /// SendUnreleased resigns the shard. The node does not lead it again, because the application may
-  /// have stopped half of its work.
+  /// SendUnreleased resigns the shard, unless Withdraw comes first.
   void AddUnreleased(ShardId shard) { unreleased_.insert(shard); }
   /// Takes AddUnreleased back. Returns whether the shard was to be resigned.
   bool Withdraw(ShardId shard) { return unreleased_.erase(shard) > 0; }

@@ -21,13 +21,14 @@ class SeenTransitions {
  public:
   explicit SeenTransitions(std::uint32_t shards) : noted_(shards) {}
 
-  /// REQUIRES: called once after each merge, before Look for the merged shards.
+  /// Call it once after each merge, before Look for the merged shards.
   void Begin(const View& view) { begun_ = std::exchange(complete_, view.complete()); }
   /// Returns the transition to the leadership that is in force. Nullopt: nobody leads, an earlier
   /// Look saw the leadership, or the view was not complete before this merge. `elect` is how long
   /// this view saw no leader; 0: it saw no such time. Call it for each shard whose leadership a
   /// merge may have changed, also before the view is complete. Otherwise a later call would report
-  /// a leadership that is old.
+  /// a leadership that is old. REQUIRES (not checked): the shard is below `shards` of the
+  /// constructor.
   std::optional<Transition> Look(const View& view, ShardId shard);
 
  private:

@@ -1,22 +1,24 @@
 // Session: one lease, one member key, and the deadline until which this node may lead.
 //
 // The rules (each found by model checking or on a real etcd):
-//  - The deadline moves only by a confirmed renewal. A renewal is confirmed if a keepalive sent at
-//    t0 was answered in raft term R, and a transaction sent after that answer committed in the same
+//  - A confirmed renewal sets the deadline, and only to a later time. Nothing else does; the end of
+//    the session clears it. A renewal is confirmed if a keepalive sent at t0 was answered in raft
+//    term R with a TTL above 0, and a transaction sent after that answer committed in the same
 //    term. Then the deadline is t0 plus the TTL, minus a margin (Margin). A keepalive's OK alone
 //    proves nothing, and the grant of a lease sets no deadline. Raft terms are compared for
 //    equality only, because an etcd that was wiped or restored begins them again.
 //  - At most one keepalive is unanswered. If its answer takes longer than a sixth of the TTL, the
-//    session ends the stream and sends the next keepalive on another one.
-//  - Keepalives go out every third of the TTL, whatever confirmations do. So the lease outlives
-//    commits that stall. A confirmation confirms the newest keepalive that was answered before the
-//    confirmation was sent. At most two confirmations are unanswered.
+//    session ends the stream and sends the next keepalive on another stream.
+//  - Keepalives go out every third of the TTL (sooner after a failure), and don't wait for
+//    confirmations. So the lease outlives commits that stall. A confirmation confirms the newest
+//    keepalive that was answered before the confirmation was sent. At most two confirmations are
+//    unanswered.
 //  - If the member key was ever seen missing or with another lease, the session is lost for ever.
-//    Its key is never put again, and its lease is revoked before the next session's key is put,
-//    unless etcd refuses to revoke it.
+//    Its key is never put again. The next session opens only once the lease is revoked, or etcd has
+//    refused to revoke it.
 //  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
-//  - A grant, a revocation or a write of the member key that has an unknown outcome is sent again,
-//    unchanged, 200 ms after that answer.
+//  - If the answer to a grant, a revocation or a write of the member key says that its outcome is
+//    unknown, the session sends the same again 200 ms after the answer.
 //
 // Pure and single-threaded: owned by the core. On records events; Advance decides.
 #pragma once
@@ -40,7 +42,7 @@ class Session {
   /// operations from `next_operation`, and reads CoreOptions::self again for each write.
   Session(const CoreOptions& options, OperationId* next_operation);
 
-  // Events. Each returns false if the operation is not (or no longer) this session's. A
+  // Events. Each returns false if this object does not wait for the operation (any more). A
   // KeepAliveEnded of the present stream makes the next keepalive open another stream, even if On
   // returns false.
   bool On(const LeaseGranted& event, TimePoint now);
@@ -50,27 +52,33 @@ class Session {
   bool On(const ConfirmAnswered& event, TimePoint now);
   bool On(const WriteAnswered& event, TimePoint now);
 
-  /// Opens a session, renews and confirms it, and revokes leases. Appends actions; lowers `wake_at`
-  /// to the time at which it must be called again.
+  /// Opens a session, renews and confirms it, keeps its member record up to date (AdvanceRecord),
+  /// revokes leases. If etcd refuses a lease or the member key, it revokes the lease, then tries
+  /// another after a backoff (kMinRetryPause). Appends actions; lowers `wake_at` to its next call.
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
   /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
-  /// another lease.
+  /// another lease. If so, the owner must call Lose. Until then member() stays true, and live()
+  /// does until the deadline. False if member() is false.
   bool LostBy(const View& view) const;
-  /// Ends the present session for ever, or the attempt to open one. Its lease is revoked, by as
-  /// many tries as a definite outcome takes. Only after that a new session opens, unless Close or
+  /// Ends the present session for ever, or the attempt to open one, and clears the deadline.
+  /// Advance then revokes the lease, and tries this until the outcome is definite. After that, and
+  /// at least kMinRetryPause after this call, it opens a new session, unless Close or
   /// SetWanted(false) was called.
   void Lose(TimePoint now);
-  /// Whether new sessions may open. True at first.
+  /// Whether new sessions may open. True at first. False ends neither a session nor an attempt to
+  /// open one: call Lose for that.
   void SetWanted(bool wanted) { wanted_ = wanted; }
   /// Ends the session for ever and opens no other one. Advance then tries to revoke the lease, up
-  /// to `revoke_attempts` times. The tries that followed Lose count, too. closed() turns true at
-  /// once if no lease is left to revoke. Otherwise it turns true when the outcome is definite, or
-  /// when Advance finds the tries used up (with 0: at its next call). A second call does nothing.
+  /// to `revoke_attempts` times. If a revocation that followed Lose is not settled yet, its tries
+  /// count, too. closed() turns true at once if no lease is left to revoke. Otherwise it turns true
+  /// when the outcome is definite, or when Advance finds the tries used up. With 0, the tries are
+  /// used up at once. But a revocation that is in flight already is awaited, and 200 ms more after
+  /// an answer that says unknown. A second call does nothing.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
   /// If closed() is true: whether the revocation was given up, so that the lease expires by itself.
-  /// False if no lease was left to revoke.
+  /// False if no lease was left to revoke, and also if etcd refused to revoke it.
   bool lease_left() const { return lease_left_; }
 
   /// Sets the state that the member record should say; Advance writes it.
@@ -88,20 +96,23 @@ class Session {
   /// False while the member record has still to say that this node leaves. True in these cases:
   ///  - SetState did not ask for kDraining.
   ///  - The record says that the node leaves.
-  ///  - This session can't write that: its key is not there, or its record can't be read.
+  ///  - There is no session, or the view has no readable record of it.
   bool SaysThatItLeaves(const View& view) const;
-  /// Writes the member record if it does not say what it should, also about the weight and labels
-  /// of CoreOptions::self. A change of SetFailing or SetHealthy alone is written at most once a
-  /// second. Advance does this, too.
+  /// Writes the member record if it does not say what it should, also about weight and labels of
+  /// CoreOptions::self. A change of SetHealthy is written at most once a second, unless the node
+  /// leaves (SetState). A change of SetFailing (alone, or with SetReady) waits until 1 s after the
+  /// last such write. A record of a newer schema is not replaced. Advance calls this, too.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
 
-  /// Whether a member key of this session was put and is not known to be lost.
+  /// Whether there is a session: its member key was put, and since then neither Lose nor Close was
+  /// called.
   bool member() const;
   /// Whether this node may lead and write: member() is true and `now` is before the confirmed
   /// deadline.
   bool live(TimePoint now) const { return member() && now < deadline_; }
-  /// The confirmed deadline; TimePoint::min() if there is none.
+  /// The confirmed deadline, which may have passed. TimePoint::min(): there is no session, or no
+  /// renewal of it was confirmed yet.
   TimePoint deadline() const { return deadline_; }
   /// The session's lease if member() is true; otherwise 0, even if the session that is being opened
   /// has a lease already.
@@ -114,19 +125,24 @@ class Session {
   /// never.
   TimePoint last_renewed() const { return last_renewed_; }
 
-  /// The newest revision at which a confirmation committed, also of an earlier session; 0: none has
-  /// committed. Until the watch has reached it, the view may be older than that confirmation.
+  /// The newest revision at which a confirmation passed (ConfirmAnswered), also of an earlier
+  /// session; 0: none has passed. Until the watch has reached it, the view may be older than that
+  /// confirmation.
   Revision confirmed_revision() const { return confirmed_revision_; }
-  /// How long the last confirmation took, from its sending to its answer; 0 before the first one.
+  /// How long the last confirmation that passed took, from its sending to its answer; 0 before the
+  /// first one.
   Duration confirmation_took() const { return confirmation_took_; }
-  /// The confirmations of this and earlier sessions. From them DeadAtMost computes when other
-  /// members died.
+  /// The confirmations that passed, of this and earlier sessions. From them DeadAtMost computes
+  /// when other members died.
   const ConfirmationLog& confirmations() const { return confirmations_; }
   /// Set for ever (kFailedPrecondition) as soon as another live node is known to use our node id.
-  /// This node then opens no session. It knows so in two cases:
-  ///  - While this node waits for the key, another session takes the key.
-  ///  - A read finds the key held 3 s plus twice the greater TTL after the wait began, and this
-  ///    object never had a session.
+  /// Then Advance opens no session, and only revokes leases. There are two such cases, both while
+  /// another session holds our member key and Advance waits for it:
+  ///  - The key passes to a third session.
+  ///  - A read of the whole view finds the key still held when the wait has lasted long enough: 3 s
+  ///    plus twice the TTL, either ours or the other session's, whichever is greater. This case
+  ///    needs that this object never had a session. The wait begins again if the view was not read
+  ///    for 1.5 times our TTL.
   const std::optional<Error>& refused() const { return refused_; }
 
   /// Since this object exists.
@@ -137,7 +153,8 @@ class Session {
   const Counters& counters() const { return counters_; }
 
  private:
-  struct Waiting {  ///< waits for a complete view, a vacant member key, or the next try
+  /// Waits for a complete view, a vacant member key, a revocation, or the next try.
+  struct Waiting {
     TimePoint retry_at{};
     std::optional<TimePoint> occupied_since;
     SessionId occupied_by;

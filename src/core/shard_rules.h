@@ -13,8 +13,8 @@ namespace baton::core {
 
 class ShardRules {
  public:
-  /// Takes the rules for shards 0 to `shards` - 1. If several rules name a shard, the first one
-  /// counts. A rule that names no shard is for all. O(rules * shards) at most. REQUIRES:
+  /// Replaces all rules by these, for shards 0 to `shards` - 1. If several rules name a shard, the
+  /// first one counts. A rule that names no shard is for all. O(rules * shards) at most. REQUIRES:
   /// CheckPlacement(placement). All questions REQUIRE a shard among these (checked if there are
   /// rules).
   void Set(const Placement& placement, std::uint32_t shards);

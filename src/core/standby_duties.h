@@ -33,7 +33,8 @@ class StandbyDuties {
   /// node leads now. REQUIRES: each ViewChanges of the view is passed here before the next Advance,
   /// and to `leaderships` before.
   void Note(const View& view, const ViewChanges& changes, const Leaderships& leaderships);
-  /// Begins and ends duties.
+  /// Begins and ends duties. Does nothing while the session is not live or the application is not
+  /// attached; but if the node is asked to stop (Context::draining), it ends all duties at once.
   void Advance(Context& context, const Leaderships& leaderships);
   /// Ends all duties, each with a callback.
   void EndAll(Context& context);

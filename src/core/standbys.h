@@ -3,17 +3,18 @@
 // If a shard's rule asks for k standbys, the shard has k + 1 replicas. These are nodes that may
 // begin to lead it, in an order that differs from shard to shard. Each next replica is chosen from
 // the nodes that are left. The first of these rules that tells two nodes apart decides:
-//  1. The node whose value of the rule's `spread` label fewer chosen replicas have comes first.
+//  1. A node comes first if fewer of the chosen replicas have the same value of the rule's `spread`
+//     label.
 //  2. The node that fits an earlier preference of the rule comes first.
 //  3. The node with the greater score comes first. The score is a hash of shard and node (weighted
 //     rendezvous hashing). So each node gets a part by its weight, and a node that comes or goes
 //     moves no shard between two other nodes.
 //
 // The replicas don't depend on who leads. The standbys of a shard are its replicas without its
-// leader. If the leader is no replica, one replica has nothing to do. This is the last one that
-// shares the leader's `spread` value, or if there is none, the last one of all. So a change of
-// leader makes at most one other node begin to stand by. While nobody leads, all k + 1 replicas
-// stand by: those that did go on.
+// leader. If the leader is no replica, and there are enough nodes for k + 1 replicas, one replica
+// has nothing to do. It is the last one that shares the leader's `spread` value; if none shares it,
+// the last one of all. So a change of leader makes at most one other node begin to stand by. While
+// nobody leads, all replicas stand by.
 //
 // The order of the replicas is the order in which ready standbys take over.
 //

@@ -11,9 +11,9 @@
 //  - A claim was refused, and the shard still has no leader: for kMinRetryPause, and each time
 //    twice as long, up to kMaxRetryPause.
 //
-// If a successor claims nothing for too long (kPassOverAfter), the next node in line claims in its
-// place: for each shard its other ready standbys first. Nodes with different views may see
-// different lines; a claim's guards decide.
+// If a node claims nothing of its part for too long (kPassOverAfter), the next node in line claims
+// in its place. For each shard, the shard's other ready standbys are first in line. Nodes with
+// different views may see different lines; a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -41,14 +41,15 @@ class Succession {
   void Note(const ViewChanges& changes);
   /// Divides the vacancies if needed, and sends claims.
   void Advance(Context& context, const Leaderships& leaderships);
-  /// The session is lost: forgets the claims in flight and the assignment.
+  /// The session is lost: forgets the claims in flight and the assignment. settled() stays as it
+  /// is.
   void Clear();
   /// Whether the brake was on at the last Advance.
   bool braking() const { return braking_; }
   /// Whether the cold start is over. Stays true.
   bool settled() const { return settled_; }
-  /// How often this node has divided the vacancies, and how often it looked for successors that
-  /// stall. These cost most in a large group.
+  /// How often this node has divided the vacancies, and how often it looked for other nodes that
+  /// claim too slowly. These cost most in a large group.
   struct Counters {
     std::uint64_t assignments = 0;
     std::uint64_t looks_at_others = 0;

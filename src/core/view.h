@@ -55,7 +55,7 @@ struct ViewChanges {
   bool any() const {
     return !shards.empty() || !standbys.empty() || members || policy || balancer || config;
   }
-  /// Adds a later ViewChanges. Afterwards the shards may be unsorted, and some may occur twice.
+  /// Adds a later ViewChanges. Afterwards the lists may be unsorted, and may have an entry twice.
   void Add(ViewChanges later) {
     if (shards.empty()) {
       shards = std::move(later.shards);
@@ -73,8 +73,8 @@ struct ViewChanges {
   }
 };
 
-/// ChangedShards: collects, until Clear, the shards whose moves have to be looked at again. At
-/// first these are all shards, and again if there are more than 4,096.
+/// ChangedShards: collects the shards whose moves have to be looked at again, until Clear. It
+/// begins with all shards. If it has collected more than 4,096, these become all shards again.
 class ChangedShards {
  public:
   /// Adds `changes.shards`. Adds all shards if a member, a policy or the config changed, because
@@ -113,34 +113,35 @@ class View {
   /// `self` even after a snapshot confirmed that its key is absent.
   View(std::uint32_t shards, NodeId self);
 
-  // Each merges facts that arrived at `now`. Changes come from the watch. A snapshot is a read of
-  // everything; a list of facts is what a write or a confirmation read back. Ignored: facts of
-  // shards not below shard_count(), and facts no newer than the known fact of their key. There are
-  // three exceptions. A record that comes again may make an uncertain death certain (see deaths()),
-  // and UnledSince may become known by it. A DeathFact always counts, because a proof stays true. A
-  // late RipeFact may bring back a mark that a snapshot showed as absent; that is harmless, because
-  // what a mark says stays true. Invalidates pointers and references into the view.
+  // Each merges facts that arrived at `now`, and invalidates pointers and references into the view.
+  // Changes come from the watch. A snapshot is a read of everything; a list of facts is what a
+  // write or a confirmation read back. Ignored: facts of shards not below shard_count(), and facts
+  // that are not newer than the known fact of their key. There are three exceptions:
+  //  - A shard's record that comes again may make an uncertain death certain (see deaths()), and
+  //    UnledSince may become known by it.
+  //  - A DeathFact always counts, because a proof stays true.
+  //  - A late RipeFact may bring back a mark that a snapshot showed as absent. That is harmless,
+  //    because what a mark says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
-  /// Goes on to choose standbys, if a change needs more work than one call may do (standbys.h).
-  /// Returns whether more is left to do. Then the caller calls it again soon.
+  /// Goes on to choose standbys, if a change of them needs more work than one call may do
+  /// (standbys.h). Returns whether more is left to do; if so, call it again soon.
   bool ContinueStandbys() {
     NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
     return !standbys_.settled();
   }
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Call it when everything that had happened by `at` is merged. So a session of which the
-  /// view hears for the first time later has begun after `at`: see Absences::NoteBegan. Does
-  /// nothing if an earlier call had a later `at`.
+  /// Call it when the view has merged everything that had happened by `at`. So if the view hears of
+  /// a session only later, that session began after `at` (see Absences::NoteBegan). Does nothing if
+  /// an earlier call had a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
   /// A key whose mod revision went down. This view had seen the key with the revision `known`. A
   /// later snapshot, whose own revision is not below `known`, shows the key with the lower revision
-  /// `found`. That never happens within
-  /// one history of etcd, so somebody restored a backup and then raised etcd's revision. Only shard
-  /// records, members and the config are compared.
+  /// `found`. That never happens within one history of etcd, so somebody restored a backup and then
+  /// raised etcd's revision. Only shard records, members and the config are compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -152,10 +153,10 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The read of the last snapshot began after this time, so the snapshot's data is no older. It is
-  /// the time at which the second last snapshot was merged, because reads don't overlap;
-  /// TimePoint{}: there was only one. (The data may be older than read_at(), because the
-  /// process may pause between etcd's answer and the merge.)
+  /// The read of the last snapshot began after this time, so the snapshot's data is no older than
+  /// this. It is when the snapshot before the last one was merged, because reads don't overlap;
+  /// TimePoint{}: there was none before. (The data may be older than read_at(), because the process
+  /// may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -170,10 +171,9 @@ class View {
   /// A bad write to the config, or its deletion, changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
   /// How the group fails over, by the fitting config; the default settings before there is one.
-  /// Writes that depend on these settings compare
-  /// the revision of that config, so etcd refuses them while a bad config is there. Reason: just
-  /// before the bad config, an operator may have written good settings that this view has not seen.
-  /// Such a write might break them.
+  /// Writes that depend on these settings compare the revision of that config, so etcd refuses them
+  /// while a bad config is there. Reason: just before the bad config, an operator may have written
+  /// good settings that this view has not seen. A write by the older settings might break them.
   const FailoverSettings& failover() const { return fitting_config_.failover; }
   /// Which nodes may begin to lead which shards, by the fitting config. Writes that depend on these
   /// rules compare the config's revision, too.
@@ -197,8 +197,8 @@ class View {
   /// By node id. Includes members that are not live. Also includes absent members (`present` is
   /// false) until the next snapshot confirms their absence.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
-  /// The node's member key, even if the member is absent or not live; null if nothing is known of
-  /// it.
+  /// The node's member key, also if it is absent or the member is not live; null if nothing is
+  /// known of it.
   const MemberFact* member(const NodeId& node) const {
     const auto found = members_.find(node);
     return found != members_.end() ? &found->second : nullptr;
@@ -239,12 +239,12 @@ class View {
   std::vector<NodeId> StandbysOf(ShardId shard) const {
     return standbys_.Of(shard, LeaderOf(shard));
   }
-  /// Whether the node is one of these.
+  /// Whether StandbysOf(shard) has the node.
   bool StandsBy(ShardId shard, const NodeId& node) const {
     return standbys_.StandsBy(shard, LeaderOf(shard), node);
   }
   const Standbys& standbys() const { return standbys_; }
-  /// The leader by a record in force; null: nobody leads.
+  /// The shard's leader, if its record is in force; null: nobody leads.
   const MemberFact* LeaderOf(ShardId shard) const {
     return InForce(shard) ? member(record(shard).leader) : nullptr;
   }
@@ -283,7 +283,7 @@ class View {
   /// The number of shards for which VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
   /// How long the shard had no leader, as this node saw it, before its present leadership. If
-  /// nobody leads: before its last one. 0 if this node saw no gap.
+  /// nobody leads: before its last leadership. 0 if this node saw no gap.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
   /// Which shards' records name which node, whether or not its session lives.
@@ -296,8 +296,8 @@ class View {
   /// Whether this view ever saw the session alive, also if it has ended since. Remembers the last 8
   /// sessions of a node.
   bool SeenAlive(const SessionRef& ref) const { return sessions_.SeenAlive(ref); }
-  /// When the node's last session ended; null if the view saw no end, or if a read (not the watch)
-  /// showed it.
+  /// When the node's last session ended; null if the view saw no session end, or if a read, not the
+  /// watch, showed the last end.
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
   /// Whether the session's process was proven dead. The proof: the node's next session took over
   /// its member key, or `died` named the session. Remembers the last 8 such sessions of a node.
@@ -343,8 +343,8 @@ class View {
   DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
     return deaths_.Next(shard, record(shard), now, wall);
   }
-  /// Call it when this process goes on although its own session `session` has ended: that end was
-  /// no death.
+  /// Call it when this process has lost its session `session` and goes on. Then the end of that
+  /// session counts as no death.
   void NoteOutlived(const SessionRef& session) { deaths_.NoteOutlived(session); }
 
  private:

@@ -1,8 +1,8 @@
 // WatchProgress: answers whether a watch of the group is current.
 //
-// A watch may be late without bound, or stand still at a stuck member of etcd. Its own word is no
-// proof. So its owner commits a transaction, or reads linearizably, and requires that the watch
-// reaches the revision of the answer:
+// A watch may be late without bound, or stand still at a stuck member of etcd. What it delivers
+// does not prove that it is current. So its owner commits a transaction, or reads linearizably, and
+// requires that the watch reaches the revision of the answer:
 //   - A watch that has reached the required revision has delivered every change up to it.
 //   - A watch that is behind and advances is left alone, however late it is: another endpoint would
 //     have to send the same changes again.
@@ -35,8 +35,9 @@ class WatchProgress {
   /// already, the time in which it must deliver something does not begin again.
   bool Require(Revision revision, TimePoint now);
 
-  /// The revision that the watch is known to have reached, and the greatest that it had to reach.
+  /// The greatest revision that Reach was called with; 0 at first.
   Revision reached() const { return reached_; }
+  /// The greatest revision that the watch had to reach when Require was called; 0: none yet.
   Revision required() const { return required_; }
   /// Whether the watch has still to reach a required revision.
   bool behind() const { return reached_ < required_; }

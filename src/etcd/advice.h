@@ -1,5 +1,6 @@
-// The etcd that operators are advised to run, and the faults of others. The doctor and the log say
-// this, and tests compare it with the documentation (Doctor.AdvisesWhatTheDocumentationSays).
+// The versions of etcd that operators are advised to run, and the faults of other versions. The
+// doctor and the log say this, and tests compare it with the documentation
+// (Doctor.AdvisesWhatTheDocumentationSays).
 #pragma once
 
 #include <string>

@@ -10,9 +10,9 @@
 
 namespace baton::etcd {
 
-/// Runs `call` with a handler and waits for the handler's reply. REQUIRES: `call` passes the
-/// handler to one unary call of the transport. The wait ends soon after that call's deadline at the
-/// latest.
+/// Calls `call` with a handler, waits until the handler is called, and returns the reply. The wait
+/// ends soon after the call's deadline at the latest. REQUIRES: `call` makes one unary call of the
+/// transport, and passes the handler to it.
 template <typename Response, typename Call>
 Reply<Response> Ask(Call call) {
   auto answer = std::make_shared<std::promise<Reply<Response>>>();

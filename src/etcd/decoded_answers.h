@@ -13,7 +13,7 @@
 
 namespace baton::etcd {
 
-/// A page of a read of the group.
+/// A page of a read of the group. Not every key has a fact or is a stray: see Decoded.
 struct DecodedPage {
   CallStatus status;
   Revision revision;  ///< of the answer's header
@@ -21,10 +21,11 @@ struct DecodedPage {
   std::vector<Fact> facts;
   std::uint64_t strays = 0;  ///< the number of unknown keys (Decoded::stray)
   std::string last_key;      ///< of this page; empty unless `more`
-  bool more = false;         ///< another page follows
+  bool more = false;         ///< another page follows; false if the server sent no keys
 };
 
-/// The facts of one revision of a watch's message, in no particular order.
+/// The facts of one revision of a watch's message, in no particular order. There may be none, if
+/// its changes are of strays or quarantined bytes. A deleted key's fact is not `present`.
 struct DecodedRevision {
   Revision revision;
   std::vector<Fact> facts;
@@ -32,16 +33,19 @@ struct DecodedRevision {
 
 /// A watch's message, or a part of one.
 struct DecodedMessage {
-  Revision header;  ///< the revision in the header: the store's, which the watch may be behind
+  Revision header;  ///< the revision in the header: the store's; the watch may be behind it
   std::uint64_t cluster_id = 0;
-  bool created = false;               ///< the watch was created
-  bool asked_for = false;             ///< the answer to a progress request
-  bool canceled = false;              ///< etcd has ended the watch
-  std::int64_t compact_revision = 0;  ///< if canceled: revisions up to this are compacted; else 0
+  // Look at `canceled` first: if etcd refuses to create the watch, the other two may be true, too.
+  bool created = false;    ///< the watch was created
+  bool asked_for = false;  ///< the answer to a progress request
+  bool canceled = false;   ///< etcd has ended the watch, or refused to create it
+  /// If etcd ended the watch because the next revision was compacted: up to which revision etcd has
+  /// compacted. Otherwise 0.
+  std::int64_t compact_revision = 0;
   std::string cancel_reason;
   std::vector<DecodedRevision> revisions;  ///< ascending
   std::size_t batch = 0;     ///< how many revisions the whole message has; set by InParts
-  std::uint64_t strays = 0;  ///< the number of unknown keys (Decoded::stray)
+  std::uint64_t strays = 0;  ///< the number of changes of unknown keys (Decoded::stray)
   bool more = false;         ///< another part of the same message follows
 };
 
@@ -50,10 +54,10 @@ DecodedPage DecodePage(const Keyspace& keyspace, const Reply<etcdserverpb::Range
 
 DecodedMessage DecodeMessage(const Keyspace& keyspace, const etcdserverpb::WatchResponse& message);
 
-/// Divides a message into parts of whole revisions. A part has about 4,096 facts, or more if one
-/// revision has more. A message can hold the changes of a whole group; in parts they don't delay
-/// other work on the loop. Returns at least one part. All parts have `cluster_id` and `batch`; only
-/// the last one has the other fields.
+/// Divides a message into parts of whole revisions, in their order. A part has about 4,096 facts,
+/// or more if one revision has more. A message can hold the changes of a whole group; in parts they
+/// don't delay other work on the loop. Returns at least one part. All parts have `cluster_id`,
+/// `batch`, `more` and revisions of their own. Only the last part has the message's other fields.
 std::vector<DecodedMessage> InParts(DecodedMessage message);
 
 }  // namespace baton::etcd

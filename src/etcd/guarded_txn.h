@@ -3,9 +3,9 @@
 //
 // A portion has one of two shapes. The flat shape is one transaction: all items or none, with the
 // shared guards once. The nested shape has a transaction for each item below the shared guards, so
-// that one conflict costs one item. A refused transaction reads back the keys that its guards
-// compare. A flat transaction of several items reads back only the keys of the shared guards. A
-// guard on a range of keys (kModsUpTo) is never read back.
+// that one conflict costs one item. A transaction that is refused reads back the keys that its
+// guards compare. But a flat transaction of several items then reads back only the keys of the
+// shared guards, and the range of a guard kModsUpTo is never read back.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -40,13 +40,13 @@ struct Portion {
   }
 };
 
-/// The transaction for this portion. REQUIRES (checked): the portion has an item. The transaction
-/// lives on an arena of its own, and nobody copies it on its way to gRPC. Reason: building and
-/// copying took 43 % of a claiming node's time.
+/// The transaction for this portion. It lives on an arena of its own, and nobody copies it on its
+/// way to gRPC, because building and copying took 43 % of a claiming node's time. REQUIRES
+/// (checked): the portion has an item.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
-/// How many operations etcd counts against its limit. For a transaction this is the largest of its
-/// numbers of compares, successes and failures, plus the count of its largest nested transaction.
+/// How many operations of `txn` etcd counts against its limit (--max-txn-ops): the largest of the
+/// numbers of compares, successes and failures, plus the count of the largest nested transaction.
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
 /// The largest portion that begins at `first`, ends at `end` at the latest, and fits `limit`
@@ -68,9 +68,10 @@ struct PortionAnswer {
   /// Why items were refused, as one line; empty if no item was refused.
   std::string why;
 };
-/// Reads the answer to MakeTxn(portion). If a nested answer is not shaped like the request, the
-/// items that it does not cover are kUnknown. If a flat answer has `succeeded`, all items are
-/// kDone, whatever else it holds.
+/// Reads the answer to MakeTxn(portion). If the answer to a nested portion has another number of
+/// results than the portion has items, all items are kUnknown; if one result is no transaction's,
+/// this item is. If the answer to a flat portion has `succeeded`, all items are kDone, whatever
+/// else the answer holds.
 PortionAnswer ReadAnswer(const Keyspace& keyspace, const Portion& portion,
                          const etcdserverpb::TxnResponse& answer);
 

@@ -2,16 +2,16 @@
 //
 // A GuardedWrite has guards that all its items share, and items with guards of their own. If a
 // shared guard is false, all items are refused. guarded_txn.h makes transactions of a GuardedWrite.
-// The shape of the transaction decides whether an item's own guard refuses only this item, or the
-// others, too.
+// The shape of the transaction decides what happens if an item's own guard is false: whether only
+// this item is refused, or all items of the transaction.
 //
 // Every guard compares a mod revision, a create revision, or a lease with a session id. Such a
 // guard is stable: once false, it is false for ever. There are two exceptions:
 //  - A guard that compares with 0 demands that the key is absent. It holds again once the key is
 //    deleted. An example is the guard of a claim of an absent record.
 //  - The guard that no key of a range was written holds again once the written key is deleted.
-// If a write has one of these two guards, it also changes a key whose mod revision it compares. So
-// a late copy of the write is refused, unless that key was deleted before the copy arrives.
+// If a write has one of these two guards, it also changes a key whose revision it compares. So a
+// late copy of the write is refused, unless that key was deleted again before the copy arrives.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -42,7 +42,7 @@ struct Guard {
   std::string key;
   Kind kind = Kind::kModIs;
   std::int64_t number = 0;
-  bool common = false;  ///< several items may have this guard
+  bool common = false;  ///< other items may have the same guard; a flat transaction has it once
   friend auto operator<=>(const Guard&, const Guard&) = default;
 };
 

@@ -53,7 +53,7 @@ class Keyspace {
   std::string RecordKey(std::optional<ShardId> shard) const;
   std::string MoveKey(ShardId shard) const;
   std::string PolicyKey(const PolicyName& policy) const;
-  /// The key that names the last session which was ended because its process was proven dead.
+  /// The key `died`: it names the last session that was ended because its process was proven dead.
   std::string DeathKey() const;
   /// The key that says up to which term any node may follow this node, because the failover delay
   /// is over.
@@ -68,8 +68,8 @@ class Keyspace {
   /// A key that exists only while a restored group is being recovered (runtime/recovery).
   std::string RecoveryKey() const;
 
-  /// The fact that a stored key holds. Never fails: if the value can't be read, the fact's
-  /// `readability` says so.
+  /// The fact that a stored key holds. Never fails. If the value can't be read, the fact is present
+  /// all the same, with defaults (records.h); `readability` says so, if this kind of fact has it.
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;
   /// The fact that the key is absent at `revision`: it was deleted at that revision, or read as
   /// absent.

@@ -2,11 +2,13 @@
 //
 // etcd 3.4.25, 3.5.8 and later answer only if everything up to the answer's revision has been
 // delivered. Older versions answer with the store's revision even if the watch is behind, and such
-// an answer may overtake events (etcd #15220). A client can't see the version. So an answer counts
-// only if all of these hold:
-//  - After a pause, another request was sent, and its answer came in good time.
+// an answer may overtake events (etcd #15220). A client can't see the version. So an answer is
+// proof only once a second answer has followed, and all of these hold:
+//  - The request for the second answer was sent a pause after the first answer, and the second
+//    answer came in good time.
 //  - No event came between the two answers.
-//  - The last message with events was no full batch (kWatchBatch): then more events would follow.
+//  - The last message with events was no full batch (kWatchBatch). After a full batch, more events
+//    may follow.
 //
 // For an old version this is no proof, but it is plausible: a member that is behind would have sent
 // an event between the two answers.
@@ -28,13 +30,13 @@ class ProgressProof {
  public:
   /// A request was sent. REQUIRES: a pause has passed since the last answer.
   void Asked();
-  /// The last request got no answer in good time: the member may have stood still. The first answer
-  /// does not count any more.
+  /// The last request got no answer in good time: the member may have stood still. So the last
+  /// answer will not become proof.
   void Unanswered() { answer_.reset(); }
   /// A message with events of this many revisions came.
   void TakeEvents(std::size_t revisions);
-  /// An answer came. Returns the revision up to which everything is now known to be delivered: that
-  /// of the answer before. Nullopt: nothing new is known.
+  /// An answer came. Returns the revision up to which everything is now known to be delivered: the
+  /// revision of the answer before this one. Nullopt: nothing new is known.
   std::optional<Revision> TakeAnswer(Revision revision);
 
  private:

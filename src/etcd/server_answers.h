@@ -9,8 +9,8 @@
 
 namespace baton::etcd {
 
-/// A lease's TTL from an answer, cut to 0 up to kLongestTtl (records.h), because no member's record
-/// can state more.
+/// A lease's TTL from an answer (`answered`, in seconds). A negative one counts as 0, and one above
+/// kLongestTtl (records.h) as kLongestTtl, because no member's record can state more.
 std::chrono::seconds TtlOf(std::int64_t answered);
 
 struct Grant {

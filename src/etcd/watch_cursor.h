@@ -3,10 +3,10 @@
 //
 // The cursor reads everything below the group's prefix in pages, all at the revision R of the first
 // (linearizable) page. It delivers these pages as one snapshot, and watches from R + 1. If the
-// watch ends, the cursor opens another one after the last delivered revision, on another endpoint,
-// with backoff. If that revision was compacted away, it delivers a new snapshot. If a snapshot
-// lacks a key, the key did not exist at the snapshot's revision. The receiver merges key by key, so
-// it notices every deletion.
+// watch ends, the cursor opens another one after applied(), on another endpoint, with backoff. If
+// the next revision was compacted away, it delivers a new snapshot. If a snapshot lacks a key, the
+// key did not exist at the snapshot's revision. The receiver merges key by key, so it notices every
+// deletion.
 //
 // A member of etcd that loaded a snapshot sends revisions again (etcd #15271). The cursor drops and
 // counts revisions that it has delivered already.
@@ -14,8 +14,8 @@
 // The cursor also reports up to which revision everything has been delivered, by proof:
 //   - A message with events proves the revision of its last event. Its header does not count,
 //     because it has the store's revision. A watch that is behind gets up to kWatchBatch revisions
-//     in a message, and thousands of events may still follow. The header of the message that the
-//     watch was created does not count either.
+//     in a message, and thousands of events may still follow. etcd's first message says that the
+//     watch was created; its header does not count either.
 //   - A progress message that etcd sends by itself proves its header's revision.
 //   - The answer to RequestProgress proves its revision once that is plausible (ProgressProof).
 //
@@ -60,11 +60,12 @@ struct WatchCursorOptions {
   /// The deadline of one page. After it the page is read again, with backoff. If etcd refuses a
   /// page, the whole read begins again, with backoff.
   std::chrono::milliseconds read_deadline{5'000};
-  /// If a new watch stream is silent for this long, the cursor tries another endpoint.
+  /// If a new watch stream is silent for this long, the cursor tries another endpoint. Later
+  /// silence of a stream is no reason for the cursor: see Reopen.
   std::chrono::milliseconds open_timeout{5'000};
   /// The most messages of one stream that may wait for the loop. With more, the cursor closes the
-  /// stream. When the loop has caught up, a new stream begins after the last delivered revision;
-  /// etcd keeps the later revisions until then.
+  /// stream. When the loop has caught up, a new stream begins after applied(); etcd keeps the later
+  /// revisions until then.
   std::size_t max_pending_messages = 1'024;
   /// The backoff between attempts is `first_backoff` at first. It doubles each time, up to
   /// `last_backoff`.
@@ -78,9 +79,10 @@ struct WatchCursorOptions {
 };
 
 /// Called on the loop. `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header
-/// of the answer.
+/// of the answer. A handler may call the cursor's methods, but must not destroy the cursor.
 struct WatchCursorHandler {
-  /// A read of everything begins. The next `snapshot` is of this time or later.
+  /// A read of everything begins, or its first page is asked for again. The next `snapshot` is of
+  /// this time or later.
   std::function<void()> reading = {};
   std::function<void(Snapshot, std::uint64_t cluster_id)> snapshot;
   /// The `revision` of these changes may be below the revision of an audit's snapshot that was
@@ -115,17 +117,19 @@ class WatchCursor {
   /// REQUIRES: called once.
   void Start();
 
-  /// Opens the watch on another endpoint, if there is one, because the present one stands still. It
-  /// does so at once, without backoff. Does nothing while no watch is open.
+  /// Closes the watch, because its endpoint stands still, and opens it on another endpoint, if
+  /// there is one. Does this at once, without backoff. Does nothing while no watch is open: before
+  /// the first snapshot, while a compaction forces a new one, and during a backoff.
   void Reopen();
 
-  /// The store has `required`. Asks the open watch, and the watches that follow it, for their
-  /// progress until everything up to `required` has been delivered.
+  /// The caller knows that the store has the revision `required`. Asks the open watch, and the
+  /// watches that follow it, for their progress until everything up to `required` has been
+  /// delivered. A revision below an earlier `required` changes nothing.
   void RequestProgress(Revision required);
 
   /// Reads everything again and delivers it as a snapshot, while the watch goes on. This repairs
   /// what a watch may have lost around a compaction (etcd #19179, #18089). Does nothing before the
-  /// first snapshot, or while a read is in flight.
+  /// first snapshot, or while everything is being read already.
   void Audit();
 
   /// The revision of the last event, or of the snapshot that the watch began with: the next watch

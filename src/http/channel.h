@@ -24,8 +24,8 @@ class Channel {
   using executor_type = Plain::executor_type;
   using Done = std::function<void(boost::beast::error_code)>;
 
-  /// `context`: OpenSSL's context of a server (ServerContext); null: no TLS. Aborts the process if
-  /// there is no memory for TLS.
+  /// `context`: OpenSSL's context of a server (ServerContext); null: no TLS. The channel keeps a
+  /// reference to it. Aborts the process if there is no memory for TLS.
   Channel(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context);
 
   executor_type get_executor() { return plain_.get_executor(); }

@@ -49,8 +49,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// before that, `done` does nothing, and need not be called.
     virtual void Answer(Connection& connection, Request request,
                         std::function<void(Response)> done) = 0;
-    /// The connection waits for a request or for the client's goodbye, so it may be closed to make
-    /// room.
+    /// The connection waits for a TLS handshake, a request or the client's goodbye, so it may be
+    /// closed to make room.
     virtual void Waiting(Connection& connection) = 0;
     /// The connection is busy with a request, or has closed.
     virtual void Busy(Connection& connection) = 0;
@@ -70,7 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Know(access::Caller caller) { caller_ = std::move(caller); }
   /// Begins to read. REQUIRES: called once.
   void Start();
-  /// The client's user, address and certificate. The certificate is set after the handshake.
+  /// The client's user, address and certificate. The certificate is set after the handshake; each
+  /// call checks whether it has expired (access::Certify).
   const access::Caller& PeerCaller();
   /// Whether the connection has TLS.
   bool secure() const { return stream_.secure(); }

@@ -1,8 +1,9 @@
 // ConnectionPlaces: the connections of the HTTP server, in a bounded number of places.
 //
-// No client holds all of them, so that a flood of one keeps the others' connections. A client is
-// what access::LimitedAs says when it connects: a user of this host, or another host's address.
-// Certificates and tokens come later, so they don't tell clients apart here.
+// No client may hold all of them, so a flood of connections from one client leaves the others'
+// connections open. A client is what access::LimitedAs says when it connects: a user of this host,
+// or another host's address. Certificates and tokens come later, so they don't tell clients apart
+// here.
 //
 // Only the server's socket thread uses it.
 #pragma once

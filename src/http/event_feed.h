@@ -48,7 +48,7 @@ bool IsEvents(std::string_view target);
 std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head);
 /// The answer of a process that keeps no history (404).
 Response NoHistory();
-/// Answers with one document. Any thread.
+/// Answers with one document, which has the oldest events that match. Any thread.
 Response EventsResponse(const runtime::History& history, const EventsQuestion& question);
 
 /// One reader of server-sent events. Without `after`, it begins with the oldest event that is kept.

@@ -8,7 +8,8 @@
 // is idle, it closes the one whose client has read nothing of its answer for longest, if this lasts
 // for 1 s at least. If there is no such connection either, the server closes the new one. If the
 // client has kMaxConnectionsOfClient, the server chooses, by the same rules, among the connections
-// of this client only (ConnectionPlaces).
+// of this client only (ConnectionPlaces). If the process has only reserved descriptors left
+// (base/descriptors.h), the server closes the new connection, and another one by the same rules.
 //
 // Without TLS nothing is encrypted, and callers from other hosts are known only by a token.
 // Therefore bind such a server to loopback or to a trusted network.
@@ -31,8 +32,9 @@
 namespace baton::http {
 
 inline constexpr std::size_t kMaxConnections = 256;
-/// A client is one user of this host, or one other address. The number is greater than kMaxPolls +
-/// kMaxFeeds, so that a client with as many polls and feeds can still connect.
+/// A client is one user of this host, or one other address (of IPv6: one network of 64 bits). The
+/// number is greater than kMaxPolls + kMaxFeeds, so that a client with as many polls and feeds can
+/// still connect.
 inline constexpr std::size_t kMaxConnectionsOfClient = 192;
 // If a request is above one of these two limits, its answer has the status that stands beside the
 // limit.
@@ -56,16 +58,18 @@ struct HttpOptions {
   /// The longest life of a connection; 0: no bound. An older connection closes after its next
   /// answer, and one with a feed within 15 s.
   std::chrono::milliseconds max_age{0};
-  /// A TLS handshake must end within this time. Each request must arrive whole within this time
-  /// after the handshake or the last answer.
+  /// A TLS handshake must end within this time. A connection's first request must arrive whole
+  /// within this time after the connection or, with TLS, the handshake; each further one within
+  /// this time after the last answer. Otherwise the server closes the connection.
   std::chrono::milliseconds idle_timeout{10'000};
-  /// The client must read a whole answer (or part of a feed) within this time, and its host must
-  /// acknowledge it.
+  /// The client must read a whole answer (or one part of a feed) within this time, and its host
+  /// must acknowledge each part within this time. Otherwise the server closes the connection.
   std::chrono::milliseconds write_timeout{30'000};
   std::size_t most_unread = kMaxUnread;  ///< bytes
   /// Who may read what (access::DemandOfPath), and how often. A request without the role gets 403;
-  /// a request with an unknown or expired token gets 401; too many requests get 429. Null:
-  /// everybody may read everything.
+  /// a request with an unknown or expired token gets 401; too many requests get 429. A connection
+  /// is closed if its client makes too many TLS handshakes. Null: everybody may read everything,
+  /// without limits.
   std::shared_ptr<const access::Access> access = nullptr;
 };
 

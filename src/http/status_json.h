@@ -25,10 +25,10 @@ namespace baton::http {
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: group, revision, stale, and of this shard: shard, leader, address, term,
-/// state, reason, previous, move, quarantined, failing, deaths, claims_wait_ms, waits_for,
-/// others_wait_ms, lock_wait_ms, rule, nobody_may_lead, led_against_rule, standbys (empty if it has
-/// none), without_ready_standby and recent. nullopt: there is no such shard, or the status has no
-/// shards.
+/// state, reason, cause (http/cause_json.h), previous, move, quarantined, failing, deaths,
+/// claims_wait_ms, waits_for, others_wait_ms, lock_wait_ms, rule, nobody_may_lead,
+/// led_against_rule, standbys (empty if it has none), without_ready_standby and recent. nullopt:
+/// there is no such shard, or the status has no shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent. `at`:
@@ -51,9 +51,10 @@ struct RoutesStamp {
 /// activating or suspended: these states change without a revision, so a poll might miss their end.
 std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
-/// `/v1/status`: the node, the group, its members, live moves, how many shards fail to activate and
-/// the worst of these, the last transitions, counters. It has no list of all shards. `moves`: those
-/// of a status without shards; the moves in `status.shards` are added.
+/// `/v1/status`: the node, the group, its members and those that left, live moves, how many shards
+/// fail to activate and the worst of these, the shards that the application still works on although
+/// their leaderships have ended, the last transitions, counters. It has no list of all shards.
+/// `moves`: those of a status without shards; the moves in `status.shards` are added.
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
 
 /// {"group":…,"revision":…,"stale":…,"node":…,"view_age_ms":…,"expected_nodes":…,"nodes":[…],
@@ -61,9 +62,10 @@ std::string StatusJson(const runtime::NodeStatus& status, const std::vector<Move
 std::string NodesJson(const runtime::NodeStatus& status);
 
 /// The group's settings: {"group":…,"revision":…,"stale":…,"expected_nodes":…,"max_moves":…,
-/// "failover":…,"failover_delay_ms":…,"lock_delay_ms":…,"placement_rules":…,"config_schema":…}; a
-/// number that is not set is null. failover_delay_ms is null, too, if failover is not "after".
-/// `placement_rules` is how many rules there are.
+/// "rebalance_delay_ms":…,"cooldown_ms":…,"failover":…,"failover_delay_ms":…,
+/// "lock_delay_ms":…,"placement_rules":…,"config_schema":…}; a number that is not set is null.
+/// failover_delay_ms is null, too, if failover is not "after". `placement_rules` is how many rules
+/// there are.
 std::string GroupJson(const runtime::NodeStatus& status);
 
 /// {"moves":[…]}: the moves of a plan.

@@ -21,9 +21,10 @@ class Issuer {
   explicit Issuer(const std::string& name);
 
   /// Makes a new key, and a certificate for this key. In the result, `ca` is the authority's
-  /// certificate. `alternatives`: the certificate's subjectAltName, in the form of openssl.cnf
-  /// ("DNS:a,URI:spiffe://b/c"); empty: none. `valid_for`: how long the certificate is valid from
-  /// now on; negative: it has expired already.
+  /// certificate. An empty `common_name`: the certificate has no CN. `alternatives`: the
+  /// certificate's subjectAltName, in the form of openssl.cnf ("DNS:a,URI:spiffe://b/c"); empty:
+  /// none. `valid_for`: how long the certificate is valid from now on; negative: it has expired
+  /// already.
   PemTexts Issue(const std::string& common_name, const std::string& alternatives = "",
                  std::chrono::seconds valid_for = std::chrono::hours(1)) const;
   /// The authority's certificate.

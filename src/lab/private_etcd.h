@@ -1,8 +1,9 @@
 // PrivateEtcd: a temporary etcd with one or three members on loopback, in a fresh folder.
 //
 // For tests, `batonctl demo` and benches. It uses the `etcd` on PATH and free ports, and touches no
-// other etcd on the host. The members end with this object, and with the thread that started it
-// (see ChildLifetime), so a crashed test leaves no etcd behind. LeaveRunning lets them run on.
+// other etcd on the host. The members end with this object. By default (ChildLifetime) they also
+// end with the thread that started them, so a crashed test leaves no etcd behind. LeaveRunning lets
+// them run on.
 //
 // One thread at a time. Every wait for etcd has a bound. The destructor removes the folder, with
 // two exceptions: Keep or LeaveRunning was called, or a member was not healthy after Start, Restart
@@ -52,12 +53,13 @@ struct PrivateEtcdOptions {
   std::vector<std::string> arguments = {};
   PrivateEtcdTls tls = {};
   Durability durability = Durability::kFsync;
-  /// Given to every etcdctl that this object runs: certificates, or a user.
+  /// Etcdctl and SaveSnapshot give these to etcdctl: certificates, or a user.
   std::vector<std::string> etcdctl_arguments = {};
-  std::string program = "etcd";
+  std::string program = "etcd";  ///< a path, or a name on PATH
   /// REQUIRES: kOwned, if LeaveRunning may be called.
   ChildLifetime lifetime = ChildLifetime::kDiesWithStartingThread;
-  /// How long all members may take to be healthy, each time they are started.
+  /// How long all members together may take to be healthy, each time members are started. Also
+  /// bounds each run of etcdctl or etcdutl.
   std::chrono::milliseconds start_timeout{30000};
 };
 
@@ -84,30 +86,34 @@ class PrivateEtcd {
   const std::string& folder() const;
   std::string log_path(std::size_t member) const;
 
-  /// Pause stops a member (SIGSTOP), and Resume continues it (SIGCONT). A paused member's
-  /// connections stay open and answer nothing. Pause waits until the member has stopped; if this
-  /// takes longer than a minute, it aborts this process.
+  /// Stops a member (SIGSTOP), and waits until it has stopped. Its connections stay open and answer
+  /// nothing. Aborts this process if the member still runs after a minute. Does nothing after Kill.
   void Pause(std::size_t member);
+  /// Continues a paused member (SIGCONT). Does nothing after Kill.
   void Resume(std::size_t member);
-  /// Kills a member (SIGKILL); does nothing if it does not run.
+  /// Kills a member (SIGKILL), also a paused one, and waits for its end. Does nothing if it does
+  /// not run. Its data stays.
   void Kill(std::size_t member);
   /// Kills a member if it runs, starts it again with the same data and ports, and waits until it is
   /// healthy. Errors: as for Start; kUnavailable also if less than a majority of members runs then.
+  /// After kUnavailable, the member may still run.
   Status Restart(std::size_t member);
 
   /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, later 3.5).
   bool CanRaiseRevisions() const;
-  /// Runs etcdctl at the first member. Errors, also of SaveSnapshot and Restore: kNotFound: the
-  /// program is not on PATH. kTimedOut: it took longer than start_timeout. kInternal: it failed;
-  /// the message names its output.
+  /// Runs etcdctl at the first member. `words`: its arguments, for example {"get", "/a"}. Errors:
+  /// kNotFound: etcdctl is not on PATH. kTimedOut: it took longer than start_timeout, and was
+  /// killed. kInternal: it failed; the message names the file with its output.
   Status Etcdctl(std::vector<std::string> words) const;
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
+  /// Errors: as Etcdctl.
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
   /// until they are healthy. `as`: whether the cluster keeps its id. (Operators choose this by the
   /// token that they give to the restore.) Uses `etcdutl` if CanRaiseRevisions is true, otherwise
-  /// `etcdctl`. Also returns the errors of Start; members may then be missing or without data.
-  /// REQUIRES: if `as` is kSameClusterRaised, CanRaiseRevisions is true.
+  /// `etcdctl`. Errors: those of Etcdctl, of the program used, and those of Start. After an error,
+  /// members may be missing or without data. REQUIRES: if `as` is kSameClusterRaised,
+  /// CanRaiseRevisions is true.
   Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second and has no alarm. The alarm
@@ -116,9 +122,9 @@ class PrivateEtcd {
   /// The member that says that it is the raft leader; nullopt: no running member says so.
   std::optional<std::size_t> Leader() const;
 
-  /// A lower bound of the longest sync of any member's log since the member started. Every commit
-  /// waits for a sync. From etcd's histogram, whose bounds double from 1 ms to 8.192 s. 0: all
-  /// syncs were short, or no member answers.
+  /// A lower bound of the longest sync of any member's log since the member was last started. Every
+  /// commit waits for a sync. It is read from etcd's histogram, whose bounds double from 1 ms to
+  /// 8.192 s. 0: all syncs took 1 ms at most, or no member answers.
   Duration SlowestSync() const;
 
   /// Makes the destructor keep the folder.

@@ -16,8 +16,9 @@ struct EtcdUser {
   std::vector<std::string> prefixes;
 };
 
-/// Creates root, with this password, and `user`, and turns authentication on. Errors: those of
-/// PrivateEtcd::Etcdctl. REQUIRES: `etcd` has no users yet.
+/// Creates root, with this password, and `user`, and turns authentication on. Later runs of etcdctl
+/// need a user. Errors: those of PrivateEtcd::Etcdctl; a part may be done then. REQUIRES: `etcd`
+/// has no users yet.
 Status EnableUsers(const PrivateEtcd& etcd, const std::string& root_password, const EtcdUser& user);
 
 }  // namespace baton::lab

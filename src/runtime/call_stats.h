@@ -1,5 +1,5 @@
-// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code. Thread-safe:
-// each function holds a lock for a moment.
+// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code, since this
+// object exists. Thread-safe: each function holds a lock for a moment.
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@ namespace baton::runtime {
 
 class CallStatsRecorder {
  public:
-  /// Adds one call. `code`: gRPC's number.
+  /// Adds one call. `method`: one of a bounded number of names, because each name is kept for ever.
+  /// `code`: gRPC's number.
   void Record(std::string_view method, int code, std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     std::lock_guard lock(mutex_);
@@ -29,7 +30,7 @@ class CallStatsRecorder {
     }
     ++stats.buckets[bucket];
   }
-  /// By (method, name of the code).
+  /// The sums so far, by (method, name of the code). A pair without a call is missing.
   std::map<std::pair<std::string, std::string>, Control::CallStats> Get() const {
     std::lock_guard lock(mutex_);
     return stats_;

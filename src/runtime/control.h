@@ -1,9 +1,9 @@
-// Control: a node as operators and metrics see it. The admin service, HTTP and metrics are built on
-// it. Nodes and relays implement it.
+// Control: a node or relay as operators and metrics see it. The admin service, HTTP and metrics are
+// built on it. "The node" below is also a relay, unless a comment says otherwise.
 //
-// Thread-safe, from the start of the node until its object is destroyed, also after it has
-// stopped. A handler is called exactly once, on a thread of the node or on the caller's thread,
-// maybe before the call returns. So a handler must not block, except where a method says so.
+// Thread-safe from the node's start until the node is destroyed, also after its stop. Each handler
+// is called exactly once, on a thread of the node or on the caller's thread, maybe before the call
+// returns. So a handler must not throw, and may block only if the method says so.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ inline const char* ToString(SessionPhase phase) {
 }
 
 struct MemberStatus {
-  MemberFact fact;  ///< `ready` is empty: ShardStatus::standbys says it
+  MemberFact fact;  ///< without `ready`: ShardStatus::standbys has it
   bool drained_by_policy = false;
   std::uint32_t led = 0;     ///< the number of shards that it leads
   std::uint32_t target = 0;  ///< the number of shards that it should lead by the assignment
@@ -76,24 +76,24 @@ struct MemberStatus {
   std::uint32_t suspended = 0;
 };
 
-/// Whether the node may begin to lead, and is not draining, as core/may_claim.h says. Ignores
-/// whether it gets nothing for now (NodesThatGetNothing).
+/// Whether the node is live, has a weight above 0, and is not draining. Ignores placement rules,
+/// and whether the node gets nothing for now (NodesThatGetNothing in core/may_claim.h).
 bool MayBeginToLead(const MemberStatus& member);
 
 /// A member that left within the last hour, as the answering process saw it: see core::Departure.
 struct DepartedMember {
   NodeId node;
   SessionId session;
-  std::chrono::nanoseconds age{0};  ///< the time since this process saw the member leave
+  std::chrono::nanoseconds age{0};  ///< the time since that process saw the member leave
   std::optional<Reason> why = {};   ///< unset: not known
   std::uint32_t led = 0;            ///< how many shards it led at the end
   bool back = false;                ///< it has a session again
 };
 
-/// A shard whose `acquired` has failed; its leader calls `acquired` again and again. Only the
-/// leader knows this.
+/// The failures of a shard's `acquired`, which its leader calls again and again. Only the leader
+/// knows them.
 struct FailingActivation {
-  std::uint32_t attempts = 0;          ///< failed ones, after the leader gained the shard
+  std::uint32_t attempts = 0;          ///< how many failed since the leader gained the shard
   std::chrono::nanoseconds lasted{0};  ///< the time since the first of them failed
   std::string last_error;              ///< one line; the engine cuts what callbacks throw
 };
@@ -148,7 +148,7 @@ inline std::optional<std::chrono::nanoseconds> OthersWait(const ShardStatus& sha
   if (shard.waits_for.empty() || !shard.others_from) return std::nullopt;
   return std::max<std::chrono::nanoseconds>(*shard.others_from - at, std::chrono::nanoseconds{0});
 }
-/// Whether nobody, or one node alone, may claim the shard now, by the group's failover settings.
+/// Whether the group's failover settings let nobody, or only one node, claim the shard now.
 inline bool WaitsBySettings(const ShardStatus& shard, TimePoint at) {
   return !shard.waits_for.empty() || LockWait(shard, at).count() > 0;
 }
@@ -160,13 +160,14 @@ inline bool WorseFailing(const ShardStatus& left, const ShardStatus& right) {
          std::tuple(left.failing->attempts, left.failing->lasted, right.shard);
 }
 
-/// The most shards that a status names as failing to activate, and as stopping. Their counts are
-/// not bounded.
+/// The most shards in NodeStatus::worst_failing; the count `failing` has no bound.
 inline constexpr std::size_t kMaxFailingListed = 100;
-inline constexpr std::size_t kMaxStoppingListed = 256;  ///< no more callbacks run at once
+/// The most shards in NodeStatus::longest_stopping: no more callbacks run at once. The count
+/// `stopping` has no bound.
+inline constexpr std::size_t kMaxStoppingListed = 256;
 
-/// A shard whose leadership on the node has ended, but the application has not stopped to work on
-/// it: a `releasing` or `lost` runs for longer than callback_timeout.
+/// A shard whose leadership on this node ended more than callback_timeout ago, and whose `lost` has
+/// not returned yet.
 struct StoppingShard {
   ShardId shard;
   Duration lasted{};  ///< since the leadership ended
@@ -184,27 +185,28 @@ struct NodeStatus {
   std::uint32_t shard_count = 0;
   HashFunction hash = HashFunction::kMurmur2;
   SessionPhase session = SessionPhase::kOpening;
-  SessionId session_id;
-  std::optional<Error> halted;
-  bool ready = false;                    ///< see Control::Ready
-  std::string not_ready;                 ///< why not, in one line; empty if ready
-  TimePoint at{};                        ///< when the snapshot was made, by this process's clock
-  Revision revision;                     ///< the view is complete up to here
-  std::chrono::nanoseconds view_age{0};  ///< since the view was last proven to be current
-  /// etcd has not answered for longer than the TTL (a relay: 10 s), so the view may be out of date:
-  /// what it says of other nodes may be `view_age` old. What this node leads itself is always
-  /// known, by its deadline.
+  SessionId session_id;         ///< 0: no session
+  std::optional<Error> halted;  ///< why it has stopped for good; unset: it has not halted
+  bool ready = false;           ///< see Control::Ready
+  std::string not_ready;        ///< why not, in one line; empty if ready
+  TimePoint at{};               ///< when the snapshot was made, by this process's clock
+  Revision revision;            ///< the view is complete up to here
+  /// The time since the view was last proven to be current; 0: there is no complete view yet.
+  std::chrono::nanoseconds view_age{0};
+  /// `view_age` is longer than the TTL (a relay: 10 s). So what the view shows of other nodes may
+  /// be out of date. What this node leads itself is always known, by its deadline.
   bool stale = false;
-  /// The time since the last confirmed renewal was sent; 0: no renewal was confirmed yet.
+  /// The time since the last confirmed renewal was sent, also of an earlier session; 0: no renewal
+  /// was confirmed yet.
   std::chrono::nanoseconds renewal_age{0};
-  std::chrono::milliseconds ttl{0};  ///< etcd's grant; before it, what the node asks for
+  std::chrono::milliseconds ttl{0};  ///< etcd's last grant; before the first, what is asked for
   NodeId balancer;                   ///< empty: no node
   bool paused = false;
   bool rebalance_requested = false;  ///< an operator's "apply" is being carried out
   bool braking = false;              ///< no vacancies are filled: too many members vanished at once
   std::uint32_t expected_nodes = 0;  ///< how many nodes an operator expects; 0: not set
   std::uint32_t max_moves = 0;       ///< the most moves in flight, by an operator; 0: not set
-  // Of planned moves, by an operator, as in the policy kLimits. Unset: each node's own option.
+  // An operator's settings for planned moves (PolicyKind::kLimits). Unset: each node's own option.
   std::optional<std::chrono::milliseconds> rebalance_delay = {};
   std::optional<std::chrono::milliseconds> cooldown = {};
   FailoverSettings failover;        ///< the group's; the defaults before its config is known
@@ -212,9 +214,10 @@ struct NodeStatus {
   std::uint32_t config_schema = 0;  ///< of the group's config; 0: not known
   /// What the members' targets were computed from; null: the view is not complete yet.
   std::shared_ptr<const core::AssignmentOfView> assignment;
-  std::vector<MemberStatus> members;     ///< by id, including members that are not live
+  /// By id, including members that are not live; empty until the view is complete.
+  std::vector<MemberStatus> members;
   std::vector<DepartedMember> departed;  ///< within the last hour, the newest first
-  SharedBlocks<ShardStatus> shards;      ///< by number
+  SharedBlocks<ShardStatus> shards;      ///< by number; empty: a relay does not know the group yet
   std::uint32_t failing = 0;  ///< the number of shards that this node leads and fails to activate
   /// The worst of these first, see WorseFailing. At most kMaxFailingListed.
   std::vector<ShardStatus> worst_failing;
@@ -224,14 +227,14 @@ struct NodeStatus {
   std::uint32_t stopping = 0;  ///< the number of shards that are stopping on this node
   std::vector<StoppingShard> longest_stopping;  ///< the longest first; at most kMaxStoppingListed
   std::uint32_t leaderless = 0;                 ///< shards that nobody leads
-  std::uint32_t waiting = 0;  ///< of these, how many nobody may claim yet, because leaders died
-  std::uint32_t waiting_by_settings = 0;  ///< of the others, how many WaitsBySettings
-  /// Of the leaderless ones, how many have a placement rule that lets no live node lead them. These
-  /// may also wait for another reason.
-  std::uint32_t nobody_may_lead = 0;
+  /// How many of the leaderless shards have ShardStatus::claims_wait.
+  std::uint32_t waiting = 0;
+  /// How many of the other leaderless shards WaitsBySettings.
+  std::uint32_t waiting_by_settings = 0;
+  std::uint32_t nobody_may_lead = 0;        ///< how many have ShardStatus::nobody_may_lead
   std::uint32_t led_against_rules = 0;      ///< how many shards are led_against_rule
   std::uint32_t without_ready_standby = 0;  ///< how many shards are without_ready_standby
-  /// For how long there have been such shards, as far as earlier statuses have shown it.
+  /// For how long each status of this process has shown some shard without_ready_standby.
   Duration without_ready_standby_for{0};
   std::uint32_t standing_by = 0;   ///< for how many shards this node stands by
   std::uint32_t ready_here = 0;    ///< for how many of these it is ready
@@ -243,8 +246,8 @@ struct TransferRequest {
   ShardId shard;
   NodeId to;
   std::optional<Term> if_term;  ///< kFailedPrecondition if the term is another one; unset: any term
-  bool dry_run = false;
-  std::string actor;
+  bool dry_run = false;         ///< here and below: checks the request, changes nothing
+  std::string actor;            ///< here and below: who orders it, for records and logs
   std::optional<Duration> within = {};  ///< see Control::Request
 };
 struct PolicyRequest {
@@ -302,13 +305,13 @@ struct NodeChangeRequest {
   std::string actor = {};
 };
 
-/// Files of a process on which its security depends. Empty names are left out.
+/// Files of a process on which its security depends. Empty names are ignored.
 struct SensitiveFiles {
-  std::vector<std::string> secret = {};   ///< the password and the keys: nobody else may read them
-  std::vector<std::string> trusted = {};  ///< the authorities: nobody else may write them
+  std::vector<std::string> secret = {};   ///< the password and keys: no other user may read them
+  std::vector<std::string> trusted = {};  ///< the authorities: no other user may write them
 };
 
-/// Facts for an examination. The caller knows them, the node does not.
+/// Facts for an examination that the caller knows and the node does not know.
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
@@ -321,13 +324,14 @@ struct ExamineRequest {
 class History;
 
 /// Observes a node's events, for metrics. The node calls it on its loop, in order, so each method
-/// must be quick, and must not throw.
+/// must be quick, and must not throw. A relay makes only the call OnHalted.
 class BATON_EXPORT Observer {
  public:
   virtual ~Observer() = default;
   /// The node counts this transition.
   virtual void OnTransition(const Transition& transition) { (void)transition; }
-  /// The node has halted: it has stopped for good. After that, AddObserver makes this call at once.
+  /// The node has halted: it has stopped for good. An observer that is added later gets this call
+  /// at once.
   virtual void OnHalted(const Error& why) { (void)why; }
   /// `phase`: "prepare", "release" or "transfer".
   virtual void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) {
@@ -350,8 +354,8 @@ struct ViewStandby {
 };
 
 /// A shard's route as one view has it. Servers keep and send these. A Router turns the routes that
-/// it receives into Route (baton/routes.h). A ViewRoute shares its nodes' names, because several
-/// threads use it while a member's address changes.
+/// it receives into Route (baton/routes.h). Several threads may use the nodes of a ViewRoute: when
+/// a member's address changes, later routes get another RouteNode, and the old one stays as it is.
 struct ViewRoute {
   ShardId shard;
   std::shared_ptr<const RouteNode> leader;  ///< null: nobody leads
@@ -362,7 +366,7 @@ struct ViewRoute {
   /// up to revision r needs to ask only for routes with greater revisions. The states activating
   /// and suspended, which only the leader knows, change without a new revision.
   Revision revision;
-  /// The nodes that stand by, the first to take over first. Null: there are none.
+  /// The nodes that stand by, the first to take over first. Null: no node stands by.
   std::shared_ptr<const std::vector<ViewStandby>> standbys{};
 };
 
@@ -398,57 +402,61 @@ class BATON_EXPORT Control {
  public:
   virtual ~Control() = default;
 
-  /// Hands over a snapshot of the node that is at most 50 ms old. After the node has stopped, the
-  /// snapshot shows no members and no shards, and a node's counters are the last ones.
+  /// The handler gets a snapshot that is at most 50 ms old; never null. After the stop it shows no
+  /// members and no shards; the counters are the last ones (a relay: 0).
   virtual void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) = 0;
   /// Whether the loop made a turn recently: within a third of the TTL, at least 400 ms; in a relay
-  /// within 3 s. Lock-free.
+  /// within 3 s. So it turns false soon after the stop. Lock-free.
   virtual bool Alive() const noexcept = 0;
-  /// Whether the session is live and the view complete. A relay is ready from the time when a
-  /// complete view was first proven to be current, until it halts or stops. Lock-free.
+  /// Whether the session is live and the view complete; false once the node halts or stops. A relay
+  /// is ready from the first proof of a complete view until it halts or stops. Lock-free.
   virtual bool Ready() const noexcept = 0;
   /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
   /// What Node::Leadership returns; a relay never leads. Lock-free.
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
-  // Operators' changes. A stopped node answers kUnavailable, a relay kUnimplemented. If etcd gives
-  // no answer `within` that time, the handler gets one of two errors. kUnavailable: no copy of the
-  // change has left this node, so it is never made. kTimedOut: the change may still be made, now or
-  // later; also if the node stops first. `within` unset: the handler waits until the outcome is
-  // known.
+  // Operators' changes. A relay answers kUnimplemented. Two errors are common to all:
+  //  - kUnavailable: the change is never made. The node stops, its view is not complete, too many
+  //    changes wait, or the time `within` is over and no copy of the change has left this node.
+  //  - kTimedOut: the change may still be made, now or later. The time `within` is over, or the
+  //    node stopped first.
+  // `within` unset: the handler waits until the outcome is known.
 
-  /// Starts an operator's move of one shard. The handler is called when the move was written, or
-  /// when a dry run found it possible, or with an error. GetStatus shows how the move ends.
-  /// kNotFound: no such shard or node. kFailedPrecondition: the shard can't be moved there now.
+  /// Starts an operator's move of one shard. The handler gets the move once it is written (or in a
+  /// dry run: found possible), or an error. GetStatus shows how the move goes on. kNotFound: no
+  /// such shard or node. kFailedPrecondition: the shard can't be moved there now. kUnavailable
+  /// also: the node has no live session.
   virtual void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
-  /// Calls the failing `acquired` of a shard that this node leads. The handler gets the number of
-  /// attempts that failed before. kFailedPrecondition: the shard does not fail, can't be tried now,
-  /// or is led by another node. kUnavailable: no live session, or too many retries run. kNotFound:
-  /// no such shard.
+  /// Calls the failing `acquired` of a shard that this node leads. Answers at once, with the number
+  /// of attempts that failed before. kFailedPrecondition: the shard does not fail, can't be tried
+  /// now, has no leader, or is led by another node. kUnavailable: no live session, or too many
+  /// retries run. kNotFound: no such shard.
   virtual void Request(RetryRequest request,
                        std::function<void(Result<std::uint32_t>)> handler) = 0;
-  /// Writes or deletes a policy. Idempotent. kNotFound: the node to drain is not in the group. A
-  /// dry run checks only this.
+  /// Writes or deletes a policy. Idempotent. kNotFound: the node to drain is not in the group, or
+  /// there is neither the node nor the drain to take back. A dry run checks only this.
   virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
   /// Changes the group's failover settings or placement rules. A dry run finds out whether the
   /// change is possible. kInvalidArgument: the settings or rules make no sense.
   /// kFailedPrecondition: some member's version would not keep to them. Idempotent.
   virtual void Request(GroupChangeRequest request, std::function<void(Status)> handler) = 0;
-  /// Changes this node's weight and labels, until its process ends. Answers at once; the group
-  /// hears of it when etcd takes the node's record. Idempotent. kInvalidArgument: see
-  /// SettingsAfter. kFailedPrecondition, kNotFound: the request names another node. kUnavailable:
-  /// the node stops.
+  /// Changes this node's weight and labels, until its process ends. Answers at once; the group sees
+  /// the change when etcd takes the node's record. Idempotent. kInvalidArgument: see SettingsAfter.
+  /// kFailedPrecondition: the request names another node of the group. kNotFound: it names no node
+  /// of the group. kUnavailable: the node stops.
   virtual void Request(NodeChangeRequest request,
                        std::function<void(Result<NodeChanged>)> handler) = 0;
   /// Releases by force a shard whose last leader's session has ended. A dry run finds out whether
   /// that is possible. kFailedPrecondition: the session lives, any node may claim the shard
-  /// already, or the nodes will replace its damaged record. Under FailoverPolicy::kNever they
-  /// don't: then a damaged record can be released. kNotFound: no such shard.
+  /// already, the record is of a newer version, or the nodes will replace the damaged record. Under
+  /// FailoverPolicy::kNever they don't: then a damaged record can be released, once no leader can
+  /// be left. kNotFound: no such shard.
   virtual void Request(ReleaseRequest request, std::function<void(Status)> handler) = 0;
   /// The moves that the balancer would make now if there were no delays, cooldowns or limits. The
-  /// handler may block, unless it runs before the call returns. kUnavailable: the node's view is
-  /// not complete, the node has stopped, or too many requests wait. kUnimplemented: a relay.
+  /// handler may block, unless it runs before the call returns. kUnavailable: the view is not
+  /// complete, the node does not answer or has stopped, too many requests wait, or the host lacks
+  /// threads. kUnimplemented: a relay.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
 
   /// Writes to the node's log, without waiting for it. After the node has stopped, the record may
@@ -461,21 +469,21 @@ class BATON_EXPORT Control {
   virtual std::shared_ptr<const History> history() const { return nullptr; }
 
   /// Examines the node, its etcd and its group. This takes seconds if etcd is away. The handler may
-  /// block, unless it runs before the call returns. kUnavailable: the node stops, or too many
-  /// requests wait. kUnimplemented: this process can't be examined.
+  /// block, unless it runs before the call returns. kUnavailable: the node stops, too many requests
+  /// wait, or the host lacks threads. kUnimplemented: this process can't be examined.
   virtual void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler) {
     (void)request;
     handler(Error{ErrorCode::kUnimplemented, "this process can't be examined"});
   }
 
-  /// Adds an observer, and keeps it until the node ends. Events that later calls of this interface
-  /// cause reach the observer; earlier ones may not. A stopped node ignores the observer.
+  /// Adds an observer, and keeps it until the node ends. It gets the events that later calls here
+  /// cause, but perhaps not those of earlier calls. A stopped node ignores the observer.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;
   /// Adds an observer of routes, and keeps it until its OnRoutesEnded. The first batch comes when
   /// the view is complete. If the node has halted or stopped, only OnRoutesEnded is called. Without
   /// observers, routes cost nothing.
   virtual void AddRouteObserver(std::shared_ptr<RouteObserver> observer) = 0;
-  /// The durations of calls to etcd so far, in seconds.
+  /// The durations of calls to etcd so far, in seconds. The bounds are inclusive.
   struct CallStats {
     static constexpr double kBounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                          0.05,   0.1,   0.25,   0.5,   1,    2.5};

@@ -2,8 +2,8 @@
 // an empty one and from another node's. Under FailoverPolicy::kNever a shard goes back only to the
 // node that led it with the same directory, because only there the shard's data is.
 //
-// The number is in a file of its own, which is written once. The file is on disk before the number
-// is used, so that no crash of the host loses it.
+// The number is in a file of its own, which is not written again while it is good. The file is on
+// disk before the number is used, so that no crash of the host loses the number.
 //
 // The functions are pure, except KeepDirectoryId, which blocks as long as the disk does. REQUIRES:
 // one thread at a time calls KeepDirectoryId for a directory.
@@ -21,25 +21,28 @@ namespace baton::runtime {
 std::string DirectoryFileIn(const std::string& directory);
 /// The file's content. `identity`: group/node, as in StateFile.
 std::string FormatDirectoryId(std::uint64_t id, const std::string& identity);
-/// Nullopt: the content is damaged, or another node's.
+/// Returns the number, which is never 0. Nullopt: the content is damaged, or another node's.
 std::optional<std::uint64_t> ParseDirectoryId(const std::string& text, const std::string& identity);
 
 /// Whether this process holds the exclusive lock of StateLock. Only the holder may write the file.
 enum class DirectoryLock { kHeld, kNotHeld };
 
 struct DirectoryId {
-  std::uint64_t id = 0;      ///< 0: none could be kept
-  bool made = false;         ///< there was no file
-  std::string problem = {};  ///< one line for the log; empty: nothing is wrong
+  std::uint64_t id = 0;      ///< 0: no number could be read or kept
+  bool made = false;         ///< `id` is new, because there was no file
+  std::string problem = {};  ///< one line for the log, also if `id` is set; empty: all is well
 };
 
-/// Reads the number. If there is no usable number, and the lock is held, makes a new one. A file
-/// that can't be read or written is a `problem`. kInvalidArgument: the file is a link or
-/// another user's, or others may write to it (state_folder.h).
+/// Reads the number. If the file is missing, damaged or another node's, and the lock is held, makes
+/// a new number, and replaces the file. These cases set `problem`:
+///  - The file was damaged or another node's, and `id` is a new number.
+///  - `id` is 0: the file can't be read or written, or a new number is needed without the lock.
+/// kInvalidArgument: the file can't be opened, is a link, is not a regular file, belongs to a user
+/// other than this one and root, or everybody may write to it (state_folder.h).
 Result<DirectoryId> KeepDirectoryId(const std::string& directory, const std::string& identity,
                                     DirectoryLock lock);
-/// Returns one line for the log. Use it if a number was made although an earlier process of the
-/// node has used this directory.
+/// Returns one line for the log. Use it instead of `problem` if `made` is set although an earlier
+/// process of the node has used this directory.
 std::string DirectoryIdWasLost(const std::string& directory);
 
 }  // namespace baton::runtime

@@ -1,10 +1,15 @@
 // Dispatcher: runs the application's callbacks, on threads of its own.
 //
 // The functions of one shard run one at a time, in the order in which Run got them. Functions of
-// different shards run in parallel. A callback that blocks delays only its own shard. If functions
-// wait, and no function has returned for 20 ms, the pool gets one more thread, up to kMaxThreads.
-// Beyond that, the functions of other shards wait, too. The queue has no bound here. The core
-// limits the duration of each callback, but nothing here ends one.
+// different shards run in parallel. So a function that blocks delays only its own shard, as long as
+// a thread is free.
+//
+// If all threads are busy, functions wait (for a thread or for an earlier one of their shard), and
+// none has returned for 20 ms, the pool gets one more thread. It has at most kMaxThreads. If as
+// many functions block, those of all other shards wait.
+//
+// The queue has no bound here. Nothing here ends a function that runs for too long: the core only
+// notices it, by its time limits.
 #pragma once
 
 #include <atomic>
@@ -21,13 +26,13 @@ namespace baton::runtime {
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Queues a function. Any thread may call it, a queued function too; it never blocks for
-  /// callbacks. After Finish or FinishWithin has begun, it drops the function. If a function
-  /// throws, the process ends.
+  /// Queues a function. Any thread may call Run, also a queued function. Run never waits for
+  /// functions to return. After Finish or FinishWithin has begun, Run drops the function, and the
+  /// caller does not learn it. If a queued function throws, the process ends.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
-  /// Waits, without a bound, until all queued functions have returned. Nothing runs afterwards. A
-  /// second call returns at once, even while the first one still waits. REQUIRES: no queued
-  /// function calls it, which would wait for itself.
+  /// Waits, without a bound, until all queued functions have run and returned. Nothing runs
+  /// afterwards. A second call returns at once, even while the first one still waits. REQUIRES: no
+  /// queued function calls it, because it would wait for itself.
   virtual void Finish() = 0;
 };
 
@@ -36,9 +41,9 @@ class ThreadPoolDispatcher final : public Dispatcher {
  public:
   static constexpr std::size_t kMaxThreads = 256;
 
-  /// REQUIRES: 1 <= threads <= kMaxThreads. Throws std::system_error or boost::system::system_error
-  /// if the host has no thread left. If the host has none left when the pool grows later, the
-  /// process ends.
+  /// REQUIRES: 1 <= threads <= kMaxThreads (checked). Throws std::system_error or
+  /// boost::system::system_error if the host lacks threads. If the host lacks threads when the pool
+  /// grows later, the process ends.
   explicit ThreadPoolDispatcher(std::size_t threads);
   /// Calls Finish.
   ~ThreadPoolDispatcher() override;
@@ -46,9 +51,10 @@ class ThreadPoolDispatcher final : public Dispatcher {
   ThreadPoolDispatcher& operator=(const ThreadPoolDispatcher&) = delete;
 
   void Run(ShardId shard, std::function<void()> function) override;
-  /// Begins to finish, and waits until all queued functions have returned, or `bound` has passed.
-  /// Returns the shards that still have functions, sorted; these functions still run. Call Finish
-  /// afterwards. REQUIRES: no queued function calls it.
+  /// Begins to finish, and waits until all queued functions have run and returned, or `bound` has
+  /// passed. Returns the shards that still have functions, sorted; empty: all have returned. These
+  /// functions go on, and those that still wait run later. Finish, or the destructor, waits for
+  /// them. REQUIRES: no queued function calls it.
   std::vector<ShardId> FinishWithin(std::chrono::milliseconds bound);
   void Finish() override;
   /// The number of threads now. Any thread.

@@ -1,9 +1,11 @@
 // Engine: the driver around the core. It passes events in and carries actions out; it decides
 // nothing. It owns a GroupFollower, which reads etcd, and serves routes and the status.
 //
-// Threads: everything except the constructor and SetStandbyReady runs on the executor (the loop).
-// The transport's answers and the application's results are posted to the executor. Results that
-// arrive after Close are ignored; until they arrive, they keep the engine alive.
+// Threads: everything except the constructor, the destructor and SetStandbyReady runs on the
+// executor (the loop). Before Start, the thread that made the engine may also set handlers and add
+// observers. The transport's answers and the results of callbacks are posted to the executor. The
+// engine ignores those that arrive after Close. A call to etcd and a Listener's callback keep the
+// engine alive until they are over.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +39,8 @@
 
 namespace baton::runtime {
 
-/// The parts that an engine uses. REQUIRES: all of them outlive it.
+/// The parts that an engine uses. REQUIRES: the parts named by reference or pointer, and `log`,
+/// outlive the engine.
 struct EngineParts {
   etcd::Transport& transport;
   const Clock& clock;
@@ -45,8 +48,8 @@ struct EngineParts {
   Dispatcher& dispatcher;
   LeadershipTable& table;
   StateRecord* record = nullptr;       ///< null: no state directory
-  std::shared_ptr<Listener> listener;  ///< null: no callbacks, or an application runs them
-  /// Another process that acts on the leaderships; null: no such process.
+  std::shared_ptr<Listener> listener;  ///< null: no callbacks, or `application` runs them
+  /// For another process that acts on the leaderships; null: there is no such process.
   std::shared_ptr<Application> application = {};
   std::shared_ptr<History> history = {};  ///< null: no history is kept
   NodeLog& log = NodeLog::OfProcess();
@@ -63,9 +66,10 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// Begins to read etcd and to take part in the group. REQUIRES: owned by a shared_ptr; called
   /// once, before Close.
   void Start();
-  /// Ends the engine: answers waiting requests with an error (PendingRequests::Close), passes the
-  /// queued callbacks to the dispatcher, and ignores later events. Does not wait for callbacks.
-  /// Revokes no lease and resigns no shard: see core::StopRequested. REQUIRES: called once.
+  /// Ends the engine: passes the queued callbacks to the dispatcher, ends the watch, the routes and
+  /// the history, and answers waiting requests with an error (PendingRequests::Close). Later events
+  /// are ignored. Does not wait for callbacks. Revokes no lease and resigns no shard: for that,
+  /// pass core::StopRequested before, and wait for OnFinished. REQUIRES: called once.
   void Close();
 
   /// Passes an event to the core at the clock's present time, and carries out the actions in order.
@@ -75,26 +79,29 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   const core::Core& core() const { return core_; }
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// `handler` is called on the loop, when the drain, the stop or the halt is over. Set it before
-  /// Start.
+  /// `handler` is called at most once, on the loop, when the drain, the stop or the halt is over.
+  /// Set it before Start.
   void OnFinished(std::function<void(const core::Finished&)> handler) {
     finished_ = std::move(handler);
   }
-  /// `handler` is called on the loop after each step that changed whether the node is ready. Set it
-  /// before Start.
+  /// `handler` is called on the loop after each step that finds ready() changed; before the first
+  /// call it counts as false. A deadline that passes between two steps is found by the next one.
+  /// Set it before Start.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
-  /// The program says whether it could at once serve a shard for which it stands by. Ignored if
-  /// Listener::Standby was not called, or the standby has ended. Any thread.
+  /// The program says whether it could at once serve a shard for which it stands by. Ignored if the
+  /// shard's Listener::Standby has not begun, or the standby has ended since. Any thread; returns
+  /// at once.
   void SetStandbyReady(ShardId shard, bool ready);
 
-  /// A request as Control has it. Calls `handler` once, on the loop, maybe at once; with
-  /// kNodeStopped (kUnavailable) after Close.
+  /// A request as Control has it. Calls `handler` once, on the loop, maybe before Request returns.
+  /// After Close the handler gets kNodeStopped.
   template <typename AnyRequest, typename Handler>
   void Request(AnyRequest request, Handler handler) {
     if (closed_) return handler(kNodeStopped);
     Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
   }
+  /// The same for a policy, whose dry run the core does not know.
   void Request(PolicyRequest request, std::function<void(baton::Status)> handler);
   /// Whether the session is live, the view is complete, and the node has not halted.
   bool ready() const;

@@ -1,4 +1,4 @@
-// Executor: runs functions one after another. It is a node's loop.
+// Executor: runs functions one after another. For a node or a relay it is the loop.
 //
 // Production uses Loop, a thread. The simulator runs the functions on virtual time.
 #pragma once
@@ -12,12 +12,14 @@ namespace baton::runtime {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Queues a function, and returns at once. The functions run in the order of posting. Any thread
-  /// may call it, the executor's too. The queue has no bound. REQUIRES: the function doesn't throw.
+  /// Queues a function, and returns at once, also on the executor itself. The functions run in the
+  /// order of posting. A function does not run if the executor ends before. The queue has no bound.
+  /// Any thread. REQUIRES: the function doesn't throw.
   virtual void Post(std::function<void()> function) = 0;
-  /// Runs a function once, not before `delay` has passed. Returns at once. The function does not
-  /// run if the executor ends before. REQUIRES: called from a function that runs on this executor;
-  /// the function doesn't throw.
+  /// Returns at once. Runs the function once, when `delay` has passed or later; with a delay of 0
+  /// or less, as soon as possible, but not inside this call. The function does not run if the
+  /// executor ends before. REQUIRES: called from a function that runs on this executor; the
+  /// function doesn't throw.
   virtual void Schedule(Duration delay, std::function<void()> function) = 0;
 };
 

@@ -3,7 +3,7 @@
 // A free lock proves that its holder is dead only if the kernel of this host alone decides about
 // the lock. For a file system on other machines, a server or another host decides. It may forget a
 // lock while its holder lives, and some of these file systems check no locks at all. So only the
-// file systems that are listed here are trusted.
+// file systems that file_system.cc lists as such are trusted.
 //
 // A trusted file system must also tell a copy from the original by device and inode. That is why
 // bcachefs is not trusted, although it is local: its snapshots have the original's device and
@@ -18,13 +18,14 @@
 namespace baton::runtime {
 
 struct FileSystem {
-  std::string name;  ///< "ext4", "nfs"; for an unlisted one its number: "type 0x1234"
-  bool locks_are_proof = false;
+  std::string name;  ///< "ext4", "nfs"; of a type that is not listed its number: "type 0x1234"
+  bool locks_are_proof = false;  ///< a free lock proves that its holder is dead
 };
 
 /// `type` is f_type of statfs().
 FileSystem FileSystemOfType(std::int64_t type);
-/// The file system of an open file. If the kernel does not say: "unknown type", without proof.
+/// The file system of an open file. If the kernel does not say it, the name is "unknown type", and
+/// locks are no proof.
 FileSystem FileSystemOf(int file);
 /// Whether the open file is on overlayfs. There, a mapping of the file (mmap) keeps open another
 /// file, below the overlay. So a lock ends when the last descriptor of this file is closed,

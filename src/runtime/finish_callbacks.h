@@ -9,7 +9,8 @@
 namespace baton::runtime {
 
 /// Waits until every callback has returned; none runs afterwards. If that takes longer than
-/// `patience`, logs which shards' callbacks still run. REQUIRES: not called from a callback.
+/// `patience`, logs once how many shards still have callbacks, and the first of these shards.
+/// REQUIRES: not called from a callback.
 void FinishCallbacks(ThreadPoolDispatcher& dispatcher, NodeLog& log,
                      std::chrono::milliseconds patience = std::chrono::seconds(5));
 

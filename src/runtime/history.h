@@ -1,9 +1,9 @@
 // History: the latest events of the whole group that a node saw. An event is a transition of a
 // shard, or a change that an operator ordered. Readers can wait for the next event.
 //
-// For a transition that this node counted, the core measured the phases of the gap. For a
-// transition that another node counted, there are only the phases that this node's view showed.
-// Each process starts an empty history and numbers its events from 1.
+// For a transition that this node counted, the core measured the phases of the gap, as far as they
+// are known. For a transition that another node counted, there are only the phases that this node's
+// view showed. Each process starts an empty history and numbers its events from 1.
 //
 // Thread-safe. A reader holds the lock for at most kChunk events at a time, so it hardly delays the
 // writer, the node's loop.
@@ -26,25 +26,29 @@
 
 namespace baton::runtime {
 
-/// How long nobody led the shard, by phase. An unset phase is not known here. Each phase is
-/// measured by one host's clock.
+/// How long nobody led the shard, by phase (see Transition). An unset phase is not known here. Each
+/// phase is measured by one host's clock.
 struct GapPhases {
   /// An upper bound of the time until a death was noticed (Transition::detect_at_most).
   std::optional<std::chrono::nanoseconds> detect_at_most;
   /// How long a guard had known of a death when it told etcd (Transition::detect). At most one of
-  /// the two is set.
+  /// `detect_at_most` and `detect` is set.
   std::optional<std::chrono::nanoseconds> detect{};
-  std::optional<std::chrono::nanoseconds> elect;     ///< from when it was noticed until a node led
-  std::optional<std::chrono::nanoseconds> activate;  ///< from then until `acquired` returned
+  /// From when a node knew that nobody led the shard until it saw the new leader.
+  std::optional<std::chrono::nanoseconds> elect;
+  /// From then until `acquired` returned.
+  std::optional<std::chrono::nanoseconds> activate;
   /// The sum of `detect`, `elect` and `activate`, as far as they are set; unset: none is set.
   std::optional<std::chrono::nanoseconds> Measured() const;
   friend bool operator==(const GapPhases&, const GapPhases&) = default;
 };
 
-/// The phases that a transition shows.
+/// The phases that a transition of another node shows: an `elect` or `activate` of 0 counts as not
+/// known.
 GapPhases GapOf(const Transition& transition);
-/// Whether the earlier leader died, and this node knows neither how long the death went unnoticed
-/// nor a bound for that. Then the real gap may be much longer than its measured phases.
+/// Whether the transition ends a gap after a death, and this node knows neither how long the death
+/// went unnoticed nor a bound for that. Then the real gap may be much longer than its measured
+/// phases.
 bool DetectionUnknown(const Transition& transition, const GapPhases& gap);
 /// An upper bound of the whole gap as far as this node saw it; unset: no bound is known.
 std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
@@ -53,11 +57,12 @@ std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
 struct HistoryEvent {
   std::uint64_t seq = 0;                     ///< from 1, without gaps
   std::chrono::system_clock::time_point at;  ///< when this node saw it, by its wall clock
-  /// The transition. If `change` is set, only its actor is meaningful. To show how long the shard
-  /// had no leader, use `gap`, not the durations here.
+  /// The transition. If `change` is set, only the actor in it is meaningful. To show how long the
+  /// shard had no leader, use `gap`, not the durations in the transition.
   Transition transition;
   std::string change = {};  ///< the order of an operator, "drain n3"; empty: this is a transition
-  /// The etcd revision of the new leadership, or of the change. If no leadership began, the view's
+  /// The etcd revision of the new leadership, or of the write that made the change. For a
+  /// transition without a new leadership, and for a change of this node's own settings: the view's
   /// revision when the event came.
   Revision revision;
   GapPhases gap;
@@ -66,17 +71,22 @@ struct HistoryEvent {
 /// A part of the history, and the numbers that are needed to read on.
 struct HistoryPage {
   std::string group;
-  std::string node;                               ///< the node that saw the events
-  std::chrono::system_clock::time_point started;  ///< when that node's process began to number
+  std::string node;  ///< the node that saw the events
+  /// When that node's process began to number, by its wall clock. Another time than on the last
+  /// page means another process: its numbers have nothing to do with the earlier ones.
+  std::chrono::system_clock::time_point started;
   /// The number of the oldest event that was kept when this page was read; last + 1 if there was no
   /// event.
   std::uint64_t first = 1;
-  std::uint64_t last = 0;                                     ///< the newest event; 0: no event
+  std::uint64_t last = 0;  ///< the number of the newest event then; 0: there was no event
   std::vector<std::shared_ptr<const HistoryEvent>> events{};  ///< oldest first
-  std::uint64_t upto = 0;  ///< the last event that was examined: the next question's `after`
-  /// Whether events are missing between the question's `after` and this page: `after` came from an
-  /// earlier process, or the first events after it are not kept any more. Always false if `after`
-  /// is 0, which asks for the events that are kept.
+  /// The number of the last event that was examined, whether or not it is on the page. Pass it as
+  /// the next question's `after`.
+  std::uint64_t upto = 0;
+  /// Whether events are missing between the question's `after` and this page: the first events
+  /// after it are not kept any more, or this process has not used the number yet. History::Read
+  /// does not notice a number of an earlier process that this one has used, too: compare `started`.
+  /// Always false if `after` is 0, which asks for the events that are kept.
   bool reset = false;
 };
 
@@ -87,7 +97,7 @@ struct HistoryQuestion {
   /// Only events with a greater number. 0, or a number that was not used yet: from the oldest
   /// event.
   std::uint64_t after = 0;
-  std::size_t limit = SIZE_MAX;       ///< the most events on the page
+  std::size_t limit = SIZE_MAX;       ///< the most events on the page; 0: only the numbers
   std::optional<ShardId> shard = {};  ///< only transitions of this shard; unset: all events
 };
 
@@ -96,35 +106,39 @@ class History {
   using WaitId = std::uint64_t;
   static constexpr std::size_t kChunk = 256;
 
-  /// Keeps the newest `most` events. REQUIRES: most > 0.
+  /// Keeps the newest `most` events. REQUIRES: most > 0 (checked).
   History(std::string group, std::string node, std::size_t most);
   History(const History&) = delete;
   History& operator=(const History&) = delete;
 
-  /// Numbers and keeps an event, and wakes waiting readers.
+  /// Numbers and keeps a transition, and wakes waiting readers. If `most` events are kept already,
+  /// drops the oldest one.
   void Add(Transition transition, Revision revision, GapPhases gap);
   /// The same for a change that an operator ordered, see HistoryEvent::change. REQUIRES: `change`
-  /// is not empty.
+  /// is not empty (checked).
   void AddChange(std::string change, std::string actor, Revision revision);
   /// Says that no event follows, and wakes all waiting readers. Reading goes on. Idempotent.
   void Close();
 
   /// Returns the oldest events that match the question. Between the first and the last of them no
   /// event that matches is missing: if events are dropped during the read, the page begins after
-  /// those. Does not wait for events.
+  /// those. Does not wait for events. Events that come during the read are left for the next one.
   HistoryPage Read(const HistoryQuestion& question) const;
-  /// The newest `most` transitions, oldest first.
+  /// The newest `most` transitions that are kept, oldest first. Leaves out changes.
   std::vector<Transition> Recent(std::size_t most) const;
   bool closed() const;
 
-  /// Calls `ready` once, as soon as there is an event after `after`, or after Close. Pass
-  /// HistoryPage::upto of this object. A number from an earlier process may be greater than all
-  /// numbers here; the wait would last until the numbers have passed it. The call of `ready` may
-  /// come at once on this thread, or later on another one. The lock is held during the call, so
-  /// `ready` must be quick and must not call this object. A wait takes memory until the call, so
-  /// Cancel it if nobody waits any more.
+  /// Calls `ready` once, as soon as there is an event with a number above `after`, or after Close.
+  /// Pass HistoryPage::upto of this object. A number from an earlier process may be greater than
+  /// all numbers here; then the wait would last until the numbers have passed it.
+  ///
+  /// `ready` is called on this thread before Await returns, or later on a thread that calls Add,
+  /// AddChange or Close. The lock is held during the call, so `ready` must be quick and must not
+  /// call this object. A wait takes memory until the call, so Cancel it if nobody waits any more.
+  /// If this object is destroyed, `ready` is never called.
   WaitId Await(std::uint64_t after, std::function<void()> ready) const;
-  /// After this returns, `ready` neither runs nor will be called. Ignores ids that do not wait.
+  /// After Cancel has returned, `ready` neither runs nor will be called. Does nothing if this wait
+  /// is over.
   void Cancel(WaitId id) const;
 
  private:

@@ -1,15 +1,16 @@
 // LeadershipTable: the table that Leads() reads. The loop writes it, any thread reads it, and
 // nobody waits.
 //
-// It has one word per shard (the term, and whether it is activated) and one deadline for all
-// shards. A reader loads the shard's word, the deadline, the clock, and the word again. So if the
-// answer is true, the same leadership held the shard all the while, and the deadline had not
-// passed. The loop must clear the words of a lost session before it sets a new session's deadline.
-// A Watchdog adds a second deadline, until which the application counts as alive.
+// It has one word for each shard (the term, and whether the shard is activated) and one deadline
+// for all shards. A Watchdog adds a second deadline, until which the application counts as alive. A
+// reader loads the shard's word, both deadlines, the clock, and the word again. So if the answer is
+// true, the same leadership held the shard from the first load to the last, and neither deadline
+// had passed. The loop must clear the words of a lost session before it sets a new session's
+// deadline.
 //
-// In a child made by fork() all words are 0, so it leads nothing. On a kernel that can't do this,
-// the child ends by a signal when it reads the table. A child of vfork() must not read it
-// (ForkWipedWords).
+// In a child made by fork() all words are 0, so the child leads nothing. On a kernel that can't do
+// this, the child ends by a signal when it reads the table. A child of vfork() must not read the
+// table (ForkWipedWords).
 #pragma once
 
 #include <atomic>
@@ -24,29 +25,30 @@ namespace baton::runtime {
 
 class LeadershipTable {
  public:
-  /// Throws std::bad_alloc. REQUIRES: `clock` outlives the table.
+  /// At first nothing is led. Throws std::bad_alloc. REQUIRES: `clock` outlives the table.
   LeadershipTable(std::uint32_t shards, const Clock& clock)
       : shards_(shards), words_(std::size_t{shards} + 1), deadline_(words_[shards]), clock_(clock) {
     SetDeadline(TimePoint::min());
   }
 
   // For the loop only.
-  /// Term 0: this node does not lead the shard. REQUIRES: shard < shards.
+  /// Each Get that begins after Set has returned gives the new answer. Term 0: this node does not
+  /// lead the shard. REQUIRES: shard < shards (checked).
   void Set(ShardId shard, Term term, bool activated) noexcept {
     BATON_CHECK(shard.value < shards_);
     words_[shard.value].store(term.value * 2 + (activated ? 1 : 0), std::memory_order_seq_cst);
   }
-  /// TimePoint::min(): this node leads nothing.
+  /// Until when this node may lead; TimePoint::min(): it leads nothing.
   void SetDeadline(TimePoint deadline) noexcept {
     deadline_.store(deadline.time_since_epoch().count(), std::memory_order_seq_cst);
   }
 
   // For any thread.
-  /// Sets until when the application counts as alive; TimePoint::max() at first.
+  /// Sets until when the application counts as alive. Before the first call: TimePoint::max().
   void SetAliveUntil(TimePoint until) noexcept {
     alive_until_.store(until.time_since_epoch().count(), std::memory_order_seq_cst);
   }
-  /// Does the same, unless the application counts as alive for longer already.
+  /// Does the same, but only if `until` is later than the time that is set.
   void ProlongAliveUntil(TimePoint until) noexcept {
     const std::int64_t wanted = until.time_since_epoch().count();
     std::int64_t known = alive_until_.load(std::memory_order_seq_cst);
@@ -56,7 +58,7 @@ class LeadershipTable {
   TimePoint AliveUntil() const noexcept {
     return TimePoint(Duration(alive_until_.load(std::memory_order_seq_cst)));
   }
-  /// Also false for a shard that does not exist.
+  /// What Node::Leadership returns. A shard that does not exist is not led.
   Leadership Get(ShardId shard) const noexcept {
     if (shard.value >= shards_)
       return {.shard = shard, .term = {}, .leads = false, .activated = false};

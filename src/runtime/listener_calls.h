@@ -1,8 +1,8 @@
 // ListenerCalls: passes a Listener's callbacks to the dispatcher, and logs the exceptions that they
-// throw. It does not log those of Acquired, because the core reports them.
+// throw, except those of Acquired, which the core reports.
 //
-// The callbacks of a shard run in the order in which they were passed; Halted counts as one of
-// shard 0. The loop calls every method.
+// The callbacks of a shard run in the order in which they were passed, also Transitioned; Halted
+// counts as one of shard 0. The loop calls every method. No method waits for a callback.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,14 @@ class ListenerCalls {
   using Returned = std::function<void(const core::CallbackReturned&)>;
 
   /// `listener` may be null; then nothing else may be called. `words` learns which standbys begin
-  /// and end. REQUIRES: dispatcher and log outlive the callbacks.
+  /// and end. The callbacks keep both objects, and may run after this object is destroyed.
+  /// REQUIRES: `words` is not null; dispatcher and log outlive the callbacks.
   ListenerCalls(Dispatcher& dispatcher, std::shared_ptr<Listener> listener,
                 std::shared_ptr<StandbyWords> words, NodeLog& log);
 
-  /// `returned` is called once, on a thread of the dispatcher; its `ok` is false if the callback
-  /// threw. It is never called if the dispatcher drops the callback.
+  /// When the callback has returned or thrown, `returned` is called once, on the same thread of the
+  /// dispatcher. If the callback threw, `ok` is false, and `error` is one line (at most 256 bytes
+  /// and "..."). If the dispatcher drops the callback, `returned` is never called.
   void Start(const core::RunCallback& callback, Returned returned);
   void Start(const core::ReportTransition& report);
   void Start(const core::HaltNode& halt);

@@ -1,7 +1,8 @@
 // NewestHealth: the health that the program stated last, on its way to the loop.
 //
-// A program may state its health in a tight loop, and must not fill the loop's queue. So at most
-// one step is on its way, and it takes the newest statement. Thread-safe, lock-free.
+// A program may state its health in a tight loop, and must not fill the queue of the node's loop.
+// So at most one step is on its way, and this step takes the newest statement. Thread-safe,
+// lock-free.
 #pragma once
 
 #include <atomic>
@@ -10,8 +11,8 @@ namespace baton::runtime {
 
 class NewestHealth {
  public:
-  /// Sets the newest health; at first it is true. True: the caller must make sure that Take is
-  /// called. False: an earlier caller has done so already.
+  /// Sets the newest health. Returns true if the caller must make sure that Take is called; false
+  /// if an earlier caller does so already. Before the first Set, the health is true.
   [[nodiscard]] bool Set(bool healthy) {
     healthy_.store(healthy);
     return !on_its_way_.exchange(true);

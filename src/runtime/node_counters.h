@@ -1,4 +1,4 @@
-// What a node counts. Plain values; any thread.
+// NodeCounters: what a node counts, and what is counted of its guard. Plain values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,33 @@
 
 namespace baton::runtime {
 
-/// Counts since the node started. They never decrease.
+/// Counts since the node started, except `log_records_dropped`. They never decrease.
 struct NodeCounters {
   std::map<Reason, std::uint64_t> transitions;  ///< the transitions that this node counted
-  std::map<std::string, std::uint64_t> moves;   ///< by result: done, void, refused, timed_out
+  /// By result. "done", "refused": transfers that this node sent as leader. "void": moves that it
+  /// deleted as balancer, because they could not be carried out. "timed_out": moves whose `prepare`
+  /// or `releasing` took too long here, and those that it deleted as balancer, because they made no
+  /// progress. So several nodes may count the same move. A relay has no entries.
+  std::map<std::string, std::uint64_t> moves;
   std::uint64_t renewals_confirmed = 0;
   std::uint64_t renewals_failed = 0;
   std::uint64_t watch_resyncs = 0;
   std::uint64_t watch_stale_events = 0;   ///< events that went back in time and were dropped
   std::uint64_t records_quarantined = 0;  ///< damaged records that this node has seen
-  std::uint64_t callbacks_timed_out = 0;
+  std::uint64_t callbacks_timed_out = 0;  ///< of `prepare`, `acquired` and `releasing`
+  /// Callbacks that threw or failed, except `suspended` and `resumed`, and a `prepare` or
+  /// `releasing` that had timed out before.
   std::uint64_t callbacks_failed = 0;
   std::uint64_t activation_failures = 0;  ///< failed attempts to activate a shard
-  std::uint64_t log_records_dropped = 0;  ///< because the log is read too slowly
-  std::uint64_t requests_refused = 0;     ///< operators' changes, because too many waited for etcd
+  std::uint64_t log_records_dropped = 0;  ///< NodeLog::Dropped
+  /// Operators' changes that were refused because too many waited for etcd.
+  std::uint64_t requests_refused = 0;
 };
 
-/// The node's own guard, which is a process beside it.
+/// The node's own guard, which is a process beside the node.
 struct GuardCounters {
   bool running = false;
-  std::uint64_t starts = 0;  ///< 1 if it never ended
+  std::uint64_t starts = 0;  ///< 1 if it never ended; 0: it has not started yet
 };
 
 }  // namespace baton::runtime

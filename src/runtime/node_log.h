@@ -2,10 +2,14 @@
 // sink.
 //
 // Thread-safe. Write never waits for the sink or for stderr: records wait in a bounded queue
-// (kMaxWaiting), from which a thread of this object takes them. A full queue drops its oldest
-// record. There is one exception: there is no sink, and the process's log has a queue when this
-// object is made, as in batond. Then records go straight to that queue, and this object has no
-// thread.
+// (kMaxWaiting). A thread of this object takes them from there, one after another in order, and
+// calls the sink or writes to stderr. A full queue drops its oldest record; a later record says how
+// many were dropped.
+//
+// There is one exception: there is no sink, and the process's log has a queue when this object is
+// made, as in batond. Then records go straight to the process's log (log::Write), and this object
+// has no thread. Before ConfigureLog and after ShutDownLog that log has no queue. Write then writes
+// to stderr on the caller's thread, and may wait, for example if stderr is a file (base/log.h).
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +26,7 @@
 
 namespace baton::runtime {
 
-/// The node that writes a log, for the lines on stderr.
+/// The node that writes a log, as its lines on stderr name it.
 struct LogOwner {
   std::string group = {};
   NodeId node = {};
@@ -33,17 +37,19 @@ class NodeLog {
   static constexpr std::size_t kMaxWaiting = log::kLogQueue;
 
   /// If `sink` is empty, records go to stderr. Exceptions of the sink are ignored. Records below
-  /// `level` are not made. Lines of transitions on stderr end with `owner`, because several nodes
-  /// may write there. Lines in the process's queue end without it, because such a process has one
-  /// node. Throws std::system_error if the host lacks threads.
+  /// `level` are dropped and not counted. This object's thread writes to stderr as text, whatever
+  /// the level and format of the process's log are. Its lines of transitions end with `owner`,
+  /// because several nodes may write there. Records that go to the process's log have its format,
+  /// must reach its level, too, and lack `owner`, because such a process has one node. Throws
+  /// std::system_error if the host lacks threads.
   NodeLog(LogSink sink, LogLevel level, const LogOwner& owner = {});
   /// Calls Finish.
   ~NodeLog();
   NodeLog(const NodeLog&) = delete;
   NodeLog& operator=(const NodeLog&) = delete;
 
-  /// The process's log, for records that belong to no node. It has no thread, and is never
-  /// destroyed.
+  /// Writes to the process's log (base/log.h), for records that belong to no node. Its Write may
+  /// wait (see above). It has no thread, and is never destroyed.
   static NodeLog& OfProcess();
 
   void Info(std::string_view message, log::Fields fields = {}) {
@@ -55,17 +61,19 @@ class NodeLog {
   void Error(std::string_view message, log::Fields fields = {}) {
     Write(LogLevel::kError, message, fields);
   }
-  /// `transition`: the change of leadership that the record is about; null for all other records.
+  /// `transition`: the change of leadership that the record is about; null: another record. The
+  /// sink gets a copy of it. All arguments need to live only until Write returns.
   void Write(LogLevel level, std::string_view message, log::Fields fields = {},
              const Transition* transition = nullptr);
 
   /// How many records were dropped so far because the sink, or stderr, is too slow. Without a sink,
-  /// this includes all records that the process's stderr did not take, also those of other nodes.
+  /// this includes all records of the process that stderr did not take, also those of other nodes
+  /// and from before this object was made.
   std::size_t Dropped();
 
-  /// Delivers the waiting records, and ends the thread. Later records are lost, unless they go to
-  /// the process's queue. Idempotent. REQUIRES: one thread calls it. The sink must not call it,
-  /// because it would wait for itself.
+  /// Delivers the waiting records, without a bound, and ends the thread. Later records are lost and
+  /// not counted, unless they go to the process's queue. Idempotent. REQUIRES: only one thread
+  /// calls it. The sink must not call it, because it would wait for itself: then the process ends.
   void Finish();
 
  private:

@@ -12,15 +12,16 @@
 namespace baton::runtime {
 
 /// kInvalidArgument: an option is invalid. The message names the option, the fault and what is
-/// expected.
+/// expected. Of `etcd` it checks the prefix alone; GrpcTransport::Create checks the rest.
 Status Check(const NodeOptions& options);
 /// The core's options, without those that only the node's start knows (state directory, listener,
-/// application, key of the config). REQUIRES: Check(options) is OK.
+/// application, key of the config) and without the wall clock. REQUIRES: Check(options) is OK.
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
-/// Returns a generator of random numbers with a seed of its own. It is not thread-safe.
+/// Returns a generator of random numbers with a seed of its own. It is not thread-safe. A copy of
+/// the generator repeats the numbers that the original gives from then on.
 std::function<std::uint64_t()> RandomNumbers();
-/// The transport's options. It logs to `log` how etcd takes new credentials. REQUIRES: `log`
-/// outlives the transport.
+/// The transport's options. The transport will log to `log` whether etcd accepts new credentials.
+/// REQUIRES: `log` outlives the transport.
 etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options,
                                               NodeLog& log = NodeLog::OfProcess());
 

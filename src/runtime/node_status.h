@@ -1,4 +1,5 @@
-// Builds NodeStatus and ShardStatus from a view or a core. Called on the loop.
+// Builds NodeStatus and ShardStatus from a view or a core. For the loop alone. REQUIRES: the group
+// has each shard that is asked for.
 #pragma once
 
 #include <functional>
@@ -11,24 +12,27 @@
 namespace baton::runtime {
 
 /// One shard by the view's facts alone. Nodes use it for other nodes' shards, relays for all.
+/// StatusBoard adds `nobody_may_lead`. `failing` stays unset.
 ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now);
 
-/// One shard as a node sees it: it knows more about its own shards than the view.
+/// One shard as a node sees it: of a shard that it leads, it knows more than the view shows. Here,
+/// too, `failing` stays unset: StatusOf adds it.
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
 
-/// The first of these that holds: halted, ended, draining, live, suspended; otherwise opening.
+/// The first of these that is true: halted, ended, draining, live, suspended; otherwise opening.
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 
 /// A snapshot of the core's state, without the fields that the follower and the engine fill in.
 NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board);
 
+/// How AddView looks at the group.
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;  ///< renders a shard as of `now`
   Duration settle{};                          ///< see AssignmentFrom
   TimePoint now{};
 };
-/// Adds what the view shows: revision, policies, shards, and members with their shards. Nodes and
-/// relays use it.
+/// Sets the fields of `status` that the view shows: revision, settings, shards, and, once the view
+/// is complete, members. Nodes and relays use it.
 void AddView(const core::View& view, const Looks& looks, StatusBoard& board, NodeStatus* status);
 
 }  // namespace baton::runtime

@@ -1,11 +1,12 @@
 // PendingRequests: the requests of operators that the core has not answered, with their handlers.
 //
 // The core answers each request once, also when its time (`within`) is over: see OperatorRequests.
-// This class has no timers. Each handler is called once, from inside Answer or Close. If this
-// object is destroyed without Close, the handlers that wait are never called. A second Close does
-// nothing. REQUIRES: nothing is added after Close, because nobody would answer it.
+// So this class has no timers, and no bound. Each handler is called once, from inside Answer or
+// Close. If this object is destroyed without Close, the handlers that wait are never called. A
+// second Close does nothing. REQUIRES: nothing is added after Close, because nobody would answer
+// it.
 //
-// Single-threaded: owned by an Engine, on the loop.
+// Single-threaded: an Engine owns it, and uses it on the loop.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@ class PendingRequests {
   using RetryHandler = std::function<void(Result<std::uint32_t>)>;
   using NodeChangeHandler = std::function<void(Result<NodeChanged>)>;
 
-  /// Keeps the handler, and returns the event for the core, which has a new request id. `within` of
-  /// the request counts from `now`; unset: no limit. A retry and a change of the node have no
-  /// limit, because the core answers them at once.
+  /// Keeps the handler, and returns the event for the core, with a new request id. The request's
+  /// `within` counts from `now`; unset: no limit. A retry and a change of the node's settings have
+  /// no limit, because the core answers them at once. The dry run of a policy is not passed on.
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
   core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
   core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);
@@ -38,16 +39,16 @@ class PendingRequests {
   core::NodeChangeRequested Add(NodeChangeRequest request, NodeChangeHandler handler,
                                 TimePoint now);
 
-  /// Calls the request's handler with the answer, and forgets the request. Does nothing if the
-  /// request was answered before.
+  /// Forgets the request, and calls its handler with the answer. Does nothing if the request was
+  /// answered before. AnswerPolicy also answers changes of the group and releases.
   void Answer(const core::AnswerTransfer& action);
   void Answer(const core::AnswerPolicy& action);
   void Answer(const core::AnswerRetry& action);
   void Answer(const core::AnswerNodeChange& action);
 
-  /// Call it when the node stops. Calls all handlers that wait. Requests that write to etcd get
-  /// kTimedOut, because the write may still be done. Requests for a retry, and for a change of this
-  /// node's settings, get kUnavailable.
+  /// Call it when the node stops. Forgets all requests, and calls their handlers. Requests that
+  /// write to etcd get kTimedOut, because the write may still be done. Requests for a retry, or for
+  /// a change of this node's settings, get kUnavailable.
   void Close();
 
  private:

@@ -1,10 +1,10 @@
 // Planner: answers which moves would balance the group, without work on the node's loop.
 //
 // It plans from the node's newest status, on a thread of its own, which the first request starts.
-// At most kMaxWaiting requests wait for the thread. So a flood of requests costs the loop one
-// status at a time. The destructor waits until the waiting requests are answered.
+// At most kMaxWaiting requests wait for the thread, besides the one that it works on. So a flood of
+// requests costs the loop one status at a time. The destructor waits until all are answered.
 //
-// Thread-safe.
+// Thread-safe, except for the destructor.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +30,10 @@ class Planner {
   /// REQUIRES: `control` outlives this object.
   explicit Planner(Control& control);
 
-  /// Calls the handler once, on this object's thread or on the caller's. kUnavailable: the node's
-  /// view is not complete, the node does not answer or has stopped, too many requests wait, or the
-  /// host lacks threads.
+  /// Returns at once. Calls the handler once: on this object's thread (then it may block), or on
+  /// the caller's before Plan returns. kUnavailable: the node's view is not complete, the node
+  /// does not answer within kStatusPatience or has stopped, too many requests wait, or the host
+  /// lacks threads.
   void Plan(Handler handler);
 
  private:

@@ -1,6 +1,6 @@
-// Relay: serves a group's routes to callers, from a process that leads nothing. However many
-// callers there are, etcd has one more watch, one small read every two seconds, and a read of the
-// whole group about every ten minutes.
+// Relay: follows a group's routes for callers, in a process that leads nothing. However many
+// callers there are, each relay costs etcd one watch, one small read every two seconds, and a read
+// of the whole group every 10 to 12.5 minutes.
 //
 // A relay writes nothing to etcd. It is no member, so nodes don't know of it.
 #pragma once
@@ -20,29 +20,35 @@ inline constexpr const char* kRelayMakesNoChanges =
     "this is a relay, which only serves routes: ask a node of the group";
 
 struct RelayOptions {
-  std::string group;  ///< REQUIRED; need not exist yet
-  std::string name;   ///< REQUIRED: the server's name in answers to callers
+  std::string group;  ///< REQUIRED; the group need not exist yet
+  /// REQUIRED: the server's name in answers to callers. It must differ from each node's name, or
+  /// metrics take the relay for that node. Neither is checked.
+  std::string name;
   EtcdOptions etcd;
-  std::uint32_t history = 10'000;  ///< as NodeOptions::history: the most events to keep
+  /// The most events to keep, 1 to 1,000,000, as NodeOptions::history.
+  std::uint32_t history = 10'000;
 };
 
-/// Thread-safe, except for the destructor. The methods also work after Stop.
+/// Thread-safe, except for the destructor. The methods may also be called after Stop.
 class Relay {
  public:
-  /// Begins to follow the group. Returns at once, even if etcd can't be reached. kInvalidArgument:
-  /// an option is invalid. Throws std::system_error if the host lacks threads.
+  /// Begins to follow the group. Returns at once, even if etcd can't be reached or the group does
+  /// not exist. kInvalidArgument: an option is invalid. Throws std::system_error if the host lacks
+  /// threads.
   static Result<std::unique_ptr<Relay>> Start(RelayOptions options);
-  /// Calls Stop.
+  /// Calls Stop. REQUIRES: no other call still runs, also no other Stop.
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
   /// As Node::SetEtcdCredentials. kUnavailable: the relay has stopped.
   Status SetEtcdCredentials(EtcdCredentials credentials);
-  /// Ends the observers of routes, then the threads. A second call does nothing, and does not wait
-  /// for the first.
+  /// Ends the observers of routes and the history, then the threads, and waits for that. A second
+  /// call does nothing, and does not wait for the first. REQUIRES: not called from a handler or an
+  /// observer, because it would wait for itself.
   void Stop();
-  /// The relay's status and routes. Calls that would change the group fail with kUnimplemented.
+  /// The relay's status and routes, until the relay is destroyed. Calls that would change the group
+  /// fail with kUnimplemented.
   Control& control();
 
  private:

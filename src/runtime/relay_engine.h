@@ -2,15 +2,17 @@
 //
 // It follows the group as a node does (GroupFollower), but writes nothing: it has no member key and
 // no lease. It waits until the group's `config` exists, which has the shard count. Every
-// kProveEvery it makes a small linearizable read. Once the watch has reached the read's revision,
-// the view is proven to be current.
+// kProveEvery it makes a small linearizable read, unless an earlier proof is still pending. Once
+// the watch has reached the read's revision, the view is proven to have been current when the read
+// was sent.
 //
 // It halts at once if etcd went back in time, or if a newer version or a recovery changed the
-// config. If the config no longer fits, it halts only if this lasts for core::kConfigPatience. At
-// the start, a config that can't be followed halts it at once.
+// config. It also halts at once if the first config that it reads can't be followed. If a later
+// config does not fit, it halts only once that has lasted for core::kConfigPatience, as proven
+// views show. A halt ends the routes (GroupFollower::Halt), and the view stays as it is.
 //
-// Threads: everything except the constructor runs on the executor. After Close, late answers are
-// ignored.
+// Threads: everything except the constructor and the destructor runs on the executor. Before Start,
+// the thread that made the engine may also set handlers. After Close, late answers are ignored.
 #pragma once
 
 #include <cstdint>
@@ -33,21 +35,21 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   static constexpr Duration kProveEvery = std::chrono::seconds(2);
   static constexpr Duration kStaleAfter = std::chrono::seconds(10);
 
-  /// `parts.name`: the server's name in answers to callers. REQUIRES: the parts outlive this
-  /// object.
+  /// `parts.name`: the server's name in answers to callers. REQUIRES: the parts named by reference
+  /// outlive this object.
   explicit RelayEngine(FollowerParts parts);
   RelayEngine(const RelayEngine&) = delete;
   RelayEngine& operator=(const RelayEngine&) = delete;
 
   /// Begins to read etcd. REQUIRES: owned by a shared_ptr; called once, before Close.
   void Start();
-  /// Ends the watch, the routes and the history. A second call does nothing.
+  /// Ends the watch, the routes (with kRelayStopped) and the history. A second call does nothing.
   void Close();
 
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// `handler` is called on the loop each time a complete view is proven to be current. Its
-  /// argument is the time at which the view was current. Set it before Start.
+  /// `handler` is called on the loop each time a complete view is proven to have been current. Its
+  /// argument is the time for which that is proven; it grows with each call. Set it before Start.
   void OnProven(std::function<void(TimePoint)> handler) { proven_ = std::move(handler); }
 
  private:

@@ -2,32 +2,33 @@
 //
 // When a batch leaves:
 //   - Two batches are at least kEvery apart, so a storm of claims makes at most 200 batches a
-//     second. If the last batch is older than that, a change leaves on the executor's next turn.
+//     second. If the last batch is older than kEvery, a change leaves on the executor's next turn.
 //     A batch that a new observer causes does not wait for kEvery.
 //   - If only the view's revision or the time of its last proof changed, a batch without routes
 //     leaves within kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
 //     leave at the same time.
-//   - Before the view is complete, no batch leaves. Observers that wait get their first batch
-//     within kProofWithin after the first NoteProof with a complete view.
+//   - Before the view is complete, no batch leaves. Observers that wait for it get their first
+//     batch within kProofWithin after the first NoteProof with a complete view.
 //   - Close sends no batch: it drops the changes that still wait, and ends all observers at once.
 //
 // Content of a batch:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. A route that was
-//     examined (see Cost) and did not change is sent again if its revision has grown. A route's
-//     revision is the greatest of its keys: the shard's record, its move, the member key of its
-//     leader or of a standby. It never goes back.
-//     Reason: another server may have sent a router a different route meanwhile, and the greater
-//     revision tells which one is newer.
+//   - An observer's first batch has all routes; a later one has those that changed. A route that
+//     was examined (see Cost) and did not change is sent again if one of its keys has a greater
+//     revision than the route: the shard's record, its move, the member key of its leader or of a
+//     standby. Reason: another server may have sent a router a different route meanwhile, and the
+//     greater revision tells which one is newer.
+//   - A route that is sent has the greatest of these revisions: the view's, its keys', and the one
+//     that it had before. So its revision never goes back.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
 //     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
 //     each route.
-//   - The revision up to which the observer's routes are now complete, and the time at which the
-//     view was last proven to be current. The revision never decreases.
+//   - The revision up to which the observer's routes are now complete, which never decreases, and
+//     the time for which the view was last proven to be current.
 //
-// The feed carries nothing but routes: neither Leads() nor the application's callbacks wait for it.
+// Neither Leads() nor the application's callbacks wait for the feed.
 //
 // Cost: after the first batch, the feed examines a shard only in these cases:
 //   - Note(shard) named it.
@@ -41,9 +42,9 @@
 //
 // Threads: call the feed only on the executor; it calls its observers there, too. An observer must
 // not call the feed from inside OnRoutes, but may do so from inside OnRoutesEnded: the feed is
-// closed then. The feed keeps each observer until Close. Destroying the feed without Close does not
-// call OnRoutesEnded. REQUIRES: owned by a shared_ptr. (Timers hold a weak_ptr, so a late one does
-// nothing.)
+// closed then. The feed keeps each observer until Close. If the feed is destroyed without Close,
+// OnRoutesEnded is not called. REQUIRES: a shared_ptr owns the feed. (Timers hold a weak_ptr, so a
+// late timer does nothing.)
 #pragma once
 
 #include <cstdint>
@@ -60,11 +61,12 @@
 
 namespace baton::runtime {
 
-/// The number of an incarnation of the store. Revisions can be compared only within one. It is made
-/// of etcd's cluster id and of `config`, which is ConfigFact::Incarnation of the group's config (0:
-/// no config). The cluster id alone is not enough, because a restored backup may keep it. But after
-/// a restore the group is recovered or created again, and then its config has another incarnation.
-/// The number is 0 only if `cluster` is 0.
+/// The number of an incarnation of the store. Revisions can be compared only within one
+/// incarnation. The number is made of `cluster`, etcd's cluster id, and of `config`, the
+/// ConfigFact::Incarnation of the group's config (0: no config). The cluster id alone is not
+/// enough, because a restored backup may keep it. But after a restore the group is recovered or
+/// created again, and then its config has another incarnation. The result is 0 only if `cluster` is
+/// 0.
 std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config);
 
 /// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use
@@ -88,13 +90,13 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   /// REQUIRES: `group.shards` is the view's shard_count().
   RouteFeed(RouteSource source, RouteGroup group);
 
-  /// Adds an observer. Its first batch has all routes. If the feed was closed already, Add only
-  /// calls the observer's OnRoutesEnded. REQUIRES: not null; added once.
+  /// Adds an observer. If the feed was closed already, only calls the observer's OnRoutesEnded,
+  /// before Add returns. REQUIRES: not null; added once.
   void Add(std::shared_ptr<RouteObserver> observer);
   /// Call it after each step of the core or of the relay, with what the step changed in the view.
   void Note(const core::ViewChanges& changes);
-  /// The node's own knowledge of the shard changed: activating, suspended or moving. REQUIRES: the
-  /// shard is below `group.shards`.
+  /// The node's own knowledge of the shard changed: activating, suspended or moving. REQUIRES (not
+  /// checked): the shard is below `group.shards`.
   void Note(ShardId shard);
   /// Call it when the view's revision, or the time of its last proof, may have moved on.
   void NoteProof();

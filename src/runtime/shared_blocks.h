@@ -4,12 +4,16 @@
 // sequence shares the block. So a loop can hand out a status of 100,000 shards for the price of the
 // shards that changed.
 //
-// Each access to an element of an object that is not const counts as a change, also by an iterator.
-// A reference to an element is valid until the object is copied, or the block or the size changes.
+// If an object is not const, each access to one of its elements counts as a change, also by an
+// iterator. To read, use a const object (std::as_const). A reference to an element is valid until
+// the object is copied, its size changes, or an element of the same block is changed.
 //
-// Thread-safe as a vector is: several threads may read one object or copies of it, but a change
-// needs the object for itself. Do not change an object while another thread copies from it. Do
-// not change a block while another thread destroys a copy, unless Renew was called for that block.
+// Thread-safe as a vector is: several threads may read one object and copies of it. While a thread
+// changes an object, no other thread may read or copy this object. One rule is added: do not change
+// a block while another thread destroys or changes a copy that shares the block, unless Renew was
+// called for the block before.
+//
+// Indexes are not checked.
 #pragma once
 
 #include <algorithm>
@@ -85,8 +89,9 @@ class SharedBlocks {
     }
     size_ = size;
   }
-  /// Gives this sequence its own copy of the element's block, also if nobody shares it. This and
-  /// later changes of the block are safe while other threads destroy their copies.
+  /// Gives this sequence a new copy of the element's block, even if nobody shares the block. Renew,
+  /// and later changes of the block, are safe while other threads destroy their copies. Call it
+  /// again after this sequence was copied.
   void Renew(std::size_t at) {
     auto& block = blocks_[at / kBlock];
     block = std::make_shared<Block>(*block);

@@ -1,8 +1,9 @@
-// The state directory. A user who can write there can make two leaders, so Baton makes it for its
-// owner alone, and refuses one in which everybody may write. Its group may write there, because
-// volumes of Kubernetes have such folders.
+// Makes and checks a state directory. A user who can write there can make two leaders. So Baton
+// makes the directory for its owner alone, and refuses a directory in which everybody may write.
+// The directory's group may write there, because volumes of Kubernetes have such directories.
 //
-// Any thread, but not while another thread or process changes the same folder.
+// The functions block as long as the disk does. Any thread, but not while another thread or process
+// changes the same directory.
 #pragma once
 
 #include <string>
@@ -11,15 +12,16 @@
 
 namespace baton::runtime {
 
-/// If the folder is missing, makes it for this user alone (0700). Folders above it that are missing
-/// are made with the usual rights (umask). kInvalidArgument, with one line that says what to do:
-/// the folder can't be made, belongs to a user other than this one and root, or everybody may write
-/// to it.
+/// If the directory is missing, makes it for this user alone (0700). Directories above it that are
+/// missing are made with the usual rights (umask). Does not change a directory that exists.
+/// kInvalidArgument, with one line that says what to do: the directory can't be made or looked at,
+/// is a file, belongs to a user other than this one and root, or everybody may write to it.
 Status MakeStateFolder(const std::string& directory);
 
-/// Checks the same, with the same error, for an open file in the folder; it must be a regular file.
-/// If its group may write to it, this is no error: takes all rights of the group and of others
-/// away. `path` is only for messages.
+/// Checks an open file in the directory. kInvalidArgument, with one line that says what to do: it
+/// is not a regular file, belongs to a user other than this one and root, or everybody may write to
+/// it. That the file's group may write to it is no error: then the function tries to take all
+/// rights away from the group and from others. `path` is only for messages.
 Status CheckStateFile(int file, const std::string& path);
 
 }  // namespace baton::runtime

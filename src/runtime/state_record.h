@@ -1,6 +1,6 @@
 // StateRecord: what the engine stores for a later process of the same node, and for a guard.
 //
-// Production uses StateLock, a locked file in the state directory, which a StateWriter writes. The
+// In production it is a StateLock, a locked file in the state directory, behind a StateWriter. The
 // simulator keeps the record in memory. Not thread-safe.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace baton::runtime {
 
 struct RecordedSession {
-  SessionId session{};    ///< 0: the node has left in order, and nothing is to be ended
+  SessionId session{};    ///< 0: the node has left in order; there is no session to end
   SessionId replaces{};   ///< a dead session that may still hold the member key; 0: not known
   bool external = false;  ///< another process acts on what the session leads
 };
@@ -18,12 +18,13 @@ struct RecordedSession {
 class StateRecord {
  public:
   virtual ~StateRecord() = default;
-  /// Stores the session. The engine calls it before it puts the session's member key. kUnavailable:
-  /// this or an earlier record can't be written. That is safe, because a later process then has no
-  /// proof, and waits for the lease.
+  /// Stores the session, in place of the one before. The engine calls it before it puts the
+  /// session's member key, and with session 0 when the node has left. kUnavailable: this or an
+  /// earlier record can't be written. That is safe, because a later process then has no proof, and
+  /// waits for the lease. So the engine goes on.
   virtual Status RecordSession(const RecordedSession& session) = 0;
   /// Stores the highest revision that a commit of this node had. Does nothing if the stored one is
-  /// as high. kUnavailable: as above.
+  /// as high or higher. kUnavailable: as for RecordSession.
   virtual Status RecordHighest(Revision revision) = 0;
 };
 

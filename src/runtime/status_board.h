@@ -1,11 +1,13 @@
 // StatusBoard: keeps the shards' part of a status, and how many shards each member should lead. A
-// new status costs the loop only the shards that changed after the last status. Both share all
-// other shards.
+// new status costs the loop only the shards that changed after the status before; the two statuses
+// share all other shards.
 //
-// Before the first status it keeps nothing. Everything that ShardOf (node_status.h) shows must be
-// noted when it changes: the view's changes, and what only the node knows of its own shards.
+// Before the first call of Shards it keeps nothing. If anything changes that ShardOf
+// (node_status.h) shows, call Note: the view's changes, and what only the node knows of its own
+// shards.
 //
-// For the loop alone. REQUIRES: all calls pass the same view.
+// For the loop alone; other threads may read what Shards returned. REQUIRES: all calls pass the
+// same view.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +28,9 @@ namespace baton::runtime {
 class SharedStandbys {
  public:
   using List = std::shared_ptr<const std::vector<StandbyStatus>>;
-  /// Null stays null.
+  /// Returns the list that all shards with this content share. Null stays null.
   List Shared(List list);
-  /// Call it from time to time: forgets the lists that nobody has.
+  /// Call it after each status. Now and then it forgets the lists that no shard has any more.
   void Sweep();
 
  private:
@@ -41,30 +43,34 @@ class SharedStandbys {
 
 class StatusBoard {
  public:
-  /// The view changed.
+  /// The view has changed as `changes` says. Call it after each change of the view.
   void Note(const core::View& view, const core::ViewChanges& changes);
   /// The shard changed for a reason that the view does not show. REQUIRES (not checked): the group
   /// has this shard.
   void Note(ShardId shard);
 
-  /// Returns all shards. `look` renders the shards that changed, as of `now`; this object itself
-  /// sets their ShardStatus::nobody_may_lead.
+  /// Returns all shards, by number. `look` renders the shards that changed, as of `now`, and must
+  /// not call this object. This object itself sets their ShardStatus::nobody_may_lead.
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
-  /// How many shards waited after deaths at the last Shards.
+  // Counts at the last call of Shards; 0 before the first call.
+  /// How many shards had ShardStatus::claims_wait.
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
-  /// How many shards had ShardStatus::nobody_may_lead, led_against_rule and without_ready_standby
-  /// at the last Shards.
+  /// How many shards had ShardStatus::nobody_may_lead.
   std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
+  /// How many shards had ShardStatus::led_against_rule.
   std::uint32_t led_against_rules() const { return led_against_rules_; }
+  /// How many shards had ShardStatus::without_ready_standby.
   std::uint32_t without_ready_standby() const { return without_ready_standby_; }
-  /// Since when there are shards of the last kind, by the times that Shards got; TimePoint::max():
-  /// the last Shards found none.
+  /// Since when each call of Shards has found such shards, by the `now` of these calls.
+  /// TimePoint::max(): the last call found no such shard.
   TimePoint without_ready_standby_since() const { return without_ready_standby_since_; }
-  /// How many shards of the node were suspended at the last Shards. 0 for other nodes.
+  /// How many shards that `node` leads were suspended. `look` knows that only of this node's own
+  /// shards, so it is 0 for other nodes.
   std::uint32_t SuspendedBy(const NodeId& node) const;
   /// By member: how many shards it should lead by the assignment. A member that gets nothing for
-  /// now may be missing. Valid until the next call. `settle`: see AssignmentFrom.
+  /// now may be missing. Valid until the next call. `settle`: see AssignmentFrom. REQUIRES: all
+  /// calls pass the same `settle`.
   const std::map<NodeId, std::uint32_t>& Targets(const core::View& view, Duration settle,
                                                  TimePoint now);
   /// The assignment behind the last Targets; null: Targets was not called yet.

@@ -1,5 +1,5 @@
-// TransitionLog: writes one log record for each change of leadership that a node counts. The node
-// calls it on its loop.
+// TransitionLog: writes one log record, with LogLevel::kInfo, for each change of leadership that a
+// node counts. The node calls it on its loop. It does not wait for the log.
 #pragma once
 
 #include "runtime/control.h"

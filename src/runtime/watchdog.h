@@ -1,10 +1,10 @@
 // Watchdog: notices if the application in this process gives no sign of life any more.
 //
 // If no sign comes within the bound, Leads() turns false at once. This needs no turn of the loop,
-// because LeadershipTable compares the time itself. The loop finds out a moment later, and ends the
-// session. When the next sign comes, the node begins another session. But if a sign comes before
-// the loop has looked, Leads() turns true again, with the same terms: the session goes on, and
-// `changed` is not called.
+// because LeadershipTable compares the time itself. A moment later the loop looks, calls `changed`
+// with false, and so ends the session. When the next sign comes, `changed` is called with true, and
+// the node begins another session. But if a sign comes before the loop has looked, the session goes
+// on: Leads() turns true again, with the same terms, and `changed` is not called.
 #pragma once
 
 #include <atomic>
@@ -22,9 +22,9 @@ class Engine;
 
 class Watchdog final : public std::enable_shared_from_this<Watchdog> {
  public:
-  /// `changed` is called on the loop, inside Look: with false when the loop finds that no sign came
-  /// in time, with true after the next sign. REQUIRES: `bound` > 0 (checked); clock, executor and
-  /// table outlive this object; a shared_ptr owns this object.
+  /// Until Begin, nothing is watched. `changed` is called on the loop, inside Look: with false when
+  /// the loop finds that no sign came in time, with true after the next sign. REQUIRES: `bound` > 0
+  /// (checked); clock, executor and table outlive this object; a shared_ptr owns this object.
   Watchdog(Duration bound, const Clock& clock, Executor& executor, LeadershipTable& table,
            std::function<void(bool alive)> changed);
 
@@ -32,19 +32,20 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   /// within the bound from the one before. A second call, and a call after End, do nothing. Called
   /// on the loop.
   void Begin();
-  /// A sign of life. Any thread, lock-free. If it returns true, the caller must post a call of
-  /// Look to the loop. Before Begin it does nothing and returns false.
+  /// A sign of life. Any thread, lock-free. If NoteAlive returns true, the caller must post a call
+  /// of Look to the loop. Before Begin, NoteAlive does nothing and returns false.
   [[nodiscard]] bool NoteAlive() noexcept {
     if (!begun_.load()) return false;
     table_.ProlongAliveUntil(clock_.Now() + bound_);
     return silent_.exchange(false);
   }
   /// Ends the watch for ever: no sign is expected from now on. Any thread; waits for a short lock.
-  /// If the bound has passed already, `changed` may still be called, and Leads() may turn true
-  /// again until the loop has ended the session.
+  /// A second call changes nothing. If the bound has passed before the call, `changed` may still be
+  /// called, and Leads() may turn true again until the loop has ended the session.
   void End() noexcept;
-  /// Makes a watchdog that tells `engine` whether the application lives (core::ApplicationChanged).
-  /// Null if the bound is 0. REQUIRES: as the constructor, except for the bound.
+  /// Makes a watchdog with the real clock that passes to `engine` whether the application lives
+  /// (core::ApplicationChanged). Does not keep the engine. Null: the bound is 0. REQUIRES: as for
+  /// the constructor, but the bound may be 0.
   static std::shared_ptr<Watchdog> Of(const std::shared_ptr<Engine>& engine, Duration bound,
                                       Executor& executor, LeadershipTable& table);
   /// Checks whether the bound has passed, calls `changed` if the answer is new, and checks again

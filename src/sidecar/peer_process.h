@@ -18,24 +18,31 @@ namespace baton::sidecar {
 
 class PeerProcess {
  public:
-  /// Returns the process that connected this unix socket. Null: the kernel can't tell, or the
-  /// process has been reaped.
+  /// Returns the process that connected this unix socket, also if it has ended: then ProvenDead is
+  /// true. Null: the kernel can't tell, this process has no descriptor left, or (before Linux 6.16)
+  /// the process has been reaped.
   static std::shared_ptr<const PeerProcess> OfSocket(int fd);
   /// For older kernels: returns the process of `child` if SO_PEERCRED says that it connected. Null:
-  /// another process connected, or the child has ended. REQUIRES: `child` is from OfChild.
+  /// another process connected, the child has ended, or this process has no descriptor left.
+  /// REQUIRES: `child` is from OfChild.
   static std::shared_ptr<const PeerProcess> OfSocket(int fd, const PeerProcess& child);
-  /// Returns a child of this process. Null: the kernel can't open a pidfd, or `pid` is 0. REQUIRES:
-  /// the child was not reaped yet.
+  /// Returns a child of this process. Null: the kernel can't open a pidfd, this process has no
+  /// descriptor left, or `pid` is 0. REQUIRES: the child was not reaped yet.
   static std::shared_ptr<const PeerProcess> OfChild(pid_t pid);
   ~PeerProcess();
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  /// The pidfd, which becomes readable when the process has ended. Open while this object lives.
+  /// The pidfd, which becomes readable when the process has ended. Open while this object lives; no
+  /// other object has the same descriptor. But those of OfSocket(fd, child) and of its `child`
+  /// share an open file. So remove the pidfd from an epoll set before this object goes: closing is
+  /// not enough.
   int pidfd() const { return pidfd_; }
   /// The process id in this process's pid namespace; 0: the process is not visible there.
   pid_t pid() const { return pid_; }
-  /// Whether the process has ended. Waits up to `patience` for its end. False proves nothing.
+  /// Whether the process has ended. Waits up to `patience` for its end; without a bound if that is
+  /// negative. False proves nothing, and may come early, after a signal to this thread. True stays
+  /// true.
   bool ProvenDead(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) const;
   /// Whether both are the same process, and it still lives. False also if pid() is 0.
   bool Is(const PeerProcess& other) const;

@@ -4,7 +4,8 @@
 // STANDBY_ENDED, ACQUIRED or LOST.
 //
 // An application that attaches again is sent the events that it has not answered. A late event must
-// not undo a newer one there, so a newer event of the shard makes some earlier ones obsolete:
+// not undo a newer one there, so a newer event of the shard makes some earlier ones obsolete. The
+// newer event, and what it makes obsolete:
 //   - the end of a standby: its STANDBY
 //   - STANDBY_ENDED: the shard's earlier STANDBY_ENDED
 //   - ACQUIRED: also STANDBY_ENDED, because the application would drop the state of a shard that it

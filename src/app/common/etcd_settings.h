@@ -17,15 +17,19 @@ class App;
 namespace baton::app {
 
 /// Adds the flags whose names begin with "etcd", and their environment variables, to a program
-/// without batond's other flags. Puts the defaults of these flags into `settings` at once.
+/// without batond's other flags. Puts the defaults of these flags into `settings` at once; the
+/// parsing of `app` puts the others there. Unlike batond's, a flag that is given twice is a usage
+/// error, also --etcd; and Setting::origin names the flag even if the environment had the value.
 /// REQUIRES: `settings` outlives the parsing.
 void AddEtcdFlags(CLI::App& app, Settings& settings);
-/// Reads the settings whose names begin with "etcd", and the files that they name. `reader` notes
-/// the errors, also a user without a password, a password without a user, and an empty password.
-/// REQUIRES: "etcd" and "etcd-prefix" are set, which have defaults.
+/// Reads the settings whose names begin with "etcd" into `etcd`, and the files that they name,
+/// which blocks as long as the file system does. `reader` notes the errors. These are errors too: a
+/// user without a password, a password without a user, an empty password, and a certificate without
+/// its key or a key without its certificate. Whether the PEM texts can be used is not checked.
+/// REQUIRES (checked): "etcd" and "etcd-prefix" are set, which have defaults.
 void ReadEtcd(SettingReader& reader, EtcdOptions& etcd);
-/// ReadEtcd for a program without other settings. If any setting is wrong, returns one line for
-/// each error. REQUIRES: as ReadEtcd.
+/// Calls ReadEtcd, for a program without other settings. If any setting is wrong, returns one line
+/// for each error. REQUIRES: as ReadEtcd.
 std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settings& settings);
 
 }  // namespace baton::app

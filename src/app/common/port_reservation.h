@@ -35,6 +35,7 @@ class PortReservation {
   /// before.
   int Release() { return std::exchange(socket_, -1); }
 
+  /// The real port, also if port 0 was asked for. Stays after Release, as does address().
   std::uint16_t port() const { return address_.port; }
   /// The numeric host and the real port, as FormatAddress writes them.
   std::string address() const { return http::FormatAddress(address_); }

@@ -1,9 +1,9 @@
 // Protects etcd's password and key, which this process has in memory: from core dumps, from other
 // processes of the same user, and from gRPC's traces.
 //
-// GuardProcess changes this process's limit on core dumps and its environment. A program that
-// batond starts must get the earlier limit and variables, for which GuardedEnvironment and
-// RestoreCoreLimit exist. After GuardProcess, both can be called from any thread.
+// GuardProcess changes this process's limit on core dumps and its environment. With
+// GuardedEnvironment and RestoreCoreLimit, batond gives the earlier variables and limit to a
+// program that it starts. These two functions can be called from any thread after GuardProcess.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ enum class GrpcTraces { kNone, kAllowed };
 /// before other threads start.
 void GuardProcess(CoreDumps dumps, GrpcTraces traces);
 
-/// Returns "NAME=value" of each variable that GuardProcess removed.
+/// Returns "NAME=value" of each variable that GuardProcess removed; nothing before GuardProcess.
 std::vector<std::string> GuardedEnvironment();
 /// Gives `program`, which this process has started, the limit on core dumps that this process had
 /// before GuardProcess. Does nothing if GuardProcess did not change the limit; ignores errors.

@@ -1,6 +1,7 @@
-// ReloadedFiles: files that batond reads again while it runs: those of --etcd-password-file,
-// --etcd-ca, --etcd-cert and --etcd-key, and those of --tls-cert, --tls-key and --tls-client-ca.
-// The log says when new content is used, and when it can't be.
+// ReloadedFiles: files that belong together and are read again while the program runs. batond has
+// two such objects: one for --etcd-password-file, --etcd-ca, --etcd-cert and --etcd-key, and one
+// for --tls-cert, --tls-key and --tls-client-ca. The log says when new content is used, and when
+// new content can't be used.
 //
 // One thread at a time. A look blocks as long as the file system does.
 #pragma once
@@ -20,13 +21,13 @@ class ReloadedFiles {
   ReloadedFiles(std::string what, std::vector<File> files);
 
   /// Reads the files and gives changed content to `use`: see ChangingFiles::Look. A problem is
-  /// logged once, until it changes or is over.
+  /// logged when two looks in a row have found it, and not again before it changes or is over.
   void Look(const ChangingFiles::Use& use);
 
  private:
   const std::string what_;
   ChangingFiles files_;
-  std::string said_;  ///< the trouble that was logged last; empty: it is over
+  std::string said_;  ///< the problem that was logged last; empty: it is over
 };
 
 }  // namespace baton::app

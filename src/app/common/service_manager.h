@@ -1,7 +1,7 @@
 // ServiceManager: reports this process's state to the service manager that started the process,
 // such as systemd.
 //
-// It speaks the protocol of sd_notify(3): datagrams of assignments to the unix socket that
+// It speaks the protocol of sd_notify(3): it sends datagrams of assignments to the unix socket that
 // NOTIFY_SOCKET names. Without that variable, the functions do nothing and succeed. No function
 // waits. Not thread-safe.
 #pragma once
@@ -18,19 +18,21 @@ namespace baton::app {
 class ServiceManager {
  public:
   /// Returns the service manager that NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID describe, and
-  /// removes these from the environment, so that no child speaks for this process. A socket of an
-  /// unknown kind counts as no service manager. REQUIRES: no other thread uses the environment.
+  /// removes these variables from the environment, so that no child speaks for this process; a
+  /// second call finds no service manager. NOTIFY_SOCKET has an absolute path, or @ and an abstract
+  /// name; any other text counts as no service manager. REQUIRES: no other thread uses the
+  /// environment.
   static ServiceManager OfEnvironment();
 
   /// Sends assignments, one a line, such as "READY=1". False: the service manager's socket is full,
-  /// so call this again later. True also if there is no service manager, or it is gone.
+  /// so call this again later. True in every other case, also if there is no service manager, or it
+  /// is gone.
   bool Say(std::string_view assignments) const;
 
-  /// Says that the process is alive: sends "WATCHDOG=1", at first and whenever half of
-  /// WATCHDOG_USEC has passed since the last one. Call it several times within that half: a call
-  /// sends nothing before the time, and if the socket is full, the next call tries again. Does
-  /// nothing without WATCHDOG_USEC, or if WATCHDOG_PID names another process. REQUIRES: `now` never
-  /// goes back.
+  /// Says that the process is alive: sends "WATCHDOG=1" at the first call, and later whenever half
+  /// of WATCHDOG_USEC has passed since the last one was sent. So call it several times within that
+  /// half. If the socket is full, the next call tries again. Does nothing without WATCHDOG_USEC, or
+  /// if WATCHDOG_PID names another process. REQUIRES: `now` never goes back.
   void Alive(TimePoint now);
 
  private:

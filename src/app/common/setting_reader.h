@@ -29,7 +29,7 @@ class SettingReader {
 
   /// Returns one line for each error so far, and forgets them.
   std::vector<std::string> TakeErrors() { return std::move(errors_); }
-  /// Notes an error of the setting that came from `origin`.
+  /// Notes an error of the setting that has this origin (Setting::origin).
   void Wrong(const std::string& origin, const std::string& what) {
     errors_.push_back(origin + ": " + what);
   }
@@ -47,17 +47,19 @@ class SettingReader {
   /// A node's labels, "NAME=VALUE,...". CheckLabels (base/placement.h) says what is allowed. An
   /// empty text is an error.
   Labels NodeLabels(const std::string& name);
-  /// A whole number. Both ends of the range are allowed, here and in Duration.
+  /// A whole number, without a sign. Both ends of the range are allowed.
   std::uint32_t Number(const std::string& name, Range range);
+  /// As ParseDuration reads it. `least` and `most` are allowed.
   std::chrono::milliseconds Duration(const std::string& name, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most);
   /// One of the words true, yes, on, 1, false, no, off, 0; in lower case.
   bool Switch(const std::string& name);
   /// As http::ParseAddress reads it.
   http::Address Address(const std::string& name);
-  /// The content of the file that the setting names. A file above 1 MiB is an error.
+  /// The whole content of the file that the setting names. A file above 1 MiB is an error; an empty
+  /// one is not.
   std::string File(const std::string& name);
-  /// As File. A content without "-----BEGIN " is an error; nothing else is checked (see CheckPem).
+  /// As File, but a content without "-----BEGIN " is an error. CheckPem finds other errors.
   std::string PemFile(const std::string& name);
 
  private:

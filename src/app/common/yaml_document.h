@@ -1,4 +1,4 @@
-// Parses a YAML file that a user wrote: that of --config, or that of --access.
+// Parses YAML that a user wrote: the files of --config and --access, and those of placement rules.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace baton::app {
 
 /// Parses `text`, which came from `path`. Returns a null node if the text is empty or has only
-/// comments. Does not look for repeated keys; that is left to the caller. kInvalidArgument: the
-/// text is not YAML, or has more than one document. The message is one line that names `path` and
+/// comments. Does not look for repeated keys; the caller must. kInvalidArgument: the text is not
+/// YAML, or has more than one document. The message is one line that names `path` and the number of
 /// the line there. Any thread.
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text);
 

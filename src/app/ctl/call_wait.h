@@ -10,13 +10,14 @@
 
 namespace baton::app {
 
-/// Lets one thread wait for one call with a callback. REQUIRES: it outlives the call.
+/// Lets one thread wait for one call with a callback. REQUIRES: this object outlives the call.
 class CallCompletion {
  public:
-  /// The call has ended. gRPC's thread calls this, once.
+  /// Call it once, in the callback, on gRPC's thread: the call has ended.
   void Finish(grpc::Status status);
   /// Waits until Finish was called, and returns the call's status. Only the call's deadline bounds
-  /// the wait. Within 20 ms of an Interrupt it cancels the call, and still waits for Finish.
+  /// the wait. Within 20 ms of an Interrupt it cancels the call, and still waits for Finish, which
+  /// then mostly brings CANCELLED.
   grpc::Status Wait(grpc::ClientContext* context);
 
  private:

@@ -2,8 +2,8 @@
 // the error, and returns the exit code. kDone: the change is made, or a dry run found it possible.
 //
 // The long verbs (transfer, retry, drain, apply) follow the operation to its end. With
-// ChangeOptions::detach they return kDone after the request is written. In these cases they stop
-// waiting, and the operation goes on in the group:
+// ChangeOptions::detach they return kDone as soon as the request is written. If one of these codes
+// is returned after that, the verb has stopped waiting, and the operation goes on in the group:
 //   kTimedOut     CtlOptions::timeout (unset: kWorkTimeout) has passed; kPartly if a part is done
 //   kInterrupted  somebody pressed Ctrl-C
 //   kUnreachable  the node has not answered for a minute
@@ -38,44 +38,52 @@ struct TransferOptions {
 /// move was deleted, and the leader keeps the shard.
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change);
-/// Calls `acquired` of a failing shard again. kPrecondition: the node at options.endpoint does not
-/// lead the shard, or the shard is not failing there, or its term has changed meanwhile. kFailed:
-/// the shard failed again.
+/// Asks the node at options.endpoint to call `acquired` of a failing shard again. kNotFound: there
+/// is no such shard. kPrecondition: the node does not lead the shard, the shard does not fail there
+/// or can't be tried now, or the shard's term has changed meanwhile. kFailed: the shard failed
+/// again. kUnreachable also if the node has no live session, or if too many retries run there.
 ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOptions& change);
 struct ReleaseOptions {
   ShardId shard;
   bool force = false;
   std::string confirm;  ///< "GROUP/SHARD"
 };
-/// Releases a shard that the failover settings keep for a dead leader. If the release is
-/// impossible, says why, and returns the code for that. Otherwise, without `force` and the right
-/// `confirm`, the verb changes nothing and returns kUsage: it says what to type, and what that
-/// would do. A dry run needs neither `force` nor `confirm`.
+/// Releases a shard that the failover settings keep for a dead leader. kNotFound: there is no such
+/// shard. kPrecondition: the release is impossible; the message says why. kUsage: the release is
+/// possible, but `force` is not set or `confirm` is not right. Then nothing was changed, and the
+/// message says what to type, and what that would do. A dry run needs neither `force` nor
+/// `confirm`.
 ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
-/// kPrecondition (kPartly if some shards have moved): no other node can take the shards. The node
-/// goes on leading them, and the drain goes on when another node joins. kNotFound: the group has no
-/// such node; if it joined meanwhile, the drain may have been written.
+/// kDone: the node leads nothing, or has left the group. kPrecondition (kPartly if some shards have
+/// moved): no other node can take the shards. The node goes on leading them, and the drain goes on
+/// when another node joins. (A dry run with kPrecondition writes nothing.) kNotFound: the group has
+/// no such node. If the node joins while the verb runs, the verb may return kNotFound although the
+/// drain was written.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// kDone also if the node was not drained, or is away. kNotFound: the group has no such node, and
 /// no drain of one.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
-/// Changes weight and labels of the node at options.endpoint, until its process ends; says so.
-/// kDone also if the node has these settings already. kPrecondition: another node answers at the
-/// endpoint; the message says where to ask `node`. kNotFound: the group has no such node. kUsage:
-/// the settings make no sense (SettingsAfter).
+/// Changes weight and labels of `node`, which must be the node at options.endpoint. They hold until
+/// the node's process ends, which the verb says. kDone also if the node has these settings already.
+/// kPrecondition: another node answers at the endpoint; the message says where to ask `node`.
+/// kNotFound: the group has no such node. kUsage: the settings make no sense (SettingsAfter).
 ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange& change,
                  const ChangeOptions& how);
-/// If there is nothing to move, sends no request and returns kDone.
+/// If there is nothing to move, sends no request and returns kDone. kFailed, or kPartly if some
+/// shards have moved: the rebalance ended earlier, for example because somebody cancelled it.
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
-/// Moves that are prepared already are still carried out.
+/// Moves that are prepared already are still carried out. kDone also if no rebalance is under way.
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
+/// kUsage: the settings are out of their bounds, or make no sense with those of the group.
+/// kPrecondition: some member's version would not keep to them.
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change);
 /// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If the
-/// new rules let no live node lead some shards, says so first, and sets them all the same. kUsage:
-/// the file is not valid. kPrecondition: a member's version is too old to follow rules.
-/// kInterrupted before the file is read to its end: nothing was changed.
+/// new rules let no live node lead some shards, or leave fewer live nodes than their standbys need,
+/// says so first, and sets the rules all the same. kUsage: the file can't be read, or is not valid.
+/// kPrecondition: a member's version is too old to follow rules. If Ctrl-C comes before the end of
+/// the file, nothing is changed (kInterrupted).
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change);
 /// Stops moves for balance and for placement rules, and moves of failing shards to other nodes.

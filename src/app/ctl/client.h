@@ -1,17 +1,17 @@
 // AdminClient: calls one node's AdminService and returns plain values.
 //
 // Blocking; one thread at a time. Every call ends at its deadline, or when Interrupt happens. One
-// exception: if the node does not know this user yet, the call waits once for 2.1 s and tries
-// again, also if the deadline passes meanwhile. WatchEvents ends with kInternal then. REQUIRES (not
-// checked): a deadline is not TimePoint::max(), except that of WatchEvents.
+// exception: if the node does not know this user or the user's groups yet, a call waits once for
+// 2.1 s and tries again, also if the deadline passes meanwhile. REQUIRES (not checked): a deadline
+// is not TimePoint::max(), except that of WatchEvents.
 //
 // Errors:
-//  - kUnavailable: the node can't be reached, the endpoint is no node, or the node can't reach
-//    etcd. A change was not made.
+//  - kUnavailable: the node can't be reached, the endpoint is no node, the node can't reach etcd,
+//    or it takes no further WatchEvents now. A change was not made.
 //  - kTimedOut: there was no answer in time, or Interrupt ended a change. A change may still be
 //    made, and the message says so.
-//  - kInternal: Interrupt ended a call that is no change, the node refuses this caller or has too
-//    many calls at once, or the answer is larger than 256 MiB or breaks the protocol.
+//  - kInternal: Interrupt ended a call that is no change, the node refuses this caller or bounds
+//    how many calls it takes, or the answer is larger than 256 MiB or breaks the protocol.
 //  - kInvalidArgument, besides Control's: a file or the token can't be used. Nothing was sent.
 //  - kUnimplemented: the endpoint is a relay.
 //  - All other errors: see runtime::Control.
@@ -34,7 +34,8 @@
 
 namespace baton::app {
 
-/// One answer about the group. It has the moves even if the call did not ask for the shards.
+/// One answer about the group. Without `with_shards`, `status.shards` is empty; `moves` never
+/// depends on it.
 struct StatusAnswer {
   runtime::NodeStatus status;
   std::vector<MoveFact> moves;
@@ -42,10 +43,11 @@ struct StatusAnswer {
 
 class AdminClient {
  public:
-  /// Reads the files, and connects at the first call. If a file can't be used, every call returns
-  /// kInvalidArgument.
+  /// Reads the files now, and connects at the first call. If a file can't be used, every call
+  /// returns kInvalidArgument. `endpoint`: a target of gRPC, such as "127.0.0.1:7400" or
+  /// "unix:/path".
   explicit AdminClient(const std::string& endpoint, const ClientTls& tls = {});
-  /// Talks to options.endpoint, and sends the token of --token-file with each call. If the token
+  /// The same for options.endpoint. Sends the token of --token-file with each call. If the token
   /// would cross the network unencrypted, every call returns kInvalidArgument.
   explicit AdminClient(const CtlOptions& options);
   ~AdminClient();
@@ -60,11 +62,12 @@ class AdminClient {
   /// Returns all shards. Besides them, only these fields of the status are set: group, node,
   /// revision, view_age and stale.
   Result<runtime::NodeStatus> ListShards(TimePoint deadline);
-  /// Returns one shard and its transitions; the other fields as in ListShards. kNotFound: there is
-  /// no such shard.
+  /// Returns one shard, as the only one of `shards`, and its transitions (`recent`). The other
+  /// fields are as in ListShards. kNotFound: there is no such shard.
   Result<runtime::NodeStatus> DescribeShard(ShardId shard, TimePoint deadline);
   /// Returns all events that the node keeps and that `question` asks for, oldest first. Ignores
-  /// `question.limit`.
+  /// `question.limit`. Makes several calls if the events need them, all with this deadline; if one
+  /// fails, returns its error and no events.
   Result<runtime::HistoryPage> ListEvents(const runtime::HistoryQuestion& question,
                                           TimePoint deadline);
   struct Watch {
@@ -74,8 +77,9 @@ class AdminClient {
     std::optional<ShardId> shard = {};
   };
   /// Calls `page` on this thread for each page as it arrives. The first page comes at once, and may
-  /// be empty. `reset`: events before the page are missing. Returns why the stream ended: the
-  /// connection, the node, the deadline (TimePoint::max(): none) or an Interrupt.
+  /// be empty. `reset`: events before the page are missing. Returns why the stream ended.
+  /// kUnavailable: the connection or the node ended; call it again. kTimedOut or kUnavailable: the
+  /// deadline has passed (TimePoint::max(): there is no deadline). kInternal: see above.
   Error WatchEvents(const Watch& watch, TimePoint deadline,
                     const std::function<void(const runtime::HistoryPage&, bool reset)>& page);
   /// Returns the move that was written, or that a dry run would write. Does not wait for its end.
@@ -97,8 +101,9 @@ class AdminClient {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Returns "user@host" of this process, or the user's number if the user has no name. Each change
-/// stores it. May wait for the host's user database. One thread at a time.
+/// Returns "user@host" of this process, with the user's number if the user has no name. It is the
+/// `actor` of batonctl's requests for changes. May wait for the host's user database. One thread at
+/// a time.
 std::string ActorName();
 
 }  // namespace baton::app

@@ -24,9 +24,9 @@ Result<PemTexts> ReadClientPems(const ClientTls& tls);
 /// names.
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
-/// Reads a token: one line of at most 4,096 visible ASCII characters. Refuses a file that its group
-/// may write or execute, or that others may use in any way, because they may know such a token.
-/// What its owner may do does not matter.
+/// Reads a token: one line of 1 to 4,096 visible ASCII characters. Refuses a file that its group
+/// may write or execute, or that other users may use in any way, because these users may know the
+/// token. What the file's owner may do does not matter.
 Result<std::string> ReadToken(const std::string& path);
 
 }  // namespace baton::app

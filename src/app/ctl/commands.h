@@ -12,7 +12,8 @@ namespace baton::app {
 
 struct Commands {
   CtlOptions options;
-  std::function<ExitCode()> run;  ///< runs the verb; parsing sets it
+  /// Runs the verb with `options`. Parsing sets it; if parsing throws, it may be empty.
+  std::function<ExitCode()> run;
 };
 
 /// Adds the global flags and all verbs except `recover` (recover_command.h). REQUIRES: `app` and

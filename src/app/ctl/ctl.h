@@ -27,7 +27,8 @@ enum class ExitCode : int {
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
 
 /// How to reach a node that has TLS. `ca`, `cert` and `key` are paths of PEM files, which are read
-/// before the first call. TLS is off if all fields are empty, and at a unix socket.
+/// before the first call. TLS is off if all fields are empty, and at a unix socket; but there, too,
+/// the files must be valid.
 struct ClientTls {
   std::string ca = {};    ///< the nodes' authorities; empty: the system's authorities
   std::string cert = {};  ///< this user's certificate; empty: none
@@ -48,17 +49,17 @@ struct ClientTls {
 struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
   ClientTls tls = {};
-  /// Its token is sent only to `endpoint`, and only by TLS, to a loopback address or to a unix
-  /// socket. Otherwise no call is made, and the verb returns kUsage. It returns kUsage, too, if the
-  /// file can't be read, if every user may read it, or if it is not one line of 1 to 4,096 visible
-  /// ASCII characters. Empty: no token.
+  /// The file of a token, which is sent only to `endpoint`; empty: no token. If the connection has
+  /// no TLS and `endpoint` is neither a loopback address nor a unix socket, no call is made, and
+  /// the verb returns kUsage. The same holds if ReadToken (client_files.h) refuses the file.
   std::string token_file = {};
   Format format = Format::kTable;
   bool color = false;
-  /// Bounds the whole command; for `lookup`, each of its two calls. `top` and `recover` ignore it.
+  /// Bounds the whole command, except the reading of files and stdin. `top`, `recover` and `demo`
+  /// ignore it.
   /// The call that asks for a change waits for kCallTimeout at most, even if this is longer. Unset:
-  /// kWorkTimeout for long operations, 20 s for the doctor, no bound for `events --follow`, and
-  /// kCallTimeout for all others.
+  /// kWorkTimeout for long operations, also `health --wait`; 20 s for the doctor; no bound for
+  /// `events --follow`; and kCallTimeout for all others.
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

@@ -6,12 +6,13 @@
 
 namespace baton::app {
 
-/// Prints the node's findings, the difference between this host's clock and the node's, and a
-/// problem for each other node that fails to activate shards (16 at most). To find these, it asks
-/// up to 128 live nodes, for 0.7 s at most and without a token, and says nothing of those that
-/// don't answer. Waits up to CtlOptions::timeout for everything; unset: 20 s. Returns kFailed if a
-/// finding is a problem, also another node's; warnings give kDone. If the node itself does not
-/// answer, prints that error and returns its exit code (see Fail).
+/// Prints the node's findings, and the difference between this host's clock and the node's. Of
+/// other nodes, 16 at most, it prints a problem if a node fails to activate shards, and a warning
+/// if callbacks of shards that a node gave up have not returned. To find these, it asks up to 128
+/// live nodes (AskOthers), and says nothing of those that don't answer. Waits up to
+/// CtlOptions::timeout for everything; unset: 20 s. Returns kFailed if a finding is a problem, also
+/// another node's; warnings give kDone. If the node itself does not answer, prints that error and
+/// returns its exit code (see Fail).
 ExitCode Examine(const CtlOptions& options);
 
 }  // namespace baton::app

@@ -19,14 +19,15 @@ inline constexpr const char* kExpectedNodesSetting = "expected-nodes";
 inline constexpr const char* kMaxMovesSetting = "max-moves";
 inline constexpr const char* kRebalanceDelaySetting = "rebalance-delay";
 inline constexpr const char* kCooldownSetting = "cooldown";
-/// The value that takes a limit back.
+/// The value that clears max-moves, rebalance-delay or cooldown: each node's own option counts
+/// again.
 inline constexpr const char* kDefaultValue = "default";
 inline constexpr const char* kFailoverSetting = "failover";
 inline constexpr const char* kFailoverDelaySetting = "failover-delay";
 inline constexpr const char* kLockDelaySetting = "lock-delay";
 
-/// The settings that one command changes: expected_nodes alone, or limits, or any of the others.
-/// Unset ones stay as they are.
+/// The settings that one command changes: expected_nodes alone; or limits alone; or any of the
+/// other three. A setting that is unset stays as it is.
 struct GroupSettings {
   std::optional<std::uint32_t> expected_nodes = {};  ///< 0: no longer set
   LimitsChange limits = {};
@@ -37,10 +38,11 @@ struct GroupSettings {
 
 /// Reads words such as "failover=after" and "failover-delay=30s", or one setting and its value as
 /// two words. No words: nothing is set. Upper and lower case differ. kInvalidArgument: a word is
-/// unknown or malformed, is given twice, or stands beside settings of another kind; a number of
-/// moves or nodes, a rebalance-delay or a cooldown is out of its bounds; or another duration is
-/// above 1,000 hours. The message is one line. The node checks the bounds of failover-delay and
-/// lock-delay, and whether the settings make sense together.
+/// unknown or malformed; a setting is given twice, or beside settings that one command can't change
+/// with it (GroupSettings); a number of moves or nodes, a rebalance-delay or a cooldown is out of
+/// its bounds; or another duration is above 1,000 hours. max-moves=0 is out of its bounds;
+/// expected-nodes=0 clears that setting. The message is one line. The node checks the bounds of
+/// failover-delay and lock-delay, and whether the settings make sense together.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
 
 /// The limits as the words that set them: "max-moves=8 cooldown=default".

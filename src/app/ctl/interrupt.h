@@ -1,7 +1,7 @@
 // Interrupt: a flag that Ctrl-C, SIGTERM and SIGPIPE set; SIGPIPE means that nobody reads the
 // output any more. batonctl then stops waiting. An operation that it has started is not undone: the
-// group carries it out. The flag is never reset, and a further signal does nothing more. A system
-// call that waits ends early (EINTR), as does a read of std::cin.
+// group carries it out. The flag is never reset, and a further signal does nothing more. A signal
+// also ends a waiting system call early (EINTR), and a read of std::cin.
 //
 // One flag for the process. Call Install once, before threads start. The other functions can be
 // called from any thread.
@@ -18,9 +18,9 @@ class Interrupt {
   /// Sets the flag as a signal does, so calls in flight end.
   static void Raise();
   /// Sleeps for this time. If the flag is set or gets set, returns false at once; otherwise true.
-  /// Another signal that the process handles (SIGWINCH, for example) may end the sleep early, with
-  /// true. REQUIRES: 0 <= duration <= INT_MAX ms; Install was called (otherwise a signal doesn't
-  /// end the sleep).
+  /// Another signal that the process handles (SIGWINCH, for example) may end the sleep early; then
+  /// the result is true. REQUIRES: 0 <= duration <= INT_MAX ms; Install was called (otherwise
+  /// neither a signal nor Raise ends the sleep).
   static bool Sleep(std::chrono::milliseconds duration);
 };
 

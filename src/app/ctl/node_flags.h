@@ -11,14 +11,15 @@
 
 namespace baton::app {
 
-/// As they were typed.
+/// The flags as they were typed.
 struct NodeFlags {
   std::optional<std::uint32_t> weight = {};
   std::vector<std::string> labels = {};   ///< "disk=ssd"
   std::vector<std::string> removed = {};  ///< "disk"
 };
 
-/// kInvalidArgument: no flag is given, or one can't be used. The message is one line.
+/// kInvalidArgument: no flag is given, a label has no '=' or is given twice, or SettingsAfter
+/// refuses the change for every node. The message is one line.
 Result<NodeChange> ParseNodeFlags(const NodeFlags& flags);
 
 }  // namespace baton::app

@@ -12,8 +12,8 @@
 
 namespace baton::app {
 
-/// Prints a JSON document, as YAML if options.format is kYaml, otherwise as JSON. REQUIRES: `json`
-/// is JSON.
+/// Prints a JSON document, as YAML if options.format is kYaml, otherwise as one line of JSON.
+/// REQUIRES: `json` is one line of JSON.
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
 /// Prints one line of data. Colours in it become escapes, too; use PrintCells for them.
@@ -23,12 +23,15 @@ void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 
 /// Prints one message line, which begins "batonctl: ".
 void Say(const std::string& line);
-/// Prints the error and returns its exit code. If Interrupt has happened, prints only "interrupted"
-/// and returns kInterrupted, for every error.
+/// Prints the error and returns its exit code: kInvalidArgument gives kUsage, kFailedPrecondition
+/// and kStaleTerm give kPrecondition, kUnavailable gives kUnreachable, kNotFound and kTimedOut give
+/// the codes of these names, and all others give kFailed. If Interrupt has happened, prints only
+/// "interrupted" and returns kInterrupted, for every error.
 ExitCode Fail(const Error& error);
 
-/// Shows the progress of a long operation. If stderr is a terminal, one line is rewritten in place.
-/// Otherwise each change is a new line, at most one in a second; changes in between are not shown.
+/// Shows the progress of a long operation on stderr. If stderr is a terminal, one line is rewritten
+/// in place. Otherwise each change is a new line, at most one in a second; changes in between are
+/// not shown.
 class Progress {
  public:
   Progress();

@@ -10,11 +10,12 @@
 
 namespace baton::app {
 
-/// Prints the group's rules as YAML, or as JSON. `placement set` takes both.
+/// Prints the group's rules: as JSON if the format is kJson, otherwise as YAML. `placement set`
+/// takes both. kFailed: the node's answer has rules that CheckPlacement refuses.
 ExitCode ShowPlacement(const CtlOptions& options);
 /// Reads rules from a file ("-": stdin), and shows what the group would do with them.
-/// kPrecondition: the rules let no live node lead some shards. kUsage: the file is not valid.
-/// kUnreachable also if the node's view is not complete yet.
+/// kPrecondition: the rules let no live node lead some shards. kUsage: the file can't be read, or
+/// is not valid. kUnreachable also if the node's view is not complete yet.
 ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path);
 
 }  // namespace baton::app

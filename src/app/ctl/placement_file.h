@@ -29,9 +29,9 @@ namespace baton::app {
 /// text, what is wrong and what was expected.
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text);
 
-/// Reads the file, "-": stdin, and parses it. kInvalidArgument also if it can't be read, or has
-/// more than 1 MiB, or Interrupt::Happened() before stdin ends. Blocks as long as the file system
-/// does, or stdin's writer.
+/// Reads the file ("-": stdin), and parses it. kInvalidArgument also if the file can't be read or
+/// has more than 1 MiB, or if Interrupt::Happened() is true after stdin was read. Blocks as long as
+/// the file system or the writer of stdin does.
 Result<Placement> ReadPlacementFile(const std::string& path);
 
 /// Writes the rules as YAML with a line feed at the end; ParsePlacement reads the same rules from
@@ -42,7 +42,7 @@ std::string PlacementYaml(const Placement& placement);
 /// part of a rule is left out.
 std::string PlacementJson(const Placement& placement);
 
-/// Each range as text, as the rules have it: "0-99", "120".
+/// Each range as a text, as in a rule of the file: "0-99", "120".
 std::vector<std::string> RangeTexts(const std::vector<ShardRange>& ranges);
 /// Adds a shard to sorted ranges. REQUIRES (not checked): the shard's number is greater than those
 /// of all shards in `ranges`.

@@ -20,11 +20,15 @@
 namespace baton::app {
 
 struct RuleForecast {
-  std::uint32_t shards = 0;    ///< how many shards the rule decides about
-  std::uint32_t may_lead = 0;  ///< how many live nodes fit the rule's `require`
-  std::vector<NodeId> wanted;  ///< nodes that should lead these shards now; empty: no node may
+  std::uint32_t shards = 0;  ///< how many shards the rule decides about
+  /// How many live nodes fit the rule's `require`, also draining nodes and nodes of weight 0.
+  std::uint32_t may_lead = 0;
+  /// The nodes that should lead these shards now, by id; empty: no node may begin to lead them.
+  std::vector<NodeId> wanted;
   std::size_t preference = 0;  ///< which of the rule's preferences these nodes fit, from 1; 0: none
-  std::size_t may_stand_by = 0;  ///< how many live nodes may lead or stand by for these shards
+  /// How many live nodes may lead or stand by for these shards: they fit `require`, don't drain,
+  /// and have a weight above 0.
+  std::size_t may_stand_by = 0;
 };
 
 /// A shard that nobody leads gets a leader.
@@ -55,30 +59,36 @@ struct NodeForecast {
 struct PlacementForecast {
   std::vector<RuleForecast> rules;  ///< in the order of the rules
   std::uint32_t without_rule = 0;   ///< how many shards no rule decides about
-  std::vector<ShardRange> nobody;   ///< shards that no live node may begin to lead, by number
-  std::uint32_t nobody_count = 0;   ///< how many shards `nobody` has
-  std::vector<ClaimForecast> claims;
-  std::vector<MoveForecast> moves;  ///< urgent ones first
-  std::vector<NodeForecast> nodes;  ///< live ones, by id
-  std::vector<NodeId> leaders;      ///< in the end, by shard number; empty: nobody
+  /// The shards that a rule lets no live node begin to lead, by number. A shard without a rule is
+  /// never one of them.
+  std::vector<ShardRange> nobody;
+  std::uint32_t nobody_count = 0;     ///< how many shards `nobody` has
+  std::vector<ClaimForecast> claims;  ///< by shard number
+  std::vector<MoveForecast> moves;    ///< urgent ones first
+  std::vector<NodeForecast> nodes;    ///< live ones, by id
+  /// Who leads each shard after all claims and moves, by shard number; an empty id: nobody.
+  std::vector<NodeId> leaders;
 };
 
-/// REQUIRES: CheckPlacement(placement); the status has all shards.
+/// REQUIRES: CheckPlacement(placement); the status has all shards, sorted by number (the order is
+/// checked).
 PlacementForecast Foresee(const runtime::NodeStatus& status, const Placement& placement);
 
-/// "0-99, 120 and 5 more ranges": names 20 of them.
+/// "0-99, 120 and 5 more ranges": names the first 20 ranges.
 std::string RangeWords(const std::vector<ShardRange>& ranges);
-/// "n1, n2 and 5 more": names 8 of them.
+/// "n1, n2 and 5 more": names the first 8 nodes.
 std::string NodeNames(const std::vector<NodeId>& nodes);
 
 /// A line for each rule that lets no live node begin to lead its shards, and a last line that names
-/// all these shards. Empty if there is no such rule.
+/// these shards. A rule that decides about no shard has no line. Empty if there is no such rule.
 std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
-/// A line for each rule that asks for more standbys than live nodes may be. Empty if there is none.
+/// A line for each rule that asks for standbys, if too few live nodes may lead or stand by for its
+/// shards: it needs one for the leader and one for each standby. No line for a rule that decides
+/// about no shard, or lets no node lead. Empty if there is no such rule.
 std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
                                             const Placement& placement);
-/// "2 by zone"; "-" if the rule asks for none.
+/// "2 by zone"; "-" if the rule asks for no standbys.
 std::string StandbysText(const PlacementRule& rule);
 /// Whether some rule asks for standbys.
 bool AsksForStandbys(const Placement& placement);
@@ -87,7 +97,7 @@ std::string MoveWords(const PlacementForecast& forecast);
 Table RulesTable(const PlacementForecast& forecast, const Placement& placement);
 Table NodesTable(const PlacementForecast& forecast);
 Table MovesTable(const PlacementForecast& forecast);
-/// The parts of ForecastJson that a simulation has, too.
+/// RulesJson and MovesJson are parts of ForecastJson. SimulationJson has them, too.
 boost::json::array RulesJson(const PlacementForecast& forecast, const Placement& placement);
 boost::json::array MovesJson(const PlacementForecast& forecast);
 /// One line: {"rules":[…],"without_rule":…,"nobody_may_lead":…,"nobody_may_lead_shards":[…],

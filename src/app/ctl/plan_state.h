@@ -19,15 +19,17 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// Plans for a state such as
 ///   {"shards":12,"nodes":[{"id":"a","weight":1,"state":"active","zone":"x",
 ///    "labels":{"disk":"ssd"}}],"leaders":{"0":"a","1":null},"ready":{"0":["b"]},
-///    "placement":{"rules":[{"shards":["0-2"],"require":{"zone":["x"]}}]},"limits":{"max_moves":10}}
+///    "placement":{"rules":[{"shards":["0-2"],"require":{"zone":["x"]}}]},
+///    "limits":{"max_moves":10}}
 /// `shards`, `nodes` and each node's `id` are required. `weight` is a whole number, by default 1; a
 /// node with weight 0 gets no shards. `state` is "active" (the default), "draining" or "dead"; a
-/// dead node has no effect. A shard is vacant if its leader is null, absent, dead, or not one of
-/// `nodes`. `ready` says which nodes are ready standbys for a shard. An entry has an effect only if
-/// the shard is vacant, its rule asks for standbys, and Baton would choose this node as one of
-/// them. Dead and unknown nodes have no effect there. `placement` has the group's placement rules,
-/// as PlacementJson writes them. Other JSON that ParsePlacement takes will do, if its values are
-/// texts and whole numbers. Without `limits`, any number of moves is planned.
+/// dead node has no effect. `zone` and `labels` matter only to `placement`. A shard is vacant if
+/// its leader is null, absent, dead, or not one of `nodes`. `ready` says which nodes are ready
+/// standbys for a shard. An entry has an effect only if the shard is vacant, its rule asks for
+/// standbys, and Baton would choose this node as one of them. `ready` may name dead and unknown
+/// nodes, without an effect. `placement` has the group's placement rules, as PlacementJson writes
+/// them. Other JSON that ParsePlacement takes is accepted, too, if its values are texts and whole
+/// numbers. Without `limits`, any number of moves is planned.
 ///
 /// Returns one line of JSON, without a line feed:
 ///   {"claims":[{"shard":1,"to":"a"}],"moves":[{"shard":0,"from":"a","to":"b",
@@ -36,14 +38,15 @@ inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 /// that each node leads in the given state and in the end; nodes without shards are left out. The
 /// order of `nodes` doesn't matter.
 ///
-/// If the state has `placement`, each claim and move also has the number, from 1, of the rule that
-/// counts for its shard, `"rule":1` (or null), and the kind of its cause, `"why":"rule_forbids"`,
-/// and the shards that nobody may begin to lead are named, whether somebody leads them or not:
+/// If the state has `placement`, each claim and move has two more fields: `"rule":1`, the number
+/// (from 1) of the rule that counts for its shard, or null; and `"why":"rule_forbids"`, the kind of
+/// its cause. The answer then also names the shards that nobody may begin to lead, whether somebody
+/// leads them now or not:
 ///   "nobody_may_lead":[{"rule":1,"require":"zone=x","shards":["0-2"]}]
-/// For shards without a rule, `rule` is null there, and `require` is "any node".
+/// An entry for shards without a rule has `"rule":null` and `"require":"any node"`.
 ///
-/// If the state has `ready`, each claim also says whether it is by a ready standby,
-/// `"ready_standby":true`.
+/// If the state has `ready`, each claim also has `"ready_standby":true` or false: whether a ready
+/// standby makes it.
 ///
 /// kInvalidArgument: the text is not JSON, a value is wrong or out of bounds, a field is unknown,
 /// or two nodes have one id. The message is one line: the path in the document, what is wrong, and

@@ -16,7 +16,9 @@ namespace baton::app {
 ///    forbids a recovery.
 ///  - kPartly: a part is done: one run raises the revision by at most 1,000,000. The message says
 ///    how to go on.
-///  - kInterrupted: no node can start until the same command has run to its end.
+///  - kInterrupted: Ctrl-C or SIGTERM came first.
+/// If the revision must be raised, a run first closes the group (Recovery::Close). From then on, no
+/// node can start before the same command has run to its end, whatever code this run returns.
 /// REQUIRES: AddCommands was called before; both arguments outlive the parsing and the run.
 void AddRecoverCommand(CLI::App& app, Commands& commands);
 

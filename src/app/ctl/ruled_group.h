@@ -25,7 +25,7 @@ namespace baton::app {
 
 /// A live node.
 struct RuledNode {
-  const MemberFact* fact = nullptr;  ///< its id, weight and labels; the caller keeps it
+  const MemberFact* fact = nullptr;  ///< its id, weight and labels; outlives the RuledGroup
   bool draining = false;             ///< by its own state or by an operator's policy
 };
 
@@ -47,13 +47,14 @@ class RuledGroup {
   /// all shards that were added before.
   void AddShard(const RuledShard& shard);
 
-  /// Claims the vacancies, as all nodes would together, and returns the claims. Their shards are
-  /// indexes: see NumberOf. If a shard's `standby` is not kNobody, that node claims the shard.
+  /// Claims the vacancies, as all nodes would together, and returns the claims. PlannedClaim::shard
+  /// is an index here: see NumberOf. If a shard's `standby` is not kNobody, that node claims the
+  /// shard.
   std::vector<core::PlannedClaim> Claim();
-  /// Carries out what balance would move, at most `limit` moves, and returns them, urgent ones
-  /// first. Their shards are indexes.
+  /// Carries out what balance would move, at most `limit` moves, and returns the moves, urgent ones
+  /// first. PlannedMove::shard is an index here, too.
   std::vector<core::PlannedMove> Balance(std::size_t limit);
-  /// Why the claim or the move is made. Also for one that was carried out.
+  /// Why a claim of Claim, or a move of Balance, was made.
   Cause CauseOf(const core::PlannedClaim& claim) const;
   Cause CauseOf(const core::PlannedMove& move) const;
 
@@ -62,7 +63,7 @@ class RuledGroup {
   /// The number of the shard with this index. REQUIRES (not checked): the index is below the number
   /// of added shards.
   ShardId NumberOf(std::size_t index) const { return number_of_[index]; }
-  /// The rule that counts for the shard, from 1; 0: none does.
+  /// The number of the rule that counts for the shard, from 1; 0: no rule does.
   std::uint32_t RuleOf(ShardId shard) const;
   /// The nodes that should lead the rule's shards now, by index. Empty: nobody may. `rule` is from
   /// 0.

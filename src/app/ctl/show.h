@@ -9,8 +9,9 @@
 
 namespace baton::app {
 
-/// In the table formats, also asks the other live nodes for failing shards (others.h). kDone also
-/// if the group is unhealthy.
+/// In the table formats, also asks the other live nodes (others.h) which shards fail to activate or
+/// are still stopping there, and says which nodes did not answer. kDone also if the group is
+/// unhealthy.
 ExitCode ShowStatus(const CtlOptions& options);
 /// Shows as whom the node knows this user, and which role this user has.
 ExitCode ShowIdentity(const CtlOptions& options);
@@ -19,9 +20,11 @@ ExitCode ShowIdentity(const CtlOptions& options);
 /// kWorkTimeout), or until Ctrl-C (kInterrupted). Errors don't end such a wait.
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
 ExitCode ListShards(const CtlOptions& options);
-/// Also asks the shard's leader, which alone knows whether the shard fails to activate.
+/// Also asks the shard's leader, which alone knows whether the shard fails to activate. kNotFound:
+/// there is no such shard.
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
-/// Shows the shard of a key, and who leads it.
+/// Shows the shard of a key, and who leads it. kUsage: ShardOfKey (routing/lookup_key.h) refuses
+/// the key. kUnreachable also if the node has not read the group yet, or has halted.
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
 ExitCode ListNodes(const CtlOptions& options);
 ExitCode ShowGroup(const CtlOptions& options);

@@ -8,11 +8,11 @@
 
 namespace baton::app {
 
-/// Takes away, in thought, each live node that has one of the labels, and shows who would lead
-/// what. Asks the node at options.endpoint for the group's state, and changes nothing.
-/// kPrecondition: some shards would have no leader. kNotFound: for at least one of the labels, no
-/// live node has it. kUnreachable also if the node's view is not complete yet. Blocking; one
-/// thread.
+/// Shows who would lead what without the live nodes that have at least one of these labels. Asks
+/// the node at options.endpoint for the group's state, and changes nothing. kPrecondition: some
+/// shards would have no leader. kNotFound: there is a label that no live node has. kUnreachable
+/// also if the node's view is not complete yet. kFailed: the node's answer has rules that
+/// CheckPlacement refuses. Blocking; one thread.
 ExitCode SimulateLoss(const CtlOptions& options, const std::vector<LabelTerm>& without);
 
 }  // namespace baton::app

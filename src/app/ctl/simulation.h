@@ -2,7 +2,8 @@
 //
 // Takes the nodes out of a status, makes their shards vacant or lets them wait, as the failover
 // settings say, and asks the forecast (placement_forecast.h). So the same functions decide as in
-// the nodes. It shows the end: leases have ended, and delays of the failover settings are over.
+// the nodes. The simulation shows the end: the lost nodes' leases have ended, and the delays of the
+// failover settings are over. Shards that wait already now go on waiting.
 //
 // Pure; any thread.
 #pragma once
@@ -36,12 +37,13 @@ struct NodeOutlook {
   std::uint32_t then() const { return leads - gives + gets; }
 };
 
-/// By whom a rule's shards are led.
+/// How many of a rule's shards are led by which nodes.
 struct RuleKept {
-  std::vector<std::uint32_t> by_preference;  ///< by nodes that fit the first one, the second, ...
-  std::uint32_t by_others = 0;               ///< by nodes that fit none, but may lead by the rule
-  std::uint32_t against_rule = 0;            ///< by nodes that may not begin to lead
-  std::uint32_t by_nobody = 0;
+  /// By nodes that fit the rule's first preference, its second, and so on.
+  std::vector<std::uint32_t> by_preference;
+  std::uint32_t by_others = 0;     ///< by nodes that fit `require` and none of the preferences
+  std::uint32_t against_rule = 0;  ///< by nodes that don't fit `require`
+  std::uint32_t by_nobody = 0;     ///< by no live node
   friend bool operator==(const RuleKept&, const RuleKept&) = default;
 };
 struct RuleOutlook {
@@ -55,7 +57,7 @@ struct Leaderless {
     kRule,            ///< the rule forbids all nodes that would be left
     kNoNode,          ///< no node that may lead would be left
     kWaitsForLeader,  ///< failover=never: they wait for the node that led them
-    kWaitsNow,        ///< already now, nobody may claim them, for another reason
+    kWaitsNow,        ///< for another reason, nobody may claim them yet
   };
   Why why = Why::kRule;
   std::uint32_t rule = 0;  ///< of kRule, from 1; else 0
@@ -68,7 +70,7 @@ const char* ToString(Leaderless::Why why);
 struct Simulation {
   std::vector<LabelTerm> without;  ///< as given
   std::vector<NodeId> away;        ///< nodes that are taken away, by id
-  std::vector<NodeId> leaders;     ///< now, by shard number; empty: nobody
+  std::vector<NodeId> leaders;     ///< now, by shard number; an empty id: no live node leads it
   FailoverSettings failover;
   PlacementForecast forecast;  ///< of the nodes that are left
   /// How many of the claims are by ready standbys; nullopt: no rule asks for standbys.
@@ -79,9 +81,10 @@ struct Simulation {
   std::uint32_t leaderless_count = 0;
 };
 
-/// Takes away each live node that has at least one of the labels. kNotFound: for at least one of
-/// the labels, no live node has it; the message names the values that live nodes have. REQUIRES:
-/// CheckPlacement(status.placement); the status has all shards.
+/// Takes away each live node that has at least one of the labels. kNotFound: there is a label that
+/// no live node has; the message names the values that live nodes have. REQUIRES:
+/// CheckPlacement(status.placement); the status has all shards, sorted by number (the order is
+/// checked).
 Result<Simulation> Simulate(const runtime::NodeStatus& status,
                             const std::vector<LabelTerm>& without);
 

@@ -12,7 +12,8 @@
 
 namespace baton::app {
 
-/// "without zone=a: n1, n2; 4 nodes are left", and by when their shards have other leaders.
+/// Two lines: "without zone=a: n1, n2; 4 nodes left"; and how many shards would be claimed, and
+/// when.
 std::vector<std::string> SummaryLines(const Simulation& simulation);
 /// A line for each entry of `leaderless`.
 std::vector<std::string> LeaderlessLines(const Simulation& simulation, const Placement& placement);

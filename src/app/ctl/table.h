@@ -35,8 +35,8 @@ struct Table {
 std::string Printable(std::string_view text);
 
 /// Renders a title line and one line per row. Cells are made Printable; titles are not. Columns are
-/// two spaces apart, and lines have no trailing blanks. A column's width is the number of bytes of
-/// its longest text, so texts that are not ASCII misalign.
+/// two spaces apart, and lines have no trailing blanks. A column is as wide as its longest text has
+/// bytes, so columns after a text that is not ASCII are out of line.
 std::string Render(const Table& table, bool color);
 
 /// Returns `text` in `style`, or unchanged if `color` is false. Escapes nothing. REQUIRES: the
@@ -46,7 +46,8 @@ std::string Paint(std::string_view text, Style style, bool color);
 /// A number with its noun, such as "1 shard" or "2 shards". The plural adds an "s".
 std::string CountOf(std::size_t count, const std::string& thing);
 
-/// Returns a JSON document as YAML. REQUIRES: `json` is JSON; otherwise an exception is thrown.
+/// Returns a JSON document as YAML, with a line feed at the end. REQUIRES: `json` is JSON;
+/// otherwise an exception is thrown.
 std::string YamlFromJson(const std::string& json);
 
 }  // namespace baton::app

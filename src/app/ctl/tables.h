@@ -13,12 +13,14 @@
 namespace baton::app {
 
 Table ShardsTable(const runtime::NodeStatus& status, bool wide);
-/// Adds the column STANDBYS to that table, if a shard has standbys or lacks a ready one.
+/// Adds the column STANDBYS, if a shard has standbys or lacks a ready one. REQUIRES: `table` is the
+/// ShardsTable of this status.
 void AddStandbys(const runtime::NodeStatus& status, Table* table);
-/// A line for each node that stands by for the shard: "n2 ready", "n3 not ready". "no node", if its
-/// rule asks for standbys and no node stands by. Otherwise empty.
+/// A line for each node that stands by for the shard: "n2 ready", "n3 not ready". One line "no
+/// node", if the shard's rule asks for standbys and no node stands by. Otherwise empty.
 std::vector<std::string> StandbyLines(const runtime::ShardStatus& shard);
-/// How many shards have no ready standby, although a rule asks for standbys; empty: none lacks one.
+/// "2 shards have no ready standby", although a rule asks for standbys. Empty: there is no such
+/// shard.
 std::string WithoutReadyStandby(const runtime::NodeStatus& status);
 /// The members, and the nodes in `status.departed` that are not back.
 Table NodesTable(const runtime::NodeStatus& status, bool wide);
@@ -26,7 +28,7 @@ Table MovesTable(const std::vector<MoveFact>& moves, bool wide);
 
 Table EventsTable(const runtime::HistoryPage& page, bool wide);
 /// How long nobody led, as a word: the sum of the known phases of the gap; "-" if no phase is
-/// known. After a death, nobody knows how long it went unnoticed. So there are these words:
+/// known. If it is not known how long a death went unnoticed, the word is one of these:
 ///  - "<=" and the sum of the phases, if there is a bound for that time;
 ///  - "?+" and the sum of the other phases, if there is no bound;
 ///  - "?", if there is neither a bound nor another phase.
@@ -49,7 +51,8 @@ std::string FailingWords(const runtime::FailingActivation& failing);
 /// The number of live members.
 std::size_t LiveNodes(const runtime::NodeStatus& status);
 /// A member's state in one word. The first of these that is true: "gone" (not live), "suspended",
-/// "unhealthy", "drained" or "draining", "failing", "active".
+/// "unhealthy", "drained" (it leaves or is drained, and leads nothing), "draining", "failing",
+/// "active".
 std::string MemberWord(const runtime::MemberStatus& member);
 /// A line for each node in `status.departed` that is not back: who, why, when, and how many shards
 /// it led. If there are more than 5, a sixth line says how many more.

@@ -6,9 +6,10 @@
 
 namespace baton::app {
 
-/// Runs the view until the user types q (kDone), or Ctrl-C or SIGTERM (kInterrupted). Shows errors
-/// of calls, and goes on. Each call may take 3 s; CtlOptions::timeout has no effect. kUsage: stdout
-/// or stdin is not a terminal, or TERM is unknown. Sets Interrupt at its end. One thread.
+/// Runs the view until the user types q (kDone), or until Ctrl-C or SIGTERM comes (kInterrupted).
+/// Shows errors of calls, and goes on. Each call may take 3 s; CtlOptions::timeout has no effect.
+/// kUsage: stdout or stdin is not a terminal, or TERM is unknown. Calls Interrupt::Raise at its
+/// end, so no later verb of this process can wait. One thread.
 ExitCode RunTop(const CtlOptions& options);
 
 }  // namespace baton::app

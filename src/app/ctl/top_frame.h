@@ -37,7 +37,7 @@ struct TopView {
   bool paused = false;
   bool ascii = false;                ///< the terminal can't show UTF-8
   std::string problem;               ///< why the last call failed; empty: it succeeded
-  std::chrono::milliseconds age{0};  ///< the time after the last answer
+  std::chrono::milliseconds age{0};  ///< how long ago the last answer came
 };
 
 /// At most this many shards share a cell of the grid; if there are more, the grid scrolls.

@@ -1,5 +1,6 @@
 // The shard grid of `top`: one glyph per cell, one or more shards per cell, coloured by leader. A
-// cell shows the most urgent of its shards. Pure; any thread.
+// cell shows the most urgent of its shards, in this order: leaderless, suspended, moving,
+// activating, led. Pure; any thread.
 #pragma once
 
 #include <unordered_map>
@@ -28,8 +29,8 @@ struct Grid {
   int first_row = 0;    ///< the index of the first row that is shown
 };
 
-/// `rows`: the most rows to show. Without shards the grid has no rows. REQUIRES: rows > 0,
-/// view.width >= 20.
+/// `rows`: the most rows to show. Without shards the grid has no rows. REQUIRES (checked):
+/// rows > 0, view.width >= 20.
 Grid BuildGrid(const runtime::NodeStatus& status, const NodeInks& inks, const TopView& view,
                int rows);
 

@@ -29,16 +29,16 @@ struct Verdict {
 /// the leader stays. While nobody leads, the operation goes on.
 Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer);
 
-/// Judges a drain. `initial`: the number of shards that the node led at first. kDone: the node
-/// leads nothing, or has left the group. kPrecondition, or kPartly if some shards have moved: no
-/// other node can take the shards.
+/// Judges a drain. `initial`: the number of shards that the node led at first. kDone: the answer
+/// knows the drain and the node leads nothing, or the node has left the group. kPrecondition, or
+/// kPartly if some shards have moved: no other node can take the shards.
 Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer& answer);
 
 /// A shard for which an operator asked for a retry, as it was before.
 struct Retried {
   ShardId shard;
   Term term;
-  std::uint32_t attempts = 0;  ///< how many had failed
+  std::uint32_t attempts = 0;  ///< how many attempts had failed
 };
 /// Judges a retry. kDone: the shard is active. kFailed: another attempt has failed. kPrecondition:
 /// the term has changed, or nobody leads the shard.
@@ -49,8 +49,9 @@ struct RebalanceProgress {
   std::uint32_t initial = 0;  ///< how many moves the plan had
   bool seen = false;          ///< an answer has shown the request
 };
-/// Judges an applied rebalance, and updates `progress`. kDone: the group is balanced and no move is
-/// in flight. kFailed, or kPartly if some shards have moved: the rebalance ended earlier.
+/// Judges an applied rebalance, and updates `progress`. While the request is there or a move is in
+/// flight, the operation goes on. kDone: the group is balanced (MovesNeeded). kFailed, or kPartly
+/// if some shards have moved: the rebalance ended earlier.
 Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
 
 /// How many moves balance still needs: how many shards live members lead beyond their targets.
@@ -69,9 +70,10 @@ struct Followed {
   ExitCode exit = ExitCode::kDone;
   std::string line;
 };
-/// Asks every 200 ms, on this thread, until `judge` says that the operation ended. Ends earlier at
-/// the deadline (kPartly if the last verdict says so, otherwise kTimedOut), after an Interrupt
-/// (kInterrupted), and after a minute without any answer (kUnreachable).
+/// Asks again and again, on this thread, with pauses of 200 ms, until `judge` says that the
+/// operation ended. Ends earlier at the deadline (kPartly if the last verdict says so, otherwise
+/// kTimedOut), after an Interrupt (kInterrupted), and after a minute in which every call failed,
+/// with whatever error (kUnreachable).
 Followed Follow(AdminClient& client, const FollowOptions& options,
                 const std::function<Verdict(const StatusAnswer&)>& judge);
 

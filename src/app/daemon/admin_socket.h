@@ -23,18 +23,21 @@ namespace baton::app {
 
 class AdminSocket {
  public:
-  /// Prepares the server that `builder` will start, and that server's `callers`. Does not listen
-  /// yet. REQUIRES: `path` is absolute and has at most kLongestSocketPath bytes.
+  /// Prepares the server that `builder` will start. Calls TrustUnixSockets of `callers`, which are
+  /// that server's. Does not listen yet. REQUIRES: `path` is absolute and has at most
+  /// kLongestSocketPath bytes.
   AdminSocket(std::string path, grpc::ServerBuilder& builder, access::Callers& callers);
-  /// Stops listening and removes the socket's file. Connections go on until the server ends.
+  /// Stops listening and removes the socket's file, if Listen created it. Connections go on until
+  /// the server ends.
   ~AdminSocket();
   AdminSocket(const AdminSocket&) = delete;
   AdminSocket& operator=(const AdminSocket&) = delete;
 
-  /// Listens at the path; the file has mode 600. Replaces a socket file that nobody listens on.
-  /// `bounds`: those of the server's port. Here 16 more descriptors may be in use, so that
-  /// operators get in when the port is full. kUnavailable: it can't listen; the message says why.
-  /// REQUIRES: the server has started; called once.
+  /// Listens at the path; the file has mode 600. Replaces a socket file that nobody listens on, but
+  /// no other file. `bounds`: those of the server's port. Here 16 more descriptors may be in use,
+  /// so that operators get in when the port is full. ConnectionShares does not limit them here.
+  /// kUnavailable: it can't listen; the message says why. REQUIRES: the server has started; called
+  /// once.
   Status Listen(ConnectionListener::Bounds bounds);
 
  private:

@@ -2,17 +2,19 @@
 //
 // The fields of a line. Their names are stable; new ones may be added.
 //  - at: the time; group; node: the node that was asked.
-//  - id: the number of the change in this process; 0: the entry is no change.
+//  - id: the number of the change in this process; the lines of one change have the same id. 0: the
+//    caller was refused a read or an attachment.
 //  - verb: the gRPC method or the HTTP path; target; dry_run.
 //  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
 //  - claimed: the name that the caller gives itself; peer: the caller's address.
-//  - result: "asked", "done", "failed" or "refused"; error.
-//  - not_logged: how many earlier refusals got no line, because refusals get at most one line a
-//    second for each caller, and 4 a second in all (access::RefusalPace).
+//  - result: "asked" (only with AuditFileOptions::required), "done", "failed" or "refused"; error.
+//  - not_logged: how many earlier refusals got no line. access::RefusalPace allows each caller one
+//    line a second, and all callers together 256 lines at once and then 4 a second.
 //
-// A thread of its own writes. Lines that it can't write, because the disk is full or slow, are lost
-// and counted. Lines are not synced to the disk, so a host that fails may lose the last ones. The
-// log has each entry, too, if its level is info or lower.
+// A thread of its own writes. Lines that it can't write, because the disk is full or slow, are
+// lost; the log says how many. Lines are not synced to the disk, so a host that fails may lose the
+// last ones. The log has each change that was answered, too, if its level is info or lower, and a
+// refusal at most once a second.
 //
 // Write, Refused and the sinks may be called from any thread; the other functions from one thread.
 #pragma once
@@ -48,15 +50,16 @@ class AuditFile {
   /// Opens the file to append. A new file gets mode 600. kUnavailable: the file can't be opened, or
   /// another process writes it; the message says why.
   static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
-  /// Waits until all lines are written, at most kWaitAtEnd. If this is not enough, the log says so,
-  /// and the thread goes on while the process lives. REQUIRES: EndWaits was called if any Write had
-  /// a `then`.
+  /// Waits until all lines are written, at most kWaitAtEnd. If the time is too short, the log says
+  /// so, and the thread goes on while the process lives. REQUIRES: EndWaits was called if any Write
+  /// had a `then`.
   ~AuditFile();
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
 
-  /// Queues the entry and returns at once. If 1,000 refusals wait already (or 1,000 other entries),
-  /// the entry is lost and counted.
+  /// Queues the entry and returns at once. A refusal for which RefusalPace allows no line is only
+  /// counted, for `not_logged`. The entry is lost if the queue is full: there is one for 1,000
+  /// refusals, and one for 1,000 other entries.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
   /// Queues the entry, and calls `then` once with the outcome: on the file's thread after the
@@ -64,11 +67,13 @@ class AuditFile {
   /// once, with kUnavailable.
   void Write(const runtime::AuditEntry& entry, Then then);
   /// Waits until every `then` was called, at most kWaitAtEnd. Then calls those that are left with
-  /// kUnavailable. A line that is being written at that moment may still get into the file.
+  /// kUnavailable. Their lines are not written, but a line that is being written at that moment may
+  /// still get into the file.
   void EndWaits();
-  /// Queues a refusal to read or to attach. `what`: the method or path.
+  /// Queues a refusal to read or to attach, as Write does. `what`: the method or path, of which 128
+  /// bytes at most get into the line.
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
-  /// Returns functions that call Write; `write_before` is set only if AuditFileOptions::required.
+  /// Returns functions that call Write. `write_before` is set only with AuditFileOptions::required.
   /// REQUIRES: this object outlives their calls.
   runtime::Audit::Sinks Sinks();
 

@@ -1,8 +1,8 @@
 // Command: the program that `batond run` starts, in a process group of its own.
 //
-// Thread-safe. REQUIRES: the thread that calls Start lives as long as the program should. If
-// util-linux's setpriv is installed, the kernel kills the program when that thread ends. So if
-// batond is killed, its program does not go on without news about its shards.
+// Thread-safe. REQUIRES: the thread that calls Start lives as long as the program should, because
+// the kernel kills the program when that thread ends. So if batond is killed, its program does not
+// go on without news about its shards. Without util-linux's setpriv, the program does go on.
 #pragma once
 
 #include <condition_variable>
@@ -22,13 +22,15 @@ namespace baton::app {
 
 class Command {
  public:
-  /// Called after the program has ended and the rest of its process group was killed. REQUIRES: it
-  /// doesn't call Wait and doesn't destroy the Command; both wait for its return.
+  /// Called after the program has ended and the rest of its process group was killed. REQUIRES: the
+  /// function doesn't call Wait and doesn't destroy the Command; both wait for its return.
   using OnEnd = std::function<void(const ExitStatus& status)>;
 
-  /// Starts the program. Its environment is this process's environment before GuardProcess, with
-  /// BATON_ATTACH=`sidecar`; its limit on core dumps is the one before GuardProcess. `on_end` is
-  /// called once, on a thread of its own. Errors: those of Subprocess::Start.
+  /// Starts the program. Its environment is this process's present one, with what GuardProcess
+  /// removed and BATON_ATTACH=`sidecar`; its limit on core dumps is the one before GuardProcess. It
+  /// writes to this process's stdout and stderr, and its stdin is empty. `on_end` is called once,
+  /// on a thread of its own, however the program ends. Errors: those of Subprocess::Start; `on_end`
+  /// is not called then. REQUIRES: `arguments` begin with the program.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);
   /// Calls Kill, and waits without a bound for the program's end and the return of `on_end`.
@@ -42,7 +44,8 @@ class Command {
   /// Sends SIGKILL to the process group. A process that has left the group is not killed. Does
   /// nothing once the program has ended and its group was killed.
   void Kill();
-  /// Waits without a bound for the program's end and the return of `on_end`.
+  /// Waits without a bound for the program's end and the return of `on_end`. Can be called several
+  /// times; each call returns the same.
   ExitStatus Wait();
 
  private:
@@ -66,8 +69,8 @@ int ExitCode(const ExitStatus& status);
 /// Holds the program of `batond run`. Thread-safe: the thread of signals uses it too.
 class RunningCommand {
  public:
-  /// Replaces the command; null: there is none any more. Destroys the earlier one, which kills its
-  /// program and waits for the end.
+  /// Replaces the command; null: there is no command any more. Destroys the earlier one, which
+  /// kills its program and waits, as ~Command does.
   void Set(std::unique_ptr<Command> command) {
     std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
     const std::lock_guard lock(mutex_);
@@ -78,7 +81,8 @@ class RunningCommand {
     const std::lock_guard lock(mutex_);
     return command_.get();
   }
-  /// Signal and Kill call those of the command. They do nothing if there is no command.
+  /// Signal and Kill call the command's functions of these names. They do nothing if there is no
+  /// command.
   void Signal(int signal) {
     const std::lock_guard lock(mutex_);
     if (command_ != nullptr) command_->Signal(signal);

@@ -2,8 +2,9 @@
 //
 // It closes a new connection at once in three cases: only reserved descriptors are left
 // (base/descriptors.h), more descriptors are in use than Bounds allows, or Serve refuses the
-// connection. If there is no place, it logs this at most once a minute. It accepts clients again as
-// soon as there is room. If the system had no descriptor left at all, that is within 100 ms.
+// connection. It logs this at most once a minute, except Served::kShare, which it never logs. It
+// accepts clients again as soon as there is room. If the system has no descriptor left at all, new
+// connections wait, and the listener tries every 100 ms to accept one.
 //
 // batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults. If
 // no descriptor is free for a new connection, it stops listening for good; until then it uses up
@@ -26,6 +27,7 @@ namespace baton::app {
 
 class ConnectionListener {
  public:
+  /// How many places only those clients get that the server prefers. A place is a descriptor.
   static constexpr int kLastPlaces = 16;
 
   enum class Served : std::uint8_t {
@@ -33,24 +35,24 @@ class ConnectionListener {
     kNoPlace,  ///< refused: there is no place for this client; the listener closes the socket
     kShare,    ///< refused: this client has its share of the places; the listener closes the socket
   };
-  /// Takes over a connected, non-blocking socket, or refuses it. The kernel keeps some 256 KiB of
-  /// what the client does not read, and 128 KiB of what the server has not read. `free`: how many
-  /// places are left for clients that the server does not prefer, with this one's; 0 or less: it
-  /// should take only those that it prefers. Called on the listener's thread, which accepts nothing
-  /// meanwhile.
+  /// Takes over a connected, non-blocking socket, or refuses it. For such a socket, the kernel
+  /// keeps some 256 KiB of what the client does not read, and 128 KiB of what the server has not
+  /// read. `free`: how many places are left for clients that the server does not prefer, the place
+  /// of this one included. 0 or less: only a client that the server prefers should be taken. Called
+  /// on the listener's thread, which accepts nothing meanwhile.
   using Serve = std::function<Served(int connection, int free)>;
 
-  /// The kernel gives out the lowest free descriptor, so the number of a new descriptor shows how
-  /// many are in use.
+  /// Bounds of the descriptors that this process has in use. The kernel gives out the lowest free
+  /// descriptor, so the number of a new one shows how many are in use.
   struct Bounds {
-    /// Clients that the server does not prefer have places up to kLastPlaces below this number, or
-    /// below the first reserved descriptor, if that is less. If this number plus `kept` or more are
-    /// in use, every new connection is closed.
+    /// If this many plus `kept` are in use, every new connection is closed. The places of clients
+    /// that the server does not prefer end kLastPlaces below this number. If the first reserved
+    /// descriptor is lower than this number, they end kLastPlaces below that descriptor.
     int most_descriptors = 0;
     int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };
 
-  /// Listens on `socket`, and owns it from now on, also if this fails. `address`: its name in
+  /// Listens on `socket`, and owns it from now on, also after an error. `address` names it in
   /// errors. kUnavailable: it can't listen, for example because another process took the port; the
   /// message says why. REQUIRES: `socket` is bound.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
@@ -62,7 +64,9 @@ class ConnectionListener {
 
   /// How many connections were closed at once so far.
   struct Refused {
-    std::atomic<std::uint64_t> full{0};   ///< for want of a place
+    /// For want of a place. Also counts each try to accept a connection that failed, for example
+    /// for want of any descriptor; the connection goes on waiting then.
+    std::atomic<std::uint64_t> full{0};
     std::atomic<std::uint64_t> share{0};  ///< Served::kShare
   };
   /// The counts may outlive this object. Any thread.

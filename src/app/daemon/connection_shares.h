@@ -4,15 +4,16 @@
 // A caller is what access::LimitedAs says when it connects: a user of this host, or another host's
 // address. Certificates and tokens come later, so they don't tell callers apart here. While any
 // place is free, a caller gets its first connection. A caller that has n connections gets one more
-// if n < kTimesFree * f. Here f is the number of free places, this one included, as counted from
-// the descriptors in use, of which a connection takes kDescriptors. So one caller alone has about
-// three quarters of the places at most, and many together leave some to others. Users of this host
-// with the role kOperate are not limited and not counted; only they get the last places. What
-// callers send is bounded by base/receive_budget.h, which takes one descriptor more for each
-// connection.
+// if n < kTimesFree * f. Here f is how many more connections there are places for, the new one
+// included: the free descriptors divided by kDescriptors. So one caller alone has about three
+// quarters of the places at most, and many together leave some to others. Users of this host with
+// the role kOperate are not limited and not counted; only they get the last places
+// (ConnectionListener::kLastPlaces). What callers send is bounded by base/receive_budget.h, which
+// takes the second descriptor of each connection. It may bar a caller; then the caller gets no
+// connection, not even a first one.
 //
-// gRPC owns the connections and tells nobody when one is over. So this remembers the file of each
-// descriptor, and looks from time to time whether the descriptor still is that file.
+// gRPC owns the connections and tells nobody when one is over. So this class remembers the file of
+// each descriptor, and looks from time to time whether the descriptor still is that file.
 //
 // Not thread-safe.
 #pragma once
@@ -38,7 +39,7 @@ namespace baton::app {
 class ConnectionShares {
  public:
   static constexpr int kTimesFree = 3;
-  static constexpr int kDescriptors = 2;
+  static constexpr int kDescriptors = 2;  ///< how many a connection takes
 
   /// Adds each connection that it admits to `budget`. REQUIRES: no pointer is null.
   ConnectionShares(std::shared_ptr<const access::Access> access,
@@ -49,11 +50,11 @@ class ConnectionShares {
     int connection = -1;  ///< a connected socket
     int free = 0;         ///< see ConnectionListener::Serve
   };
-  /// Whether this caller gets the new connection. If so, counts it until its descriptor is closed,
-  /// which may be noticed 200 ms late. kShare: the caller has its share, which is
-  /// logged at most once a minute for all callers together, or is barred for what it sent.
-  /// kNoPlace: no place is free, no descriptor is left, or `connection` is not open. `now` must not
-  /// go back.
+  /// Whether this caller gets the new connection. If so, counts it until its descriptor is closed;
+  /// a later Admit may notice that 200 ms late. kShare: the budget bars the caller for what it
+  /// sent; or the caller has its share, which is logged at most once a minute for all callers
+  /// together. kNoPlace: no place is free, no descriptor is left for the budget, or `connection` is
+  /// not open. Never closes `connection`. `now` must not go back.
   ConnectionListener::Served Admit(const Newcomer& newcomer, const access::Caller& caller,
                                    TimePoint now);
 

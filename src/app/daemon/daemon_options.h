@@ -30,21 +30,21 @@ struct CredentialPaths {
 };
 
 struct DaemonOptions {
-  /// The process leads nothing and only serves routes. It uses only group, node (its name), etcd
-  /// and history of `node`.
+  /// The process leads nothing and only serves routes. Of `node`, a relay uses only group, node
+  /// (the relay's name), etcd and history.
   bool relay = false;
-  /// Its addresses are empty, because they depend on the ports; see AdvertisedBy.
+  /// The addresses in it are empty, because they depend on the ports; see AdvertisedBy.
   NodeOptions node;
-  bool guard_by_default = false;  ///< --guard was not given, and nothing else needs the guard
-  http::Address listen;
-  http::Address http;
-  std::vector<std::string> http_hosts;     ///< the names of --http-hosts; see HttpNamesOf
+  bool guard_by_default = false;        ///< --guard was not given, and nothing else needs the guard
+  http::Address listen;                 ///< of gRPC; port 0: a free port
+  http::Address http;                   ///< of HTTP; port 0: a free port
+  std::vector<std::string> http_hosts;  ///< the names of --http-hosts; see HttpNamesOf
   std::optional<http::Address> advertise;  ///< port 0: the port that gRPC listens on
-  CredentialPaths credentials;             ///< etcd's; these files are read again while running
+  CredentialPaths credentials;             ///< etcd's; batond reads the files again while it runs
   /// The certificate of batond's own ports; null: they have no TLS.
   std::shared_ptr<ServerIdentity> tls;
   std::chrono::milliseconds tls_max_age{0};  ///< the longest life of a connection; 0: no bound
-  CredentialPaths tls_files;    ///< those of `tls`, without password; read again while running
+  CredentialPaths tls_files;    ///< those of `tls`, `password` is empty; read again as well
   std::string admin_socket;     ///< an absolute path; empty: none
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none
@@ -55,15 +55,16 @@ struct DaemonOptions {
   std::size_t max_shard_series = 0;  ///< the most series of /metrics/shards; 0: none
   bool allow_remote_admin = false;
   std::string access_file;     ///< empty: none
-  std::string access_text;     ///< the content of access_file
+  std::string access_text;     ///< the content of access_file at the start
   access::Rules access_rules;  ///< the rules in access_text
   bool grpc_reflection = false;
   bool core_dumps = false;  ///< see process_guard.h
   /// The address at which an application in another process attaches. Unset: there is no such
   /// application, and the node leads on its own. With `command` it is always set.
   std::optional<sidecar::Address> sidecar;
-  std::chrono::milliseconds watchdog{0};  ///< the application's; 0: none
-  std::vector<std::string> command;       ///< the program of `batond run`; empty: none
+  /// Within this time the application must say again that it is alive; 0: it need not.
+  std::chrono::milliseconds watchdog{0};
+  std::vector<std::string> command;  ///< of `batond run`: program and arguments; empty: no program
 };
 
 /// The addresses that the node tells other nodes and callers.
@@ -78,24 +79,26 @@ struct Advertised {
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// What callers without a rule may do.
+/// What callers without a rule may do if the rules don't say it (this_host, other_hosts): operate
+/// with --allow-remote-admin, otherwise read.
 access::Access::Defaults DefaultsOf(const DaemonOptions& options);
 
 /// The names by which browsers and scrapers may ask for HTTP: --http-hosts, the hosts of --http
-/// (unless it is a wildcard) and --advertise, and the host name.
+/// (unless it is a wildcard) and --advertise, and the host name. A name may be there twice.
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
 
-/// The files that batond reads again while it runs, with the content that was read at the start. A
-/// path is empty if the file is not given.
-/// CredentialsOf: etcd's password, CA, certificate and key, in this order.
-/// CertificatesOf: CA, certificate and key of batond's own ports, in this order; nothing without
-/// TLS.
+/// Returns files that batond reads again while it runs, with the content that was read at the
+/// start: etcd's password, CA, certificate and key, in this order. The path of a file that is not
+/// given is empty.
 std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options);
+/// The same for the CA, certificate and key of batond's own ports, in this order. Returns no files
+/// if the ports have no TLS.
 std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options);
 
 /// Reads and checks all settings, and reads the files that they name. `arguments` come without the
-/// program's name; they may begin with `run` and end with `-- PROGRAM ...`. Returns EarlyExit after
-/// --help or --version, and if anything is wrong, with one line for each error.
+/// program's name. They may begin with `run`, and then end with `-- PROGRAM ...`. Returns EarlyExit
+/// for --help or --version, and if anything is wrong. Its text then has one line for each wrong
+/// setting; but an error that ReadSettings finds, or a missing PROGRAM, is reported alone.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
 

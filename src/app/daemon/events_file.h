@@ -2,8 +2,9 @@
 //
 // A thread of its own reads the history and writes, so a full or slow disk stops nothing else. If a
 // write fails, the thread logs the error once and tries again every 5 s. Events that the history
-// drops meanwhile are lost; the log says how many. Lines of an earlier process stay in the file;
-// each process numbers its events from 1. Nothing is synced to the disk.
+// drops before they are written are lost; after the next write, the log says how many. Lines of an
+// earlier process stay in the file; each process numbers its events from 1. Nothing is synced to
+// the disk.
 //
 // One thread at a time.
 #pragma once
@@ -27,7 +28,7 @@ class EventsFile {
   /// another process writes it; the message says why.
   static Result<std::unique_ptr<EventsFile>> Open(std::string path);
   /// Waits until the thread has tried once more to write the events so far, at most kWaitAtEnd. If
-  /// this is not enough, the log says so, and the thread goes on while the process lives.
+  /// the time is too short, the log says so, and the thread goes on while the process lives.
   ~EventsFile();
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;

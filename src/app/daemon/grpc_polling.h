@@ -3,15 +3,18 @@
 
 namespace baton::app {
 
-/// gRPC (1.51) by default watches all sockets of a process together: whatever thread waits for any
-/// of them, etcd's too, reads and parses what callers send, for as long as more comes. Four callers
-/// could thereby hold up renewals until the lease was lost. After this, with poll() instead of
-/// epoll, each completion queue's threads watch only the queue's own sockets. (gRPC has threads of
-/// its own beside them: one watches sockets on which a write blocks, and an executor works on
-/// connections that two threads use at once.) Threads that watch their own
-/// sockets cost time in proportion to the number of connections, so it is for nodes, which have
-/// 2,048 at most, and not for relays, which have no lease. If GRPC_POLL_STRATEGY is set, it stays
-/// as it is.
+/// By default, gRPC (1.51) watches all sockets of a process together. A thread that waits for one
+/// of them, for example for etcd's answer, also reads and parses what callers send, for as long as
+/// more comes. So four callers could hold up renewals until the lease was lost. This function makes
+/// gRPC use poll() instead of epoll. Then the threads of a completion queue watch only the sockets
+/// of this queue. (gRPC has threads of its own beside them: one watches sockets on which a write
+/// blocks, and an executor works on connections that two threads use at once.)
+///
+/// With poll(), a thread takes time in proportion to the number of its connections. So the function
+/// is for nodes, which have at most 2,048, and not for relays, which have no lease. It does nothing
+/// if the environment has GRPC_POLL_STRATEGY. Otherwise it also makes gRPC look every 100 ms, and
+/// not only every 5 s, after channels that are connecting, unless the environment has
+/// GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS. It leaves the environment as it was.
 ///
 /// REQUIRES: called before gRPC is used, while the process has one thread.
 void KeepPollersApart();

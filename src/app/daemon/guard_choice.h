@@ -7,12 +7,12 @@
 namespace baton::app {
 
 /// Sets guard_program of `node` (see GuardProgram). If DaemonOptions::guard_by_default is set,
-/// turns the guard off in two cases: there is a sidecar, with which no guard acts; or there is no
-/// such program, which is logged as a warning. Any thread.
+/// turns the guard of `node` off in two cases: there is a sidecar, with which no guard acts; or the
+/// program baton-guard is missing, which is logged as a warning. Any thread.
 void ChooseGuard(const DaemonOptions& options, NodeOptions& node);
 
-/// Whether the node will have a guard of its own that can act: the guard is on, its program exists,
-/// and there is no sidecar. Any thread.
+/// Whether the node will have a guard of its own that can act: its mode is kOwn, the program
+/// baton-guard exists, and there is no sidecar. Any thread.
 bool HasOwnGuard(const DaemonOptions& options);
 
 }  // namespace baton::app

@@ -1,5 +1,5 @@
-// LastResort: ends this process if its owner does not get on. A flood can hold gRPC's threads for
-// long, and its servers end only after them.
+// LastResort: ends this process if the end of gRPC's servers takes too long. A flood can hold
+// gRPC's threads for long, and the servers end only after them.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,9 @@ namespace baton::app {
 
 class LastResort {
  public:
-  /// Unless it is destroyed within `bound`, logs that and ends the process with this exit code.
-  /// Nothing is destroyed then. If the host has no thread left, it never does.
+  /// If this object still exists after `bound`, logs a warning and ends the process with this exit
+  /// code, without calling destructors. If the host has no thread left for this, the constructor
+  /// logs a warning, and nothing ends the process.
   LastResort(std::chrono::seconds bound, int code) {
     try {
       thread_ = std::jthread([this, bound, code](const std::stop_token& stop) {

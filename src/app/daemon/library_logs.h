@@ -8,11 +8,12 @@ namespace baton::app {
 /// either library, and only by a program of ours, because each library has one receiver for the
 /// whole process.
 ///
-/// Protobuf's lines become debug: they are about input that it can't parse, and the code that calls
-/// it reports this, too. Its fatal lines become errors. gRPC's errors become warnings, at most one
-/// a minute for each line of its code. Lines that GRPC_VERBOSITY or GRPC_TRACE asks for become
-/// info. These show etcd's tokens, so batond allows them only at --log-level trace. A failed
-/// assertion of gRPC is written to stderr at once (LastWords), because gRPC then aborts.
+/// Protobuf's fatal lines become errors. Its other lines become debug: they are about input that
+/// protobuf can't parse, and the code that calls it reports this, too. gRPC's errors become
+/// warnings, at most one a minute for each place in its code; `not_logged` counts the others. Lines
+/// that GRPC_VERBOSITY or GRPC_TRACE asks for become info. These show etcd's tokens, so batond
+/// allows them only at --log-level trace. A failed assertion of gRPC is written to stderr at once
+/// (LastWords), because gRPC then aborts.
 void TakeLibraryLogs();
 
 }  // namespace baton::app

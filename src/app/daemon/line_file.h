@@ -2,12 +2,12 @@
 // killed within a line, the next Open ends that line. Nothing is synced to the disk, so a host that
 // fails may lose the last lines.
 //
-// Another program, for example logrotate, bounds the file's size. It may rename the file: before
-// each write the object opens the path again if the path no longer leads to the open file. It may
-// also empty the file in place. A symbolic link at the path is refused. A second process that wants
-// to write the file is refused. But this object does not notice the other process while some
-// program holds a lock for reading on the file. One thread at a time; blocks as long as the file
-// system does.
+// Another program, for example logrotate, bounds the file's size. That program may rename the file:
+// before each write, this object looks whether the path still leads to the open file, and otherwise
+// opens the path again, which creates a new file. The program may also empty the file in place. A
+// symbolic link at the path is refused. A second LineFile for the same file is refused, also in
+// another process; but not while some program holds a lock for reading on the file. One thread at a
+// time; blocks as long as the file system does.
 #pragma once
 
 #include <sys/types.h>
@@ -23,19 +23,20 @@ namespace baton::app {
 class LineFile {
  public:
   /// Opens nothing yet. `flag` names the file in messages, such as "--events-file". `mode`: the
-  /// mode of a new file.
+  /// mode of a new file, as open(2) takes it.
   LineFile(std::string flag, std::string path, mode_t mode)
       : flag_(std::move(flag)), path_(std::move(path)), mode_(mode) {}
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
-  /// Opens the file. Does nothing if the path still leads to the open file. kUnavailable: the file
-  /// can't be opened, or another process writes it; the message says why, and no file is open.
+  /// Opens the file, or creates it. Does nothing if the path still leads to the open file.
+  /// kUnavailable: the file can't be opened, or another process writes it; the message says why.
   Status Open();
-  /// Calls Open, and appends `lines`. kUnavailable: none of the lines is in the file. (A part of
-  /// them may be there if the file is a pipe or a device, or if another process changed it
-  /// meanwhile.) REQUIRES: `lines` end in a newline.
+  /// Calls Open, and appends `lines`. kUnavailable: Open failed, or the write did; none of the
+  /// lines is in the file, and they may be appended again. (A part of them may be in the file if it
+  /// is a pipe or a device, or if another process changed it meanwhile.) REQUIRES: `lines` end in a
+  /// newline.
   Status Append(const std::string& lines);
 
  private:

@@ -10,12 +10,16 @@ namespace baton::app {
 
 struct NodeEnd {
   bool relay = false;
-  bool halted = false;                     ///< then it has logged why
-  std::optional<Error> failure;            ///< of the drain, or why it halted
-  std::optional<ExitStatus> program = {};  ///< of `batond run`
+  bool halted = false;                     ///< then the node or relay has logged why
+  std::optional<Error> failure;            ///< of the drain, or why it halted; nullopt: drained
+  std::optional<ExitStatus> program = {};  ///< how the program of `batond run` ended; may be unset
 };
 
-/// Logs how it ended, unless it halted, and returns the exit code of batond.
+/// Logs how the node or relay ended, unless it halted. Returns batond's exit code:
+///  - 1: it halted, if only after its drain.
+///  - With a program: the program's (ExitCode).
+///  - 0: there is no failure, or it is kTimedOut.
+///  - 1: any other failure.
 int ConcludeEnd(const NodeEnd& end);
 
 }  // namespace baton::app

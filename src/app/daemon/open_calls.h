@@ -19,8 +19,9 @@ struct OpenCalls {
   std::atomic<std::int64_t> at_admin_socket{0};  ///< --admin-socket
 };
 
-/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls, also for `budget`,
-/// and changes nothing.
+/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls in `calls`, tells
+/// `budget` of each (ReceiveBudget::Served), and changes nothing. A call over any unix socket
+/// counts as the admin socket's. REQUIRES: no pointer is null.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountOpenCalls(
     std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget);
 

@@ -22,15 +22,17 @@ class Readiness {
   /// takes the service manager's variables: see ServiceManager::OfEnvironment.
   explicit Readiness(std::string ready_file);
 
-  /// The process serves, and may be ready from now on. REQUIRES: called once; `health` answers "not
-  /// serving" now; it outlives the calls of Look and Leave.
+  /// The process serves, and may be ready from now on. `content`: for the ready file. REQUIRES:
+  /// called once; `health` answers "not serving" now, and outlives the calls of Look and Leave.
   void Serve(grpc::HealthCheckServiceInterface& health, ReadyContent content);
-  /// Checks whether the node or relay is ready and alive, and passes changes and signs of life on.
-  /// When it is ready for the first time, writes the ready file; if that fails, the log says so.
-  /// Call it several times a second. REQUIRES: Serve was called.
+  /// Checks whether the node or relay is ready and alive. Passes a change on to the health service
+  /// and the service manager, and a sign of life to the service manager. When the node is ready for
+  /// the first time, writes the ready file; if that fails, the log says so, and nobody tries again.
+  /// Call it several times a second. REQUIRES: Serve was called; `now` never goes back.
   void Look(const runtime::Control& control, TimePoint now);
-  /// The process begins to leave, and ends within about this time. It is not ready from now on.
-  /// REQUIRES: Serve was called, and Look is not called again.
+  /// Says that the process begins to leave, and ends within about this time. It is not ready from
+  /// now on, and the ready file is removed. If the service manager's socket is full, the service
+  /// manager does not learn it. REQUIRES: Serve was called, and Look is not called again.
   void Leave(std::chrono::milliseconds within);
 
  private:
@@ -42,7 +44,7 @@ class Readiness {
   grpc::HealthCheckServiceInterface* health_ = nullptr;
   bool serving_ = false;  ///< the health service's answer
   bool was_ready_ = false;
-  bool manager_knows_ = true;  ///< what is to be said now
+  bool manager_knows_ = true;  ///< false: the service manager has not got the newest state
 };
 
 }  // namespace baton::app

@@ -1,7 +1,7 @@
-// ReadyFile: a file with one line of JSON, from which scripts learn that the node was ready, and at
-// which addresses it listens. batond writes the file when the node is ready for the first time, and
-// removes it when the node begins to leave. The file stays if the node is not ready for a while,
-// and if the process is killed. One thread at a time.
+// ReadyFile: a file with one line of JSON, from which scripts learn that the node has been ready,
+// and at which addresses it listens. batond writes the file when the node is ready for the first
+// time, and removes it when the node begins to leave. The file stays if the node is later not ready
+// for a while, and if the process is killed. One thread at a time.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace baton::app {
 struct ReadyContent {
   std::string node;
   std::string grpc;  ///< host:port on which gRPC listens
-  std::string http;
+  std::string http;  ///< the same for HTTP
   int pid = 0;
 };
 
@@ -27,11 +27,11 @@ class ReadyFile {
   ReadyFile(const ReadyFile&) = delete;
   ReadyFile& operator=(const ReadyFile&) = delete;
 
-  /// Writes the file by a rename, so that nobody reads a part of it. kUnavailable: the file can't
-  /// be written, and an earlier file stays; the message says why. REQUIRES: the texts need no
-  /// escapes in JSON.
+  /// Writes the file by a rename, so that nobody reads a part of it. A new call replaces the file.
+  /// kUnavailable: the file can't be written, and an earlier file stays; the message says why.
+  /// REQUIRES: the texts need no escapes in JSON.
   Status Write(const ReadyContent& content);
-  /// Removes the file if this object wrote it. Ignores failures.
+  /// Removes the file if a Write of this object has succeeded. Ignores failures.
   void Remove();
 
  private:

@@ -1,6 +1,7 @@
-// ReceiveWatch: weighs what callers send (base/receive_budget.h), on a thread of its own, which
-// gRPC can't hold up: the thread that hands a connection to gRPC may have to read from it for as
-// long as more comes. It also gives memory back to the system that nobody uses any more.
+// ReceiveWatch: calls ReceiveBudget::Weigh (base/receive_budget.h) again and again, on a thread of
+// its own, which gRPC can't hold up. The thread that hands a connection to gRPC can be held up: it
+// may have to read from the connection for as long as more comes. ReceiveWatch also gives unused
+// memory of the process back to the system.
 #pragma once
 
 #include <chrono>
@@ -15,19 +16,20 @@ namespace baton::app {
 
 class ReceiveWatch {
  public:
+  /// The shortest pause between two calls of Weigh.
   static constexpr std::chrono::milliseconds kEvery{100};
-  /// The longest pause. Ten thousand connections take some 10 ms to weigh, so pauses are longer
-  /// then, to take at most about a twentieth of a processor.
+  /// The longest pause. With ten thousand connections, Weigh takes some 10 ms; so pauses get
+  /// longer, and the thread takes about a twentieth of a processor at most.
   static constexpr std::chrono::milliseconds kLongest{300};
 
   explicit ReceiveWatch(const ReceiveBudget::Bounds& bounds)
       : budget_(std::make_shared<ReceiveBudget>(bounds)) {}
-  /// Begins. REQUIRES: called at most once.
+  /// Starts the thread. REQUIRES: called at most once.
   void Start();
-  /// Ends, and waits for the thread.
+  /// Ends the thread and waits for it.
   ~ReceiveWatch() = default;
 
-  /// Never null, and may outlive this object. Any thread.
+  /// Never null. The budget may outlive this object, but nobody calls Weigh then. Any thread.
   const std::shared_ptr<ReceiveBudget>& budget() const { return budget_; }
 
  private:

@@ -7,13 +7,15 @@
 namespace baton::app {
 
 struct SignalHandlers {
-  /// Called at the first SIGTERM or SIGINT, with its number.
+  /// Called at the first SIGTERM or SIGINT, with its number. Later signals wait for its return, so
+  /// it must not block. REQUIRES: not empty.
   std::function<void(int signal)> first;
   /// Called at the second SIGTERM or SIGINT, right before the process ends with exit code 1. May be
   /// empty.
   std::function<void()> second = {};
-  /// Called at each SIGHUP, SIGUSR1 and SIGUSR2. Empty: these signals have their default effect,
-  /// which is to kill the process.
+  /// Called at each SIGHUP, SIGUSR1 and SIGUSR2 with its number, also between the first and the
+  /// second SIGTERM or SIGINT. Empty: these signals have their default effect, which is to kill the
+  /// process.
   std::function<void(int signal)> others = {};
 };
 

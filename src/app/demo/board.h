@@ -3,8 +3,9 @@
 //
 // In a *sweep*, the node asks its library for the leadership of every shard, and writes each answer
 // as one *word*. The demo reads the words at any time, also while the node is stopped. There are no
-// locks, and any thread may use a board. Each word has one writer (only Head::write_state has two,
-// which take turns), so a killed or stopped node leaves no word half written.
+// locks, and any thread may use a board. Words and the fields of the head are atomic, so a killed
+// or stopped node leaves none half written; only an entry of Head::notes may be. Each has one
+// writer, except Head::write_state: there node and demo take turns.
 #pragma once
 
 #include <array>
@@ -30,7 +31,12 @@ constexpr BoardWord WordOf(const Leadership& leadership) {
 constexpr std::int64_t TermIn(BoardWord word) { return word / 2; }
 constexpr bool ActivatedIn(BoardWord word) { return word % 2 == 1; }
 
-enum class BoardState : std::uint32_t { kStarting, kServing, kHalted, kEnded };
+enum class BoardState : std::uint32_t {
+  kStarting,
+  kServing,
+  kHalted,  ///< the node has halted, or could not start
+  kEnded    ///< after a signal, the node has drained and ended
+};
 
 /// The state of the last write that the demo asked for. kNotLeader and all states after kSent are
 /// final.
@@ -58,12 +64,12 @@ class DemoBoard {
 
   struct Head {
     // Written by the node.
-    std::atomic<std::int64_t> swept_from;    ///< when the last whole sweep began
-    std::atomic<std::uint64_t> sweeps;       ///< complete sweeps; `notes` has the last kNotes
-    std::atomic<std::uint64_t> changes;      ///< how often a word has changed
+    std::atomic<std::int64_t> swept_from;  ///< when the last whole sweep began, as SweepNote::begun
+    std::atomic<std::uint64_t> sweeps;     ///< complete sweeps; `notes` has the last kNotes
+    std::atomic<std::uint64_t> changes;    ///< how often a word has changed
     std::atomic<std::int64_t> sweep_period;  ///< ns from one sweep's start to the next, lately
-    std::atomic<std::uint32_t> port;         ///< its gRPC server's port
-    std::atomic<std::uint32_t> http_port;    ///< 0: it serves no HTTP
+    std::atomic<std::uint32_t> port;         ///< its gRPC server's port; 0 before kServing
+    std::atomic<std::uint32_t> http_port;    ///< 0 before kServing, and if it serves no HTTP
     std::atomic<BoardState> state;
     /// The demo sets kAsked if the state is kIdle or final. The node sets all other states.
     std::atomic<WriteState> write_state;
@@ -75,6 +81,8 @@ class DemoBoard {
     std::atomic<std::int64_t> old_term;      ///< see SweepNote::old
     std::atomic<std::uint32_t> write_shard;  ///< set before write_state becomes kAsked
     std::atomic<std::int64_t> write_work;    ///< ns between the decision and the sending
+    /// Written by the node. Sweep number i, from 0, is in the entry i % kNotes. The entry can be
+    /// read if i < `sweeps`, until the node begins to write the note of sweep i + kNotes.
     std::array<SweepNote, kNotes> notes;
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);

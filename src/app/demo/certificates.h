@@ -20,12 +20,13 @@ inline constexpr const char* kDemoEtcdUser = "baton";
 /// The password of kDemoEtcdUser and of root. Etcd also demands a certificate from every client.
 inline constexpr const char* kDemoEtcdPassword = "demo";
 
-/// The names that have certificates. All nodes and etcd share that of kDemoNode.
+/// The names that have certificates. All nodes and etcd share the certificate of kDemoNode.
 inline constexpr const char* kDemoNode = "node";
 inline constexpr const char* kDemoOperator = "operator";
 inline constexpr const char* kDemoReader = "reader";
 
-/// The paths of the files of `who`, one of the names above, in the folder of a DemoCertificates.
+/// The paths of the CA, certificate and key of `who`, one of the names above, in the folder of a
+/// DemoCertificates.
 ClientTls DemoFiles(const std::string& folder, const std::string& who);
 
 class DemoCertificates {
@@ -38,8 +39,8 @@ class DemoCertificates {
   DemoCertificates& operator=(const DemoCertificates&) = delete;
 
   /// Replaces all certificates and keys by new ones of the same authority, file by file. For a
-  /// moment a new certificate stands beside an old key. kUnavailable: a file can't be written;
-  /// other files may already be new.
+  /// moment a new key stands beside an old certificate. Nobody reads half a file. kUnavailable: a
+  /// file can't be written; other files may already be new.
   Status Renew();
 
   const std::string& folder() const { return folder_; }

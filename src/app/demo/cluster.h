@@ -32,7 +32,8 @@ namespace baton::app {
 std::string ProgramPath();
 
 /// Notes when members came and went, by a watch of its own on etcd. The times are later than the
-/// events, and much later if the watch had to be opened again. One thread at a time.
+/// events, and much later if the watch had to be opened again, which only a call of Of does. One
+/// thread at a time.
 class DemoMembers {
  public:
   /// REQUIRES: `transport` outlives this object.
@@ -61,8 +62,8 @@ class DemoMembers {
 class DemoCluster {
  public:
   /// Starts etcd, and no node yet. kNotFound: etcd (or etcdctl, which a secure demo needs) is not
-  /// on PATH. kUnavailable: etcd did not start. Other errors: the folders, files or users could not
-  /// be made.
+  /// on PATH. kUnavailable: etcd did not start, or a certificate can't be written. Other errors:
+  /// folders or users could not be made.
   static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
   /// Ends all processes, unless LeaveRunning was called. Asks the node kGuarded to drain and end,
   /// and waits for this up to 5 s.
@@ -89,7 +90,8 @@ class DemoCluster {
   /// "127.0.0.1:port" of HTTP. The port is 0 until the node serves, and always if the demo is not
   /// secure.
   std::string http_endpoint(NodeIndex node) const;
-  /// The TLS settings with which `who` calls a node; without TLS if the demo is not secure.
+  /// The TLS settings with which `who` (certificates.h) calls a node; no TLS if the demo is not
+  /// secure.
   ClientTls tls(const std::string& who = kDemoOperator) const;
   /// Null: the demo is not secure.
   DemoCertificates* certificates() { return certificates_.get(); }

@@ -29,13 +29,14 @@ struct DemoOptions {
 
 /// Runs the demo and returns batonctl's exit code: kDone; kFailed if a statement was false or the
 /// demo can't go on; kInterrupted after Ctrl-C or SIGTERM. Uses an etcd of its own only. Ends its
-/// processes before it returns. But if `keep` is set and the demo came to its end, the cluster goes
-/// on running after RunDemo has returned: RunDemo prints how to use and how to stop it. In this
-/// cluster the killed nodes stay dead, and the drained node stays drained. After a FAIL the folder
-/// with the logs stays. REQUIRES: Interrupt::Install was called; the calling thread lasts as long
-/// as the process, because the kernel ends the nodes and etcd with that thread; the options are
-/// within the bounds of DemoOptions; there are more shards than kMaxNodes; at most one of `keep`
-/// and `secure` is set. The command line checks the options.
+/// processes before it returns, with one exception: if `keep` is set and the demo came to its end,
+/// also with a FAIL, the cluster goes on running after RunDemo has returned. RunDemo then prints
+/// how to use and how to stop it. In this cluster the killed nodes stay dead, and the drained node
+/// stays drained. After a FAIL the folder with the logs stays.
+///
+/// REQUIRES: Interrupt::Install was called; the options are within the bounds of DemoOptions; there
+/// are more shards than kMaxNodes; at most one of `keep` and `secure` is set. The command line
+/// checks the options.
 int RunDemo(DemoOptions options);
 
 }  // namespace baton::app

@@ -10,7 +10,8 @@
 
 namespace baton::app {
 
-/// These settings differ from the defaults, so that the demo doesn't take minutes.
+/// The demo's rebalance delay and cooldown differ from the defaults, so that it doesn't take
+/// minutes.
 inline constexpr std::chrono::milliseconds kDemoRebalanceDelay{1000};
 inline constexpr std::chrono::milliseconds kDemoCooldown{0};
 inline constexpr const char* kDemoGroup = "demo";
@@ -27,9 +28,9 @@ struct DemoNodeOptions {
 };
 
 /// Runs until SIGTERM or SIGINT, then drains. Returns the exit code: 0, also if the drain fails
-/// (which is logged); 1 if the node can't start. If the node halts, the board shows this, and the
-/// process goes on until a signal. REQUIRES: called from main, after Interrupt::Install; the
-/// board's file exists.
+/// (which is logged); 1 if the node can't start (which is logged, and which the board shows as
+/// kHalted). If the node halts later, the board shows this, and the process goes on until a signal.
+/// REQUIRES: called from main, after Interrupt::Install; DemoBoard::Create made the board's file.
 int RunDemoNode(const DemoNodeOptions& options);
 
 /// The prefix of the application's own keys in etcd, one for each shard. Guarded writes go to them.

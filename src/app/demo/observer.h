@@ -32,11 +32,11 @@ inline constexpr NodeIndex kNobody = static_cast<NodeIndex>(-1);
 /// A leadership that the observer saw activated.
 struct SeenChange {
   ShardId shard;
-  NodeIndex from = kNobody;
+  NodeIndex from = kNobody;  ///< the leader before; may be `to`, in an earlier term
   NodeIndex to = kNobody;
-  Term term;
-  /// When the earlier leadership ended, or its process was killed or stopped. If nobody led the
-  /// shard before: the observer's start.
+  Term term;  ///< of the new leadership
+  /// When the earlier leadership was seen to end, or its process was killed or stopped. If nobody
+  /// led the shard before: the observer's start.
   TimePoint left{};
   TimePoint led{};  ///< when the new leadership was activated
   Duration gap() const { return led - left; }
@@ -52,7 +52,7 @@ class DemoObserver {
  public:
   explicit DemoObserver(std::uint32_t shards);
 
-  /// Adds a node. REQUIRES: `board` outlives the observer and has its number of shards.
+  /// Adds a node. REQUIRES: `board` outlives the observer, and has as many shards as the observer.
   NodeIndex Add(const std::string& node, DemoBoard& board);
 
   // Call each of these just before the signal (SIGKILL, SIGSTOP, SIGCONT) is sent.
@@ -60,7 +60,7 @@ class DemoObserver {
   void Stopped(NodeIndex node);
   void Woken(NodeIndex node);
 
-  /// The leaders now, by shard. Here, in Counts and in Leaderless a shard is led only after its
+  /// The leaders now, by shard. As in Counts and Leaderless, a shard counts as led only after its
   /// leader was activated.
   std::vector<SeenShard> Shards() const;
   /// All leaderships that the observer saw activated, in this order, without the first `from`.
@@ -74,8 +74,8 @@ class DemoObserver {
   std::uint64_t Samples() const;
   /// One line for each time that a rule was broken; only the first kMaxViolations.
   std::vector<std::string> Violations() const;
-  /// How late a change may be seen: the longest time between two sweeps of a node, plus the pause
-  /// between two samples.
+  /// How late a change may be seen now: the time between two sweeps, as it is lately, of the
+  /// running node that sweeps most rarely, plus the pause between two samples.
   Duration Resolution() const;
 
   static constexpr std::size_t kMaxViolations = 20;

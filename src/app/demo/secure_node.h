@@ -39,9 +39,9 @@ class SecureNode {
   /// outlives the server.
   Result<std::unique_ptr<http::HttpServer>> ServeHttp(Node& node) const;
 
-  /// Reads the files, and uses changed certificates for new connections, also for the node's
-  /// connections to etcd. If they can't be used, the earlier ones stay in use, and the log says so.
-  /// If only the node refuses them, the servers still use the new ones. Call it twice a second.
+  /// Reads the files, and uses changed certificates for new connections of the servers and of the
+  /// node to etcd. If they can't be used, the earlier ones stay in use, and the log says so. If
+  /// only `node` refuses them, the servers still use the new ones. Call it twice a second.
   void Look(Node& node);
 
  private:

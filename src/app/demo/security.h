@@ -17,7 +17,7 @@ class DemoSecurity : public DemoStage {
  protected:
   using DemoStage::DemoStage;
 
-  /// Runs the whole part. REQUIRES: the demo is secure, and a node runs.
+  /// Runs the whole part. REQUIRES: the demo is secure; a node runs; no node is stopped.
   void ReplaceCertificates();
 
  private:

@@ -1,10 +1,10 @@
 // DemoStage: the steps of which a demo consists: start and stop nodes, wait, look, and check
 // statements. The base class of Demo (demo.cc).
 //
-// One thread. Every wait has a bound; kPatience, unless the function says another. Functions throw
+// One thread. Every wait has a bound: kPatience, unless the function names another. Functions throw
 // DemoAbort if the demo can't go on: after Ctrl-C, if a node ended by itself, or if etcd or a node
-// gives no answer. A function that can't return that its wait was too long throws in that case,
-// too. demo.cc catches the exception.
+// gives no answer. If a wait reaches its bound, a function says so by its result, or else throws
+// DemoAbort. demo.cc catches the exception.
 #pragma once
 
 #include <sys/types.h>
@@ -36,11 +36,11 @@ class DemoStage {
   // second, then nodes claim the shards.
   static constexpr std::chrono::seconds kGrace{3};
   static constexpr std::chrono::milliseconds kPoll{2};
-  static constexpr std::chrono::seconds kAskedAfterWake{1};
+  static constexpr std::chrono::seconds kAskedAfterWake{1};  // see ClaimSilent
 
   /// The moment at which a part of the demo begins.
   struct Start {
-    std::size_t changes = 0;
+    std::size_t changes = 0;  ///< DemoObserver::ChangeCount at that moment
     TimePoint at{};
   };
 
@@ -57,7 +57,8 @@ class DemoStage {
   /// and that `expected` is true for each of these changes.
   void ClaimFewest(const Start& before, std::uint32_t fewest,
                    const std::function<bool(const SeenChange&)>& expected);
-  /// ClaimGaps for SeenChange::gap, the time without an activated leader.
+  /// Calls ClaimGaps for SeenChange::gap, the time without an activated leader, and notes how
+  /// exactly the observer sees.
   void ClaimPlannedGaps(const Start& before);
   /// States that `gap` is at most `bound` (by default Bound()) for every change after `before`. If
   /// there was no change, prints nothing; if all gaps are negative, prints a note.
@@ -92,11 +93,12 @@ class DemoStage {
   /// Whether the state is final.
   static bool WriteEnded(WriteState state);
   /// Asks for a write and waits for its end. Returns the last state, which is not WriteEnded if the
-  /// wait was too long.
+  /// wait was too long. REQUIRES: as AskWrite.
   WriteState WriteNow(NodeIndex node, ShardId shard);
 
-  /// Stops the process between the decision on a write and its sending. Throws if five attempts
-  /// came too late.
+  /// Asks for a write, and stops the process between the decision on it and its sending. Sets
+  /// DemoBoard::Head::old_term to HighestTerm. Throws if five attempts came too late. REQUIRES: as
+  /// AskWrite.
   void StopAfterDecision(NodeIndex node, ShardId shard);
 
   // ---- seeing ----
@@ -105,9 +107,9 @@ class DemoStage {
 
   Start Begin() const { return {observer().ChangeCount(), BootClock::now()}; }
 
-  /// Sleeps.
+  /// Sleeps; throws if Interrupt happens meanwhile.
   void Nap(std::chrono::milliseconds duration) const;
-  /// Checks the condition every 2 ms. False: it was not true within `patience`.
+  /// Checks the condition at once, and then every 2 ms. False: it was not true within `patience`.
   bool WaitUntil(std::chrono::milliseconds patience, const std::function<bool()>& condition);
   /// Waits until every shard is led.
   bool WaitLed(std::chrono::milliseconds patience);
@@ -153,7 +155,9 @@ class DemoStage {
   /// number of leaderless shards if there are any.
   std::string CountsWord() const;
   static std::string WriteWord(WriteState state);
+  /// " 12 345": with a blank before each.
   static std::string Pids(const std::vector<pid_t>& pids);
+  /// After so many sweeps: the number, from 0, of the oldest one that DemoBoard::Head::notes has.
   static std::uint64_t OldestNote(std::uint64_t sweeps);
   std::string LogsAdvice() const;
   std::string SlowAdvice() const;

@@ -4,8 +4,8 @@
 // gRPC 1.51 runs the callbacks of its servers on a few threads of its own (two on two cores).
 // According to its sources, a thread that finds nothing to do for a second sleeps for 100 ms. If
 // all threads sleep, a call that arrives then has to wait, and so does the next message of a stream
-// of routes. The ticker makes a call every 250 ms on a channel without an endpoint. The call fails
-// at once, without any network, and leaves one thread awake.
+// of routes. Every 250 ms the ticker makes a call on a channel without an endpoint. The call fails
+// at once, without any network, and its callback keeps one thread awake.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace baton::etcd {
 
 class CallbackTicker {
  public:
-  /// Starts a thread that makes the calls.
+  /// Starts a thread that makes the calls. Throws std::system_error if the host lacks threads.
   CallbackTicker();
   /// Ends the thread. Waits until the call in flight has failed. REQUIRES: not called inside a
   /// callback of gRPC, because the wait might then last for ever.

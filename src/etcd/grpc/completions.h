@@ -1,11 +1,11 @@
 // Completions: a completion queue of gRPC and the thread that takes from it. Only for this folder
 // (it includes gRPC).
 //
-// gRPC's callback threads serve a process's callers in turn: thousands of calls at once would hold
-// up etcd's answers, and cost a node its lease. So etcd's calls and streams complete here. They
-// also begin and write here: if one thread writes to a connection while another reads from it, gRPC
-// (1.51) leaves the rest of both to an executor that it shares with callers, and that may be busy
-// for many seconds with what these sent.
+// gRPC's callback threads serve all callers of a process in turn: thousands of calls at once would
+// hold up etcd's answers, and cost a node its lease. So the calls and streams to etcd complete on
+// this thread. They also begin and write here. Reason: if one thread writes to a connection while
+// another thread reads from it, gRPC (1.51) leaves the rest of both to an executor of its own. That
+// executor also handles what callers send, and may be busy with it for many seconds.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -18,8 +18,8 @@ namespace baton::etcd {
 /// A step of a call or stream: its start, a read, a write or its end.
 class Step {
  public:
-  /// The step's tag in a queue, for the call that starts it. Any thread; what this thread did
-  /// before is seen by Completed.
+  /// The step's tag in a queue, for the function of gRPC that starts the step. Any thread.
+  /// Completed sees everything that this thread did before it called tag.
   void* tag();
   /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Called on
   /// the queue's thread. May destroy the step.
@@ -32,7 +32,7 @@ class Step {
 /// Completes a step soon, on a queue's thread.
 class Wake {
  public:
-  /// REQUIRES: the step of the Set before has completed. Any thread, one at a time.
+  /// REQUIRES: the step of the last Set has completed. Any thread, one at a time.
   void Set(grpc::CompletionQueue& queue, Step& step) {
     alarm_.Set(&queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), step.tag());
   }
@@ -41,8 +41,8 @@ class Wake {
   grpc::Alarm alarm_;
 };
 
-/// Marks that this thread runs a callback of the transport, so that a close inside one aborts
-/// instead of deadlocking.
+/// While an object exists, its thread counts as inside a callback of the transport. So
+/// GrpcCore::Close can abort there, instead of waiting for its own callback for ever.
 class CallbackScope {
  public:
   CallbackScope() { ++depth_; }
@@ -55,8 +55,8 @@ class CallbackScope {
   static thread_local int depth_;
 };
 
-/// Reports steps one after another, in the order in which they complete. Inside Step::Completed a
-/// CallbackScope exists.
+/// Calls Step::Completed of each step, one after another, in the order in which the steps complete.
+/// A CallbackScope exists during these calls.
 class Completions {
  public:
   /// Starts the thread.

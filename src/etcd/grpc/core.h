@@ -26,11 +26,12 @@
 namespace baton::etcd {
 
 /// A call or stream that is not over yet. It must drop its ClientContext and its stubs before it
-/// unregisters: they hold the channel, so a connection could outlive the transport.
+/// unregisters. Otherwise these would keep the channel, and a connection could outlive the
+/// transport.
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Makes the operation end soon. Any thread.
+  /// Makes the operation end soon. Does not wait for its end. Any thread.
   virtual void Cancel() = 0;
 };
 
@@ -54,14 +55,14 @@ class GrpcCore {
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
 
-  /// The options. Their credentials are always the first ones, even after SetCredentials.
+  /// The options, with the credentials from the start, even after SetCredentials.
   const GrpcTransportOptions& options() const { return options_; }
   TokenKeeper& tokens() { return tokens_; }
   /// Whether some endpoint has TLS.
   bool uses_tls() const;
-  /// REQUIRES: CheckPem accepts the certificates (base/pem.h).
+  /// As GrpcTransport::SetCredentials. REQUIRES: CheckPem accepts the certificates (base/pem.h).
   void SetCredentials(const EtcdCredentials& credentials);
-  /// Calls the options' on_credentials, if it is set.
+  /// Calls the options' on_credentials, if it is set. REQUIRES: no lock is held.
   void TellOfCredentials(const std::string& what, const CallStatus& status);
 
   /// Keeps the operation alive until Unregister. False: the transport closes, and the operation
@@ -71,8 +72,8 @@ class GrpcCore {
   /// until its own function returns.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
-  /// Cancels all operations and waits until they have unregistered. A second call does nothing
-  /// more. REQUIRES (checked): not called inside a callback.
+  /// Cancels all operations and waits until they have unregistered. May be called again. REQUIRES
+  /// (checked): not called inside a callback.
   void Close();
 
   /// Completes the steps of unary calls and watches. REQUIRES: the operation is registered.
@@ -87,7 +88,7 @@ class GrpcCore {
   /// its connection by itself. REQUIRES (not checked, also by the functions below): `endpoint` is
   /// below endpoint_count().
   std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
-  // These use the endpoint book, see EndpointBook.
+  // The next six use the endpoint book: see EndpointBook.
   std::size_t CurrentEndpoint();
   std::optional<std::size_t> NextEndpoint(const std::vector<bool>& tried);
   /// The best endpoint whose address is not `avoid`, or the current one if there is no other.
@@ -97,7 +98,7 @@ class GrpcCore {
   void ReportMissed(std::size_t endpoint, TimePoint sent);
 
   /// Starts the due probes of quarantined endpoints and the due trials of certificates. Each new
-  /// call or stream calls this, because nobody needs the results before.
+  /// call or stream calls this. No timer does, because only calls and streams need the results.
   void StartDueProbes();
 
  private:

@@ -6,9 +6,9 @@
 //   usable       The endpoint is in neither of the two states below.
 //   unavailable  A call returned UNAVAILABLE. The book switches to the next endpoint at once. For
 //                kUnavailableFor this endpoint comes last among those that are not quarantined.
-//   quarantined  Two deadlines in a row passed without an answer in between (a frozen member
-//                accepts connections and is silent). The book uses this endpoint only if no other
-//                one is left, until it answers a call or a probe (a small linearizable read).
+//   quarantined  Two calls in a row met their deadlines, without an answer in between (a frozen
+//                member accepts connections and is silent). Until this endpoint answers a call or a
+//                probe (a small linearizable read), the book uses it only if no other one is left.
 //
 // The book keeps the current endpoint while that endpoint is usable. It never goes back to an
 // earlier endpoint only because the earlier one is usable again.
@@ -53,8 +53,9 @@ class EndpointBook {
 
   std::size_t size() const { return endpoints_.size(); }
 
-  /// The endpoint for a new call. Usable ones come first, then unavailable, then quarantined ones.
-  /// Of several in the same state, the current one comes first, then those after it in the list.
+  /// The endpoint for a new call, which becomes the current one. Usable ones come first, then
+  /// unavailable, then quarantined ones. Of several in the same state, the current one comes first,
+  /// then those after it in the list, then those before it.
   std::size_t Current(TimePoint now);
   /// The best endpoint that is not in `tried`, in the same order. Nullopt: all are in it. REQUIRES:
   /// `tried` has an entry for each endpoint.
@@ -63,7 +64,8 @@ class EndpointBook {
   /// etcd answered a call through this endpoint, so the endpoint is usable again. Call it for an
   /// error, too, except for an error that says that the endpoint can't serve.
   void Answered(std::size_t endpoint, TimePoint now);
-  /// A call through this endpoint returned UNAVAILABLE, or the endpoint can't serve.
+  /// A call through this endpoint returned UNAVAILABLE, or an error which says that the endpoint
+  /// can't serve.
   void Unavailable(std::size_t endpoint, TimePoint now);
   /// A call that was sent at `sent` met its deadline. Ignored if the endpoint has answered another
   /// call after `sent`.

@@ -25,7 +25,8 @@ enum class Verdict {
 };
 Verdict VerdictOf(const grpc::Status& status);
 
-/// The final CallStatus of a call whose last attempt ended with `verdict`.
+/// The final CallStatus of a call whose last attempt ended with `status`, which means `verdict`.
+/// Only kRefused and kDenied become Outcome::kRefused; all others except kDone become kUnknown.
 CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::string& endpoint);
 
 }  // namespace baton::etcd

@@ -33,8 +33,9 @@ class StreamCall : public Operation,
 
   const std::string& address() const { return address_; }
 
-  /// Opens the stream. If a token is needed, gets it first, within `unary_bound`. If the transport
-  /// closes, does nothing, and no callback comes. REQUIRES: called once.
+  /// Opens the stream. If there is a user and no token yet, gets a token first, within
+  /// `unary_bound`; without one, `ended` is called. If the transport closes, does nothing, and no
+  /// callback comes. REQUIRES: called once.
   void Open() {
     if (!core_.Register(this->shared_from_this())) return;
     core_.StartDueProbes();
@@ -56,8 +57,8 @@ class StreamCall : public Operation,
     if (open_ && !writing_) WakeUp();  // otherwise a later step looks at the queue
   }
 
-  /// The owner is destroyed: no callback starts from now on. Waits for a callback that runs on
-  /// another thread. Then cancels the stream.
+  /// The owner is being destroyed: no callback starts from now on. Waits for a callback that runs
+  /// on another thread. Then cancels the stream.
   void Detach() {
     Handler released;
     {
@@ -88,7 +89,7 @@ class StreamCall : public Operation,
   virtual Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
   /// Handles one response. Responses come in order; the next one reuses this one's memory.
   virtual void Received(Response& response) = 0;
-  /// The status that the stream ended with.
+  /// The status for `ended`. `status`: the one that gRPC gave at the stream's end.
   virtual CallStatus FinalStatus(const grpc::Status& status) { return Judge(status); }
 
   GrpcCore& core() { return core_; }

@@ -5,7 +5,7 @@
 // TokenKeeper also tries the last password that etcd accepted.
 //
 // If etcd has authentication turned off, that is no error: calls go without a token until the next
-// renewal, or until etcd refuses one because it has no token. After a failed renewal in the
+// renewal, or until etcd refuses a call because it has no token. After a failed renewal in the
 // background, the next one begins 5 s later at the earliest.
 //
 // Part of GrpcTransport. Thread-safe; holds no lock while it calls back.
@@ -42,22 +42,24 @@ class TokenKeeper {
   /// call Get. If the token's renewal is due, starts it in the background.
   std::optional<Token> Current();
 
-  /// Calls `ready` once, by `deadline`, with a token or with the reason why there is none. Get does
-  /// not call `ready` itself, with one exception: it may do so while the transport closes. Joins a
-  /// request in flight that ends in time.
+  /// Calls `ready` once, soon after `deadline` at the latest, with a token, or with an error and no
+  /// token. Get does not call `ready` itself, with one exception: it may do so while the transport
+  /// closes. If a request to etcd is in flight that ends by `deadline`, waits for its token instead
+  /// of asking again.
   void Get(TimePoint deadline, Ready ready);
 
-  /// etcd rejected this token: it is never used again.
+  /// etcd rejected this token: Current does not return it again. Does nothing if there is another
+  /// token by now.
   void GiveUp(std::uint64_t generation);
-  /// etcd denied permission. The cause may be that a member of etcd has lost the token. So the
-  /// token is given up, and the call returns true: try again with another token. It returns false
-  /// if the token is less than 5 s old and replaced another one that was denied. Then the role
-  /// lacks the right. Also false without a user.
+  /// etcd denied permission to a call with this token. The cause may be that a member of etcd has
+  /// lost the token. So gives the token up and returns true: try again with another token. Returns
+  /// false if the token is less than 5 s old and replaced another one that was denied: then the
+  /// role lacks the right. Also returns false without a user.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
-  /// Sets the newest password, for the next authentication, which is due at once. The present token
-  /// is used until etcd rejects it or there is another. No effect without a user, or if the
-  /// password is the same.
+  /// Sets the newest password. The next call of Current or Get authenticates with it. The present
+  /// token is used until etcd rejects it or there is another one. No effect without a user, or if
+  /// the password is the same.
   void SetPassword(std::string password);
 
  private:

@@ -108,11 +108,11 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 };
 
 /// The status of an attempt whose answer can't be decoded or has no header. Each answer of etcd has
-/// one, so another server gave this one, and a write may be applied or not.
+/// a header, so another server gave this answer, and a write may be applied or not.
 grpc::Status NotAnAnswer();
 /// An error if the response can't be used.
 inline grpc::Status CheckAnswer(const google::protobuf::Message&) { return {}; }
-/// A token that calls can't carry counts as no answer: another member may give a better one.
+/// If calls can't carry the token, returns UNAVAILABLE: another member may give a better one.
 grpc::Status CheckAnswer(const etcdserverpb::AuthenticateResponse& response);
 
 /// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.
@@ -176,7 +176,7 @@ std::shared_ptr<const Request> Share(Request request) {
   return std::make_shared<const Request>(std::move(request));
 }
 
-/// Starts a call of `Method`. `handler` gets one answer, by `deadline`.
+/// Starts a call of `Method`. `handler` gets one answer, soon after `deadline` at the latest.
 template <typename Method>
 void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> request,
                 TimePoint deadline, ReplyHandler<typename Method::Response> handler,

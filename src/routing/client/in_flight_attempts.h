@@ -51,9 +51,9 @@ class InFlightAttempts {
     bool superseded_ = false;
   };
 
-  /// Starts kGrace for each replaceable attempt whose shard has a newer term now, unless it runs
-  /// already. `term_of` returns a shard's newest term. REQUIRES: `term_of` doesn't call this
-  /// object, whose lock is held.
+  /// Starts kGrace for each replaceable attempt whose shard has a newer term now, unless the
+  /// attempt's kGrace has been started already. `term_of` returns a shard's newest term. REQUIRES:
+  /// `term_of` doesn't call this object, whose lock is held.
   void Compare(const std::function<Term(ShardId)>& term_of, TimePoint now);
   /// Cancels the attempts whose kGrace has passed. Returns when the next kGrace passes; nullopt: no
   /// kGrace is running.

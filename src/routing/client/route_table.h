@@ -101,8 +101,9 @@ class TablePublisher {
   void Publish(std::shared_ptr<const RouteTable> table);
 
   /// Returns the newest table, or the thread's present one (see above); null before the first
-  /// Publish. Valid until this thread's next call of Read, of any publisher, or until this
-  /// publisher is destroyed. Any thread.
+  /// Publish. The pointer is for this thread only. It is valid until this thread's next call of
+  /// Read, of any publisher, until the thread ends, or until this publisher is destroyed. Any
+  /// thread.
   const RouteTable* Read() const noexcept;
 
  private:

@@ -39,7 +39,8 @@ class RouteServer final : public runtime::RouteObserver,
  public:
   static constexpr std::size_t kMaxQuestions = 1024;
 
-  /// Starts the thread and observes `control`, which shares the ownership of the server.
+  /// Starts the thread and observes `control`, which shares the ownership of the server until the
+  /// node stops or halts. Throws std::system_error if the host has no thread left.
   static std::shared_ptr<RouteServer> Start(runtime::Control& control,
                                             RouteServerOptions options = {});
   /// Calls Shutdown.
@@ -47,9 +48,9 @@ class RouteServer final : public runtime::RouteObserver,
   RouteServer(const RouteServer&) = delete;
   RouteServer& operator=(const RouteServer&) = delete;
 
-  /// Ends every stream, answers every question with kUnavailable, and waits for the thread's end.
-  /// Later streams and questions are refused; later calls of Shutdown do nothing. REQUIRES: not
-  /// called from an answer or a sink.
+  /// Ends every stream, answers every question that still waits with kUnavailable, and waits for
+  /// the thread's end. Later streams and questions are refused; later calls of Shutdown do nothing.
+  /// REQUIRES: not called from an answer or a sink.
   void Shutdown();
 
   /// Begins a stream. True: the sink's End will be called once; if the request is refused, End says
@@ -77,8 +78,8 @@ class RouteServer final : public runtime::RouteObserver,
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
   /// Answers once: see RoutePoll. Without `after` the list has all routes. Otherwise it has the
   /// routes that changed after that revision. If there are none, the answer waits for a change;
-  /// after `wait` without a change, it is an empty list. Errors: kUnavailable and the node's error,
-  /// as in Lookup. Returns the id for EndPoll.
+  /// after `wait` without a change, it is an empty list. A `wait` of 0 or less does not wait.
+  /// Errors: kUnavailable and the node's error, as in Lookup. Returns the id for EndPoll.
   std::uint64_t Poll(std::optional<Revision> after, Duration wait,
                      std::function<void(Result<RouteList>)> answer);
   /// The caller is gone: if the poll still waits, answers it with kUnavailable, which makes room

@@ -1,12 +1,16 @@
-// baton.v1.AdminService on top of Control: translates, checks callers, and never blocks.
+// baton.v1.AdminService on top of Control. It translates, checks callers, and never blocks.
 //
 // Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
-// loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
-// a thread of its own. At most kMaxQueuedStatuses calls wait for it; further calls are refused with
-// RESOURCE_EXHAUSTED. Calls are refused with the same code while callers have too many unread
-// answers (UnreadAnswers). Callers who may make changes come first: they have a queue of their own,
-// and twice the budget of unread answers. All other callers together may have two examinations
-// (Diagnose) that run or wait.
+// loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses and
+// lists of events on a thread of its own.
+//
+// Three bounds refuse calls with RESOURCE_EXHAUSTED:
+//  - At most kMaxQueuedStatuses calls wait for this thread. Callers with the role kOperate have a
+//    queue of their own, with the same bound, and the thread serves it first.
+//  - Callers who read no answers use up a budget (UnreadAnswers). Callers with the role kOperate
+//    have twice the budget.
+//  - All callers without the role kOperate together may have kMaxDiagnosesOfReaders examinations
+//    (Diagnose) that run or wait.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +29,10 @@
 
 namespace baton::runtime {
 
-/// For each of the two queues.
+/// The bound of each of the two queues.
 inline constexpr std::size_t kMaxQueuedStatuses = 64;
-/// The examinations at once for callers who may not make changes. The doctor takes five in all.
+/// The most examinations that run or wait for callers without the role kOperate. The doctor takes
+/// five in all.
 inline constexpr int kMaxDiagnosesOfReaders = 2;
 
 /// The service, with its counts.
@@ -39,10 +44,11 @@ class CountingAdminService : public baton::AdminService {
   virtual std::shared_ptr<const access::StreamPlaces> event_places() const = 0;
 };
 
-/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine` is
-/// passed on with each Diagnose. `audit` gets each change that somebody asks for; if its sinks are
-/// unset, only the log has the changes. REQUIRES: `control` and the returned service outlive the
-/// server.
+/// Makes the service, and adds it to `builder`. Never null. Programs that have a Node use
+/// baton/grpc.h instead. `examine` is passed on with each Diagnose. `audit` gets each change that
+/// somebody asks for; if its sinks are unset, only the node's log has the changes. Throws
+/// std::system_error if the host lacks threads. REQUIRES: `control` and the returned service
+/// outlive the server.
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                            Control& control, access::Gate gate,
                                                            ExamineRequest examine = {},

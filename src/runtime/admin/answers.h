@@ -11,15 +11,16 @@
 
 namespace baton::runtime {
 
-/// Shards only if the request asks for them; moves in any case.
+/// The answer has shards only if the request asks for them, but always all live moves.
 void AnswerStatus(const NodeStatus& status, const v1::GetStatusRequest& request,
                   v1::GetStatusResponse* response);
+/// The answer has no shards if the node does not know the shards yet, or has stopped.
 void AnswerShards(const NodeStatus& status, v1::ListShardsResponse* response);
-/// NOT_FOUND: no such shard. UNAVAILABLE: the node does not know the shards yet.
+/// NOT_FOUND: no such shard. UNAVAILABLE: the node does not know the shards yet, or has stopped.
 grpc::Status AnswerShard(const NodeStatus& status, const v1::DescribeShardRequest& request,
                          v1::DescribeShardResponse* response);
-/// NOT_FOUND: `history` is null. A shard that does not exist has no events. Answers with at most
-/// kMaxEvents.
+/// NOT_FOUND: `history` is null. A shard that does not exist has no events. The answer has at most
+/// kMaxEvents events, also if the request sets no limit (0) or a greater one.
 grpc::Status AnswerEvents(const History* history, const v1::ListEventsRequest& request,
                           v1::ListEventsResponse* response);
 

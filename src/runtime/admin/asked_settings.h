@@ -1,5 +1,5 @@
-// Reads from a caller's message which settings of the group it wants to change, and says them in
-// words for the audit.
+// Reads from a caller's message which settings of the group the caller wants to change, and puts
+// them into words for the audit.
 //
 // Pure functions; any thread. Messages come from outside, so the functions accept any values.
 #pragma once
@@ -12,22 +12,24 @@
 
 namespace baton::runtime {
 
-/// The request that changes the setting. Only its verb, and its number or limits are filled in;
-/// delays are rounded up to milliseconds. kInvalidArgument: none or several settings are given, a
-/// number is too large, or a delay is negative or too large. 0 clears a number. A delay that is not
-/// given in its setting clears it; a delay of 0 is a value.
+/// The request that changes the setting. It has the verb, and the number or the limits; its other
+/// fields are not filled in. Delays are rounded up to milliseconds. kInvalidArgument: none or
+/// several of `expected_nodes`, `max_moves` and `limits` are given, `limits` is empty, a number is
+/// too large, or a delay is negative or too large. A number of 0 clears the setting. A DelaySetting
+/// without a delay clears the setting, too; a delay of 0 is a value.
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
-/// The change of the settings. Only the settings are filled in; durations are rounded up to
-/// milliseconds. kInvalidArgument: no setting is given, `failover` is a policy that this version
-/// does not know, or placement rules are malformed or given with other settings. The node finds out
-/// whether delays are in range, not negative either, and whether the settings make sense together.
+/// The request that changes the settings. Its other fields are not filled in. Durations are rounded
+/// up to milliseconds. kInvalidArgument: no setting is given, `failover` is a policy that this
+/// version does not know, placement rules are not valid (CheckPlacement), or placement is given
+/// with other settings. Does not check whether delays are in range (even negative ones pass), or
+/// whether the settings make sense together: the node does.
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request);
 
 /// For example "max_moves 5, cooldown default". REQUIRES: PolicyOf accepts the request; otherwise
 /// the text means nothing.
 std::string SettingText(const v1::SetGroupSettingRequest& request);
-/// The settings that are given: "failover after, failover_delay 30s". If ChangeOf fails: "no
-/// settings".
+/// The settings that are given: "failover after, failover_delay 30s", or "placement 2 rules". If
+/// ChangeOf fails: "no settings".
 std::string SettingText(const v1::ChangeGroupRequest& request);
 
 }  // namespace baton::runtime

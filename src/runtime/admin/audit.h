@@ -1,9 +1,9 @@
-// Audit: logs one line for each change that somebody asked for. Refusals are logged at most once a
-// second; the next line has the number of refusals that were not logged. Sinks get every change and
-// every refusal.
+// Audit: logs one line for each change that somebody asked for, when it is answered. Refusals are
+// logged at most once a second; the next such line has the number of refusals that were not logged.
+// Sinks get every change and every refusal.
 //
 // A line names the user who asked, as the kernel, a certificate or a token proves (`by`), and what
-// the caller says of itself (`claimed`). Thread-safe.
+// the caller says of itself (`claimed`). Thread-safe. Nothing here waits, except for a short lock.
 #pragma once
 
 #include <chrono>
@@ -28,16 +28,16 @@ struct AskedChange {
   access::Caller caller;
   std::string verb;     ///< the method, "DrainNode"
   std::string target;   ///< "shard 7 to n2", "node n1"; empty: the whole group
-  std::string claimed;  ///< who the caller says it is, as one line
+  std::string claimed;  ///< who the caller says it is, as one line; if it says nothing: its address
   bool dry_run = false;
 };
 
-/// The most bytes of an actor.
+/// The most bytes that ActorOf returns.
 inline constexpr std::size_t kLongestActor = 128;
-/// Returns who ordered a change, as records and histories name it. This is the caller's proven
-/// name, if there is one; otherwise its address, and then what the caller says of itself. The
-/// result is one line of valid UTF-8, of at most kLongestActor bytes; "..." ends a line that was
-/// cut.
+/// Returns who ordered a change, as records and histories name them. This is the caller's proven
+/// name, if there is one. Otherwise it is the caller's address, followed by what the caller says of
+/// itself. The result is one line of valid UTF-8, of at most kLongestActor bytes; "..." ends a line
+/// that was cut.
 std::string ActorOf(const AskedChange& change);
 
 /// The outcome of a change that somebody asked for. REQUIRES: `change` outlives it.
@@ -55,13 +55,15 @@ struct AuditEntry {
 
 class Audit {
  public:
-  /// The receivers of entries. They are called on gRPC's threads and on the node's loop, so they
-  /// must not block, and must not keep a reference to the entry.
+  /// The receivers of entries. They may be called on any thread, also on the node's loop and on
+  /// several threads at once. So they must not block. They must not keep a reference to the entry
+  /// beyond their call.
   struct Sinks {
     /// Gets each entry except kAsked. Unset: only the log has the entries.
     std::function<void(const AuditEntry&)> write = {};
-    /// Gets the entry kAsked of each change. It calls `then` once, on any thread: when the entry is
-    /// written, or with the error if it can't be written. Unset: changes don't wait for an entry.
+    /// Gets the entry kAsked of each change. It calls `then` once, on any thread: with OK when the
+    /// entry is written, or with the error if it can't be written. Unset: changes don't wait for an
+    /// entry.
     std::function<void(const AuditEntry&, std::function<void(Status)> then)> write_before = {};
   };
 
@@ -71,14 +73,15 @@ class Audit {
   explicit Audit(Sinks sinks, Log log = log::Write)
       : sinks_(std::move(sinks)), log_(std::move(log)) {}
 
-  /// Calls `then` once, on any thread, maybe at once. OK: the change may be made now. An error: the
-  /// change must not be made, because its entry can't be written. REQUIRES: `change` outlives the
-  /// call of `then`.
+  /// Call it before a change is made. Calls `then` once, on any thread, maybe before Ask returns.
+  /// OK: the change may be made now. An error: the change must not be made, because its entry can't
+  /// be written. REQUIRES: `change` lives until `then` is called.
   void Ask(const AskedChange& change, std::function<void(Status)> then) const;
 
   /// The change was answered with `status`. OK: it was made, or in a dry run would have been.
   void Answered(const AskedChange& change, const grpc::Status& status) const;
-  /// The change was refused, because the caller lacks the role for it.
+  /// The change was refused, because the caller lacks the role for it. REQUIRES: neither Ask nor
+  /// Answered is called for it.
   void Refused(const AskedChange& change);
 
  private:

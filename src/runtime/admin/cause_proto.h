@@ -1,4 +1,6 @@
-// Causes in the messages of AdminService that have one. Pure; any thread.
+// Translates a leadership's cause between plain values and messages of baton.v1.
+//
+// Pure functions; any thread. They accept any message.
 #pragma once
 
 #include "baton/cause.h"
@@ -7,10 +9,10 @@
 namespace baton::runtime {
 
 v1::Cause ToProto(const Cause& cause);
-/// A kind of a newer version is kUnknown.
+/// A kind of a newer version becomes kUnknown, without rule and detail.
 Cause FromProto(const v1::Cause& message);
 
-/// Leaves the field out if the cause is not known.
+/// Sets the message's field `cause`, but leaves it out if the cause is not known.
 template <typename Message>
 void SetCause(const Cause& cause, Message* out) {
   if (cause.kind != CauseKind::kUnknown) *out->mutable_cause() = ToProto(cause);

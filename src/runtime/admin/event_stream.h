@@ -1,14 +1,16 @@
 // EventStreams: sends a history's events to callers that follow it by gRPC.
 //
-// Each stream is a cursor with at most one message in flight. If a slow reader misses events that
-// the history no longer keeps, its next message has `reset`. One thread, started with the first
-// stream, owns all streams. gRPC's threads and the node's loop only post to it. A stream whose
-// caller has not taken its message after `unread_for` is cut off.
+// Each stream is a cursor with at most one message in flight, of at most 1,000 events. If a slow
+// reader misses events that the history no longer keeps, its next message has `reset`. A stream
+// whose caller has not taken a message for `unread_for` is cut off.
 //
-// When the history is closed, each stream ends with UNAVAILABLE after its last events; readers that
-// have not read these within a second are cut off.
+// One thread, started with the first stream, owns all streams. gRPC's threads and the node's loop
+// only post to it.
 //
-// Thread-safe. REQUIRES: the server is shut down before this object is destroyed, because callers
+// When the history is closed, each stream ends with UNAVAILABLE after the last events. A reader
+// that has not read these within a second is cut off.
+//
+// Thread-safe. REQUIRES: the server is shut down before this object is destroyed, because streams
 // use this object until then.
 #pragma once
 
@@ -32,15 +34,15 @@
 
 namespace baton::runtime {
 
-/// A caller above this number is refused with RESOURCE_EXHAUSTED.
+/// The most streams at once; further ones are refused with RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxEventStreams = 64;
-/// A caller without the role kOperate may hold 16 of these streams, and all such callers together
-/// 48. So operators find room.
+/// The most of these streams for one caller without the role kOperate, and for all such callers
+/// together. So operators find room.
 inline constexpr access::StreamPlaces::Bounds kEventPlaces{.of_caller = 16, .of_readers = 48};
 
 /// The HTTP/2 pings that detect callers that vanished or hang. Without pings, the server would
 /// never notice that the caller of an idle stream is gone. The stream of such a caller ends after
-/// `every` plus `patience`.
+/// at most `every` plus `patience`.
 struct CallerPings {
   std::chrono::milliseconds every{20'000};
   std::chrono::milliseconds patience{10'000};
@@ -52,7 +54,7 @@ class EventStreams {
  public:
   using Reactor = grpc::ServerWriteReactor<v1::WatchEventsResponse>;
 
-  /// `history` null: every caller is refused with NOT_FOUND.
+  /// If `history` is null, every caller is refused with NOT_FOUND.
   explicit EventStreams(std::shared_ptr<const History> history,
                         Duration unread_for = std::chrono::minutes(1))
       : history_(std::move(history)), unread_for_(unread_for) {}
@@ -63,10 +65,15 @@ class EventStreams {
   /// Makes a call that ends with this error at once. gRPC gets the reactor, which deletes itself.
   static Reactor* Refuse(const grpc::Status& why);
   /// Serves one caller, and keeps `place` until the stream ends. gRPC gets the reactor, which
-  /// deletes itself. If the caller can't be served, the reactor ends with an error at once. The
-  /// first message comes at once, even without events. If the request has no `after`, the stream
-  /// has only events from now on. Does not check whether the group has the requested shard: without
-  /// such a shard, no event comes.
+  /// deletes itself. If the caller can't be served (no history, kMaxEventStreams, the host lacks
+  /// threads), the reactor ends with an error at once.
+  ///
+  /// The first message comes at once, even without events. If the request has no `after`, the
+  /// stream has only events from now on. If the request's `started` or `after` is not of this
+  /// history, or the events after `after` are not kept any more, the stream begins with the oldest
+  /// event, and its first message has `reset`. A stream of one shard gets a message without events
+  /// from time to time, so that the caller knows how far it has got. If the group has no such
+  /// shard, no event comes; that is no error.
   Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request,
                  access::StreamPlaces::Place place = nullptr);
 

@@ -1,4 +1,4 @@
-// Access over gRPC: who calls a method, and errors and refusals as gRPC's statuses.
+// Access over gRPC: says who calls a method, and turns errors and refusals into gRPC's statuses.
 //
 // Any thread.
 #pragma once
@@ -22,15 +22,15 @@ grpc::Status StatusOf(const Error& error);
 /// for the others.
 grpc::Status StatusOf(access::Refused refused);
 
-/// The gate of a server whose connections gRPC itself accepts. Callers on this host are not known
-/// by their users there, because nobody asks the kernel about the sockets (access::Callers). A
-/// caller who may make any change there may make all changes.
+/// The gate of a server whose connections gRPC itself accepts. Such a server does not know the
+/// users of callers on this host, because nobody asks the kernel about the sockets
+/// (access::Callers). It reads no tokens. Each caller's role is kAdmin or kRead.
 access::Gate GateOf(const AdminOptions& options);
 
 /// Returns the call's caller: its peer, and the certificate, token and user that are proven.
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
-/// Whether the caller may call this method, which only reads. Unset: it may. Otherwise the refusal.
-/// Counts the call (access::CallLimits).
+/// The refusal of a call of this method, which only reads; unset: the caller may call it. Counts
+/// the call (access::CallLimits), so use it once a call.
 std::optional<grpc::Status> RefuseRead(const access::Gate& gate,
                                        const grpc::CallbackServerContext& context,
                                        const char* method);

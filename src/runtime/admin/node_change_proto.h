@@ -11,13 +11,13 @@
 
 namespace baton::runtime {
 
-/// Fills in the change alone.
+/// Fills in the change alone, not the node, the actor or the dry run.
 void ToProto(const NodeChange& change, v1::SetNodeRequest* out);
 void ToProto(const NodeChanged& changed, v1::SetNodeResponse* out);
 NodeChange ChangeOf(const v1::SetNodeRequest& message);
 NodeChanged FromProto(const v1::SetNodeResponse& message);
 
-/// The change in words, on one line, for the audit (OneLine: at most 256 bytes and "...").
+/// The change in words, for the audit: one line of at most 256 bytes; "..." follows if it was cut.
 std::string SettingText(const v1::SetNodeRequest& request);
 
 }  // namespace baton::runtime

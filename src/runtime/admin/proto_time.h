@@ -15,8 +15,8 @@ google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point ti
 std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp);
 
 google::protobuf::Duration DurationOf(std::chrono::nanoseconds duration);
-/// A duration of more than 73 years, to either side, becomes 73 years, so that a few durations can
-/// be added up.
+/// A duration of more than 73 years becomes 73 years, and a negative one likewise. So a few
+/// durations can be added up.
 std::chrono::nanoseconds NanosecondsOf(const google::protobuf::Duration& duration);
 
 }  // namespace baton::runtime

@@ -1,9 +1,9 @@
 // UnreadAnswers: the answers of a service that callers have not read yet, within a budget of bytes.
 //
 // gRPC keeps an answer until its caller has read it or has disconnected, and a caller may do
-// neither. While the budget is used up, new calls are refused before their answers are made, and
-// answers that were not read within UnreadLimits::patience are cut off. Below the budget, unread
-// answers harm nobody, and none is cut off.
+// neither. While the budget is used up, new calls are refused before their answers are made (Full).
+// Each such refusal also cuts off the answers that were not read within UnreadLimits::patience.
+// Below the budget, unread answers harm nobody, and no answer is cut off.
 //
 // Thread-safe.
 #pragma once
@@ -23,9 +23,9 @@
 namespace baton::runtime {
 
 struct UnreadLimits {
-  /// The budget: serialized bytes of answers. gRPC keeps the message as well, so answers with
-  /// shards cost about seven times these bytes. One answer may exceed the budget: 1,000,000 shards
-  /// are 100 MiB.
+  /// The budget, in serialized bytes of answers. gRPC keeps the message as well, so answers with
+  /// shards cost about seven times these bytes. The budget is checked before an answer is made. So
+  /// an answer may exceed it, by any size: 1,000,000 shards are 100 MiB.
   std::size_t bytes = 16 << 20;
   Duration patience = std::chrono::seconds(30);  ///< the same as HTTP's for slow readers
 };
@@ -40,11 +40,13 @@ class UnreadAnswers {
  public:
   explicit UnreadAnswers(UnreadLimits limits = {}) : limits_(limits) {}
 
-  /// A call, and its answer. gRPC owns it from Begin on; it deletes itself.
+  /// A call, and its answer. Return it to gRPC, which calls OnDone at the end; then it deletes
+  /// itself.
   class Answer final : public grpc::ServerUnaryReactor {
    public:
-    /// Sends the answer, and counts it if `status` is OK. Hides the base's Finish. REQUIRES: called
-    /// once; `response` of Begin is complete.
+    /// Ends the call. If `status` is OK, sends the answer, and counts its bytes until the caller
+    /// has read it. Any thread. Hides the base's Finish. REQUIRES: called once; `response` of Begin
+    /// is complete. Don't use this object afterwards.
     void Finish(const grpc::Status& status);
     void OnDone() override;
 
@@ -64,17 +66,20 @@ class UnreadAnswers {
     bool cut_off_ = false;
   };
 
-  /// Begins a call. Its answer will be in `response`. REQUIRES: this object outlives the server.
+  /// Begins a call, whose answer will be in `response`. Never null. REQUIRES: this object outlives
+  /// the server; gRPC keeps `context` and `response` until OnDone.
   Answer* Begin(grpc::CallbackServerContext& context,
                 const google::protobuf::MessageLite& response);
-  /// A kFirst caller (an operator) is refused when answers of twice the budget are unread, not
-  /// earlier. So the usual callers can't keep the operators out.
+  /// A kUsual caller is refused once the unread answers have reached the budget; a kFirst caller
+  /// (an operator) once they have reached twice the budget. So usual callers can't keep operators
+  /// out.
   enum class Caller { kUsual, kFirst };
   /// Whether the caller must be refused, because too much is unread. If so, counts the refusal, and
   /// cuts off the answers that were not read in time: their callers get CANCELLED. This makes room
   /// for later calls, not for this one.
   bool Full(Caller caller);
 
+  /// The counts, which may outlive this object.
   std::shared_ptr<const UnreadCounts> counts() const { return counts_; }
   /// The serialized bytes of the unread answers.
   std::size_t bytes() const;

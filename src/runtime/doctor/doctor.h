@@ -1,8 +1,8 @@
 // Doctor: examines a node, its etcd and its group on request, and gives advice.
 //
-// Thread-safe. The first request starts a thread of this object, which waits for the node and for
-// etcd. At most kMaxWaiting requests wait for it, besides the one that it works on. The destructor
-// waits until all are answered.
+// Thread-safe. The first request starts a thread of this object, which makes one examination after
+// another. An examination takes about 13 s at most: it waits for the node (kStatusPatience) and for
+// etcd (kCheckupBound). The destructor waits until all requests are answered.
 #pragma once
 
 #include <atomic>
@@ -31,20 +31,24 @@ struct DoctorOptions {
 
 class Doctor {
  public:
+  /// The most requests that wait, besides the one under examination.
   static constexpr std::size_t kMaxWaiting = 4;
 
   /// REQUIRES: `control` outlives this object.
   Doctor(Control& control, DoctorOptions options);
 
-  /// Calls the handler once, on this object's thread, or at once on the caller's. kUnavailable: too
-  /// many requests wait, Stop was called, or the host lacks threads.
+  /// Calls the handler once, on this object's thread, or at once on the caller's. If the node or
+  /// etcd does not answer, this is a finding and no error. kUnavailable: too many requests wait,
+  /// Stop was called, or the host lacks threads. REQUIRES: the handler does not throw, and does not
+  /// destroy this object.
   void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler);
 
-  /// Later examinations use these credentials with etcd. So they show whether etcd accepts them.
+  /// Examinations that begin later use these credentials with etcd, so they show whether etcd
+  /// accepts them. etcd's user stays.
   void SetEtcdCredentials(const EtcdCredentials& credentials);
 
-  /// Makes waiting and later requests fail with kUnavailable. A running examination continues. Does
-  /// not wait.
+  /// Makes waiting and later requests fail with kUnavailable, each when its turn comes. A running
+  /// examination continues. Does not wait.
   void Stop() { stopping_ = true; }
 
  private:

@@ -32,7 +32,7 @@ struct Finding {
   std::string check;  ///< one of a fixed set of words, which are API
   Severity severity = Severity::kOk;
   std::string what;    ///< what was found, as one line
-  std::string advice;  ///< what to do, as one line; empty: nothing
+  std::string advice;  ///< what to do, as one line; empty: nothing has to be done
 };
 
 struct Diagnosis {

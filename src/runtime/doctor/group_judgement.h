@@ -12,8 +12,8 @@ namespace baton::runtime {
 /// weight.
 Finding Candidates(const Examination& seen);
 
-/// Whether as many nodes live as an operator expects, and which nodes left within the last hour
-/// without handing over.
+/// Whether as many nodes live as an operator expects, and which nodes are away that left within the
+/// last hour without a shutdown.
 Finding ExpectedNodes(const Examination& seen);
 
 /// Whether every shard has a leader that may act.
@@ -26,21 +26,21 @@ Finding PlacementFinding(const Examination& seen);
 /// Whether some shard's leaders die again and again: the shard may be what kills them.
 Finding Deaths(const Examination& seen);
 
-/// Whether moves are planned, or paused by an operator.
+/// Whether some node plans moves, and whether an operator has paused them.
 Finding Balance(const Examination& seen);
 
-/// How many series of shards a Prometheus gets from this node, and from the group.
+/// About how many series of shards a Prometheus gets from this node, and from the group.
 Finding Series(const Examination& seen);
 
 /// Whether damaged records are kept in etcd.
 Finding QuarantinedRecords(const Examination& seen);
 
-/// Whether the node fails to activate shards that it leads, or other nodes say that they fail. The
-/// details are known only to the failing node, so batonctl asks each node.
+/// Whether the node fails to activate shards that it leads, or other nodes say that they fail. Only
+/// the failing node knows the details, so batonctl asks each node.
 Finding Activations(const NodeStatus& status);
 
-/// Whether callbacks of shards that the node gave up have run on for too long. Only this node knows
-/// it, too.
+/// Whether callbacks of shards that the node gave up have run on for too long. Only the node itself
+/// knows this.
 Finding Callbacks(const NodeStatus& status);
 
 }  // namespace baton::runtime

@@ -17,7 +17,7 @@ namespace baton::runtime {
 
 /// The state of this host's clock, as its kernel reports it.
 struct ClockCheckup {
-  bool told = false;  ///< false: the kernel reports nothing, and the rest is meaningless
+  bool told = false;  ///< false: the kernel reports nothing, and the other fields say nothing
   bool synchronised = false;
   std::chrono::microseconds estimated_error{0};
 };
@@ -28,11 +28,11 @@ struct Examination {
   bool answered = true;  ///< false: the node's loop did not answer; `status` is old or empty
   std::chrono::milliseconds ttl_asked{0};
   std::string etcd_prefix;
-  bool authenticates = false;                            ///< to etcd, by user or by certificate
+  bool authenticates = false;  ///< the node shows etcd a user or a client certificate
   std::optional<std::size_t> max_shard_series = {};      ///< see ExamineRequest; unset: not known
   std::optional<std::vector<std::string>> exposed = {};  ///< see ExamineRequest; unset: not known
   std::vector<EndpointCheckup> endpoints;
-  std::size_t endpoints_left_out = 0;  ///< more than kMaxExamined were given
+  std::size_t endpoints_left_out = 0;  ///< how many were not examined (kMaxExamined)
   ClockCheckup clock;
   SecretsCheckup secrets;
 };
@@ -41,8 +41,9 @@ struct Examination {
 std::vector<Finding> Judge(const Examination& seen);
 
 /// Judges the difference between the node's clock and the caller's. The caller read its own clock
-/// before (`asked`) and after (`answered`) the node read its clock. The difference is the distance
-/// from `node` to that interval; below 500 ms the clocks agree. Accepts any times.
+/// before (`asked`) and after (`answered`) the node read its clock (`node`). The difference is the
+/// distance from `node` to the interval between the other two, 0 inside it. Below 500 ms the clocks
+/// agree. Accepts any times.
 Finding ClockDifference(std::chrono::system_clock::time_point asked,
                         std::chrono::system_clock::time_point node,
                         std::chrono::system_clock::time_point answered);

@@ -22,16 +22,20 @@ inline constexpr std::chrono::days kCertificateNotice{14};
 struct SecretsCheckup {
   bool any = false;                          ///< the process has a password or a key
   std::vector<std::string> open_files = {};  ///< secret files with more rights than 0640
-  /// Trusted files that their group or others may write, and so decide who is trusted.
+  /// Files of authorities that their group or other users may write. These could decide who is
+  /// trusted.
   std::vector<std::string> writable_files = {};
-  bool password_in_clear = false;              ///< a password crosses the network without TLS
-  std::optional<Validity> certificate = {};    ///< of the client certificate; unset: none
-  std::optional<Validity> own = {};            ///< of the ports' certificate; unset: none
+  bool password_in_clear = false;  ///< etcd's password crosses the network without TLS
+  /// Of the client certificate, with its chain; unset: there is no certificate, or it can't be
+  /// read.
+  std::optional<Validity> certificate = {};
+  std::optional<Validity> own = {};            ///< the same of the ports' certificate
   std::chrono::system_clock::time_point at{};  ///< when it was looked at
 };
 
-/// Looks at the files and certificates as they are now. Leaves out files that are not there.
-/// `own_pem`: the certificate of the process's own ports; empty: they have no TLS.
+/// Looks at the rights of the files, and at the certificates in `etcd` and `own_pem`. Leaves out
+/// files that are not there or are no regular files. `own_pem`: the certificate of the process's
+/// own ports; empty: they have no TLS.
 SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files,
                             std::chrono::system_clock::time_point now,
                             const std::string& own_pem = {});
@@ -41,7 +45,7 @@ std::vector<std::string> SecretsTroubles(const SecretsCheckup& found);
 /// The doctor's finding `secrets`.
 Finding JudgeSecrets(const SecretsCheckup& found);
 
-/// The options with these credentials. The user's name stays.
+/// Returns the options with these credentials. All else stays, also the user's name.
 EtcdOptions Renewed(EtcdOptions etcd, const EtcdCredentials& credentials);
 
 }  // namespace baton::runtime

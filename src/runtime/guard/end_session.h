@@ -1,18 +1,19 @@
 // EndSession: ends a dead process's session in etcd at once, instead of when its lease runs out.
 //
 // First, one transaction deletes the member key, if the session still holds it, and names the death
-// in `died` (base/writes.h, SessionEnd). Second, the lease is revoked. Then a write that the
-// process had sent, and that is still under way, can't put the key any more.
+// in `died` (base/writes.h, SessionEnd). Second, EndSession revokes the lease, so that a write that
+// the process had sent, and that is still under way, can't put the key any more.
 //
-// Each call to etcd may take 2 s. While its outcome is unknown, it is sent again, after a pause
-// that doubles from 20 ms to 2 s. There is no limit, with one exception. After three unknown
-// outcomes of the transaction, or if etcd denies it, the lease is revoked all the same. To revoke
-// needs other rights, and no space in etcd's database. The other nodes then take the death for an
-// expired lease.
+// Each call to etcd may take 2 s. While a call's outcome is unknown, EndSession makes it again,
+// after a pause that doubles from 20 ms to 2 s. It does so without a limit, with one exception:
+// after three unknown outcomes of the transaction, it goes on to the second step. It also goes on
+// if etcd denies the transaction, because to revoke a lease needs other rights, and no space in
+// etcd's database. The other nodes then take the death for an expired lease.
 //
-// If the session did not hold the member key, or that is not known, EndSession asks before the
-// second step which keys have the lease. If another key has it, or etcd refuses to answer, the
-// lease is left alone: a forged lock file may name the lease of a living node.
+// If the transaction did not prove that the session held the member key, EndSession first asks etcd
+// which keys have the lease. If a key other than the node's member key has it, or etcd refuses to
+// answer, EndSession leaves the lease alone: a forged lock file may name the lease of a living
+// node.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@ namespace baton::runtime {
 
 struct EndSessionParts {
   etcd::Transport& transport;
-  Executor& executor;  ///< runs everything, also `done`
+  Executor& executor;  ///< its thread runs everything, also `done`
   const Clock& clock;
   /// Returns a given pause with jitter, so that the guards of many nodes don't all try again at
   /// once. Unset: no jitter.
@@ -40,22 +41,24 @@ struct DeadSession {
   SessionRef session;
   /// Since when the guard knows that the session's process is dead, by EndSessionParts::clock.
   /// Unset: the guard did not wait for the death, so nobody knows how long the process has been
-  /// dead. Each copy of the transaction says how long ago this time was when the copy was sent
+  /// dead. EndSession writes the time from `known_since` to its transaction into `died`
   /// (DeathFact::detect).
   std::optional<TimePoint> known_since = {};
 };
 
+/// Whether the session still held its member key when EndSession came.
 enum class SessionFound {
-  kHeld,     ///< the session held its member key until now
-  kGone,     ///< the session had ended before, or had no member key, or its lease was left alone
-  kRevoked,  ///< not known: the transaction was denied or its outcome is unknown, and the lease
-             ///< was revoked
+  kHeld,     ///< it did, and has lost it
+  kGone,     ///< it had ended before, or had no member key, or its lease was left alone
+  kRevoked,  ///< not known: the transaction was denied or its outcome is unknown, and EndSession
+             ///< revoked the lease
 };
-/// Returns at once. `done` is called once, on the executor, unless the executor ends before.
-/// kUnavailable: etcd denies the transaction, and also denies a later step (role, credentials) or
-/// shows that the lease holds other keys. Then the lease runs out by itself. REQUIRES: the process
-/// of the session is dead; called from a function that runs on the executor; what `parts` refers to
-/// outlives the call of `done`.
+/// Returns at once. `done` is called once, on the executor, unless the executor ends before, or
+/// etcd never gives a definite answer. That etcd refuses to revoke the lease is no error if the
+/// transaction was not denied. kUnavailable: etcd denies the transaction, and also denies a later
+/// step (role, credentials) or shows that another key has the lease. Then the session ends only
+/// when its lease runs out. REQUIRES: the process of the session is dead; called from a function
+/// that runs on the executor; what `parts` refers to outlives the call of `done`.
 void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const DeadSession& dead,
                 std::function<void(Result<SessionFound>)> done);
 

@@ -1,6 +1,6 @@
-// GuardSettings: the settings that a node passes to its guard, on the guard's stdin: one line of
-// JSON, and another line whenever the credentials for etcd change. They contain secrets, so they
-// must never be written to a file.
+// GuardSettings: the settings that a node passes to its guard. The node writes them to the guard's
+// stdin as one line of JSON, and writes a new line with all settings whenever the credentials for
+// etcd change. They contain secrets, so they must never be written to a file.
 //
 // Plain value; any thread.
 #pragma once
@@ -24,17 +24,18 @@ struct GuardSettings {
   std::string state_dir = {};
   LockTrust trust = LockTrust::kKnownFileSystems;
   EtcdOptions etcd = {};
-  /// If the node makes no progress for this long, the guard kills it; 0: never. Unless it is 0, the
-  /// guard's descriptor 3 is a ProgressPage.
+  /// If the node's loop makes no progress for this long (HangJudge), the guard kills the node; 0:
+  /// never. If it is above 0, the guard's descriptor 3 is a ProgressPage.
   std::chrono::milliseconds hang_timeout{0};
-  std::int64_t process = 0;  ///< the node's process id; 0: an early version did not say it
+  std::int64_t process = 0;  ///< the node's process id; 0: an early version wrote the line
 };
-/// The most bytes of a line. Certificates are its largest part.
+/// The longest line that a guard reads, in bytes. Certificates are its largest part.
 inline constexpr std::size_t kMaxGuardSettings = 8 << 20;
 
-/// One line, with a newline at its end.
+/// One line, with a newline at its end. It may be longer than kMaxGuardSettings.
 std::string Format(const GuardSettings& settings);
-/// kInvalidArgument: `line` is not such a line.
+/// Reads such a line, with or without its newline. Does not check the values. kInvalidArgument:
+/// `line` is not such a line.
 Result<GuardSettings> ParseGuardSettings(std::string_view line);
 
 }  // namespace baton::runtime

@@ -1,9 +1,10 @@
 // HangJudge: decides from a node's progress and the clock whether the node hangs. It hangs if its
 // loop made no turn for the timeout plus kProgressEvery.
 //
-// HangJudge must not mistake a machine that stood still for a node that hangs. So the caller looks
-// four times within each timeout. If a look comes late by more than an eighth of the timeout, the
-// machine may have stood still, so the timeout begins again. An early look does no harm.
+// HangJudge must not mistake a machine that stood still for a node that hangs. So it wants four
+// looks within each timeout (Verdict::look_at). If a look comes late by more than an eighth of the
+// timeout, the machine may have stood still, so the timeout begins again. An early look does no
+// harm.
 //
 // Pure and single-threaded: the caller reads the clock and the node's ProgressPage.
 #pragma once
@@ -20,17 +21,17 @@ inline constexpr std::chrono::milliseconds kProgressEvery{20};
 
 class HangJudge {
  public:
-  /// REQUIRES: timeout > 0.
+  /// The first Look is due at once. REQUIRES: timeout > 0.
   HangJudge(std::chrono::milliseconds timeout, SteadyTime now)
       : timeout_(timeout), counts_from_(now), next_(now) {}
 
   struct Verdict {
     bool hangs = false;
-    SteadyTime look_at{};  ///< when to call Look again
+    SteadyTime look_at{};  ///< when to call Look again; `now` if the node hangs
   };
-  /// `progress`: when the node's loop made its last turn. nullopt: no turn is expected, so the node
-  /// does not hang, and the timeout begins again. Time before the constructor's `now` never counts.
-  /// REQUIRES: `now` never goes back.
+  /// `progress`: when the node's loop made its last turn (ProgressPage::Last). nullopt: no turn is
+  /// expected, so the node does not hang, and the timeout begins again. Time before the
+  /// constructor's `now` never counts. REQUIRES: `now` never goes back.
   Verdict Look(SteadyTime now, std::optional<SteadyTime> progress);
 
  private:

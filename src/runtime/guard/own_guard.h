@@ -1,9 +1,14 @@
-// OwnGuard: a node's own guard. It is a process that outlives the node, and ends the node's session
-// when the node's process dies.
+// OwnGuard: a node's own guard. The guard is a process that outlives the node, and ends the node's
+// session when the node's process dies.
 //
-// A thread of this object passes the settings to the guard, and starts the guard again if it ends.
-// The pause before that doubles from 1 s to 1 min; it is 1 s again after a guard that lived for
-// more than a minute. The guard ends by itself once the node's lock is free.
+// A thread of this object passes the settings to the guard. If the guard ends, the thread logs a
+// warning and starts another one after a pause. The pause doubles from 1 s to 1 min; it is 1 s
+// again after a guard that lived for more than a minute. A guard ends by itself once the node's
+// lock is free.
+//
+// The guard has a session of its own, so Ctrl-C in a terminal does not reach it. It holds this
+// process's stdout, stderr and each descriptor that is not close-on-exec, also after this process
+// has died: a reader of such a pipe sees its end only when the guard ends, too.
 //
 // Thread-safe, except for the destructor.
 #pragma once
@@ -28,10 +33,12 @@ namespace baton::runtime {
 class OwnGuard {
  public:
   /// Returns at once; the thread starts the program. `program`: a path, or a name to find on PATH.
-  /// kNotFound: there is no such program. kInternal: the system gives no descriptor, memory or
-  /// thread. A program that can't be run is logged as a warning, and tried again. While this
-  /// process does not hold the lock of `settings.state_dir`, its guards end at once. REQUIRES:
-  /// `log` outlives this object.
+  /// kNotFound: there is no such program, or this process may not execute it. kInternal: the system
+  /// gives no descriptor, memory or thread. If the system later refuses to start the program, the
+  /// thread logs a warning, and tries again as after a guard that ended at once. While nobody holds
+  /// the lock of `settings.state_dir`, guards end at once. While another process holds it, they
+  /// wait for the death of that process, and end its session if it is of the same group and node.
+  /// REQUIRES: `log` outlives this object.
   static Result<std::unique_ptr<OwnGuard>> Start(const std::string& program,
                                                  const GuardSettings& settings, NodeLog& log);
   /// Waits up to a second for the guard's end. A guard that still works then is left to finish;
@@ -40,20 +47,22 @@ class OwnGuard {
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
 
-  /// Passes these credentials to the guard, and to each later one. Returns at once; the guard gets
-  /// them soon. If it does not read, only the newest ones wait.
+  /// Passes these credentials to the guard, and to each later guard. They replace all earlier ones,
+  /// also by empty fields; etcd's user stays. Returns at once; the guard gets them soon. If the
+  /// guard does not read, the newest ones wait, and older ones that wait may be left out.
   void SetCredentials(const EtcdCredentials& credentials);
 
-  /// From now on the guard learns, every kProgressEvery (hang_judge.h), when the loop made its last
-  /// turn. Does nothing if `hang_timeout` is 0. REQUIRES: called once; the loop ends before this
-  /// object.
+  /// From now on, every kProgressEvery (hang_judge.h), notes for the guard when the loop made its
+  /// last turn. Does nothing if `hang_timeout` is 0. REQUIRES: called once; the loop ends before
+  /// this object.
   void FollowProgress(Executor& loop);
-  /// Call it when the loop has ended: no progress is expected any more.
+  /// Call it when the loop has ended: the guard then expects no progress any more.
   void EndProgress() noexcept {
     if (page_ != nullptr) page_->Clear();
   }
 
-  /// Whether a guard runs now, and how many were started.
+  /// Whether a guard runs now, and how many were started so far. A start that the system refused is
+  /// not counted.
   GuardCounters counters() const { return {running_.load(), starts_.load()}; }
 
  private:

@@ -22,8 +22,8 @@ class ProgressPage {
  public:
   /// Makes a page in which nothing is noted. kInternal: the system gives no memory or descriptor.
   static Result<std::unique_ptr<ProgressPage>> Create();
-  /// Maps the page of another process, and closes the descriptor, also on an error. kInternal: it
-  /// can't be mapped, or is no such page.
+  /// Maps the page of another process, and closes the descriptor, also on an error. kInternal: the
+  /// descriptor's file can't be mapped, or is no such page.
   static Result<std::unique_ptr<ProgressPage>> Open(int descriptor);
   ~ProgressPage();
   ProgressPage(const ProgressPage&) = delete;
@@ -33,11 +33,12 @@ class ProgressPage {
   void Note(SteadyTime turn) noexcept { Time() = turn.time_since_epoch().count(); }
   /// No turns are expected from now on.
   void Clear() noexcept { Time() = 0; }
-  /// The last turn; nullopt: no turn was noted, or none is expected.
+  /// The last turn; nullopt: no turn was noted, or no turn is expected.
   std::optional<SteadyTime> Last() const noexcept;
 
-  /// The descriptor to pass to the guard. It is above 2, and closed on exec. -1: Open made this
-  /// page, or the program has closed the descriptor (its number may now be another file's).
+  /// The descriptor to pass to the guard. It is above 2, and closed on exec. This object owns it.
+  /// -1: Open made this page, or other code of this process has closed the descriptor (its number
+  /// may now be another file's).
   int descriptor() const;
 
  private:

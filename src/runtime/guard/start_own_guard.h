@@ -12,9 +12,10 @@
 namespace baton::runtime {
 
 /// `why_not` says why no guard can act for the node; empty: a guard can act. Returns null if
-/// NodeOptions::guard is not kOwn, or if `why_not` is not empty. Logs `why_not` as a warning if it
-/// is not empty, unless NodeOptions::guard is kOff. Errors: see OwnGuard::Start. REQUIRES: the node
-/// holds the lock of its state directory, and `log` outlives the guard.
+/// NodeOptions::guard is not kOwn, or if `why_not` is not empty. If `why_not` is not empty, and
+/// NodeOptions::guard is not kOff, logs `why_not` as a warning. Also warns if this process is the
+/// first one of its container, because its guard dies with it. Errors: those of OwnGuard::Start.
+/// REQUIRES: the node holds the lock of its state directory, and `log` outlives the guard.
 Result<std::unique_ptr<OwnGuard>> StartOwnGuard(const NodeOptions& options,
                                                 const std::string& why_not, NodeLog& log);
 

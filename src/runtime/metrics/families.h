@@ -1,4 +1,5 @@
-// Builds Prometheus families in which each series has the group's label first. Single-threaded.
+// FamilyBuilder: makes Prometheus families in which each series has the label `group` first.
+// Single-threaded.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@ namespace baton::runtime {
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
-/// Seconds since 1970, with milliseconds.
+/// Seconds since 1970, rounded down to milliseconds.
 inline double UnixSeconds(std::chrono::system_clock::time_point time) {
   const auto since = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
   return static_cast<double>(since.count()) / 1000.0;
@@ -22,7 +23,7 @@ class FamilyBuilder {
  public:
   explicit FamilyBuilder(std::string group) : group_(std::move(group)) {}
 
-  /// Each begins a family. Add appends series to the last family begun.
+  // Each of these three begins a family. Add appends series to the family that was begun last.
   FamilyBuilder& Counter(std::string name, std::string help) {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Counter);
   }
@@ -33,8 +34,8 @@ class FamilyBuilder {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Histogram);
   }
 
-  /// Adds a series with the group's label and then `labels`. REQUIRES (not checked): the last
-  /// family begun is of counters or gauges.
+  /// Adds a series with the label `group`, and then `labels`. REQUIRES (not checked): the family
+  /// that was begun last is one of counters or gauges.
   FamilyBuilder& Add(double value, Labels labels = {}) {
     prometheus::ClientMetric metric;
     metric.label = std::move(labels);
@@ -42,15 +43,15 @@ class FamilyBuilder {
     (counter ? metric.counter.value : metric.gauge.value) = value;
     return Add(std::move(metric));
   }
-  /// Adds the group's label to a complete series, and adds the series. REQUIRES (not checked): a
-  /// family was begun.
+  /// Puts the label `group` first into a complete series, and adds the series. REQUIRES (not
+  /// checked): a family was begun, and it has the type of the series.
   FamilyBuilder& Add(prometheus::ClientMetric metric) {
     metric.label.insert(metric.label.begin(), {"group", group_});
     families_.back().metric.push_back(std::move(metric));
     return *this;
   }
 
-  /// Returns the families. Call it once, at the end.
+  /// Returns the families in the order in which they were begun. Call it once, at the end.
   std::vector<prometheus::MetricFamily> Take() { return std::move(families_); }
 
  private:

@@ -1,6 +1,7 @@
 // ProcessMetrics: the resources that this process uses, under the names of Prometheus' own clients.
 //
-// Thread-safe. Linux only: each scrape reads /proc, and leaves out values that can't be read there.
+// Each series has the label `group`. Thread-safe. Linux only: each scrape reads /proc, and leaves
+// out values that can't be read there.
 #pragma once
 
 #include <string>

@@ -1,10 +1,11 @@
-// ServerCalls: counts the calls that a gRPC server serves. The names are those that the dashboards
-// and rules of etcd's mixin (and most others) use. It does not depend on gRPC: server_interceptor.h
-// reports the calls.
+// ServerCalls: counts the calls that a gRPC server serves. The series have the names that the
+// dashboards and rules of etcd's mixin (and most others) use. This class does not depend on gRPC:
+// server_interceptor.h reports the calls.
 //
 // Thread-safe. The number of series is bounded, because a caller can invent method names. Methods
-// after the first kMaxMethods are counted as "other". So are names with characters that are not
-// letters, digits, "." or "_", and names with more than 128 characters.
+// after the first kMaxMethods are counted with the service and the method "other". So are names
+// with characters that are not letters (a to z, A to Z), digits, "." or "_", and names with more
+// than 128 characters.
 #pragma once
 
 #include <array>
@@ -31,12 +32,15 @@ class ServerCalls : public prometheus::Collectable {
 
   explicit ServerCalls(std::string group) : group_(std::move(group)) {}
 
-  /// Creates the method's series now, so that rate() sees the first call. `type` is "unary",
-  /// "client_stream", "server_stream" or "bidi_stream"; `path` is "/package.Service/Method".
+  // In all three, `type` is "unary", "client_stream", "server_stream" or "bidi_stream"; it is not
+  // checked. `path` is "/package.Service/Method".
+  /// Creates the method's series now, so that rate() sees the first call. The method counts for
+  /// kMaxMethods.
   void Expect(std::string_view type, std::string_view path);
   /// The server begins to serve a call.
   void Started(std::string_view type, std::string_view path);
-  /// The call was answered with gRPC's `code`. A code that gRPC doesn't have counts as UNKNOWN.
+  /// The server answered the call with gRPC's `code`, `took` after it began to serve the call. A
+  /// code that gRPC doesn't have counts as UNKNOWN.
   void Handled(std::string_view type, std::string_view path, int code,
                std::chrono::nanoseconds took);
 

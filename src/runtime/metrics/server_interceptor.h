@@ -1,5 +1,5 @@
-// Reports the calls of a gRPC server to ServerCalls. It has a header of its own because it needs
-// gRPC's interceptors, which gRPC calls experimental. Any thread.
+// CountCalls: reports the calls of a gRPC server to ServerCalls. It has a header of its own because
+// it needs gRPC's interceptors, which gRPC calls experimental. Any thread.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace baton::runtime {
 
-/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls, and changes nothing.
-/// A call that the server did not answer counts as CANCELLED.
+/// Returns a factory for ServerBuilder::experimental().SetInterceptorCreators. Its interceptors
+/// count calls, and change nothing. A call that the server did not answer counts as CANCELLED.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountCalls(
     std::shared_ptr<ServerCalls> calls);
 
-/// Calls ServerCalls::Expect for all methods of a service. `service`: its full name. Does nothing
-/// if the service is not linked in.
+/// Calls ServerCalls::Expect for all methods of a service. `service`: its full name, such as
+/// "baton.v1.AdminService". Does nothing if the program does not contain the service's descriptor.
 void ExpectService(ServerCalls& calls, const std::string& service);
 
 }  // namespace baton::runtime

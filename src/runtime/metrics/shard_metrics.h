@@ -1,4 +1,6 @@
-// ShardMetrics: the series of /metrics/shards. See metrics.h for threads.
+// ShardMetrics: the series of Metrics::shards(), for /metrics/shards. metrics.h says which threads
+// may call Collect and AppendText, how long they block, and what they give if the node does not
+// answer. REQUIRES: `control` outlives this object.
 #pragma once
 
 #include <cstdint>

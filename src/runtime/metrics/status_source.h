@@ -1,7 +1,7 @@
 // StatusSource: gets a node's newest status for callers that can wait, but not for ever.
 //
 // Thread-safe. At most one request is in flight, however many threads ask. So requests don't pile
-// up at a loop that is stuck. Never call it on the node's loop, which would wait for itself.
+// up at a loop that is stuck.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,9 @@ inline constexpr std::chrono::milliseconds kStatusPatience{1000};
 
 struct LatestStatus {
   std::shared_ptr<const NodeStatus> status;       ///< null: the node has never answered
-  std::chrono::system_clock::time_point taken{};  ///< when it arrived here
-  bool fresh = false;  ///< an answer came during this call; false: `status` is of an earlier call
+  std::chrono::system_clock::time_point taken{};  ///< when `status` arrived here
+  /// Whether `status` arrived during this call. It may answer a request that an earlier call made.
+  bool fresh = false;
 };
 
 class StatusSource {
@@ -26,7 +27,8 @@ class StatusSource {
   explicit StatusSource(Control& control, std::chrono::milliseconds patience = kStatusPatience);
 
   /// Asks the node, or joins a request in flight, and waits for at most `patience`. If no answer
-  /// comes, returns the last status.
+  /// comes in this time, returns the last status. REQUIRES: not called on the node's loop, because
+  /// the loop would wait for itself.
   LatestStatus Get();
 
  private:

@@ -1,6 +1,6 @@
 // TextCollectable: a collectable that can also write Prometheus' text format itself. It is for
-// collectables with too many series for a MetricFamily: 40,000 series take 50 ms to write from a
-// MetricFamily, and 5 ms as text.
+// collectables with very many series: to write 40,000 series takes 50 ms by way of a MetricFamily,
+// and 5 ms as text.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace baton::runtime {
 
 class TextCollectable : public prometheus::Collectable {
  public:
-  /// Appends the text that a serializer would make of Collect(): the same series in the same order.
-  /// Any thread may call it, as with Collect().
+  /// Appends the series of Collect(), in the same order, as text. The same threads may call it as
+  /// Collect().
   virtual void AppendText(std::string& out) const = 0;
 };
 
