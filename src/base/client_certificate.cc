@@ -40,8 +40,10 @@ ClientCertificate ReadClientCertificate(const x509_st& certificate) {
 ClientCertificate ReadClientCertificate(const std::string& pem) {
   const std::unique_ptr<BIO, int (*)(BIO*)> from(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
+  // Without this, OpenSSL would ask at the terminal for the password of an encrypted text.
+  const auto no_password = [](char*, int, int, void*) { return -1; };
   const std::unique_ptr<X509, void (*)(X509*)> certificate(
-      PEM_read_bio_X509(from.get(), nullptr, nullptr, nullptr), X509_free);
+      PEM_read_bio_X509(from.get(), nullptr, no_password, nullptr), X509_free);
   ERR_clear_error();
   if (certificate == nullptr) return {.until = Clock::time_point::min()};
   return ReadClientCertificate(*certificate);

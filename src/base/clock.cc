@@ -21,7 +21,7 @@ class RealClock final : public Clock {
 }  // namespace
 
 const Clock& Clock::Real() {
-  static const RealClock clock;
+  static const RealClock& clock = *new RealClock;  // threads may use it while the process ends
   return clock;
 }
 

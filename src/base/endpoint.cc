@@ -1,5 +1,7 @@
 #include "base/endpoint.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -50,6 +52,13 @@ Status CheckEndpoint(std::string_view text, int example_port) {
   return Error{
       ErrorCode::kInvalidArgument,
       "\"" + OneLine(text, kLongestShown) + "\" is not an endpoint; " + Advice(text, example_port)};
+}
+
+bool IsLoopbackHost(const std::string& host) {
+  in_addr four{};
+  in6_addr six{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
 }
 
 bool IsPeerEndpoint(std::string_view text) {

@@ -25,6 +25,10 @@ inline constexpr std::size_t kLongestHost = 253;
 /// in this line have the port `example_port`.
 Status CheckEndpoint(std::string_view text, int example_port);
 
+/// Whether `host` is a numeric loopback address: 127.0.0.0/8 or ::1, without brackets. False for
+/// names, also for localhost.
+bool IsLoopbackHost(const std::string& host);
+
 /// Whether a peer may name `text` as an address to connect to: it is host:port as above, and gRPC
 /// would not take the host for the scheme of a resolver, as in "unix:80". False for an empty text.
 bool IsPeerEndpoint(std::string_view text);

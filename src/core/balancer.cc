@@ -161,9 +161,9 @@ void Balancer::CountOrphans(Context& context) {
   std::erase_if(orphaned_, [&](const auto& entry) {
     return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
   });
-  const bool kept = view.failover().policy == FailoverPolicy::kNever;
+  const bool never = view.failover().policy == FailoverPolicy::kNever;
   const bool ruled = !view.rules().empty();
-  if (view.vacancies() == 0 || (!kept && !ruled && SomebodyMayLead(view))) return;
+  if (view.vacancies() == 0 || (!never && !ruled && SomebodyMayLead(view))) return;
   if (!view.InForce(view.balancer())) return;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s});
   context.WakeAt(count_orphans_at_);
@@ -175,7 +175,9 @@ void Balancer::CountOrphan(Context& context, ShardId shard) {
   const RecordFact& record = context.view.record(shard);
   const bool readable = record.present && record.readability == Readability::kReadable;
   if (!since || term.value == 0 || !readable || orphaned_.contains(shard)) return;
-  if (OwnerOf(context.view, shard).empty() && SomebodyMayLead(context.view, shard)) return;
+  const bool never = context.view.failover().policy == FailoverPolicy::kNever;
+  const bool kept = never && !OwnerOf(context.view, shard).empty();
+  if (!kept && SomebodyMayLead(context.view, shard)) return;
   if (context.now < *since + context.options.settle) {
     count_orphans_at_ = std::min(count_orphans_at_, *since + context.options.settle);
     return;

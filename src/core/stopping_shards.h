@@ -5,9 +5,8 @@
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
 
-#include <cstddef>
 #include <map>
-#include <optional>
+#include <vector>
 
 #include "base/clock.h"
 #include "core/context.h"
@@ -16,22 +15,21 @@ namespace baton::core {
 
 class StoppingShards {
  public:
-  struct Stopping {
-    std::size_t callbacks = 0;  ///< how many `lost` of the shard have not returned
-    TimePoint since{};          ///< when the first of these began
-  };
+  /// When each `lost` of a shard began that has not returned, the earliest first. Never empty.
+  using Began = std::vector<TimePoint>;
 
-  /// Call it for each `lost` that begins. REQUIRES: operations come in order.
+  /// Call it for each `lost` that begins. REQUIRES: `operation` is greater than in the call before.
   void Begin(ShardId shard, OperationId operation, TimePoint now);
-  /// A callback returned. False: it is not the `lost` of such a shard.
+  /// A callback returned. Returns whether it was the `lost` of such a shard. REQUIRES: those of one
+  /// shard return in the order in which they began.
   bool Returned(OperationId operation);
 
   bool Has(ShardId shard) const { return shards_.contains(shard); }
-  const std::map<ShardId, Stopping>& shards() const { return shards_; }
+  const std::map<ShardId, Began>& shards() const { return shards_; }
 
  private:
   std::map<OperationId, ShardId> shard_of_;
-  std::map<ShardId, Stopping> shards_;
+  std::map<ShardId, Began> shards_;
 };
 
 }  // namespace baton::core

@@ -78,14 +78,14 @@ void ThreadPoolDispatcher::Run(ShardId shard, std::function<void()> function) {
   }
   ++found->second.second;
   ++state.waiting;
-  if (state.running >= state.thread_count) state.changed.notify_one();
+  if (state.running >= state.thread_count) state.changed.notify_all();
   asio::post(found->second.first, [&state, shard, function = std::move(function)] {
     {
       std::lock_guard taken(state.mutex);
       --state.waiting;
       ++state.running;
       // This took the last free thread, and more functions wait.
-      if (state.waiting > 0 && state.running >= state.thread_count) state.changed.notify_one();
+      if (state.waiting > 0 && state.running >= state.thread_count) state.changed.notify_all();
     }
     function();
     std::lock_guard done(state.mutex);

@@ -178,8 +178,7 @@ void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {
     orders_seen_ = policy->revision;
     const bool ordered = policy->present && !policy->actor.empty() && !policy->change.empty();
     if (first || !later || !ordered || parts_.history == nullptr) continue;
-    parts_.history->AddChange(OneLine(policy->change, kLongestOrder),
-                              OneLine(policy->actor, kLongestOrder), policy->revision);
+    parts_.history->AddChange(policy->change, policy->actor, policy->revision);
   }
 }
 
@@ -201,8 +200,7 @@ void GroupFollower::NoteSettings(const ConfigFact& config) {
   settings_seen_ = config;
   if (config.actor.empty() || parts_.history == nullptr) return;
   for (const std::string& words : ordered) {
-    parts_.history->AddChange(OneLine(words, kLongestOrder), OneLine(config.actor, kLongestOrder),
-                              config.revision);
+    parts_.history->AddChange(OneLine(words, kLongestOrder), config.actor, config.revision);
   }
 }
 
@@ -241,7 +239,9 @@ bool GroupFollower::HeartbeatDue() {
 }
 
 bool GroupFollower::IsNewTrouble(const std::string& detail) {
-  return std::exchange(last_trouble_, detail) != detail;
+  const TimePoint now = parts_.clock.Now();
+  const bool long_ago = now - std::exchange(trouble_at_, now) > kTroubleIsOver;
+  return std::exchange(last_trouble_, detail) != detail || long_ago;
 }
 
 }  // namespace baton::runtime

@@ -2,18 +2,19 @@
 //
 // It has the parts that both need: the watch, the proof that the view is current, routes,
 // observers, history and status. It has no view and decides nothing. Its owner merges the news into
-// a view, and decides what they mean. A node's engine is a follower with a core, a relay a follower
-// with a view.
+// a view, and decides what they mean. A node's engine is a follower with a core; a relay's engine
+// is a follower with a view.
 //
 //   etcd ──▶ WatchCursor ──news──▶ Owner (merges, decides) ──Followed──▶ proof, routes
 //
 // How it proves that the view was current at a time: the owner commits or reads something, and
 // calls Prove with the answer's revision. Once the watch has delivered everything up to that
-// revision, the view was current at the time when the owner asked. A read of everything proves the
-// same for the time when the read began. The watch's own word is no proof, because its member of
-// etcd may be cut off. core::WatchProgress says whether the watch stands still.
+// revision, the view is proven to have been current when the owner asked. A read of everything
+// proves the same for the time when the read began. What the watch itself says is no proof, because
+// its member of etcd may be cut off. core::WatchProgress says whether the watch stands still.
 //
-// Threads: everything runs on the executor (the loop), except for the constructor.
+// Threads: everything runs on the executor (the loop), except the constructor, the destructor, and
+// setting handlers and observers before Start.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct FollowerParts {
   const Clock& clock;
   Executor& executor;
   std::function<std::uint64_t()> random;  ///< spreads the backoffs of many processes
-  std::shared_ptr<History> history = {};  ///< null: no history is kept; closed by Close
+  std::shared_ptr<History> history = {};  ///< null: no history is kept; Close closes it
   NodeLog& log = NodeLog::OfProcess();
 };
 
@@ -56,24 +57,29 @@ class GroupFollower {
   /// own methods, such as Status.
   class Owner {
    public:
-    // News. After merging them, the owner calls Followed. `cluster`: the id of the etcd cluster
-    // that answered.
+    // News. After each of these calls, when it has merged the news, the owner calls Followed.
+    /// The watch read everything. `cluster`: the id of the etcd cluster that answered.
     virtual void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) = 0;
+    /// The same for changes.
     virtual void OnChanges(Changes changes, std::uint64_t cluster) = 0;
-    virtual void OnReached(Revision revision) = 0;  ///< the watch has delivered all up to it
-    /// A complete view is proven to have been current at `at`, which is later with each call.
+    /// The watch has delivered everything up to this revision.
+    virtual void OnReached(Revision revision) = 0;
+
+    /// A complete view is proven to have been current at `at`, which is later with each call. The
+    /// call comes from inside Followed.
     virtual void OnProven(TimePoint at) { (void)at; }
 
     /// Null: the group's shape is not known yet. Later it is always the same object.
     virtual const core::View* FollowedView() const = 0;
-    virtual HashFunction Hash() const = 0;  ///< meaningful if there is a view
-    /// ConfigFact::Incarnation of the last config that fitted; 0: none did yet.
+    /// The group's hash. Called only if there is a view.
+    virtual HashFunction Hash() const = 0;
+    /// ConfigFact::Incarnation of the last config that fitted; 0: no config has fitted yet.
     virtual Revision ConfigIncarnation() const = 0;
     /// The shard as callers and operators see it now. REQUIRES: there is a view.
     virtual ShardStatus ShardNow(ShardId shard) const = 0;
     /// A view whose proof is older than this counts as stale.
     virtual Duration StaleAfter() const = 0;
-    /// A new status. The follower fills in the fields that it knows itself.
+    /// Returns a new status. The follower then fills in the fields that it knows itself.
     virtual NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const = 0;
 
    protected:
@@ -88,39 +94,43 @@ class GroupFollower {
   /// Begins to read etcd. REQUIRES: called once, before Close.
   void Start();
   /// Ends the watch, the routes and the history. Observers of routes get `why`, unless Halt ended
-  /// the routes before. A second call does nothing.
+  /// the routes before. Keeps the other observers. A second call does nothing.
   void Close(const Error& why);
-  /// Call it when the process must halt for good. Logs `why`, calls the handler of OnHalted, ends
-  /// the routes with `ended`, and calls OnHalted of the observers, all before it returns. The watch
-  /// and the history go on until Close. A second call does nothing.
+  /// Call it when the node or relay must halt for good. Logs `why`, calls the handler that OnHalted
+  /// set, ends the routes with `ended`, and calls Observer::OnHalted, all before it returns. The
+  /// watch and the history go on until Close. A second call does nothing.
   void Halt(const Error& why, const Error& ended);
-  /// Sets the handler. Set it before Start.
+  /// Sets the handler for Halt. Set it before Start.
   void OnHalted(std::function<void(const Error&)> handler) { on_halted_ = std::move(handler); }
+  /// Why Halt was called; nullopt: it was not.
   const std::optional<Error>& halted() const { return halted_; }
 
   /// REQUIRES: not closed.
   etcd::WatchCursor& watch() { return *cursor_; }
-  /// The owner asked etcd at `asked`, and the answer showed that the store has `revision`. Does
-  /// nothing while an earlier proof is pending: if each call replaced it, a watch that is always
-  /// late would never prove anything.
+  /// The owner asked etcd at `asked`, and the answer showed that the store has `revision`. This
+  /// proof is pending until a call of Followed completes it. Does nothing while an earlier proof is
+  /// pending: if each call replaced it, a watch that is always late would never prove anything.
   void Prove(Revision revision, TimePoint asked);
   /// Whether a proof is pending.
   bool proving() const { return proof_.has_value(); }
-  /// The owner's view has changed as `changed` says, and the watch has `reached` this revision.
-  /// Completes the pending proof, and passes the change on to routes.
+  /// The owner's view has changed as `changed` says, and the watch has delivered everything up to
+  /// `reached`. Completes the pending proof if it needs no greater revision, and passes the change
+  /// on to the routes and the status.
   void Followed(const core::ViewChanges& changed, Revision reached);
-  /// The shard's route or status changed for a reason that only the owner knows.
+  /// The shard's route or status changed for a reason that only the owner knows. REQUIRES (not
+  /// checked): the group has this shard.
   void NoteShard(ShardId shard);
-  /// Adds a transition to the history, if there is one. REQUIRES: there is a view.
+  /// Adds a transition to the history, if one is kept. REQUIRES: there is a view.
   void AddToHistory(const Transition& transition, const GapPhases& gap);
   /// The same for a change of this node's settings.
   void AddToHistory(const core::ReportNodeChange& changed);
 
-  /// Keeps the observer. If the process has halted, OnHalted is called at once.
+  /// Keeps the observer as long as this object. After Halt, also calls its OnHalted, before
+  /// AddObserver returns.
   void AddObserver(std::shared_ptr<Observer> observer);
   const std::vector<std::shared_ptr<Observer>>& observers() const { return observers_; }
   /// The first batch comes once the owner's view is complete. After Halt or Close, only calls
-  /// OnRoutesEnded.
+  /// OnRoutesEnded, before AddRouteObserver returns.
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
   /// A snapshot for operators, at most 50 ms old; never null. Works after Close, too.
   std::shared_ptr<const NodeStatus> Status();
@@ -130,10 +140,10 @@ class GroupFollower {
   /// Whether kHeartbeatEvery has passed since Start or the last heartbeat. If so, the owner must
   /// log a heartbeat, and the time begins again.
   bool HeartbeatDue();
-  /// Whether this trouble differs from the last one, so that it must be logged. Remembers it.
+  /// Whether this trouble must be logged: it differs from that of the call before, or that call was
+  /// more than kTroubleIsOver ago.
   bool IsNewTrouble(const std::string& detail);
-  /// All is well again: the next trouble is a new one.
-  void ForgetTrouble() { last_trouble_.clear(); }
+  static constexpr std::chrono::minutes kTroubleIsOver{1};
 
  private:
   /// Once the watch has reached `revision`, the view was current at `asked`.
@@ -174,6 +184,7 @@ class GroupFollower {
   TimePoint status_at_{};
   TimePoint heartbeat_at_ = TimePoint::max();
   std::string last_trouble_;
+  TimePoint trouble_at_{};
 };
 
 }  // namespace baton::runtime

@@ -106,7 +106,9 @@ class Relay::Impl final : public Control {
   bool Alive() const noexcept override { return BootClock::now() - loop_->LastTurn() < kStuck; }
   bool Ready() const noexcept override { return proven_at_ != kNever && !halted_; }
   std::string ReadyWords() const override {
-    const Duration age = BootClock::now() - TimePoint(Duration(proven_at_.load()));
+    const Duration::rep proven_at = proven_at_;
+    if (proven_at == kNever) return kRelayStopped.message;  // Stop came after Ready
+    const Duration age = BootClock::now() - TimePoint(Duration(proven_at));
     const auto shown = std::chrono::duration_cast<std::chrono::milliseconds>(age);
     return fmt::format("ready, the view's age is {} ms{}", shown.count(),
                        age > RelayEngine::kStaleAfter ? ", stale" : "");

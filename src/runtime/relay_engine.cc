@@ -197,7 +197,6 @@ void RelayEngine::CheckWatch() {
 
 void RelayEngine::OnProven(TimePoint at) {
   proven_at_ = at;
-  follower_.ForgetTrouble();
   if (proven_) proven_(at);
 }
 

@@ -210,12 +210,13 @@ Status StateLock::RecordSession(const RecordedSession& session) {
 }
 
 Status StateLock::RecordHighest(Revision revision) {
-  if (revision <= content_.highest) return Ok();
-  content_.highest = revision;
+  if (revision <= content_.highest && !unwritten_) return Ok();
+  content_.highest = std::max(content_.highest, revision);
   return Write();
 }
 
 Status StateLock::Write() {
+  unwritten_ = true;
   const auto failed = [this](const std::string& why) {
     return Error{
         ErrorCode::kUnavailable,
@@ -230,6 +231,7 @@ Status StateLock::Write() {
   if (pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     return failed(Errno());
   }
+  unwritten_ = false;
   return Ok();
 }
 

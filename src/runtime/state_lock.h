@@ -1,26 +1,28 @@
 // StateLock: remembers a node's session on disk, and proves that the node's earlier process is
 // dead.
 //
-// The lock is a file in the state directory. The process holds an exclusive flock on this file for
-// its whole life. The file contains the session, the boot id, and the file's own device and inode,
-// with a checksum. The file is created once and then overwritten in place; it is never renamed or
-// deleted. The process closes the file, which releases the lock, only after every shard has stopped
-// and every callback has returned.
+// The lock is a file in the state directory. This object holds an exclusive flock on this file as
+// long as it exists. The file contains the session, the boot id, and the file's own device and
+// inode, with a checksum. The file is created once and then overwritten in place; it is never
+// renamed or deleted. The node destroys this object, which releases the lock, only after every
+// shard has stopped and every callback has returned.
 //
 // Suppose that a new process of the same node id gets the lock on the same boot, and everything in
 // the file matches. Then the earlier process is dead, also if both run in containers. If anything
 // does not match, nothing is proven, and the new process waits until the old lease has run out. For
-// example, nothing is proven if the file was renamed or copied. Nothing is proven on a file system
-// whose locks are no proof (see FileSystem) either, unless the operator trusts it (LockTrust).
-// Process ids would prove no death either.
+// example, nothing is proven if the file was renamed or copied. On a file system whose locks are no
+// proof (see FileSystem), nothing is proven either, unless the operator trusts it (LockTrust).
+// Process ids would prove no death.
 //
-// A child made by fork() shares the lock, which is free only when all holders have closed the file
-// or called exec. So a child that lives on delays a restart, but never makes a wrong proof.
+// A child made by fork() shares the lock, which is free only when all processes that share it have
+// closed the file or called exec. So a child that lives on delays a restart, but never makes a
+// wrong proof.
 //
-// Guards (runtime/guard) hold the shared lock, for the time of a read. A node that finds guards
-// there waits for them, up to kWaitForGuards. If a guard still holds its lock after that, the node
-// starts all the same. It writes its session into the file as soon as it has the exclusive lock.
-// Until then a restart has no proof.
+// Guards (runtime/guard) take a shared lock, for the time of a read. A node that finds guards there
+// waits for them, up to kWaitForGuards. If a guard still holds its lock after that, the node starts
+// all the same, without the lock. Each later record with something new (a session, a greater
+// revision) tries again to get the exclusive lock, and once it has the lock, writes the session,
+// too. Until then a restart has no proof.
 //
 // Not thread-safe. A write blocks while the disk stands still: see StateWriter.
 #pragma once
@@ -41,58 +43,69 @@ namespace baton::runtime {
 struct StateLockOptions {
   LockTrust trust = LockTrust::kKnownFileSystems;
   bool guarded = false;  ///< guards may end the node's sessions once its process is dead
-  /// The program closes no descriptors that it did not open. So the lock lasts on overlayfs, too.
+  /// The program promises to close no descriptors that it did not open. So the lock also lasts on
+  /// overlayfs, and guards may act there.
   bool keeps_descriptors = false;
 };
 
 struct StateLockFound {
-  /// The last sessions of earlier processes, if these processes are proven dead.
+  /// The last sessions of earlier processes, at most two, if these processes are proven dead.
   std::vector<SessionId> proven_dead;
-  /// The highest revision that a commit of the earlier process had; 0: unknown.
+  /// The highest revision that a commit of an earlier process of this node had, also if no death is
+  /// proven; 0: unknown.
   Revision highest_committed;
-  /// Why nothing is proven, as one line for the log. Empty: the death is proven, or the earlier
+  /// Why no death is proven, as one line for the log. Empty: the death is proven, or the earlier
   /// process left in order.
   std::string no_proof;
-  /// Why guards don't act although they were wanted, as one line for the log. Empty: they act, or
-  /// were not wanted, or `never_proof` is set.
+  /// Why guards don't act although StateLockOptions::guarded is set, as one line for the log.
+  /// Empty: they act, or that is not set, or `never_proof` is set.
   std::string no_guard;
-  /// Why locks in the directory never prove anything, as one line for the log. Empty: they may.
+  /// Why locks in the directory never prove a death, as one line for the log. Empty: they may.
   std::string never_proof;
   /// The random number of the directory (directory_id.h); 0: no number could be kept.
   std::uint64_t directory = 0;
-  /// What is wrong with that number, as one line for the log. Empty: nothing is wrong.
+  /// What is wrong with that number, as one line for the log. Empty: all is well.
   std::string directory_problem;
 };
 
 class StateLock final : public StateRecord {
  public:
-  /// How long Take waits for guards.
+  /// How long Take waits while guards hold the lock.
   static constexpr std::chrono::seconds kWaitForGuards{2};
 
-  /// Creates `directory` if it is missing, takes the lock, reads the earlier process's file, and
-  /// gives the directory its number. Blocks while guards read the file, and while the disk takes a
-  /// new number. kFailedPrecondition: a living process holds the lock. kInvalidArgument: the
-  /// directory or a file can't be used, or others may write to it (state_folder.h).
+  /// Creates `directory` if it is missing, takes the lock, reads what an earlier process left in
+  /// the file, and gives the directory its number. Does not write the lock file's content. Blocks
+  /// while guards read the file, and while the disk takes a new number. kFailedPrecondition: a
+  /// living process holds the lock. kInvalidArgument: the directory or a file in it can't be made,
+  /// opened or locked, or others may write to it (state_folder.h).
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node,
                                                  StateLockOptions options = {});
-  /// Reads the file of a `group` node's last process in `directory`, for any node id. Changes
-  /// nothing. kFailedPrecondition: a living process holds the lock. kNotFound: there is no file.
-  /// kInvalidArgument: the file can't be opened or locked, is damaged, belongs to another group, or
-  /// has no revision.
+  /// What the last process of a node left in its state directory.
   struct Note {
     std::string node;
-    Revision highest;
+    Revision highest;  ///< the highest revision that a commit of the node had
   };
+  /// Reads the file in `directory`, for any node of `group`. Changes nothing; holds a shared lock
+  /// during the read. kFailedPrecondition: a living process holds the lock. kNotFound: there is no
+  /// file. kInvalidArgument: the file can't be opened or locked, is damaged, belongs to another
+  /// group, or has no revision.
   static Result<Note> NoteIn(const std::string& directory, const std::string& group);
+  /// Releases the lock. Leaves the file as it is.
   ~StateLock() override;
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
+  /// What Take found. Read it before the first record: if Take did not get the lock, a record may
+  /// change it.
   const StateLockFound& found() const { return found_; }
-  /// Writes the session into the file (StateRecord). kUnavailable: the file can't be written, or
-  /// another process still holds the lock.
+  /// Writes the session into the file (StateRecord). A process that has recorded no session yet
+  /// ignores session 0, so that an earlier process's session stays in the file. kUnavailable: the
+  /// file can't be written, another process still holds the lock, or the program has closed the
+  /// descriptor.
   Status RecordSession(const RecordedSession& session) override;
+  /// Writes the revision, if it is greater than the recorded one. The same errors. Each call writes
+  /// also what an earlier call of this or of RecordSession could not write.
   Status RecordHighest(Revision revision) override;
 
  private:
@@ -109,6 +122,7 @@ class StateLock final : public StateRecord {
   bool guards_wanted_ = false;
   bool keeps_descriptors_ = false;
   bool locked_ = false;
+  bool unwritten_ = false;    ///< the last write failed
   bool had_session_ = false;  ///< an earlier process of this node
   void* mapped_ = nullptr;    ///< keeps the lock if the program closes file_; null: it can't be
   std::string opened_;        ///< the file's device and inode

@@ -1,11 +1,10 @@
 #include "sidecar/address.h"
 
-#include <arpa/inet.h>
-
 #include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/endpoint.h"
 #include "base/unix_socket.h"
 
 namespace baton::sidecar {
@@ -15,13 +14,6 @@ constexpr std::string_view kUnix = "unix:";
 
 Error Off(std::string_view text, const std::string& why) {
   return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" {}", text, why)};
-}
-
-bool IsLoopback(const std::string& host) {
-  in_addr four{};
-  in6_addr six{};
-  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
-  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
 }
 
 Result<Address> ParsePath(std::string_view text) {
@@ -51,7 +43,7 @@ Result<Address> ParseAddress(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [stop, failed] = std::from_chars(text.data() + colon + 1, end, port);
   if (failed != std::errc() || stop != end) return Off(text, expected);
-  if (!IsLoopback(host)) {
+  if (!IsLoopbackHost(host)) {
     return Off(text,
                "can be reached from other hosts, or is not numeric; the sidecar serves this "
                "host only: give unix:/path or 127.0.0.1:port");

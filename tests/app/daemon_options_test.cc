@@ -481,6 +481,10 @@ TEST(DaemonOptions, RefusesFilesThatAreOff) {
     const TemporaryFile file(content);
     EXPECT_EQ(Refusal(Minimal({"--config", file.path()})), "batond: " + file.path() + line + "\n");
   }
+  const TemporaryFile nobody("etcd: [\"\", \"a:1\"]\n");  // as `--etcd ,a:1`
+  const Environment only = {
+      {"BATON_GROUP", "g"}, {"BATON_SHARDS", "3"}, {"BATON_CONFIG", nobody.path()}};
+  EXPECT_THAT(Refusal({}, only), HasSubstr(":1: etcd: \"\" is not an endpoint"));
   const TemporaryFile broken("ttl: [10s\n");
   EXPECT_THAT(Refusal(Minimal({"--config", broken.path()})), HasSubstr("this is not YAML"));
   EXPECT_EQ(Refusal(Minimal({"--config", "/nowhere"})),

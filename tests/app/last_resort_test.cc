@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "app/daemon/node_end.h"
+
 namespace baton::app {
 namespace {
 
@@ -21,6 +23,18 @@ TEST(LastResortDeathTest, EndsTheProcessAndSaysWhy) {
 // Plan: the owner gets on within the bound. Nothing ends.
 TEST(LastResort, DoesNothingIfItsOwnerGetsOn) {
   { const LastResort last_resort(std::chrono::hours(1), 7); }
+}
+
+// Plan: a node that halts does so while it leads, while it drains, or after its drain. A manager of
+// services sees a failure each time, whatever a program's code is.
+TEST(NodeEnd, OfAHaltedNodeIsAFailure) {
+  const Error halted{ErrorCode::kFailedPrecondition, "etcd went back in time"};
+  EXPECT_EQ(ConcludeEnd({.halted = true, .failure = halted}), 1);
+  EXPECT_EQ(ConcludeEnd({.halted = true, .failure = {}}), 1);
+  EXPECT_EQ(ConcludeEnd({.halted = true, .failure = {}, .program = ExitStatus{}}), 1);
+  EXPECT_EQ(ConcludeEnd({.failure = {}}), 0);
+  EXPECT_EQ(ConcludeEnd({.failure = Error{ErrorCode::kTimedOut, "late"}}), 0);
+  EXPECT_EQ(ConcludeEnd({.failure = Error{ErrorCode::kInternal, "no"}}), 1);
 }
 
 }  // namespace

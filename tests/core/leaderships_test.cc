@@ -285,10 +285,10 @@ TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(3)));
   EXPECT_EQ(cluster_.violations(), kNone);
   ASSERT_TRUE(cluster_.RunUntil([&] { return stopping.Has(kShard); }, seconds(1)));
-  const TimePoint since = stopping.shards().at(kShard).since;
+  const TimePoint since = stopping.shards().at(kShard).front();
   cluster_.Run(seconds(60));
   ASSERT_TRUE(stopping.Has(kShard));
-  EXPECT_EQ(stopping.shards().at(kShard).since, since);
+  EXPECT_EQ(stopping.shards().at(kShard).front(), since);
   const auto asked = cluster_.Asked<core::RunCallback>("n1");
   const auto lost = std::find_if(asked.rbegin(), asked.rend(), [this](const auto& one) {
     return one.second.kind == CallbackKind::kLost && one.second.shard == kShard;
@@ -296,6 +296,25 @@ TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   ASSERT_NE(lost, asked.rend());
   cluster_.Deliver("n1", core::CallbackReturned{lost->second.operation, kShard, true});
   EXPECT_FALSE(stopping.Has(kShard));
+}
+
+// Plan: a shard is gained and given up again while its first `lost` runs. When that returns, its
+// age is the second one's, which waited behind it.
+TEST(StoppingShards, AreAsOldAsTheFirstLostThatHasNotReturned) {
+  const TimePoint start{seconds(100)};
+  const ShardId shard{4}, other{2};
+  core::StoppingShards stopping;
+  stopping.Begin(shard, 7, start);
+  stopping.Begin(other, 8, start + seconds(1));
+  stopping.Begin(shard, 9, start + seconds(5));
+  EXPECT_EQ(stopping.shards().at(shard).front(), start);
+  EXPECT_TRUE(stopping.Returned(7));
+  EXPECT_EQ(stopping.shards().at(shard).front(), start + seconds(5));
+  EXPECT_TRUE(stopping.Returned(8));
+  EXPECT_FALSE(stopping.Has(other));
+  EXPECT_FALSE(stopping.Returned(7));
+  EXPECT_TRUE(stopping.Returned(9));
+  EXPECT_TRUE(stopping.shards().empty());
 }
 
 // Plan: the target's `prepare` fails: the move is void, n1 leads on with the same term, and the

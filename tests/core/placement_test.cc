@@ -39,10 +39,11 @@ class PlacementTest : public ::testing::Test {
   }
   void TearDown() override { EXPECT_EQ(cluster_->violations(), kNone); }
 
-  void Set(const Placement& placement) {
+  void Set(const Placement& placement, const FailoverSettings& failover = {}) {
     ConfigFact config = std::get<ConfigFact>(cluster_->store().Get("config"));
     config.schema = kPlacementSchema;
     config.placement = placement;
+    config.failover = failover;
     cluster_->store().Put(config);
   }
   std::string Led() const {
@@ -107,6 +108,20 @@ TEST_F(PlacementTest, AShardWaitsWhileNobodyMayLeadIt) {
   EXPECT_EQ(Led(), "0 0 3 3");
   cluster_->Start("n1");
   EXPECT_TRUE(Comes("6 0 3 3")) << Led();
+}
+
+// Plan: a node dies, and its shards wait for it for a minute, as the policy wants. They are not
+// lost without a successor: it is the next leader that reports the loss, once.
+TEST_F(PlacementTest, AShardThatWaitsForItsOwnerIsNotReportedAsLost) {
+  Set({Rule({{0, 5}}, Zone("a"))}, {.policy = FailoverPolicy::kAfter, .delay = seconds(60)});
+  ASSERT_TRUE(Comes("3 3 3 3"));
+  KillAndForget("n1");
+  cluster_->Run(seconds(40));
+  EXPECT_EQ(Led(), "0 3 3 3");
+  EXPECT_EQ(cluster_->TransitionsOf(Reason::kLeaseExpired).size(), 0u);
+  ASSERT_TRUE(Comes("0 6 3 3", seconds(60)));
+  cluster_->Run(seconds(1));
+  EXPECT_EQ(cluster_->TransitionsOf(Reason::kLeaseExpired).size(), 3u);
 }
 
 // Plan: shards without a leader that nobody may lead hold up no balance of the others.

@@ -133,6 +133,22 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
   EXPECT_EQ(response.moves(0).phase(), v1::MoveStatus::PHASE_PREPARED);
 }
 
+// Plan: an answer that no node of ours gives: shards in the wrong order, and one twice. The first
+// of the two counts; callers rely on the order.
+TEST(StatusProto, PutsShardsInOrder) {
+  v1::NodeStatus message;
+  for (const std::uint32_t shard : {4u, 1u, 4u, 0u}) {
+    auto* const added = message.add_shards();
+    added->set_shard(shard);
+    added->set_term(message.shards_size());
+  }
+  std::vector<std::pair<std::uint32_t, std::int64_t>> shards;
+  for (const ShardStatus& shard : FromProto(message).shards) {
+    shards.emplace_back(shard.shard.value, shard.term.value);
+  }
+  EXPECT_EQ(shards, (decltype(shards){{0, 4}, {1, 2}, {4, 1}}));
+}
+
 // 100,000 shards far exceed gRPC's default limit of 4 MiB per message, so they are sent only on
 // request.
 TEST(AdminService, SendsShardsOnlyWhereAskedFor) {

@@ -281,7 +281,7 @@ TEST(Doctor, OfEtcdsHealth) {
   Expect(AfterEtcd("etcd_revision", [](EndpointCheckup& one) { one.revision = Revision{7}; }),
          kProblem, "b:2379: at revision 7, below ", "Restored backups");
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.failed = "deadline"; }), kProblem,
-         "no answer in 2000", "disk");
+         "no commit within 2000", "disk");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.read_refused = "denied"; }),
          kProblem, "read: denied", "--prefix=true /baton/v1/");
   Expect(AfterEtcd(
@@ -500,10 +500,19 @@ TEST(Secrets, AreForTheirOwnerAndGroupAndNotForTheNetwork) {
   etcd.user = "u";
   etcd.password = "p";
   EXPECT_FALSE(CheckSecrets(etcd, {}, now).password_in_clear);
+  for (const char* const elsewhere : {"10.0.0.7:2379", "127.example.org:2379", "localhost.x:1"}) {
+    etcd.endpoints.push_back(elsewhere);
+    EXPECT_TRUE(CheckSecrets(etcd, {}, now).password_in_clear) << elsewhere;
+    etcd.endpoints.pop_back();
+  }
   etcd.endpoints.push_back("10.0.0.7:2379");
-  EXPECT_TRUE(CheckSecrets(etcd, {}, now).password_in_clear);
+  // Either of the two makes the connection use TLS.
+  for (std::string EtcdOptions::*const pem : {&EtcdOptions::ca_pem, &EtcdOptions::cert_pem}) {
+    EtcdOptions tls = etcd;
+    tls.*pem = "pem";
+    EXPECT_FALSE(CheckSecrets(tls, {}, now).password_in_clear);
+  }
   etcd.ca_pem = "ca";
-  EXPECT_FALSE(CheckSecrets(etcd, {}, now).password_in_clear);
   EXPECT_EQ(JudgeSecrets(CheckSecrets(etcd, {}, now)).severity, Severity::kOk);
 }
 

@@ -196,12 +196,17 @@ TEST_F(GroupFollowerTest, AStatusIsSharedFor50Milliseconds) {
   EXPECT_TRUE(follower_.Status()->ready);
 }
 
+// Plan: a trouble goes on for long, is over, and comes back with the same words.
 TEST_F(GroupFollowerTest, LogsATroubleOnceInARow) {
   EXPECT_TRUE(follower_.IsNewTrouble("a"));
   EXPECT_FALSE(follower_.IsNewTrouble("a"));
   EXPECT_TRUE(follower_.IsNewTrouble("b"));
   EXPECT_TRUE(follower_.IsNewTrouble("a"));
-  follower_.ForgetTrouble();
+  for (int i = 0; i < 10; ++i) {
+    time_.Elapse(GroupFollower::kTroubleIsOver);
+    EXPECT_FALSE(follower_.IsNewTrouble("a"));
+  }
+  time_.Elapse(GroupFollower::kTroubleIsOver + milliseconds(1));
   EXPECT_TRUE(follower_.IsNewTrouble("a"));
 }
 

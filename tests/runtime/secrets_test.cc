@@ -148,8 +148,11 @@ TEST(Secrets, AreLookedAtAfterTheirRenewal) {
   const EtcdOptions renewed = Renewed(
       etcd, {.password = "p", .cert_pem = CertificateFor("20261122000000Z", "20261222000000Z")});
   const SecretsCheckup found = CheckSecrets(renewed, {}, At(2026, 12, 21));
-  EXPECT_TRUE(found.password_in_clear);
+  EXPECT_FALSE(found.password_in_clear) << "a certificate of the client makes it TLS";
   EXPECT_EQ(found.certificate->until, At(2026, 12, 22));
+  etcd.cert_pem.clear();
+  EXPECT_TRUE(
+      CheckSecrets(Renewed(etcd, {.password = "p"}), {}, At(2026, 12, 21)).password_in_clear);
 }
 
 }  // namespace

@@ -139,8 +139,8 @@ TEST_F(StateLockTest, ANodeWaitsForAGuard) {
 }
 
 // Plan: a guard stands still under its lock. The node starts after a while, has no proof, and must
-// not write; once the guard is gone it names its session, and the one before that it never saw
-// end.
+// not write. Once the guard is gone it names its session, and the one before that it never saw end,
+// although etcd's revision stands still.
 TEST_F(StateLockTest, AGuardThatStandsStillHoldsUpNoNode) {
   Take(directory_)->RecordSession({.session = SessionId{7}}).ok();
   const int guard = open(File().c_str(), O_RDONLY | O_CLOEXEC);
@@ -149,6 +149,7 @@ TEST_F(StateLockTest, AGuardThatStandsStillHoldsUpNoNode) {
   EXPECT_TRUE(node->found().proven_dead.empty());
   EXPECT_THAT(node->found().no_proof, HasSubstr("a guard holds"));
   EXPECT_EQ(node->RecordSession({.session = SessionId{8}}).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(node->RecordHighest(Revision{3}).error().code, ErrorCode::kUnavailable);
   close(guard);
   EXPECT_TRUE(node->RecordHighest(Revision{3}).ok());
   EXPECT_FALSE(StateLock::Take(directory_, "orders", "n1").ok()) << "it has the lock now";

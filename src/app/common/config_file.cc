@@ -1,9 +1,11 @@
 #include "app/common/config_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "app/common/did_you_mean.h"
 #include "app/common/yaml_document.h"
@@ -22,13 +24,12 @@ Error At(const std::string& path, int line, const std::string& what) {
 std::optional<std::string> TextOf(const YAML::Node& node) {
   if (node.IsScalar()) return node.Scalar();
   if (!node.IsSequence() || node.size() == 0) return std::nullopt;
-  std::string joined;
+  std::vector<std::string> items;
   for (const YAML::Node& item : node) {
     if (!item.IsScalar()) return std::nullopt;
-    if (!joined.empty()) joined += ',';
-    joined += item.Scalar();
+    items.push_back(item.Scalar());
   }
-  return joined;
+  return fmt::format("{}", fmt::join(items, ","));
 }
 
 Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const YAML::Node& root,

@@ -81,9 +81,11 @@ struct QuickWords {
 };
 
 template <typename Request>
-ExitCode Quick(const CtlOptions& options, const Request& request, const QuickWords& words) {
+ExitCode Quick(const CtlOptions& options, const Request& request, const QuickWords& words,
+               std::optional<TimePoint> deadline = {}) {
   AdminClient client(options);
-  const Status result = client.Request(request, CallDeadline(WorkDeadline(options)));
+  const Status result =
+      client.Request(request, CallDeadline(deadline.value_or(WorkDeadline(options))));
   if (!result) return FailChange(result.error(), words.check);
   if (request.dry_run) return Report(options, "dry_run", words.dry_run);
   if (!words.unchanged.empty()) return Report(options, "unchanged", words.unchanged);
@@ -244,7 +246,8 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
 
 // Asked for in any case: the view that says that the node is not drained may be behind.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
-  const auto before = AdminClient(options).GetStatus(false, CallDeadline(WorkDeadline(options)));
+  const TimePoint deadline = WorkDeadline(options);
+  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   const Result<MemberStatus> member = FindMember(before.value(), node);
   const bool undrained = member.ok() && !member.value().drained_by_policy;
@@ -252,7 +255,8 @@ ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const Change
                {.done = node + " is no longer drained: balance gives it its share",
                 .dry_run = "would end the drain of " + node,
                 .check = "nodes list",
-                .unchanged = undrained ? node + " was not drained: nothing changes" : ""});
+                .unchanged = undrained ? node + " was not drained: nothing changes" : ""},
+               deadline);
 }
 
 ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange& change,
@@ -304,14 +308,16 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
 
 // Asked for in any case, as an undrain is.
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change) {
-  const auto before = AdminClient(options).GetStatus(false, CallDeadline(WorkDeadline(options)));
+  const TimePoint deadline = WorkDeadline(options);
+  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   const bool requested = before.value().status.rebalance_requested;
   return Quick(options, PolicyOf(PolicyRequest::Verb::kCancelRebalance, change),
                {.done = "the rebalance is cancelled: moves already prepared still end",
                 .dry_run = "would cancel the rebalance",
                 .check = "rebalance status",
-                .unchanged = requested ? "" : "no rebalance was under way: nothing changes"});
+                .unchanged = requested ? "" : "no rebalance was under way: nothing changes"},
+               deadline);
 }
 
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,

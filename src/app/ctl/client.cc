@@ -163,14 +163,15 @@ class AdminClient::Impl {
   Error Watch(const v1::WatchEventsRequest& request, TimePoint deadline,
               const std::function<void(const v1::WatchEventsResponse&)>& message) {
     if (bad_files_) return *bad_files_;
-    grpc::ClientContext context;
-    SayWho(context);
-    if (deadline != TimePoint::max()) context.set_deadline(SystemTime(deadline));
-    const InterruptGuard guard(context);
-    const auto stream = stub_->WatchEvents(&context, request);
-    v1::WatchEventsResponse response;
-    while (stream->Read(&response)) message(response);
-    return ErrorOf(stream->Finish());
+    grpc::Status status = WatchOnce(request, deadline, message);
+    if (IsUserNotKnown(status) && Interrupt::Sleep(kUntilKnown)) {
+      status = WatchOnce(request, deadline, message);
+    }
+    // There may be a place among the node's streams soon.
+    if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+      return {ErrorCode::kUnavailable, status.error_message()};
+    }
+    return ErrorOf(status);
   }
 
  private:
@@ -198,6 +199,18 @@ class AdminClient::Impl {
         &context, &request, response,
         [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
     return completion.Wait(&context);
+  }
+
+  grpc::Status WatchOnce(const v1::WatchEventsRequest& request, TimePoint deadline,
+                         const std::function<void(const v1::WatchEventsResponse&)>& message) {
+    grpc::ClientContext context;
+    SayWho(context);
+    if (deadline != TimePoint::max()) context.set_deadline(SystemTime(deadline));
+    const InterruptGuard guard(context);
+    const auto stream = stub_->WatchEvents(&context, request);
+    v1::WatchEventsResponse response;
+    while (stream->Read(&response)) message(response);
+    return stream->Finish();
   }
 
   void SayWho(grpc::ClientContext& context) const {

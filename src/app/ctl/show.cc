@@ -267,12 +267,13 @@ ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
 
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
   AdminClient client(options);
-  const auto group = client.GetStatus(false, CallDeadline(options));
+  const TimePoint deadline = CallDeadline(options);
+  const auto group = client.GetStatus(false, deadline);
   if (!group) return Fail(group.error());
   const NodeStatus& known = group.value().status;
   const auto shard = routing::ShardOfKey(key, known);
   if (!shard) return Fail(shard.error());
-  auto status = client.DescribeShard(shard.value(), CallDeadline(options));
+  auto status = client.DescribeShard(shard.value(), deadline);
   if (!status) return Fail(status.error());
   status.value().view_age = known.view_age;  // from the call before
   if (options.structured()) {

@@ -6,8 +6,9 @@
 namespace baton::app {
 
 int ConcludeEnd(const NodeEnd& end) {
+  if (end.halted) return 1;
   const std::optional<Error>& failure = end.failure;
-  if (end.program && !end.halted) {
+  if (end.program) {
     log::Info(failure ? "not drained: " + failure->message : "drained");
     return ExitCode(*end.program);
   }
@@ -15,7 +16,6 @@ int ConcludeEnd(const NodeEnd& end) {
     log::Info(end.relay ? "stopped" : "drained");
     return 0;
   }
-  if (end.halted) return 1;
   if (failure->code == ErrorCode::kTimedOut) {
     // This node leads nothing any more; the shards that it resigned are claimed by others.
     log::Warn("drained, not everything in time", {{"error", failure->message}});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <map>
 
 #include "runtime/admin/cause_proto.h"
 #include "runtime/admin/placement_proto.h"
@@ -419,6 +421,17 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   for (const ShardStatus& shard : status.shards) *out->add_shards() = ToProto(shard, status.at);
 }
 
+namespace {
+
+// A message from elsewhere may have shards in any order, and twice.
+void AddShards(const v1::NodeStatus& message, NodeStatus* status) {
+  std::map<std::uint32_t, const v1::ShardStatus*> shards;
+  for (const auto& shard : message.shards()) shards.try_emplace(shard.shard(), &shard);
+  for (const auto& [number, shard] : shards) status->shards.push_back(runtime::FromProto(*shard));
+}
+
+}  // namespace
+
 NodeStatus FromProto(const v1::NodeStatus& message) {
   NodeStatus status;
   NodeFromProto(message, &status);
@@ -448,7 +461,7 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.standing_by = message.standing_by();
   status.ready_here = message.ready_here();
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));
-  for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
+  AddShards(message, &status);
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));
   status.counters = FromProto(message.counters());
   status.failing = message.failing();

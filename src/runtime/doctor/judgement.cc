@@ -209,7 +209,7 @@ Finding Latency(const Examination& seen) {
       "lengthen the nodes' TTL";
   if (!failed.empty()) {
     return {"etcd_latency", Severity::kProblem,
-            fmt::format("no answer in {} ({})", Milliseconds(kCheckupCall), failed), advice};
+            fmt::format("no commit within {} ({})", Milliseconds(kCheckupCall), failed), advice};
   }
   if (each.empty())
     return {"etcd_latency", Severity::kNotice, "not known: nothing could be committed", {}};

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/endpoint.h"
 #include "base/timestamp.h"
 
 namespace baton::runtime {
@@ -29,9 +29,10 @@ std::vector<std::string> WithRights(mode_t rights, const std::vector<std::string
   return chosen;
 }
 
-bool IsLoopback(std::string_view endpoint) {
-  return endpoint.starts_with("127.") || endpoint.starts_with("[::1]:") ||
-         endpoint.starts_with("localhost:");
+bool IsOnThisHost(const std::string& endpoint) {
+  std::string host = endpoint.substr(0, endpoint.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return host == "localhost" || IsLoopbackHost(host);
 }
 
 /// Adds a trouble if a certificate is not valid now, or only for a short time.
@@ -60,8 +61,10 @@ SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files
                        .certificate = ValidityOf(etcd.cert_pem),
                        .own = ValidityOf(own_pem),
                        .at = now};
-  found.password_in_clear = !etcd.password.empty() && etcd.ca_pem.empty() &&
-                            !std::all_of(etcd.endpoints.begin(), etcd.endpoints.end(), IsLoopback);
+  const bool tls = !etcd.ca_pem.empty() || !etcd.cert_pem.empty();
+  found.password_in_clear =
+      !etcd.password.empty() && !tls &&
+      !std::all_of(etcd.endpoints.begin(), etcd.endpoints.end(), IsOnThisHost);
   return found;
 }
 

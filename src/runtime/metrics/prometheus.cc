@@ -73,7 +73,7 @@ class RouterMetrics final : public prometheus::Collectable {
          counters.own_calls},
         {"baton_router_own_misroutes_total",
          "The application's own calls that were answered with NOT_LEADER.", counters.own_misroutes},
-        {"baton_router_reconnects_total", "Streams of routes opened after the first.",
+        {"baton_router_reconnects_total", "Streams of routes that ended, or could not be opened.",
          counters.reconnects}};
     for (const auto& [name, help, count] : single) families.Counter(name, help).Add(Number(count));
     families
