@@ -14,6 +14,12 @@
 // limit, up to 5 s. A route may be out of date when it is read, so servers check each request with
 // OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
+// Without group_credentials a router believes each server that answers at its endpoints. A false
+// one decides where the calls go, for as long as the router follows it. What it said of the routes
+// ends soon after the router has reached a true server: that server sends a digest of its routes
+// once it has proven that they are current (a relay: within about 3 s; a node: within about a third
+// of its TTL and a second). SECURITY.md says what else a false server can do.
+//
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
 // CallWith it keeps one channel for each leader's address: at most 1,024, and each for about 5
 // minutes after its last use.
@@ -61,9 +67,10 @@ struct RouterOptions {
   /// The beginning of each request id that the router makes up; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
   std::string client = {};
-  /// If the followed server is silent this long, the router switches to another endpoint. It also
-  /// switches if the server has reported stale routes for this long and there is another endpoint.
-  /// 10 ms to 366 days. Servers send something every 2 s, so use more than 2 s.
+  /// If the followed server is silent this long, the router switches to another endpoint; if there
+  /// is only one, it opens its stream again. It also switches if the server has reported stale
+  /// routes for this long and there is another endpoint. 10 ms to 366 days. Servers send something
+  /// every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
   /// Whether a leader's address may be a unix socket of this host, unix:/path. If false, the router
   /// connects to leaders at host:port only, and treats any other address as none.
@@ -74,9 +81,9 @@ struct CallOptions {
   /// The time for the whole call, with all its pauses and attempts. Above 0; a time above a year
   /// counts as a year.
   std::chrono::milliseconds deadline{5000};
-  /// The time for one attempt: 0 or more; `deadline` ends it, too. With 0, an attempt may use all
-  /// that is left of `deadline`. The time to connect to the leader counts for `deadline` only.
-  /// Connecting may take seconds if the leader's host does not answer.
+  /// The time for one attempt: 0 or more. `deadline` ends an attempt, too. With 0, an attempt may
+  /// use all that is left of `deadline`. The time to connect to the leader counts for `deadline`
+  /// only. Connecting may take seconds if the leader's host does not answer.
   std::chrono::milliseconds attempt{0};
   /// After NOT_LEADER, a call goes on to a newer leader at once, at most this many times in a row;
   /// after that it pauses first. 0 or more. proto/baton/v1/errors.proto explains the refusals.
@@ -89,8 +96,8 @@ struct CallOptions {
   /// for example during a shutdown), if its time was over, or if a resource refused it with
   /// STALE_TERM. If this is true, the server must recognise a request id that it has served
   /// already. The router then also cancels an attempt 100 ms after it hears of a newer leader of
-  /// the shard. If the router could not connect to the leader, nothing was sent. Then it tries
-  /// again even if this is false.
+  /// the shard. Even if this is false, the router tries again after it could not connect to the
+  /// leader, because nothing was sent.
   bool retry_unknown = true;
 };
 
@@ -127,10 +134,11 @@ class BATON_EXPORT Router {
   Router& operator=(const Router&) = delete;
 
   /// Waits until the router is ready, which means that it has read all routes. It then stays ready,
-  /// with one exception: if the followed server has another history of etcd (for example a restored
-  /// backup), the router is not ready until it has read all routes again. With a timeout of 0 or
-  /// less WaitReady does not wait; a timeout above a year counts as a year. After Stop it returns
-  /// ok if the router was ready. Errors:
+  /// with two exceptions. If the followed server has another history of etcd (for example a
+  /// restored backup), or if it shows that an earlier server told false routes, the router is not
+  /// ready until it has read all routes again. With a timeout of 0 or less WaitReady does not wait;
+  /// a timeout above a year counts as a year. After Stop it returns ok if the router was ready.
+  /// Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
@@ -160,8 +168,8 @@ class BATON_EXPORT Router {
   ///     free. Otherwise the read returns the earlier route. The routes that
   ///     Owner reads change at most 100 times a second.
   ///
-  /// Memory: each reading thread keeps the routes that it read last, as a table of 16 bytes a
-  /// shard, until it reads a newer table, until it ends, or until the router is destroyed.
+  /// Memory: each reading thread keeps its last table of routes, 16 bytes a shard, until it reads a
+  /// newer one or ends, or the router is destroyed. A Route's texts live as long as the router.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key. nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
@@ -174,15 +182,15 @@ class BATON_EXPORT Router {
   /// request, and name the leader.
   ///
   /// Empty if no placement rule asks for standbys of the shard, if no node can be one, if the key
-  /// or the shard is invalid, or if no routes were read yet. While nobody leads the shard, there
-  /// may be one standby more than the rule asks for. The list is as current as Owner's route. Cost
+  /// or the shard is invalid, or if no routes were read yet. A rule asks for at most 8; while
+  /// nobody leads the shard, there may be one more. The list is as current as Owner's route. Cost
   /// and memory are those of Owner. In addition, each call allocates the list. If shards have
   /// standbys, the router also keeps lists of 4 bytes a shard and 8 bytes a standby, which all
   /// tables with the same standbys share.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
 
-  /// How current the routes are, and what is wrong if they are not. Waits for no server, only for a
-  /// short lock.
+  /// How current the routes are, and what is wrong if not. Waits only for a short lock. A router
+  /// that met 1,000,000 pairs of node id and address takes no new routes: start another.
   RoutesAge Age() const;
   /// What the router has done so far. Lock-free.
   RouterCounters counters() const;
@@ -191,12 +199,15 @@ class BATON_EXPORT Router {
   /// example &kv::Kv::Stub::Put. Blocks the calling thread until there is an answer, `deadline` has
   /// passed, or Stop is called. So don't call it on gRPC's callback threads.
   ///
-  /// The call goes to the leader that the routes name. If the shard has no leader, or the leader
-  /// has no service address, the call waits for another route.
+  /// The call goes to the newest route's leader. If the shard has no leader, the leader has no
+  /// service address, or the route is being read again (see WaitReady), the call waits for another.
   ///
   /// If a server refuses with NOT_LEADER, and the refusal or the routes name a leader with a newer
   /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
-  /// once, as below, and may go on again.
+  /// as described below, and may again follow max_hops leaders.
+  ///
+  /// A leader that only a refusal names can't keep the call. If it can't serve, or if max_hops of
+  /// them refuse in a row, the call asks the leader that the routes name again, after its pause.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
@@ -214,19 +225,20 @@ class BATON_EXPORT Router {
   ///   INVALID_ARGUMENT   an option, the key or the shard is invalid; nothing was sent. The key and
   ///                      the shard are checked only after routes were read
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
-  ///                      The details say NO_LEADER, with group, shard and RetryInfo. There are no
-  ///                      details if no routes were read yet. In that case the call returns at once
-  ///                      if every endpoint refuses (see WaitReady, kFailedPrecondition)
+  ///                      The details say NO_LEADER, with group, shard and RetryInfo (that of the
+  ///                      last refusal, otherwise 500 ms). If no routes were read yet, there are no
+  ///                      details, and the call returns at once if every endpoint refuses (see
+  ///                      WaitReady, kFailedPrecondition)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
   ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED: either the
   ///                      application itself did, or the server lacks the method. The message names
   ///                      the address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
-  /// Call returns every other status unchanged. The application made it, or gRPC made it, perhaps
-  /// after the request took effect. Call also returns a NOT_LEADER or NO_LEADER that names another
-  /// group, or another shard: the application passed it on from another service. So this call may
-  /// have taken effect.
+  /// Call returns every other status unchanged, also a DEADLINE_EXCEEDED that came before the
+  /// attempt's time was over. The application or gRPC made it, perhaps after the request took
+  /// effect. Call also returns a NOT_LEADER or NO_LEADER that names another group or shard: the
+  /// application passed it on from another service, so this call may have taken effect.
   ///
   /// Without retry_unknown, Call returns the status of an attempt that may have taken effect
   /// unchanged. UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any

@@ -33,7 +33,9 @@ struct RouteStandby {
 
 /// How current a router's routes are.
 struct RoutesAge {
-  Revision revision{};  ///< the routes are complete up to this revision; 0: they are incomplete
+  /// The routes are complete up to this revision; 0: they are incomplete. It may go back when the
+  /// router has switched to another server, because servers of a quiet group differ in it.
+  Revision revision{};
   /// How old the routes are: the age that the server's last message gave for its own view, plus the
   /// time since that message. 0: nothing was read.
   std::chrono::nanoseconds age{0};
@@ -69,9 +71,11 @@ struct RouterCounters {
   std::uint64_t own_calls = 0;      ///< calls with the metadata that Router::Mark adds
   std::uint64_t own_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
 
-  std::uint64_t reconnects = 0;  ///< attempts to open a stream of routes, after the first
-  std::uint64_t snapshots = 0;   ///< streams that began with all routes
-  std::uint64_t resumes = 0;     ///< streams that began where the last one ended
+  std::uint64_t reconnects = 0;  ///< streams of routes that ended, also those that failed to open
+  /// Streams that began with all routes: the first one, those after etcd was restored, and those
+  /// after a server had shown that an earlier one told false routes.
+  std::uint64_t snapshots = 0;
+  std::uint64_t resumes = 0;  ///< streams that began where the last one ended
 };
 
 }  // namespace baton

@@ -260,6 +260,82 @@ TEST_F(Hub, AnotherStoreBeginsAnew) {
   EXPECT_EQ(stranger.shards.size(), 4u);
 }
 
+// Plan: a caller goes on after a revision, which may be false. It gets one check, once a proof that
+// began after its request has come. A caller that gets all routes gets none, nor does one of
+// another store.
+TEST_F(Hub, WhoComesBackGetsACheckOnceTheViewIsProvenCurrent) {
+  Fill();
+  Caller back, fresh, stranger;
+  const Revision never{std::int64_t{1} << 62};
+  now_ += seconds(1);
+  ASSERT_TRUE(Open(1, back, {.after = never, .incarnation = kCluster, .came = now_}));
+  ASSERT_TRUE(Open(2, fresh, {.came = now_}));
+  ASSERT_TRUE(Open(3, stranger, {.after = never, .incarnation = 1, .came = now_}));
+  Read(1, back);
+  proven_at_ = now_;
+  Apply({}, 10);
+  Read(1, back);
+  EXPECT_EQ(back.messages.size(), 1u) << "the proof began before the request came, or with it";
+  proven_at_ = now_ + Duration{1};
+  Apply({}, 10);
+  ASSERT_EQ(back.messages.size(), 2u);
+  const ViewRoute route = RouteOf(0, "n1", 10);
+  EXPECT_EQ(back.last().check(), DigestOf({&route, &route, &route, &route}));
+  EXPECT_EQ(back.last().complete_to(), 10);
+  Read(1, back);
+  Elapse(RouteHub::kHeartbeat);
+  ASSERT_EQ(back.messages.size(), 3u);
+  EXPECT_EQ(back.last().check(), "") << "once is enough";
+  Read(2, fresh);
+  Read(3, stranger);
+  EXPECT_EQ(fresh.last().check(), "");
+  EXPECT_EQ(stranger.last().check(), "");
+  EXPECT_EQ(hub_.counts().checks, 1u);
+}
+
+// Plan: a route is ahead of the view's revision: the server wrote the record itself, and the watch
+// has not delivered it yet. The check waits for the view.
+TEST_F(Hub, ACheckWaitsUntilNoRouteIsAheadOfTheView) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller, {.after = Revision{10}, .incarnation = kCluster, .came = now_}));
+  Read(1, caller);
+  proven_at_ = now_ + milliseconds(1);
+  Apply({RouteOf(0, "n2", 12)}, 11);
+  Read(1, caller);
+  EXPECT_EQ(caller.leaders[0], "n2");
+  EXPECT_EQ(caller.last().check(), "");
+  Apply({}, 12);
+  EXPECT_NE(caller.last().check(), "");
+  EXPECT_EQ(caller.last().complete_to(), 12);
+}
+
+// Plan: when the proof comes, one caller has a message in flight. A route changes before it reads
+// on. Its check comes after that change, and is of the routes with it. The hub does not hash twice
+// within kCheckEvery, so the check waits for the next proof.
+TEST_F(Hub, ACheckIsOfAllThatWasSentBeforeIt) {
+  Fill();
+  Caller quick, slow;
+  const RouteRequest request{.after = Revision{10}, .incarnation = kCluster, .came = now_};
+  ASSERT_TRUE(Open(1, quick, request));
+  ASSERT_TRUE(Open(2, slow, request));
+  Read(1, quick);
+  proven_at_ = now_ + milliseconds(1);
+  Apply({}, 10);
+  const std::string before = quick.last().check();
+  EXPECT_NE(before, "");
+  Apply({RouteOf(0, "n2", 11)}, 11);
+  Read(2, slow);
+  EXPECT_EQ(slow.last().complete_to(), 11);
+  EXPECT_EQ(slow.last().check(), "") << "too early";
+  now_ += RouteHub::kCheckEvery;
+  proven_at_ = now_;
+  Apply({}, 11);
+  EXPECT_NE(slow.last().check(), "");
+  EXPECT_NE(slow.last().check(), before);
+  EXPECT_EQ(hub_.counts().tables_hashed, 2u);
+}
+
 TEST_F(Hub, AQuietGroupIsHeardOfAllTheSame) {
   Fill();
   Caller caller;

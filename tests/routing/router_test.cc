@@ -83,6 +83,36 @@ TEST(Router, FollowsHintsToHostsAndPortsOnly) {
   EXPECT_EQ((*router)->counters().redirects, 0u);
 }
 
+// Plan: the leader's hint names a false leader. That one keeps the call: it asks it to wait, or to
+// go on to itself in ever greater terms. The router soon asks the leader that the routes name
+// again.
+TEST(Router, NoHintKeepsACall) {
+  for (const bool by_hints : {false, true}) {
+    ScriptedRoutes routes, leader, evil;
+    std::atomic<int> asked{0}, kept{0};
+    leader.Handle([&](grpc::ServerContext&, const v1::LookupRequest&, v1::LookupResponse*) {
+      if (asked.fetch_add(1) > 0) return grpc::Status::OK;
+      return NotLeaderStatus({{}, "evil", evil.address(), Term{1'000}});
+    });
+    evil.Handle([&](grpc::ServerContext&, const v1::LookupRequest&, v1::LookupResponse*) {
+      const int before = kept.fetch_add(1);
+      if (!by_hints) return NoLeaderStatus({}, "wait", milliseconds(1));
+      return NotLeaderStatus({{}, "evil", evil.address(), Term{1'001 + before}});
+    });
+    routes.Greet(First({}, 10, {{0, "a", 10, 10, v1::Route::STATE_LED, leader.address()}}));
+    auto router = Follow({routes.address()});
+    ASSERT_TRUE(router->WaitReady(kPatience).ok());
+    v1::LookupRequest request;
+    v1::LookupResponse response;
+    const CallOptions options{.deadline = kPatience, .max_hops = 3};
+    const grpc::Status status =
+        router->Call(ShardId{0}, &v1::RoutingService::Stub::Lookup, request, &response, options);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(asked.load(), 2);
+    EXPECT_EQ(kept.load(), by_hints ? options.max_hops : 1);
+  }
+}
+
 TEST(Router, RefusesInvalidOptions) {
   const RouterOptions good{.group = "orders", .endpoints = {"127.0.0.1:1"}};
   const std::pair<const char*, std::function<void(RouterOptions&)>> cases[] = {
@@ -326,6 +356,60 @@ TEST(Router, ForgetsTheRoutesOfAStoreThatWasReplaced) {
   server.Refuse(std::nullopt);
   EXPECT_TRUE(AwaitLeader(*router, 0, "b"));
   EXPECT_EQ(router->Owner(ShardId{1}).leader, "");
+}
+
+// Plan: a false server says that it is of the same store, and gives its own address as that of all
+// leaders, with revisions that etcd does not have. Then an honest server is back at its port. Once
+// its check has come, the router reads all routes of it, and follows their changes.
+TEST(Router, AFalseServersRoutesEndWithTheNextServersCheck) {
+  constexpr std::int64_t kFalse = std::int64_t{1} << 62;
+  const std::vector<RouteOf> honest = {{0, "a", 10, 10}, {1, "b", 11, 11}};
+  ScriptedRoutes server;
+  server.Greet(First({.shards = 2}, 20, honest));
+  auto router = Follow({server.address()});
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  server.Greet(First({.shards = 2}, kFalse, {{0, "evil", 10, kFalse}, {1, "evil", 11, kFalse}}));
+  server.Refuse(std::nullopt);
+  ASSERT_TRUE(AwaitLeader(*router, 0, "evil"));
+  server.Greet(First({.shards = 2}, 20));
+  server.Refuse(std::nullopt);
+  ASSERT_TRUE(Until([&] { return router->counters().resumes == 2; }));
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "evil") << "nothing has shown yet that it is false";
+  server.Greet(First({.shards = 2}, 20, honest));
+  server.Send(Check(20, honest));
+  EXPECT_TRUE(AwaitLeader(*router, 0, "a"));
+  EXPECT_EQ(server.Requests().back().after_revision(), 0);
+  EXPECT_EQ(router->Age().revision, Revision{20});
+  EXPECT_EQ(router->Age().problem, "");
+  server.Send(Delta(21, {{1, "c", 21, 21}}));
+  EXPECT_TRUE(AwaitLeader(*router, 1, "c"));
+}
+
+// Plan: two servers. The one that is followed first tells false routes, and goes away. The check of
+// the other one differs. The router reads all routes of that one, which has proven them, and does
+// not switch.
+TEST(Router, ReadsAllRoutesOfTheServerWhoseCheckDiffers) {
+  const std::vector<RouteOf> honest = {{0, "a", 10, 10}};
+  ScriptedRoutes servers[2];
+  for (ScriptedRoutes& server : servers) {
+    server.Greet(First({.shards = 1, .server = server.address()}, 20, {{0, "evil", 10, 20}}));
+  }
+  auto router = Follow({servers[0].address(), servers[1].address()});
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  const bool first = router->Age().server == servers[0].address();
+  ScriptedRoutes& evil = servers[first ? 0 : 1];
+  ScriptedRoutes& other = servers[first ? 1 : 0];
+  other.Greet(First({.shards = 1, .server = other.address()}, 20));
+  evil.Refuse(std::nullopt);
+  ASSERT_TRUE(Until([&] { return router->Age().server == other.address(); }));
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "evil");
+  other.Greet(First({.shards = 1, .server = other.address()}, 20, honest));
+  other.Send(Check(20, honest));
+  EXPECT_TRUE(AwaitLeader(*router, 0, "a"));
+  EXPECT_EQ(router->Age().server, other.address());
+  EXPECT_EQ(other.Requests().size(), 2u);
+  EXPECT_EQ(other.Requests().back().after_revision(), 0);
+  EXPECT_EQ(evil.Requests().size(), 1u);
 }
 
 TEST(Router, LivesBesideOthersInOneProgram) {

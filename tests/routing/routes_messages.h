@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baton/v1/routing.pb.h"
+#include "routing/route_digest.h"
 
 namespace baton::routing {
 
@@ -56,6 +57,21 @@ inline v1::WatchRoutesResponse Delta(std::int64_t complete_to,
   v1::WatchRoutesResponse message;
   message.set_complete_to(complete_to);
   for (const RouteOf& route : routes) Add(message, route);
+  return message;
+}
+
+/// A check by a server that has these routes: all shards, in their order.
+inline v1::WatchRoutesResponse Check(std::int64_t complete_to, const std::vector<RouteOf>& routes) {
+  RouteDigest digest;
+  for (const RouteOf& route : routes) {
+    const std::string& name = route.leader;
+    digest.Add(Term{route.term}, name, name.empty() ? "" : route.address.value_or(name + ":1"));
+    for (const StandbyOf& standby : route.standbys) {
+      digest.AddStandby(standby.node, standby.node + ":1", standby.ready);
+    }
+  }
+  v1::WatchRoutesResponse message = Delta(complete_to);
+  message.set_check(digest.Finish());
   return message;
 }
 

@@ -49,6 +49,11 @@ std::shared_ptr<const StandbyLists> ListsOf(
   return lists;
 }
 
+// No address holds a line end, nor does a node's name.
+std::string KeyOf(const v1::RouteNode& node) {
+  return fmt::format("{}\n{}", node.node(), DigestedAddress(node.address()));
+}
+
 std::string ToString(const KeyMapping& mapping) {
   return fmt::format("{} shards by {}", mapping.shards, baton::ToString(mapping.hash));
 }
@@ -58,6 +63,7 @@ std::string ToString(const KeyMapping& mapping) {
 v1::WatchRoutesRequest MergedRoutes::BeginStream() {
   begun_ = false;
   resumed_ = false;
+  doubted_ = false;
   v1::WatchRoutesRequest request;
   request.set_group(group_);
   request.set_after_revision(complete_to_);
@@ -75,7 +81,9 @@ Status MergedRoutes::Apply(const v1::WatchRoutesResponse& message) {
   nodes.reserve(static_cast<std::size_t>(message.nodes_size()));
   for (const v1::RouteNode& node : message.nodes()) nodes.push_back(Intern(node));
   for (const v1::Route& route : message.routes()) Take(route, nodes);
+  if (doubted_) return Ok();
   complete_to_ = std::max(complete_to_, message.complete_to());
+  if (resumed_ && message.complete_to() > 0 && !message.check().empty()) TakeCheck(message);
   return Ok();
 }
 
@@ -107,16 +115,7 @@ Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
 Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   const std::uint32_t shards = begun_ ? mapping().shards : message.mapping().shards();
   const auto nodes = static_cast<std::uint32_t>(message.nodes_size());
-  if (names_.size() + nodes > kMaxRouteNodes) {
-    return Off(fmt::format("has named more than {} nodes: restart this program", kMaxRouteNodes));
-  }
-  for (const v1::RouteNode& node : message.nodes()) {
-    // Of names only what any caller can bear: a later version may have others than IsName takes.
-    if (!IsVisibleText(node.node(), kLongestName)) {
-      return Off(
-          fmt::format("sent an invalid node (its name has {} characters)", node.node().size()));
-    }
-  }
+  if (Status checked = CheckNodes(message); !checked) return checked;
   for (const v1::Route& route : message.routes()) {
     const bool led = route.leader() != 0;
     if (route.shard() >= shards || route.leader() > nodes || route.revision() < 0 ||
@@ -137,6 +136,24 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   return Ok();
 }
 
+Status MergedRoutes::CheckNodes(const v1::WatchRoutesResponse& message) const {
+  for (const v1::RouteNode& node : message.nodes()) {
+    // Of names only what any caller can bear: a later version may have others than IsName takes.
+    if (!IsVisibleText(node.node(), kLongestName)) {
+      return Off(
+          fmt::format("sent an invalid node (its name has {} characters)", node.node().size()));
+    }
+  }
+  const std::size_t room = most_nodes_ - std::min(most_nodes_, names_.size());
+  if (static_cast<std::size_t>(message.nodes_size()) <= room) return Ok();
+  const auto added =
+      std::count_if(message.nodes().begin(), message.nodes().end(),
+                    [this](const v1::RouteNode& node) { return !index_.contains(KeyOf(node)); });
+  if (static_cast<std::size_t>(added) <= room) return Ok();
+  if (most_nodes_ < kMaxRouteNodes) return Off("has named too many new nodes at once");
+  return Off(fmt::format("has named more than {} nodes: restart this program", kMaxRouteNodes));
+}
+
 void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
   begun_ = true;
   hash_ = *HashOf(message.mapping().hash());
@@ -147,9 +164,10 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
   const bool anew = message.anew() || message.cluster() != incarnation_;
   resumed_ = !anew && complete_to_ > 0;
   incarnation_ = message.cluster();
+  // Whatever is known, this stream brings all routes.
+  if (!resumed_) std::fill(revisions_.begin(), revisions_.end(), 0);
   if (anew) {
     complete_to_ = 0;
-    std::fill(revisions_.begin(), revisions_.end(), 0);
     for (std::size_t shard = 0; shard < shards; ++shard) Set(shard, RouteEntry{});
     standbys_.clear();
     published_standbys_ = nullptr;
@@ -161,6 +179,37 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
     entry.state = ShardState::kLed;
     Set(shard, entry);
   }
+}
+
+// The server's view is newer than all that other servers told. So true routes are equal to its own,
+// and were the same at the revision of its view.
+void MergedRoutes::TakeCheck(const v1::WatchRoutesResponse& message) {
+  if (Digest() != message.check()) {
+    doubted_ = true;
+    complete_to_ = 0;
+    return;
+  }
+  complete_to_ = message.complete_to();
+  for (std::int64_t& revision : revisions_) revision = std::min(revision, complete_to_);
+}
+
+std::string MergedRoutes::Digest() const {
+  RouteDigest digest;
+  for (std::size_t shard = 0; shard < entries_.size(); ++shard) {
+    const RouteEntry& entry = entries_[shard];
+    if (entry.leader == kNobodyLeads) {
+      digest.Add(Term{}, {}, {});
+    } else {
+      const auto& [name, address] = names_[entry.leader];
+      digest.Add(Term{entry.term}, name, address);
+    }
+    if (standbys_.empty()) continue;
+    for (const StandbyEntry& standby : standbys_[shard]) {
+      const auto& [name, address] = names_[standby.node];
+      digest.AddStandby(name, address, standby.ready);
+    }
+  }
+  return digest.Finish();
 }
 
 void MergedRoutes::Take(const v1::Route& route, const std::vector<std::uint32_t>& nodes) {
@@ -209,14 +258,12 @@ void MergedRoutes::Set(std::size_t shard, const RouteEntry& entry) {
 
 std::uint32_t MergedRoutes::Intern(const v1::RouteNode& node) {
   // One bad record in etcd must not cost all routes: its node's routes have no address.
-  const std::string_view told = node.address();
-  const std::string_view usable = IsUsable(told, addresses_) ? told : std::string_view();
-  // No address holds a line end, nor does a node's name.
-  const auto [place, added] = index_.try_emplace(fmt::format("{}\n{}", node.node(), usable),
-                                                 static_cast<std::uint32_t>(names_.size()));
+  const auto [place, added] =
+      index_.try_emplace(KeyOf(node), static_cast<std::uint32_t>(names_.size()));
   if (!added) return place->second;
-  const auto& [name, address] = names_.emplace_back(node.node(), usable);
-  nodes_.push_back({name, address});
+  const auto& [name, address] = names_.emplace_back(node.node(), DigestedAddress(node.address()));
+  const bool usable = IsUsable(address, addresses_);
+  nodes_.push_back({name, usable ? std::string_view(address) : std::string_view()});
   published_nodes_ = nullptr;
   return place->second;
 }

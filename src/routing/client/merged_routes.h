@@ -13,6 +13,18 @@
 //   - If the first message says `anew`, or names another history of etcd (`cluster`), all routes
 //     are forgotten.
 //
+// A server may lie: its routes may be false, or true with revisions that etcd does not have yet.
+// Then these rules would keep what it said for ever. So a server sends a check once in a stream
+// that continued from revision(): a digest of all its routes. It does so once its view is newer
+// than all that this object has read from other servers.
+//   - If the digest of the known routes is another one, their revisions are forgotten: doubted().
+//     The next stream reads all routes. It replaces whatever is known.
+//   - If it is the same, revisions above the check's complete_to are lowered to it. So revision()
+//     may go back.
+//   - In a stream that began with all routes, a check is ignored. So no server can make a router
+//     read all routes more than once in a row.
+// So a false server's word lasts until another server's check, and no false revision outlives it.
+//
 // A message is checked as a whole first. If the check fails, the message changes nothing. These
 // are no errors:
 //   - An address that IsUsable (leader_address.h) refuses: the node's address is then empty.
@@ -28,6 +40,8 @@
 // shard and 8 bytes a standby.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -37,21 +51,17 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "base/placement.h"
 #include "baton/result.h"
 #include "baton/v1/routing.pb.h"
 #include "routing/client/route_table.h"
 #include "routing/leader_address.h"
+#include "routing/route_digest.h"
 
 namespace baton::routing {
 
 /// The most nodes (pairs of node id and address) that one object stores. Apply refuses more; only a
 /// new object can then continue.
 inline constexpr std::size_t kMaxRouteNodes = 1'000'000;
-
-/// The most standbys that are kept of a route. While nobody leads a shard, the node that would lead
-/// it counts as a standby, too.
-inline constexpr int kMaxStandbysKept = static_cast<int>(kMaxStandbys) + 1;
 
 /// Starts empty: mapped() and complete() are false.
 class MergedRoutes {
@@ -70,8 +80,8 @@ class MergedRoutes {
   ///   - kInvalidArgument: the message is malformed, or maps keys in a way that this version does
   ///     not know;
   ///   - kInvalidArgument: the group has no shards, or more than kMaxShards;
-  ///   - kInvalidArgument: the stored nodes plus all nodes in the message, new or not, are more
-  ///     than kMaxRouteNodes;
+  ///   - kInvalidArgument: more nodes would be stored than kMaxRouteNodes, or than LimitNodes
+  ///     allows. Nodes in the message that are stored already don't count;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far. This is an error even if the message says `anew`. Only a new object can read
@@ -79,6 +89,12 @@ class MergedRoutes {
   ///
   /// After an error, close the stream. The object stays usable: call BeginStream for the next one.
   Status Apply(const v1::WatchRoutesResponse& message);
+
+  /// How many nodes (pairs of node id and address) are stored.
+  std::size_t nodes() const { return names_.size(); }
+  /// Allows Apply to store up to `most` nodes, but never more than kMaxRouteNodes. Without a call,
+  /// only kMaxRouteNodes counts.
+  void LimitNodes(std::size_t most) { most_nodes_ = std::min(most, kMaxRouteNodes); }
 
   /// Whether any stream's first message was merged. From then on, the mapping of keys is known, and
   /// never changes.
@@ -92,8 +108,8 @@ class MergedRoutes {
   /// one.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
-  /// Whether all routes have been read. False again from when all routes were forgotten until the
-  /// new snapshot's end.
+  /// Whether all routes have been read. False again from when all routes were forgotten, or were
+  /// doubted, until the new snapshot's end.
   bool complete() const { return complete_to_ > 0; }
   /// The routes have all changes up to this revision; 0: not complete().
   Revision revision() const { return Revision{complete_to_}; }
@@ -101,6 +117,10 @@ class MergedRoutes {
   bool begun() const { return begun_; }
   /// Whether the current stream continued from revision(), without a new snapshot.
   bool resumed() const { return resumed_; }
+  /// Whether the current stream's check failed. Then close the stream, and call BeginStream for the
+  /// next one: at the same server, because it has just proven that its routes are current. Until
+  /// then entry() is as it was, and complete() stays false.
+  bool doubted() const { return doubted_; }
 
   /// REQUIRES: `index` is RouteEntry::leader of an entry, and not kNobodyLeads; not checked. The
   /// reference is valid until the next Apply. The names that it points to live as long as this
@@ -115,9 +135,12 @@ class MergedRoutes {
   Status CheckFirst(const v1::WatchRoutesResponse& message) const;
   Status CheckRoutes(const v1::WatchRoutesResponse& message) const;
   void TakeFirst(const v1::WatchRoutesResponse& message);
+  void TakeCheck(const v1::WatchRoutesResponse& message);
+  std::string Digest() const;
   void Take(const v1::Route& route, const std::vector<std::uint32_t>& nodes);
   void TakeState(const v1::Route& route, const std::vector<std::uint32_t>& nodes);
   void TakeStandbys(const v1::Route& route, const std::vector<std::uint32_t>& nodes);
+  Status CheckNodes(const v1::WatchRoutesResponse& message) const;
   std::uint32_t Intern(const v1::RouteNode& node);
   void Set(std::size_t shard, const RouteEntry& entry);
 
@@ -128,6 +151,7 @@ class MergedRoutes {
   std::int64_t complete_to_ = 0;
   bool begun_ = false;
   bool resumed_ = false;
+  bool doubted_ = false;
 
   // By shard.
   std::vector<RouteEntry> entries_;
@@ -137,7 +161,9 @@ class MergedRoutes {
   std::vector<std::vector<StandbyEntry>> standbys_;         // by shard; empty: no route had any yet
   std::shared_ptr<const StandbyLists> published_standbys_;  // null: rebuilt for the next table
 
-  // The strings stay at the same address. published_nodes_ is rebuilt when a node is added.
+  // Names and DigestedAddresses. The strings stay at the same address. published_nodes_ is rebuilt
+  // when a node is added.
+  std::size_t most_nodes_ = kMaxRouteNodes;
   std::deque<std::pair<std::string, std::string>> names_;
   std::unordered_map<std::string, std::uint32_t> index_;
   std::vector<RouteNode> nodes_;

@@ -61,6 +61,7 @@ struct RouteFollower::Stream {
   std::optional<TimePoint> stale_since;  // unset: the endpoint says that it is current
   bool left = false;                     // cancelled by the router
   bool renewed = false;                  // left for new credentials, not for another endpoint
+  bool doubted = false;                  // left to read all routes of the same endpoint
 };
 
 RouteFollower::RouteFollower(FollowerOptions options, RouteStore& store, Chores chores)
@@ -197,6 +198,11 @@ void RouteFollower::OnMessage(TimePoint now) {
     lock.unlock();
     return Leave(merged.error().message, IsRefusal(merged.error().code));
   }
+  if (merged.value().doubted) {
+    lock.unlock();
+    stream.doubted = true;
+    return Leave("has other routes than an earlier server told, so all are read again", false);
+  }
   stream.heard = now;
   changed_ |= merged.value().changed;
   if (merged.value().begun_stream) {
@@ -236,11 +242,12 @@ void RouteFollower::OnEnded(TimePoint now) {
   // A stale endpoint counts as failed. So, while all are stale, the router switches less and less
   // often.
   const bool lasted = now - stream_->opened >= kLasting && !stream_->stale_since;
-  failures_ = lasted || stream_->renewed ? 0 : failures_ + 1;
-  const bool renewed = stream_->renewed;
+  // A stream that was doubted tells nothing about its endpoint, and the next one can't be.
+  if (!stream_->doubted) failures_ = lasted || stream_->renewed ? 0 : failures_ + 1;
+  const bool same_again = stream_->renewed || stream_->doubted;
   stream_.reset();
-  if (!renewed) ++turn_;
-  next_attempt_ = renewed ? now : now + Jittered();
+  if (!same_again) ++turn_;
+  next_attempt_ = same_again ? now : now + Jittered();
   reconnects_.fetch_add(1, std::memory_order_relaxed);
   store_.Nudge();
 }

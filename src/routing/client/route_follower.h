@@ -4,6 +4,9 @@
 // silence. If there are several endpoints, it also switches when the routes have been stale for
 // `silence`. It tries for ever, until Stop; earlier routes stay in the store.
 //
+// If the endpoint's check shows that an earlier server told something false (see merged_routes.h),
+// it opens the stream again at the same endpoint, at once, and reads all routes.
+//
 // The thread waits on a completion queue of its own, because gRPC's callback threads can sleep for
 // up to 100 ms (see etcd/grpc/callback_ticker.h). Calls that wait for a route would then wait, too.
 //

@@ -1,5 +1,6 @@
 #include "routing/client/route_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -16,7 +17,11 @@ Result<RouteStore::Merged> RouteStore::Merge(const v1::WatchRoutesResponse& mess
   const std::lock_guard lock(mutex_);
   const bool was_complete = merged_.complete();
   const bool had_begun = merged_.begun();
+  AllowNewNodes(now);
+  const std::size_t nodes = merged_.nodes();
+  merged_.LimitNodes(nodes + new_nodes_);
   if (Status applied = merged_.Apply(message); !applied) return applied.error();
+  new_nodes_ -= merged_.nodes() - nodes;
   const bool first = !had_begun;
   // A stream's first message may change what the last server knew of itself.
   const bool changed = first || message.routes_size() > 0;
@@ -30,7 +35,17 @@ Result<RouteStore::Merged> RouteStore::Merge(const v1::WatchRoutesResponse& mess
     Publish(now);
   }
   if (merged_.complete() && !was_complete) progress_.notify_all();
-  return Merged{.begun_stream = first, .resumed = merged_.resumed(), .changed = changed};
+  return Merged{.begun_stream = first,
+                .resumed = merged_.resumed(),
+                .changed = changed,
+                .doubted = merged_.doubted()};
+}
+
+void RouteStore::AllowNewNodes(TimePoint now) {
+  const TimePoint since = new_nodes_at_.value_or(now);
+  const Duration::rep more = std::max(Duration{0}, now - since) / kNewNodeEvery;
+  new_nodes_ = std::min(kNewNodesAtOnce, new_nodes_ + static_cast<std::size_t>(more));
+  new_nodes_at_ = since + more * kNewNodeEvery;
 }
 
 void RouteStore::PublishDue(TimePoint now) {

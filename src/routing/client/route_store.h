@@ -1,13 +1,14 @@
 // RouteStore: a router's routes. The router's thread merges messages. Any thread reads the
 // published table, almost always without a lock, or waits for a shard's route to change.
 //
-// Publishing copies all routes, so it happens at most every kPublishEvery, except for a complete
-// snapshot, which is published at once. Threads that wait for a shard's route don't wait for that:
-// Merge wakes them at once.
+// A merged change is seen at once by Find, FindTerm and Await; table() shows it later. To publish
+// the table costs a copy of all routes, so it is done at most once in kPublishEvery. One exception:
+// a snapshot that has just become complete is published at once.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -24,6 +25,12 @@ namespace baton::routing {
 
 inline constexpr Duration kPublishEvery = std::chrono::milliseconds(10);
 
+/// How many nodes servers may name that are not stored yet: this many at once, and one more after
+/// each kNewNodeEvery. So a false server needs hours to fill kMaxRouteNodes, after which this
+/// router could take no new node.
+inline constexpr std::size_t kNewNodesAtOnce = 100'000;
+inline constexpr Duration kNewNodeEvery = std::chrono::milliseconds(10);
+
 class RouteStore {
  public:
   explicit RouteStore(std::string group,
@@ -36,27 +43,35 @@ class RouteStore {
     bool begun_stream = false;  ///< the message was its stream's first
     bool resumed = false;       ///< MergedRoutes::resumed()
     bool changed = false;       ///< a route may have changed
+    bool doubted = false;       ///< MergedRoutes::doubted(): close the stream, and open another one
   };
   /// Merges one message, wakes the threads that wait for what it changed, and publishes the table
-  /// if that is due at `now`. Errors: as MergedRoutes::Apply.
+  /// if that is due at `now`. After an error nothing was merged; close the stream. kNotFound: it is
+  /// of another group. kFailedPrecondition: it maps keys differently from the known routes.
+  /// kInvalidArgument: the message is malformed, or above a limit, such as kNewNodesAtOnce.
+  /// MergedRoutes::Apply has the details.
   Result<Merged> Merge(const v1::WatchRoutesResponse& message, TimePoint now);
-  /// Publishes the table if a change is unpublished and kPublishEvery has passed.
+  /// Publishes the table if a change is unpublished, the routes are complete, and kPublishEvery has
+  /// passed since the last publication.
   void PublishDue(TimePoint now);
-  /// When to call PublishDue next; nullopt: nothing is unpublished.
+  /// When to call PublishDue next, perhaps a time in the past. nullopt: nothing is unpublished, or
+  /// the routes are not complete; then Merge publishes them.
   std::optional<TimePoint> next_publish() const;
 
   // Any thread may call these.
-  /// The published table; null before the first complete snapshot. It always has all routes: while
-  /// a stream replaces forgotten routes, it is the table from before. Keeps the table in memory for
-  /// this thread, and waits for a short lock while the thread has none. Valid until this thread's
-  /// next call of table(), of any RouteStore, or until this store is destroyed.
+  /// The table that was published last; null before the first complete snapshot. It always has all
+  /// routes: while a new snapshot replaces routes that were forgotten or doubted, this is the table
+  /// with the earlier routes. Keeps the table in memory for this thread. Until this thread has a
+  /// table, a call may wait for a short lock; later calls never wait. The pointer is for this
+  /// thread only. It is valid until this thread's next call of table(), of any RouteStore, until
+  /// the thread ends, or until this store is destroyed.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
   bool complete() const;
   Revision revision() const;
 
   struct Newest {
     Route route;                ///< its texts live as long as this object
-    std::uint64_t changes = 0;  ///< how often the shard's route has changed
+    std::uint64_t changes = 0;  ///< how often the route has changed; see MergedRoutes::changes
   };
   /// Returns the shard's newest route. It may be newer than the one in table(). If all routes were
   /// forgotten, it is leaderless until the new one arrives. Waits for a short lock. REQUIRES
@@ -67,13 +82,15 @@ class RouteStore {
   /// memory.
   std::optional<Term> FindTerm(ShardId shard) const;
   /// Waits until Newest::changes of the shard differs from `changes`, the number that Find
-  /// returned. Returns at once if it differs already. True: it differs. False: `until` has passed
-  /// without a change, or the store was closed. REQUIRES: as Find, not checked.
+  /// returned. Returns true at once if it differs already. False: `until` has passed without a
+  /// change, or the store is closed, even if the number differs. A change of standbys alone is no
+  /// change here. REQUIRES (not checked): as Find; `until` is not TimePoint::max(), which would
+  /// overflow.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
   /// Waits until all routes were read, the store is closed, `given_up` returns true, or `until` has
-  /// passed. Returns whether all routes were read. Calls `given_up`, without arguments, at first
-  /// and after each Nudge, and maybe more often. REQUIRES: `given_up` doesn't call this object,
-  /// because the lock is held.
+  /// passed. Returns whether all routes were read, in each of these cases. Calls `given_up`,
+  /// without arguments, at first and after each Nudge, and maybe more often. REQUIRES: `given_up`
+  /// doesn't call this object, because the lock is held; `until` is not TimePoint::max().
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);
   /// Makes AwaitComplete ask `given_up` again.
@@ -90,14 +107,17 @@ class RouteStore {
   };
 
   void Publish(TimePoint now);
+  void AllowNewNodes(TimePoint now);
 
   mutable std::mutex mutex_;  // guards all but the publisher
   MergedRoutes merged_;
   std::unordered_set<Waiter*> waiters_;
   std::condition_variable progress_;
   bool closed_ = false;
-  bool unpublished_ = false;            // the table lacks a change
-  std::optional<TimePoint> published_;  // when the table was last published
+  std::size_t new_nodes_ = kNewNodesAtOnce;  // how many may be named now
+  std::optional<TimePoint> new_nodes_at_;    // up to when time counts in new_nodes_
+  bool unpublished_ = false;                 // the table lacks a change
+  std::optional<TimePoint> published_;       // when the table was last published
   TablePublisher publisher_;
 };
 

@@ -54,6 +54,8 @@ grpc::Status RouterCall::Run(const Router::Attempt& attempt) {
       case Outcome::kAnswered: return Answer(parts_.counters.failed);
       case Outcome::kElsewhere:
         if (GoOnAtOnce(*destination)) continue;
+        // A hint of a leader that was itself only hinted at does not outlive the pause.
+        if (destination->term > found.route.term) hint_.reset();
         break;
       case Outcome::kReplaced: continue;
       case Outcome::kNotNow: break;
@@ -145,10 +147,10 @@ RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint 
       break;
     default: break;
   }
-  if (outcome == Outcome::kUnknown) {
-    unknown_attempt_ = attempts_;
-    hint_.reset();  // the hinted leader may be gone; the table will name the new one
-  }
+  if (outcome == Outcome::kUnknown) unknown_attempt_ = attempts_;
+  // The hinted leader may be gone, or the hint may be false. The table will name the leader, or the
+  // table's leader will give the hint again.
+  if (outcome != Outcome::kElsewhere) hint_.reset();
   return outcome;
 }
 

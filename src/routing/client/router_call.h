@@ -3,11 +3,13 @@
 //
 // It runs on the caller's thread. Between attempts it waits for the backoff, or until the shard's
 // route changes. The backoff doubles from kFirstBackoff to kLongestBackoff. Each wait is a random
-// time from half of the backoff to all of it, but at least the refusal's RetryInfo. After
-// NOT_LEADER it does not wait if a newer leader is known, up to CallOptions::max_hops times in a
-// row. If the shard has no leader with a usable address, it waits for a change of the route, until
-// the deadline. While it waits for a connection, it checks the route every kConnectTurn: if the
-// route has changed, it gives this connection up.
+// time from half of the backoff to all of it; if the refusal has a RetryInfo, see Router::Call.
+// After NOT_LEADER it does not wait if a newer leader is known, up to CallOptions::max_hops times
+// in a row. If a leader that only a refusal names can't serve, or if max_hops of them refuse, the
+// call asks the leader that the routes name again. So false hints can't keep a call. If the shard
+// has no leader with a usable address, it waits for a change of the route, until the deadline.
+// While it waits for a connection, it checks the route every kConnectTurn: if the route has
+// changed, it gives this connection up.
 //
 // An attempt that may have taken effect is repeated only with CallOptions::retry_unknown.
 #pragma once
@@ -56,7 +58,8 @@ class RouterCall {
   RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
              std::string request_id);
   /// Makes attempts and returns the status for the caller, which Router::Call describes. It ends
-  /// when the deadline has passed or the store is closed. REQUIRES: called once.
+  /// when the deadline has passed or the store is closed. An exception of `attempt` passes through.
+  /// REQUIRES: called once.
   grpc::Status Run(const Router::Attempt& attempt);
 
  private:

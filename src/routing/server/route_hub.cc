@@ -44,7 +44,7 @@ void RouteHub::Apply(const RouteBatch& batch, TimePoint now) {
   revision_ = batch.revision;
   proven_at_ = batch.proven_at;
   stale_after_ = batch.stale_after;
-  if (batch.routes.empty()) return;
+  if (batch.routes.empty()) return ReadyUnchecked();
   ++last_delta_;
   Store(batch);
   Keep(batch, now);
@@ -58,6 +58,7 @@ void RouteHub::Store(const RouteBatch& batch) {
     Block& block = blocks_[route.shard.value / kBlock];
     block.delta = last_delta_;
     block.revision = std::max(block.revision, route.revision);
+    newest_ = std::max(newest_, route.revision);
     block.only_known_here += OnlyKnownHere(route) ? 1 : 0;
     block.only_known_here -= OnlyKnownHere(entry.route) ? 1 : 0;
     entry = {route, last_delta_};
@@ -121,6 +122,10 @@ Status RouteHub::Add(StreamId id, RouteSink& sink, const RouteRequest& request) 
   stream.pass = Pass{.after = anew ? Revision{} : request.after,
                      .begun_at = last_delta_,
                      .complete_to = revision_};
+  // A caller that gets all routes has nothing left of what others told it.
+  if (request.after.value > 0 && !anew && request.came != TimePoint::max()) {
+    stream.unchecked_since = request.came;
+  }
   streams_.emplace(id, std::move(stream));
   ready_.push_back(id);
   return Ok();
@@ -159,6 +164,7 @@ TimePoint RouteHub::Advance(TimePoint now) {
 
 void RouteHub::Serve(Stream& stream, TimePoint now) {
   if (stream.writing) return;
+  if (MayCheck(stream, now)) return SendCheck(stream, now);
   if (!stream.pass && stream.delta == last_delta_) return;
   const bool fell_behind =
       !stream.pass && (deltas_.empty() || stream.delta + 1 < deltas_.front().number);
@@ -295,6 +301,39 @@ void RouteHub::EndSlowReaders(TimePoint now) {
     ++counts_.slow_readers;
     streams_.extract(at).mapped().sink->End(kSlow);
   }
+}
+
+// ---- checks ------------------------------------------------------------------------------------
+
+// The view, or its proof, has moved on: for some of the streams it may be time now.
+void RouteHub::ReadyUnchecked() {
+  for (const auto& [id, stream] : streams_) {
+    if (stream.unchecked_since != TimePoint::max()) ready_.push_back(id);
+  }
+}
+
+bool RouteHub::MayCheck(const Stream& stream, TimePoint now) const {
+  if (stream.unchecked_since >= proven_at_ || newest_ > revision_) return false;
+  if (stream.pass || stream.delta != last_delta_) return false;
+  const bool known = !check_.empty() && checked_delta_ == last_delta_;
+  return known || check_made_at_ == TimePoint::min() || now - check_made_at_ >= kCheckEvery;
+}
+
+void RouteHub::SendCheck(Stream& stream, TimePoint now) {
+  if (check_.empty() || checked_delta_ != last_delta_) {
+    std::vector<const ViewRoute*> routes;
+    routes.reserve(table_.size());
+    for (const Entry& entry : table_) routes.push_back(&entry.route);
+    check_ = DigestOf(routes);
+    checked_delta_ = last_delta_;
+    check_made_at_ = now;
+    ++counts_.tables_hashed;
+  }
+  stream.unchecked_since = TimePoint::max();
+  ++counts_.checks;
+  ViewWords words = Words(now);
+  words.check = check_;
+  Send(stream, {{EncodeWords(words)}}, now);
 }
 
 // ---- questions ---------------------------------------------------------------------------------

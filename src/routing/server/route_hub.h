@@ -7,6 +7,14 @@
 // has at most one message in flight. So a slow reader costs no more than a fast one: it misses
 // intermediate states, but never the newest one.
 //
+// A stream that goes on after a revision gets a *check* once: a digest of the whole table
+// (routing/route_digest.h). By it the caller finds out whether an earlier server told it something
+// false. The stream gets it once all of this is so: the view was proven current after the request
+// came; no route is ahead of the view's revision, as those of the server's own writes are for a
+// moment; all changes were sent to the stream; and its last message was sent. The table is hashed
+// once for all streams that get a check before it changes, and at most once in kCheckEvery. A
+// stream for which that is too early gets its check later.
+//
 // Not thread-safe, and without a clock of its own. RouteServer calls it on the server's thread. The
 // hub calls sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll,
 // EndPoll and Advance.
@@ -48,6 +56,9 @@ struct RouteRequest {
   std::string group{};            ///< empty: any
   Revision after{};               ///< the caller has all routes up to this revision; 0: none
   std::uint64_t incarnation = 0;  ///< RouteGroup::incarnation of the caller's routes; 0: no routes
+  /// When the request came. A proof that began later makes the view newer than all that the caller
+  /// has read elsewhere. max(): the stream gets no check.
+  TimePoint came = TimePoint::max();
 };
 
 /// The answer to a lookup or a poll.
@@ -79,6 +90,8 @@ struct RouteHubCounts {
   std::uint64_t shared_instead = 0;  ///< pages shared because kPrivateBytes was used up
   std::uint64_t slow_readers = 0;    ///< streams that ended because their callers did not read
   std::uint64_t looked_at = 0;       ///< routes examined, for passes and polls
+  std::uint64_t checks = 0;          ///< written to streams
+  std::uint64_t tables_hashed = 0;   ///< for checks
 };
 
 class RouteHub {
@@ -99,8 +112,12 @@ class RouteHub {
   /// A stream ends if its caller does not read a message within this time. The caller may open
   /// another one.
   static constexpr Duration kSlowReader = std::chrono::seconds(60);
-  /// How often a stream without other messages gets the view's age.
+  /// How often a stream without other messages gets the view's age. It also gets it when the view
+  /// becomes stale, or current again.
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
+  /// The least time between two times at which the table is hashed. That takes some 25 ms for
+  /// 100,000 shards.
+  static constexpr Duration kCheckEvery = std::chrono::milliseconds(500);
 
   /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
   /// batch to the streams. After End it does nothing. REQUIRES: all batches have the same number of
@@ -181,11 +198,15 @@ class RouteHub {
     Bytes opening;  ///< null once it was sent
     std::optional<Pass> pass{};
     std::uint64_t delta = 0;  ///< the last delta that was sent; unused during a pass
+    TimePoint unchecked_since = TimePoint::max();  ///< max(): it needs no check any more
   };
 
   void Store(const runtime::RouteBatch& batch);
   void Keep(const runtime::RouteBatch& batch, TimePoint now);
   void Serve(Stream& stream, TimePoint now);
+  void ReadyUnchecked();
+  bool MayCheck(const Stream& stream, TimePoint now) const;
+  void SendCheck(Stream& stream, TimePoint now);
   void Send(Stream& stream, RouteMessage message, TimePoint now);
   void SendPass(Stream& stream, TimePoint now);
   Bytes NextPage(Pass& pass);
@@ -220,6 +241,10 @@ class RouteHub {
   std::map<StreamId, Stream> streams_;
   std::vector<StreamId> ready_;  ///< streams that may have something to send
   bool all_ready_ = false;
+  std::string check_;                ///< the table's digest; empty: not known
+  std::uint64_t checked_delta_ = 0;  ///< the last delta in check_
+  TimePoint check_made_at_ = TimePoint::min();
+  Revision newest_;                            ///< the greatest revision of a route
   std::multimap<TimePoint, RoutePoll> polls_;  ///< by deadline
   /// Bytes of private pages that are not sent yet. Each page subtracts its own at its end.
   const std::shared_ptr<std::atomic<std::size_t>> private_bytes_ =

@@ -2,8 +2,11 @@
 
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
+
+#include "routing/route_digest.h"
 
 namespace baton::routing {
 namespace {
@@ -131,7 +134,33 @@ Bytes EncodeWords(const ViewWords& words) {
   message.set_complete_to(words.complete_to.value);
   *message.mutable_age() = ToProto(words.age);
   message.set_stale(words.stale);
+  if (!words.check.empty()) message.set_check(std::string(words.check));
   return Serialize(message);
+}
+
+std::string DigestOf(const std::vector<const ViewRoute*>& routes) {
+  // Few nodes have very many routes, and an address is not cheap to check.
+  std::unordered_map<const RouteNode*, std::string_view> addresses;
+  const auto address_of = [&](const RouteNode& node) {
+    const auto [known, added] = addresses.try_emplace(&node);
+    if (added) known->second = DigestedAddress(node.address);
+    return known->second;
+  };
+  RouteDigest digest;
+  for (const ViewRoute* route : routes) {
+    if (route->leader == nullptr) {
+      digest.Add(Term{}, {}, {});
+    } else {
+      digest.Add(route->term, route->leader->node, address_of(*route->leader));
+    }
+    if (route->standbys == nullptr) continue;
+    const auto kept = std::min<std::size_t>(route->standbys->size(), kMaxStandbysKept);
+    for (std::size_t i = 0; i < kept; ++i) {
+      const ViewStandby& standby = (*route->standbys)[i];
+      digest.AddStandby(standby.node->node, address_of(*standby.node), standby.ready);
+    }
+  }
+  return digest.Finish();
 }
 
 }  // namespace baton::routing

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,8 +39,13 @@ struct ViewWords {
   Revision complete_to{};     ///< the stream has all changes up to this revision; 0: unknown
   Duration age{0};
   bool stale = false;
+  std::string_view check{};  ///< the DigestOf all routes of the view; empty: not told
 };
 Bytes EncodeWords(const ViewWords& words);
+
+/// The digest of all routes (routing/route_digest.h). REQUIRES: they are in the order of shards; no
+/// pointer is null.
+std::string DigestOf(const std::vector<const runtime::ViewRoute*>& routes);
 
 v1::KeyMapping MappingOf(const runtime::RouteGroup& group);
 /// Leaves the indexes of the leader and of the standbys unset, because they depend on the message.

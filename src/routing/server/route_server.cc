@@ -174,6 +174,7 @@ bool RouteServer::Watch(RouteSink& sink, RouteRequest request) {
   }
   const RouteHub::StreamId id = ++state.last_stream;
   sink.stream = id;
+  request.came = BootClock::now();
   const bool posted = state.Post([&state, &sink, id, request = std::move(request)] {
     const Status added = state.hub.Add(id, sink, request);
     if (!added) sink.End(added.error());

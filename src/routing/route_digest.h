@@ -1,0 +1,51 @@
+// RouteDigest: the digest by which a router finds out whether its routes are those of the server
+// that it follows. proto/baton/v1/routing.proto defines it (WatchRoutesResponse.check). It is a
+// SHA-256, so that nobody can make false routes that have the digest of the true ones.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/placement.h"
+#include "baton/types.h"
+
+namespace baton::routing {
+
+/// The most standbys of a route that routers keep, and that the digest covers. While nobody leads a
+/// shard, the node that would lead it counts as a standby, too.
+inline constexpr int kMaxStandbysKept = static_cast<int>(kMaxStandbys) + 1;
+
+/// Returns the address as the digest has it: empty if no router would connect to it, whatever its
+/// options are. Pure; any thread.
+std::string_view DigestedAddress(std::string_view address);
+
+class RouteDigest {
+ public:
+  RouteDigest();
+  ~RouteDigest();
+  RouteDigest(const RouteDigest&) = delete;
+  RouteDigest& operator=(const RouteDigest&) = delete;
+
+  /// Adds the next shard's route. REQUIRES: `address` is a DigestedAddress. `leader` and `address`
+  /// are empty, and `term` is 0, if nobody leads the shard.
+  void Add(Term term, std::string_view leader, std::string_view address);
+  /// Adds a standby of the last shard. REQUIRES: as Add; at most kMaxStandbysKept of a shard.
+  void AddStandby(std::string_view node, std::string_view address, bool ready);
+  /// Returns the digest of all shards, 32 bytes. REQUIRES: called once, and nothing is added later.
+  std::string Finish();
+
+ private:
+  struct Hash;
+
+  void EndLine();
+
+  std::unique_ptr<Hash> hash_;
+  std::string text_;      // not hashed yet
+  bool in_line_ = false;  // a shard's line has begun
+};
+
+}  // namespace baton::routing
