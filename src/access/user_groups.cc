@@ -60,17 +60,28 @@ struct UserGroups::State {
 
   explicit State(Ask how) : ask(std::move(how)) {}
 
-  // REQUIRES: mutex is held. Null: there is no place, as all wait for answers.
+  static bool HasGroups(const Entry& entry) {
+    return entry.groups != nullptr && !entry.groups->empty();
+  }
+
+  // Who may act for other users of this host has as many users without groups as they like.
+  static bool IsForgottenBefore(const Entry& one, const Entry& other) {
+    const bool has = HasGroups(one), other_has = HasGroups(other);
+    return has != other_has ? other_has : one.used < other.used;
+  }
+
+  // REQUIRES: mutex is held. Null: there is no place now.
   Entry* EntryOf(uid_t user) {
     if (const auto known = users.find(user); known != users.end()) return &known->second;
+    if (others.size() >= kMaxWaiting) return nullptr;
     if (users.size() >= kMaxUsers) {
-      auto oldest = users.end();
+      auto first = users.end();
       for (auto one = users.begin(); one != users.end(); ++one) {
         if (one->second.waits || IsKept(one->first)) continue;
-        if (oldest == users.end() || one->second.used < oldest->second.used) oldest = one;
+        if (first == users.end() || IsForgottenBefore(one->second, first->second)) first = one;
       }
-      if (oldest == users.end()) return nullptr;
-      users.erase(oldest);
+      if (first == users.end()) return nullptr;
+      users.erase(first);
     }
     return &users[user];
   }
@@ -87,13 +98,16 @@ struct UserGroups::State {
   void Run() {
     std::unique_lock lock(mutex);
     while (true) {
-      changed.wait(lock, [this] { return ending || !questions.empty(); });
+      changed.wait(lock, [this] { return ending || !AllAnswered(); });
       if (ending) return;
-      const auto [user, asked] = questions.front();
+      Questions& next = urgent.empty() ? others : urgent;
+      const auto [user, asked] = next.front();
+      next.pop_front();
+      asking = true;
       lock.unlock();
       auto answer = ask(user);
       lock.lock();
-      questions.pop_front();
+      asking = false;
       if (const auto entry = users.find(user); entry != users.end()) {
         Answered(entry->second, std::move(answer), asked);
       }
@@ -101,12 +115,18 @@ struct UserGroups::State {
     }
   }
 
+  bool AllAnswered() const { return urgent.empty() && others.empty() && !asking; }
+
+  using Questions = std::deque<std::pair<uid_t, TimePoint>>;  // one a user
+
   const Ask ask;
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
-  std::map<uid_t, Entry> users;                       // at most kMaxUsers
-  std::deque<std::pair<uid_t, TimePoint>> questions;  // one a user; the first is being asked
-  bool running = false;                               // the thread
+  std::map<uid_t, Entry> users;  // at most kMaxUsers
+  Questions urgent;              // about users with groups; they come first
+  Questions others;              // at most kMaxWaiting
+  bool asking = false;           // the thread asks a question
+  bool running = false;          // the thread
   bool ending = false;
 };
 
@@ -123,7 +143,8 @@ std::shared_ptr<const Groups> UserGroups::Of(uid_t user, TimePoint now) {
   State::Entry* const entry = state_->EntryOf(user);
   if (entry == nullptr) return nullptr;
   entry->used = now;
-  if (!entry->waits && now >= entry->ask_at) {
+  const bool place = State::HasGroups(*entry) || state_->others.size() < kMaxWaiting;
+  if (!entry->waits && now >= entry->ask_at && place) {
     if (!state_->running) {
       try {
         std::thread([state = state_] { state->Run(); }).detach();
@@ -135,7 +156,7 @@ std::shared_ptr<const Groups> UserGroups::Of(uid_t user, TimePoint now) {
       }
     }
     entry->waits = true;
-    state_->questions.emplace_back(user, now);
+    (State::HasGroups(*entry) ? state_->urgent : state_->others).emplace_back(user, now);
     state_->changed.notify_all();
   }
   return entry->groups != nullptr && now < entry->at + kUsable ? entry->groups : nullptr;
@@ -150,7 +171,7 @@ void UserGroups::Know(uid_t user, TimePoint now) {
 
 void UserGroups::AwaitAnswers() {
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [this] { return state_->questions.empty(); });
+  state_->changed.wait(lock, [this] { return state_->AllAnswered(); });
 }
 
 }  // namespace baton::access

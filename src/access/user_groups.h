@@ -2,10 +2,16 @@
 //
 // The database may take seconds to answer (a directory server), so a thread of its own asks it, and
 // the answers are kept. If an answer is older than kFresh, Of still returns it, and the database is
-// asked again. An answer older than kUsable is not used. So if a user calls all the time, a change
-// of its groups takes effect after about a minute; otherwise after ten minutes at most. At most
-// kMaxUsers users are kept. If there are more, the user whose last call is oldest is forgotten,
-// but never root and this process's user.
+// asked again. An answer older than kUsable is not used. If the database does not answer, the
+// earlier answer stays, and the database is asked again after kAskAgain. So if a user calls all the
+// time, a change of its groups takes effect after about a minute; otherwise after ten minutes at
+// most.
+//
+// Somebody who may act for many users of this host (subuids) must not crowd out the others. So at
+// most kMaxUsers users are kept. If there are more, the one whose last call is oldest is forgotten,
+// first of those without groups, and never root and this process's user. The database is asked
+// first for users who had groups when it was asked before. At most kMaxWaiting others wait for an
+// answer; what is asked beyond that gets none.
 //
 // Thread-safe; waits only for a short lock, except Know and AwaitAnswers.
 #pragma once
@@ -37,19 +43,21 @@ class UserGroups {
   static constexpr std::chrono::seconds kAskAgain{5};  ///< the pause if the database did not answer
   static constexpr std::chrono::minutes kUsable{10};   ///< the age from which answers are not used
   static constexpr std::size_t kMaxUsers = 1024;
+  static constexpr std::size_t kMaxWaiting = 64;
 
-  /// `ask` is called on one thread at a time; but a call by Know may come at the same time. It may
-  /// be called after this object's end, because the destructor does not wait. REQUIRES: `ask` owns
-  /// everything that it uses.
+  /// This object's thread calls `ask` for one user after another; a call by Know may come at the
+  /// same time. `ask` may be called after this object's end, because the destructor does not wait.
+  /// REQUIRES: `ask` owns everything that it uses.
   explicit UserGroups(Ask ask = GroupsInDatabase);
   ~UserGroups();
   UserGroups(const UserGroups&) = delete;
   UserGroups& operator=(const UserGroups&) = delete;
 
-  /// Returns the user's groups. Null: they are not known now. Begins to ask the database if needed.
+  /// Returns the user's groups. Null: they are not known now. Begins to ask the database if needed,
+  /// and if there is a place among those who wait.
   std::shared_ptr<const Groups> Of(uid_t user, TimePoint now);
-  /// Asks the database on this thread, and waits for the answer. REQUIRES: no other thread calls
-  /// Know.
+  /// Asks the database on this thread, and waits for the answer. If the database does not answer,
+  /// an earlier answer stays. REQUIRES: no other thread calls Know.
   void Know(uid_t user, TimePoint now);
   /// Waits until the thread has no question left. For tests.
   void AwaitAnswers();

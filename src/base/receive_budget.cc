@@ -109,6 +109,7 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Ex
             .file = file->st_ino,
             .most = expected.most,
             .left = expected.most,
+            .trusted = std::move(expected.trusted),
             .key = {},
             .served = 0};
   if (const std::string address = AddressOfOther(connection);
@@ -129,7 +130,7 @@ std::size_t ReceiveBudget::KeyOf(std::string_view address) const {
   return hash % std::tuple_size_v<Counts>;
 }
 
-// gRPC percent-encodes the brackets of an IPv6 address.
+// gRPC percent-encodes the brackets of an IPv6 address. That of one link has a zone: fe80::1%2.
 void ReceiveBudget::Served(std::string_view peer) {
   if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return;
   std::string address(peer.substr(5));
@@ -137,13 +138,14 @@ void ReceiveBudget::Served(std::string_view peer) {
     if (const auto at = address.find(code); at != std::string::npos)
       address.replace(at, 3, bracket);
   }
+  if (const auto zone = address.find('%'); zone != std::string::npos)
+    address.erase(zone, std::min(address.find(']', zone), address.size()) - zone);
   served_->at(KeyOf(address)).fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ReceiveBudget::IsBarred(const std::string& caller, TimePoint now) const {
   const std::lock_guard lock(mutex_);
-  const auto barred = barred_until_.find(caller);
-  return barred != barred_until_.end() && now < barred->second;
+  return barred_.Has(caller, now);
 }
 
 void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
@@ -152,7 +154,7 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
   const auto passed = first ? Duration(0) : std::min<Duration>(now - weighed_at_, kLongest);
   weighed_at_ = now;
   Senders senders = Count(passed);
-  std::erase_if(barred_until_, [now](const auto& barred) { return barred.second <= now; });
+  barred_.ForgetEnded(now);
   const std::int64_t more = bounds_.a_second * (passed / std::chrono::milliseconds(1)) / 1000;
   left_ = std::min(bounds_.at_once, left_ + more);
   std::int64_t sent = 0;
@@ -170,15 +172,25 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
     sent -= each->second.sent;
     EndForBytes(senders, each, kOne, now);
   }
-  while (sent > left_ && !senders.empty()) {
-    const auto most = std::max_element(
-        senders.begin(), senders.end(),
-        [](const auto& one, const auto& other) { return one.second.sent < other.second.sent; });
-    sent -= most->second.sent;
-    EndForBytes(senders, most, kBytes, now);
+  if (sent > left_) {
+    for (const auto each : ByMostSent(senders)) {
+      if (sent <= left_) break;
+      sent -= each->second.sent;
+      EndForBytes(senders, each, kBytes, now);
+    }
   }
   left_ = std::max<std::int64_t>(0, left_ - sent);
   EndSuspects(senders, now, waited);
+}
+
+std::vector<ReceiveBudget::Senders::iterator> ReceiveBudget::ByMostSent(Senders& senders) {
+  std::vector<Senders::iterator> sorted;
+  for (auto sender = senders.begin(); sender != senders.end(); ++sender) sorted.push_back(sender);
+  std::ranges::sort(sorted, [](const auto& one, const auto& other) {
+    return one->second.sent != other->second.sent ? one->second.sent > other->second.sent
+                                                  : one->first < other->first;
+  });
+  return sorted;
 }
 
 void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited) {
@@ -212,6 +224,11 @@ void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited
   }
 }
 
+bool ReceiveBudget::IsCounted(const Held& connection) {
+  const bool trusted = connection.trusted != nullptr && connection.trusted->load();
+  return !trusted && !connection.caller.empty();
+}
+
 ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
   Senders senders;
   for (auto held = held_.begin(); held != held_.end();) {
@@ -220,7 +237,7 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
     const auto file = FileOf(each->first);
     if (!file || file->st_dev != known.device || file->st_ino != known.file) {
       Forget(each);
-    } else if (!known.caller.empty()) {
+    } else if (IsCounted(known)) {
       Record(known, senders, passed).sockets.push_back(known.second.get());
     }
   }
@@ -257,7 +274,7 @@ ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders,
 }
 
 void ReceiveBudget::Forget(HeldByDescriptor::iterator held) {
-  if (!held->second.caller.empty()) Record(held->second, ended_before_, Duration(0));
+  if (IsCounted(held->second)) Record(held->second, ended_before_, Duration(0));
   held_.erase(held);
 }
 
@@ -281,12 +298,7 @@ void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, cons
 
 void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,
                         const Trouble& trouble, TimePoint now) {
-  if (barred_until_.size() >= kMaxBarred && !barred_until_.contains(caller)) {
-    barred_until_.erase(std::min_element(
-        barred_until_.begin(), barred_until_.end(),
-        [](const auto& one, const auto& other) { return one.second < other.second; }));
-  }
-  barred_until_[caller] = now + kBarred;
+  barred_.Bar(caller, now + kBarred);
   for (const int connection : connections) {
     shutdown(connection, SHUT_RDWR);
     Drop(connection);

@@ -2,28 +2,29 @@
 // connections of callers that send too much, and keeps these callers away for a while.
 //
 // Some bytes cost gRPC (1.51) far more than others. A call that is begun and reset costs 28 bytes
-// on the wire, and some kilobytes of memory until its turn comes. A header in small pieces costs
+// on the wire, and some kilobytes of memory until gRPC handles it. A header in small pieces costs
 // time that grows with the square of its length. So there are four bounds:
 //   - The bytes of all callers together (`a_second`, `at_once`). Above it, the callers that sent
 //     most since the last Weigh lose their connections, until the others are within the bound.
-//   - The bytes of one connection for which no call was served (Add's `most`). They are a call that
-//     was begun and not finished, or no call at all. Above it, the caller loses its connections.
-//   - The growth of this process's memory (`growth` and the next two), and the time that callbacks
-//     wait (`wait`). Above one of these, every suspect loses its connections, because the caller
-//     that sent most need not be the reason. A suspect is a caller that sent more than a harmless
-//     amount.
+//   - The bytes of one connection for which no call was served (Expected::most). They are a call
+//     that was begun and not finished, or no call at all. Above it, the connection's caller loses
+//     all its connections.
+//   - The growth of this process's memory (`growth`, `growth_in_10_s`, `growth_in_100_s`).
+//   - The time that a callback waits (`wait`).
+// Above one of the last two bounds, every suspect loses its connections, because the caller that
+// sent most need not be the reason. A suspect is a caller that sent more than a harmless amount.
 //
-// A caller that loses its connections is barred for kBarred. All its connections are shut down at
-// the socket, what the kernel has of them is dropped, and gRPC then closes them. A warning is
-// logged, at most one a minute.
+// Weigh ends a caller's connections: it shuts all of them down at the socket, and drops the bytes
+// that gRPC has not read yet; gRPC then closes them. The caller is barred for kBarred. A warning is
+// logged, at most one a minute for all callers.
 //
 // gRPC owns the connections and tells nobody when one is over. So this object keeps a second
-// descriptor of each connection. Weigh checks whether the first descriptor is still the same file,
-// and reads from the second one how many bytes were received. So bytes also count if their
-// connection is over when Weigh looks.
+// descriptor of each connection, until the first Weigh after gRPC has closed its own. It reads from
+// the second descriptor how many bytes were received. So bytes also count if their connection is
+// over when Weigh looks.
 //
 // Thread-safe. Add, IsBarred and Weigh share one lock. Weigh holds it while it asks the kernel
-// about every connection; the kernel answers at once.
+// about every connection; the kernel answers at once. Served and ended() take no lock.
 #pragma once
 
 #include <sys/types.h>
@@ -44,6 +45,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/barred_callers.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/owned_descriptor.h"
@@ -59,69 +61,79 @@ class ReceiveBudget {
     /// holds at most `at_once`, which is also its content at first.
     std::int64_t a_second = 32 << 20;
     std::int64_t at_once = 128 << 20;
-    /// How much the process may grow within kWindow. A client that connects sends some KiB, and
-    /// costs some 118 KiB of memory with TLS (45 KiB without). So two thousand may connect within a
-    /// second.
+    /// How much the process's memory may grow within kWindow, 10 s and 100 s. A client that
+    /// connects sends some KiB, and costs some 118 KiB of memory with TLS (45 KiB without). So two
+    /// thousand may connect within a second.
     std::int64_t growth = 256 << 20;
     std::int64_t growth_in_10_s = 512 << 20;
     std::int64_t growth_in_100_s = 1 << 30;
-    /// A caller is a suspect if it sent more than `harmless`. But if all callers together sent more
-    /// than `harmless_together`, `harmless_of_many` counts instead. After growth, the bytes of the
-    /// same time count. After a wait, the bytes since kWindow before the wait began count, but
-    /// none from more than 4 s ago. If no caller is a suspect then, and the wait is three times too
-    /// long, the bytes of the last 10 s count; if it is ten times too long, those of the last 100
-    /// s.
+    // The next three say who is a suspect. After too much growth, they count the bytes that were
+    // sent in the same time (1, 10 or 100 s). After too long a wait, they count the bytes since
+    // kWindow before the wait began, but none from more than 4 s ago. If this finds no suspect, and
+    // the wait is more than three times `wait`, they count the bytes of the last 10 s. If this
+    // finds no suspect either, and the wait is more than ten times `wait`, they count the bytes of
+    // the last 100 s.
+    /// If all callers together sent more than `harmless_together`, a caller is a suspect if it sent
+    /// more than this.
     std::int64_t harmless_of_many = 1 << 10;
     std::int64_t harmless_together = 256 << 10;
+    /// Otherwise a caller is a suspect if it sent more than this.
     std::int64_t harmless = 16 << 10;
     /// How long a callback may wait.
     Duration wait = std::chrono::seconds(1);
   };
   /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
-  /// What a connection may receive for which no call was served: three requests' worth, as the
-  /// kernel keeps up to 128 KiB that gRPC has not read.
+  /// How many bytes a connection may receive for which no call was served. This is more than three
+  /// requests have, as the kernel keeps up to 128 KiB that gRPC has not read.
   static constexpr std::int64_t kMostUnserved = 256 << 10;
   static constexpr std::int64_t kNoBound = std::int64_t{1} << 62;
-  /// A request has at most 64 KiB, and its headers 8 KiB.
+  // The next four say how many of a connection's received bytes are accounted for, so that they
+  // don't count as bytes for which no call was served.
+  /// By each call that was served: a request has at most 64 KiB, and its headers 8 KiB.
   static constexpr std::int64_t kOfCall = 72 << 10;
-  /// Clients answer what they receive: gRPC's for Go with up to 52 bytes for each piece, others
-  /// with 26 bytes for some 16 KiB.
+  /// By each TCP segment with data that this process sent. Clients answer what they receive: gRPC's
+  /// for Go with up to 52 bytes for each piece, others with 26 bytes for some 16 KiB.
   static constexpr std::int64_t kOfSegment = 64;
-  static constexpr std::int64_t kOfSent = 64;  ///< so many bytes account for one
+  /// This many bytes that the other side has taken from this process account for one.
+  static constexpr std::int64_t kOfSent = 64;
+  /// By each second.
   static constexpr std::int64_t kASecond = 64;
   /// How long a caller that lost its connections is barred.
   static constexpr std::chrono::seconds kBarred{10};
-  /// Of how many callers it is known that they are barred. Above that, those are forgotten whose
-  /// time is over first.
-  static constexpr std::size_t kMaxBarred = 4'096;
+  /// The most callers that are barred at once. If one more is barred, the caller whose time is over
+  /// first is not barred any more.
+  static constexpr std::size_t kMaxBarred = BarredCallers::kMaxCallers;
 
   /// `resident` returns the memory of this process, in bytes; 0: not known, so growth is not
-  /// bounded. Weigh calls it with the lock held. REQUIRES: it doesn't wait or call this object.
+  /// bounded. Weigh calls it with the lock held. REQUIRES: it neither waits nor calls this object.
   explicit ReceiveBudget(Bounds bounds, std::function<std::int64_t()> resident = ResidentBytes)
       : bounds_(bounds), resident_(std::move(resident)), left_(bounds.at_once) {}
   ReceiveBudget() : ReceiveBudget(Bounds()) {}
 
   /// Counts what `connection`, a connected socket, receives, until its descriptor is closed. The
-  /// caller of Add goes on owning `connection`. Takes one more descriptor, whose number must be
-  /// below `below`. False: there is no such descriptor, or `connection` is not open; nothing is
-  /// counted, and the connection should be closed. `caller`: any text that names who connected. If
-  /// it is empty, or the socket is not TCP's, the result is true, but no bytes are counted, and the
-  /// connection is never ended.
+  /// caller of Add goes on owning `connection`. Makes a second descriptor of the socket, whose
+  /// number must be below `below`. False: no such number is free, or `connection` is not open. Then
+  /// nothing is counted, and the owner should close the connection. `caller`: any text that names
+  /// who connected; all connections with the same text are one caller's. If the text is empty, or
+  /// the socket is not TCP's, the result is true, but no bytes of the connection count. A
+  /// connection without `caller` is never ended.
   bool Add(int connection, const std::string& caller, int below = LeastReserved()) {
     return Add(connection, caller, below, {});
   }
   struct Expected {
-    /// How many bytes the connection may receive for which no call was served. Each call accounts
-    /// for kOfCall of them (see Served), what the other side took from this process for some (see
-    /// kOfSegment), and each second for kASecond. At most kNoBound.
+    /// How many bytes the connection may receive that are not accounted for (see kOfCall and the
+    /// next three). At most kNoBound.
     std::int64_t most = kMostUnserved;
     bool calls_count = true;  ///< false: calls of this connection account for nothing
+    /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
+    /// more, and it is never ended. Null: that never happens.
+    std::shared_ptr<const std::atomic<bool>> trusted = {};
   };
   /// The same, with `expected` instead of its defaults.
   bool Add(int connection, const std::string& caller, int below, Expected expected);
-  /// A call came over the connection of this peer (grpc::ServerContext::peer), and its handler is
-  /// called. Lock-free; any thread.
+  /// Counts a call that came over the connection of `peer` (grpc::ServerContext::peer). Call it
+  /// when the call's handler is called. Does nothing for a peer that is not TCP's. Lock-free.
   void Served(std::string_view peer);
 
   /// Whether this caller lost its connections less than kBarred ago. If so, the owner of its new
@@ -129,14 +141,15 @@ class ReceiveBudget {
   bool IsBarred(const std::string& caller, TimePoint now) const;
 
   /// Looks at all connections, and ends those of callers above the bounds. `waited`: for how long a
-  /// callback of gRPC has been waiting; 0: none waits. Call it every 100 ms or so, on a thread that
-  /// never waits for gRPC. It asks the kernel a few times for each connection. REQUIRES: `now`
-  /// never goes back.
+  /// callback of gRPC has been waiting until now; 0: no callback waits. Call it every 100 ms or so,
+  /// on a thread that never waits for gRPC. It asks the kernel a few times for each connection.
+  /// REQUIRES: `now` never goes back.
   void Weigh(TimePoint now, Duration waited);
 
-  /// How often a caller had to lose its connections so far, by the bound that was exceeded. If
-  /// growth and wait were exceeded at once, growth counts. Any thread.
+  /// How often a caller lost its connections so far, by the bound that was exceeded. If growth and
+  /// wait were exceeded at once, growth counts. Any thread.
   struct Ended {
+    /// By the bytes of all callers, or of one connection.
     std::atomic<std::uint64_t> for_bytes{0};
     std::atomic<std::uint64_t> for_memory{0};
     std::atomic<std::uint64_t> for_time{0};
@@ -152,9 +165,10 @@ class ReceiveBudget {
     OwnedDescriptor second;  // of the same socket
     dev_t device;            // this and the next name the socket
     ino_t file;
-    std::int64_t most;               // see Expected
-    std::int64_t left;               // of `most`
-    std::optional<std::size_t> key;  // in served_; unset: its calls don't count
+    std::int64_t most;                                 // see Expected
+    std::int64_t left;                                 // of `most`
+    std::shared_ptr<const std::atomic<bool>> trusted;  // see Expected
+    std::optional<std::size_t> key;                    // in served_; unset: its calls don't count
     // When Weigh last looked:
     std::uint32_t served;        // calls of this key
     std::int64_t received = 0;   // bytes
@@ -170,6 +184,7 @@ class ReceiveBudget {
   };
   using Senders = std::unordered_map<std::string, Sender>;
 
+  static bool IsCounted(const Held& connection);
   Senders Count(Duration passed);
   /// Adds what the connection received since Weigh last looked, `passed` ago.
   Sender& Record(Held& connection, Senders& senders, Duration passed);
@@ -181,6 +196,7 @@ class ReceiveBudget {
     const char* why;
     std::int64_t sent;  // by the caller, bytes
   };
+  static std::vector<Senders::iterator> ByMostSent(Senders& senders);
   void EndSuspects(Senders& senders, TimePoint now, Duration waited);
   void EndForBytes(Senders& senders, Senders::iterator sender, const char* why, TimePoint now);
   void End(const std::string& caller, const std::vector<int>& connections, const Trouble& trouble,
@@ -192,9 +208,10 @@ class ReceiveBudget {
   mutable std::mutex mutex_;
   HeldByDescriptor held_;
   Senders ended_before_;  // what connections sent that ended since Weigh last looked
-  std::unordered_map<std::string, TimePoint> barred_until_;
-  /// Of the address of a connection's other end, without "ipv4:" or "ipv6:". Another peer may have
-  /// the same key by chance, and nobody can choose one that has.
+  BarredCallers barred_;
+  /// Of the address of a connection's other end, without "ipv4:" or "ipv6:", and without a zone.
+  /// Another peer may have the same key by chance. Nobody can choose one that has, except a peer
+  /// with the same link-local address and port on another link.
   std::size_t KeyOf(std::string_view address) const;
 
   using Counts = std::array<std::atomic<std::uint32_t>, 1 << 16>;

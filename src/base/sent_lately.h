@@ -1,9 +1,12 @@
-// SentLately: what each caller sent within the last seconds, and by how much this process grew
-// meanwhile. It keeps that in steps, so that a long time costs no more memory than a short one.
+// SentLately: how many bytes each caller sent within the last seconds, and by how much this
+// process's memory grew meanwhile. It keeps both in steps of time, so that a long time costs no
+// more memory than a short one. A step knows the kMaxCallers callers that sent most in it, and
+// perhaps others, but at most twice as many.
 //
-// For one thread at a time: owned by a ReceiveBudget.
+// One thread at a time. A ReceiveBudget owns it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -16,20 +19,24 @@ namespace baton {
 class SentLately {
  public:
   using SentByCaller = std::unordered_map<std::string, std::int64_t>;  ///< bytes
+  static constexpr std::size_t kMaxCallers = 4'096;
 
-  /// Keeps what happened within `kept`, in steps of `step`; 0: one for each Add.
+  /// `kept`: for how long a step is kept after its end. `step`: the length of a step; 0: each Add
+  /// is a step.
   SentLately(Duration kept, Duration step) : kept_(kept), step_(step) {}
 
-  /// `sent`: since the Add before. `resident`: the process's memory now, in bytes; 0: not known.
-  /// REQUIRES: `now` never goes back.
+  /// `sent`: what callers have sent since the last Add. `resident`: the process's memory now, in
+  /// bytes; 0: not known. REQUIRES: `now` never goes back.
   void Add(TimePoint now, std::int64_t resident, const SentByCaller& sent);
 
-  /// By how many bytes the process has grown since it was smallest within `within`, which is at
-  /// most `kept`. 0 before the first Add, or if its memory is not known.
+  /// By how many bytes the process's memory at the last Add is above its smallest value in the
+  /// steps that ended at most `within` before that Add. 0 before the first Add, or if the memory is
+  /// not known. REQUIRES: within <= kept.
   std::int64_t Growth(Duration within) const;
   /// What callers sent in the steps that ended at `since` or later.
   SentByCaller SentSince(TimePoint since) const;
 
+  /// Forgets what this caller has sent so far.
   void Forget(const std::string& caller);
   /// Forgets everything.
   void Clear() { steps_.clear(); }

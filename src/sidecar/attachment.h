@@ -76,8 +76,10 @@ class Stream {
 
 /// How often each of the sidecar's limits was reached.
 struct SidecarBounds {
-  std::uint64_t connections = 0;  ///< closed because there were too many (see Server)
-  std::uint64_t denied = 0;       ///< connections of users who may not attach
+  std::uint64_t connections = 0;  ///< closed: too many were open, or ReceiveBudget refused them
+  /// Connections of users without the role kLead. If the port asks for certificates, or it is not
+  /// known yet whether the user has the role: streams.
+  std::uint64_t denied = 0;
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
   std::uint64_t slow_reader = 0;  ///< applications cut off: they read no deadline for too long
@@ -107,9 +109,11 @@ class Attachment final : public runtime::Application {
   /// object.
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
-  // The node calls these on its loop; see runtime::Application. If the application is attached
-  // already, Begin calls `changed`. While the application is absent, Run calls `done(true)` at
-  // once. End drops the callbacks that are not done: their `done` is never called.
+  // The node calls these on its loop; see runtime::Application. If the application is not absent,
+  // Begin calls `changed`. Run calls `done(true)` at once while the application is absent, and for
+  // callbacks that it does not answer (IsAnswered). Otherwise `done` is called with the
+  // application's answer; or with true once the application is absent, or once a later callback has
+  // made this one obsolete. After End, no `done` is called.
   void Begin(std::function<void(core::ApplicationState)> changed,
              std::function<void(const core::StandbyReadySaid&)> said) override;
   void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override;

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -42,12 +43,13 @@ constexpr int kPingPatience = 5'000;
 constexpr int kMaxStreams = 16;
 // An application sends at most 10,000 answers at once.
 constexpr int kMaxMessage = 4 << 20;
-// Of one connection, as each has a server of its own; and of one whose user may not attach.
+// Of one connection, as each has a server of its own; and of one whose user is not known to have
+// the right to attach.
 constexpr std::size_t kMemory = 32 << 20;
-constexpr std::size_t kMemoryOfDenied = 4 << 20;
+constexpr std::size_t kMemoryOfStranger = 4 << 20;
 // What one that only learns why it may not attach can have to send, in bytes: gRPC's greeting and a
 // call of some hundred bytes.
-constexpr std::int64_t kMaxSentByDenied = 64 << 10;
+constexpr std::int64_t kMaxSentByStranger = 64 << 10;
 constexpr int kMaxIdle = 30'000;
 // TLS: until the handshake is done, and how long a stream may go on once its connection is old.
 constexpr int kHandshake = 10'000;
@@ -59,9 +61,10 @@ Error Failed(const Address& address, const std::string& why) {
                fmt::format("can't serve the sidecar on {}: {}", FormatAddress(address), why)};
 }
 
-void Configure(grpc::ServerBuilder& builder, Service& service, std::size_t memory) {
+void Configure(grpc::ServerBuilder& builder, Service& service, const grpc::ResourceQuota& memory) {
   builder.RegisterService(&service);
-  SetServerLimits(builder, {.message = kMaxMessage, .streams = kMaxStreams, .memory = memory});
+  SetServerLimits(builder, {.message = kMaxMessage, .streams = kMaxStreams});
+  builder.SetResourceQuota(memory);  // instead of that of the limits, because it may grow
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatience);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdle);
@@ -252,14 +255,21 @@ void Server::Accept() {
     close(fd);
     return;
   }
-  const bool denied = access_->Refusal(caller, access::Role::kLead).has_value();
-  const bool stranger = denied && !RequiresCertificates();
-  if (!HasRoom(caller, denied) || (stranger && !IsWeighed(fd, caller))) {
+  const auto refusal = access_->Refusal(caller, access::Role::kLead);
+  // Otherwise the certificate may give the role, or a group, once the user's groups are known.
+  const bool denied =
+      refusal && refusal->why != access::Refused::Why::kUnknown && !AsksForCertificates();
+  if (denied) complaints_->SayDenied(caller);
+  const auto may_attach = std::make_shared<std::atomic<bool>>(!refusal);
+  const bool weighed = refusal && !RequiresCertificates();
+  if (!HasRoom(caller, !refusal) || (weighed && !IsWeighed(fd, caller, may_attach))) {
     close(fd);
     return;
   }
   const std::uint64_t number = next_number_++;
-  connections_[number].denied = denied;
+  Connection& connection = connections_[number];
+  connection.may_attach = may_attach;
+  connection.denied = denied;
   Serve(number, fd, caller);
 }
 
@@ -269,14 +279,19 @@ void Server::Serve(std::uint64_t number, int fd, const access::Caller& caller) {
   if (tcp) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   Connection& connection = connections_.at(number);
   connection.peer = tcp ? nullptr : ProcessOf(fd);
+  const bool small = !*connection.may_attach && !AsksForCertificates();
+  const auto memory = std::make_shared<grpc::ResourceQuota>("sidecar");
+  memory->Resize(small ? kMemoryOfStranger : kMemory);
   connection.service = std::make_unique<Service>(
       attachment_, access_,
       Service::Peer{.process = connection.peer,
                     .caller = caller,
-                    .complaints = AsksForCertificates() ? complaints_ : nullptr});
+                    .complaints = connection.denied ? nullptr : complaints_,
+                    .may_attach = [may_attach = connection.may_attach, memory] {
+                      if (!may_attach->exchange(true)) memory->Resize(kMemory);
+                    }});
   grpc::ServerBuilder builder;
-  const bool small = connection.denied && !AsksForCertificates();
-  Configure(builder, *connection.service, small ? kMemoryOfDenied : kMemory);
+  Configure(builder, *connection.service, *memory);
   const bool tls = tcp && tls_.identity != nullptr;
   const std::unique_ptr<Acceptor> acceptor = tls ? AddTls(builder, tls_) : nullptr;
   connection.server = builder.BuildAndStart();
@@ -310,29 +325,30 @@ bool Server::RequiresCertificates() const {
 }
 
 // Users who may not attach can't use up the places of those who may.
-bool Server::HasRoom(const access::Caller& caller, bool denied) {
-  if (denied && !AsksForCertificates()) complaints_->SayDenied(caller);
+bool Server::HasRoom(const access::Caller& caller, bool may_attach) {
   std::size_t open = 0;
-  std::size_t open_denied = 0;
+  std::size_t strangers = 0;
   for (const auto& [number, connection] : connections_) {
     if (connection.server == nullptr) continue;
     ++open;
-    open_denied += connection.denied ? 1 : 0;
+    strangers += *connection.may_attach ? 0 : 1;
   }
-  if (open < kMaxConnections && (!denied || open_denied < kMaxDenied)) return true;
+  if (open < kMaxConnections && (may_attach || strangers < kMaxDenied)) return true;
   ++connections_refused_;
   complaints_->Say("too many connections to the sidecar; one was closed", caller);
   return false;
 }
 
-// Whether what the caller sends counts from now on, or nobody wants that; and not if the caller has
-// sent too much already.
-bool Server::IsWeighed(int fd, const access::Caller& caller) {
+// Whether what the caller sends counts until it may attach, or nobody wants that; and not if the
+// caller has sent too much already.
+bool Server::IsWeighed(int fd, const access::Caller& caller,
+                       std::shared_ptr<const std::atomic<bool>> may_attach) {
   if (budget_ == nullptr || !address_.path.empty()) return true;
   const std::string name = access::LimitedAs(caller);
-  const std::int64_t most = AsksForCertificates() ? ReceiveBudget::kNoBound : kMaxSentByDenied;
+  const std::int64_t most = AsksForCertificates() ? ReceiveBudget::kNoBound : kMaxSentByStranger;
   if (!budget_->IsBarred(name, BootClock::now()) &&
-      budget_->Add(fd, name, LeastReserved(), {.most = most, .calls_count = false}))
+      budget_->Add(fd, name, LeastReserved(),
+                   {.most = most, .calls_count = false, .trusted = std::move(may_attach)}))
     return true;
   ++connections_refused_;
   return false;

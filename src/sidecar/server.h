@@ -2,10 +2,10 @@
 //
 // It accepts connections itself, and asks the kernel for the user at the other end. A caller needs
 // the role kLead to attach. Each connection has a gRPC server of its own, so the user of a stream
-// is known for certain. On the unix socket the process is known, too, and the application becomes
-// absent as soon as its process ends. TCP has no such proof. A port may have TLS; then the client's
-// certificate may also give the role. One thread waits for connections, ends of processes and
-// deadlines.
+// is known for certain. On the unix socket the process is known, too, if the kernel can name it
+// (see PeerProcess). Then the application becomes absent as soon as its process ends. TCP has no
+// such proof. A port may have TLS; then the client's certificate may also give the role. One thread
+// waits for connections, ends of processes and deadlines.
 //
 // Call methods from one thread at a time, except attachment() and bounds().
 #pragma once
@@ -38,8 +38,9 @@ namespace baton::sidecar {
 /// The most connections at a time. A further connection is closed at once. A connection without a
 /// stream is closed after half a minute.
 inline constexpr std::size_t kMaxConnections = 16;
-/// How many of these connections may be of users without the role kLead. They are accepted, because
-/// a certificate can give them the role. Otherwise their streams get an error that says why.
+/// How many of these connections may be of users who are not known to have the role kLead. They are
+/// accepted, because a certificate can give them the role, or the host's user database says later
+/// that a group gives it. Otherwise their streams get an error that says why.
 inline constexpr std::size_t kMaxDenied = 4;
 
 /// TLS of a port. A connection's handshake uses the texts that `identity` has when the connection
@@ -54,16 +55,17 @@ struct PortTls {
 class Server {
  public:
   /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what callers
-  /// send to a port. It counts a connection if the user lacks the role kLead when the connection is
-  /// accepted. So an application that gets the role by its certificate alone is counted, too. On a
-  /// port that requires certificates, and on a unix socket, nothing is counted. REQUIRES: `access`
-  /// is not null.
+  /// send to a port. If the user is not known to have the role kLead when the connection is
+  /// accepted, the budget counts the connection until a stream begins with the role. On a port that
+  /// requires certificates, and on a unix socket, nothing is counted. REQUIRES: `access` is not
+  /// null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
          std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has
   /// mode 600. Start the node before Listen: if another process runs this node, the node's start
   /// fails, and that process keeps its socket. kUnavailable: the server can't listen on the
-  /// address; the message says why. REQUIRES: called once.
+  /// address; the message says why. Throws std::system_error if the host has no thread left.
+  /// REQUIRES: called once, also after an error.
   Status Listen(const Address& address);
   /// Calls Stop.
   ~Server();
@@ -88,7 +90,9 @@ class Server {
  private:
   struct Connection {
     std::shared_ptr<const PeerProcess> peer;
-    bool denied = false;  ///< its user lacked the role kLead when it was accepted
+    /// Whether its caller is known to have the role kLead. The service and the budget share this.
+    std::shared_ptr<std::atomic<bool>> may_attach;
+    bool denied = false;  ///< its caller is counted as one without the role
     std::unique_ptr<Service> service;
     std::unique_ptr<grpc::Server> server;  ///< null once the connection has ended
     int socket = -1;                       ///< a duplicate, which shows the connection's end
@@ -100,8 +104,9 @@ class Server {
   void Accept();
   bool AsksForCertificates() const;
   bool RequiresCertificates() const;
-  bool HasRoom(const access::Caller& caller, bool denied);
-  bool IsWeighed(int fd, const access::Caller& caller);
+  bool HasRoom(const access::Caller& caller, bool may_attach);
+  bool IsWeighed(int fd, const access::Caller& caller,
+                 std::shared_ptr<const std::atomic<bool>> may_attach);
   void Serve(std::uint64_t number, int fd, const access::Caller& caller);
   std::shared_ptr<const PeerProcess> ProcessOf(int fd);
   void Handle(std::uint64_t tag);

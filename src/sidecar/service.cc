@@ -101,6 +101,7 @@ class AttachStream final : public Stream,
         const auto kind = unknown ? Refusal::Kind::kUnavailable : Refusal::Kind::kDenied;
         return Refusal{kind, std::move(why->line)};
       }
+      if (peer_.may_attach) peer_.may_attach();
       if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_.process)) {
         return refusal;
       }

@@ -8,6 +8,7 @@
 // the Attachment.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -29,14 +30,19 @@ class Service final
   struct Peer {
     std::shared_ptr<const PeerProcess> process;  ///< null: its death can't be proven
     access::Caller caller;                       ///< `certificate` is empty
-    std::shared_ptr<Complaints> complaints;      ///< counts and logs denied callers; null: nobody
+    /// Counts and logs callers that are refused. Null: this one is counted already.
+    std::shared_ptr<Complaints> complaints;
+    /// Called when a caller has the role, before it attaches. It may be called on any thread, and
+    /// again for each stream. It must not wait. Empty: nothing is called.
+    std::function<void()> may_attach;
   };
 
-  /// A caller may attach if it has the role kLead when its first message arrives. Other callers get
-  /// PERMISSION_DENIED, or UNAVAILABLE if the user is not known yet. The statuses of the
-  /// Attachment's refusals: INVALID_ARGUMENT (kMalformed), NOT_FOUND (kOtherGroup), ALREADY_EXISTS
-  /// (kTaken), UNAVAILABLE (kUnavailable), RESOURCE_EXHAUSTED (kExhausted). REQUIRES: this service
-  /// outlives the server that it is registered with; `attachment` and `access` are not null.
+  /// A caller may attach if it has the role kLead when its first message arrives. A token gives no
+  /// role here. Other callers get PERMISSION_DENIED, or UNAVAILABLE if the user or its groups are
+  /// not known yet. The statuses of the Attachment's refusals: INVALID_ARGUMENT (kMalformed),
+  /// NOT_FOUND (kOtherGroup), ALREADY_EXISTS (kTaken), UNAVAILABLE (kUnavailable),
+  /// RESOURCE_EXHAUSTED (kExhausted). REQUIRES: this service outlives the server that it is
+  /// registered with; `attachment` and `access` are not null.
   Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,
           Peer peer)
       : attachment_(std::move(attachment)), access_(std::move(access)), peer_(std::move(peer)) {}

@@ -2,9 +2,11 @@
 #include "access/user_groups.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,23 +30,39 @@ class Database {
     const std::lock_guard lock(shared_->mutex);
     shared_->groups[user] = std::move(groups);
   }
-  int asked() const {
+  int asked() const { return static_cast<int>(order().size()); }
+  /// For whom it was asked, in order.
+  std::vector<uid_t> order() const {
     const std::lock_guard lock(shared_->mutex);
-    return shared_->asked;
+    return shared_->order;
+  }
+  /// It answers nobody while the result lives.
+  std::unique_lock<std::mutex> StandStill() { return std::unique_lock(shared_->answers); }
+  /// Waits until it was asked so often.
+  void AwaitQuestions(std::size_t asked) const {
+    std::unique_lock lock(shared_->mutex);
+    shared_->changed.wait(lock, [&] { return shared_->order.size() >= asked; });
   }
   UserGroups::Ask Ask() const {
     return [shared = shared_](uid_t user) {
+      {
+        const std::lock_guard lock(shared->mutex);
+        shared->order.push_back(user);
+        shared->changed.notify_all();
+      }
+      const std::lock_guard answers(shared->answers);
       const std::lock_guard lock(shared->mutex);
-      ++shared->asked;
       return shared->groups[user];
     };
   }
 
  private:
   struct Shared {
+    std::mutex answers;  // held while it stands still
     std::mutex mutex;
+    std::condition_variable changed;
     std::map<uid_t, std::optional<Groups>> groups;
-    int asked = 0;
+    std::vector<uid_t> order;
   };
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
@@ -106,6 +124,43 @@ TEST_F(UserGroupsTest, OfThoseWhoCalledLatelyAreKept) {
   EXPECT_EQ(database_.asked(), asked);
   EXPECT_THAT(Later(1, kStart + 5s), Pointee(ElementsAre(1)));
   EXPECT_EQ(database_.asked(), asked + 1);
+}
+
+// Plan: somebody calls as very many users without groups, one after another. Alice, who called
+// before all of them, stays known.
+TEST_F(UserGroupsTest, OfUsersWithoutGroupsAreForgottenFirst) {
+  database_.Set(kAlice, Groups{7});
+  EXPECT_THAT(Later(kAlice, kStart), Pointee(ElementsAre(7)));
+  const auto most = static_cast<uid_t>(2 * UserGroups::kMaxUsers);
+  for (uid_t user = 100'000; user < 100'000 + most; ++user) {
+    database_.Set(user, Groups{});
+    Later(user, kStart + 1s);
+  }
+  const int asked = database_.asked();
+  EXPECT_THAT(groups_.Of(kAlice, kStart + 2s), Pointee(ElementsAre(7)));
+  EXPECT_EQ(database_.asked(), asked);
+}
+
+// Plan: the database stands still while users without groups fill all places, and goes on. Alice's
+// groups are too old by then, and hers is the next answer. A user beyond the places gets one later.
+TEST_F(UserGroupsTest, OfUsersWhoHadSomeAreAskedForFirst) {
+  database_.Set(kAlice, Groups{7});
+  EXPECT_THAT(Later(kAlice, kStart), Pointee(ElementsAre(7)));
+  const TimePoint now = kStart + UserGroups::kUsable;
+  const auto most = static_cast<uid_t>(UserGroups::kMaxWaiting);
+  {
+    const auto still = database_.StandStill();
+    groups_.Of(99'999, now);
+    database_.AwaitQuestions(2);
+    for (uid_t user = 100'000; user < 100'000 + most + 9; ++user) groups_.Of(user, now);
+    EXPECT_EQ(groups_.Of(kAlice, now), nullptr);
+  }
+  groups_.AwaitAnswers();
+  const std::vector<uid_t> order = database_.order();
+  ASSERT_EQ(order.size(), 3 + most);
+  EXPECT_THAT(std::vector(order.begin(), order.begin() + 4),
+              ElementsAre(kAlice, 99'999, kAlice, 100'000));
+  EXPECT_THAT(groups_.Of(kAlice, now), Pointee(ElementsAre(7)));
 }
 
 TEST(GroupsInDatabase, HaveRootsAndNobodyElses) {

@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "base/sent_lately.h"
 #include "base/tcp_pair.h"
 
 namespace baton {
@@ -85,6 +88,23 @@ TEST_F(ReceiveBudgetTest, ManyConnectionsOfACallerCountTogether) {
   for (const TcpPair& each : many) EXPECT_TRUE(each.Ended());
   EXPECT_TRUE(Barred("many"));
   EXPECT_FALSE(Barred("single"));
+}
+
+// Plan: some callers sent more together than they may. Those that sent most are ended, until the
+// others are within the budget. Of callers that sent the same, those with the first names are.
+TEST_F(ReceiveBudgetTest, EndsNoMoreCallersThanItMust) {
+  for (const std::size_t bytes : {7'500, 9'000, 5'400, 8'000, 7'000}) {
+    SendBriefly(std::to_string(bytes), bytes);
+  }
+  Weigh();
+  EXPECT_TRUE(Barred("9000"));
+  EXPECT_TRUE(Barred("8000"));
+  EXPECT_EQ(budget_.ended().for_bytes, 2u) << "the others sent some 19,900";
+  for (const char* caller : {"b", "a", "c"}) SendBriefly(caller, 900);
+  Weigh();
+  EXPECT_TRUE(Barred("a"));
+  EXPECT_TRUE(Barred("b"));
+  EXPECT_EQ(budget_.ended().for_bytes, 4u) << "c sent some 900 of 1,100";
 }
 
 // Plan: one connection has a bound of its own, which it reaches over time, far below the budget.
@@ -178,6 +198,25 @@ TEST_F(ReceiveBudgetTest, KnowsPeersByIpv6) {
   }
 }
 
+// Plan: gRPC names the zone of a link-local address, encoded or not. The calls count all the same.
+TEST_F(ReceiveBudgetTest, APeersZoneDoesNotMatter) {
+  const TcpPair pair(AF_INET6);
+  ASSERT_TRUE(budget_.Add(pair.server, "six", LeastReserved(), {.most = 900}));
+  for (const char* peer : {"ipv6:%5B::1%251%5D:", "ipv6:[::1%251]:", "ipv6:[::1%lo]:"}) {
+    budget_.Served(peer + std::to_string(pair.ClientPort()));
+    pair.Send(800);
+    Weigh();
+    EXPECT_FALSE(Barred("six")) << peer;
+  }
+}
+
+// Plan: peers without an end, and with brackets that don't belong together. Nothing happens.
+TEST_F(ReceiveBudgetTest, StrangePeersAreNobody) {
+  for (const char* peer : {"ipv6:", "ipv6:[::1%", "ipv6:%", "ipv6:]%5B:1", "ipv4:%25", "unix:%"}) {
+    budget_.Served(peer);
+  }
+}
+
 // Plan: a connection is ended that has received what nobody has read yet. Nothing is left to read.
 TEST_F(ReceiveBudgetTest, WhatAnEndedConnectionReceivedIsDropped) {
   const TcpPair pair;
@@ -205,6 +244,26 @@ TEST_F(ReceiveBudgetTest, RemembersABoundedNumberOfBarredCallers) {
   }
 }
 
+// Plan: two callers are barred one after another, and then the first one again. If there are too
+// many, the second one is forgotten first. The first one is still barred when its first time is
+// over.
+TEST_F(ReceiveBudgetTest, ACallerThatIsBarredAgainIsRememberedForLonger) {
+  for (const char* caller : {"again", "once", "again"}) {
+    SendBriefly(caller, 10, 1);
+    Weigh();
+  }
+  for (std::size_t i = 0; i + 1 < ReceiveBudget::kMaxBarred; ++i) {
+    SendBriefly(std::to_string(i), 2, 1);
+  }
+  Weigh();
+  EXPECT_TRUE(Barred("again"));
+  EXPECT_FALSE(Barred("once"));
+  now_ += ReceiveBudget::kBarred - std::chrono::milliseconds(250);
+  EXPECT_TRUE(Barred("again"));
+  now_ += std::chrono::milliseconds(200);
+  EXPECT_FALSE(Barred("again"));
+}
+
 // Plan: a caller sends too much by connections that are over before anybody looks, by four
 // together.
 TEST_F(ReceiveBudgetTest, ConnectionsThatAreOverCountToo) {
@@ -230,6 +289,31 @@ TEST_F(ReceiveBudgetTest, KeepsNoDescriptorOfAConnectionThatIsOver) {
     pair.Close();
     Weigh();
   }
+}
+
+// Plan: a connection and a brief one of the same caller are trusted only after they have sent more
+// than their bound. Nobody looked before. A third one is not trusted, and ends alone.
+TEST_F(ReceiveBudgetTest, ATrustedConnectionIsNeverEnded) {
+  const auto trust = std::make_shared<std::atomic<bool>>(false);
+  const TcpPair trusted, other;
+  ASSERT_TRUE(
+      budget_.Add(trusted.server, "caller", LeastReserved(), {.most = 900, .trusted = trust}));
+  ASSERT_TRUE(budget_.Add(other.server, "caller", LeastReserved(), {.most = 900}));
+  {
+    const TcpPair brief;
+    ASSERT_TRUE(
+        budget_.Add(brief.server, "caller", LeastReserved(), {.most = 900, .trusted = trust}));
+    brief.Send(30'000);
+  }
+  trusted.Send(30'000);
+  trust->store(true);
+  Weigh();
+  EXPECT_FALSE(Barred("caller"));
+  other.Send(1'000);
+  Weigh();
+  EXPECT_TRUE(Barred("caller"));
+  EXPECT_TRUE(other.Ended());
+  EXPECT_FALSE(trusted.Ended());
 }
 
 TEST_F(ReceiveBudgetTest, CallersWithoutANameSendWhatTheyLike) {
@@ -379,6 +463,24 @@ TEST_F(ReceiveBudgetTest, WhoSendsLittleIsNoReasonForGrowth) {
   resident_ += 5'000'000;
   Weigh();
   EXPECT_FALSE(pair.Ended());
+}
+
+// Plan: each moment new callers send a little, as from many addresses; one sends more, in the
+// middle. A long step forgets others, and never that one.
+TEST(SentLately, RemembersThoseWhoSentMost) {
+  SentLately lately(std::chrono::seconds(100), std::chrono::seconds(10));
+  TimePoint now{};
+  int next = 0;
+  for (int i = 0; i < 90; ++i, now += std::chrono::milliseconds(100)) {
+    SentLately::SentByCaller sent;
+    for (int n = 0; n < 500; ++n) sent[std::to_string(next++)] = 100;
+    if (i == 40) sent["most"] = 101;
+    lately.Add(now, 0, sent);
+  }
+  const auto sent = lately.SentSince(TimePoint{});
+  EXPECT_LE(sent.size(), 2 * SentLately::kMaxCallers);
+  EXPECT_GE(sent.size(), SentLately::kMaxCallers);
+  EXPECT_TRUE(sent.contains("most"));
 }
 
 TEST(ReceiveBudget, KnowsThisProcessesMemory) {

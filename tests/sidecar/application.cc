@@ -1,5 +1,6 @@
 #include "sidecar/application.h"
 
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -28,15 +29,20 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const PemTexts& tls) {
       {.pem_root_certs = tls.ca, .pem_private_key = tls.key, .pem_cert_chain = tls.cert});
 }
 
+std::shared_ptr<grpc::Channel> ChannelOf(const ApplicationOptions& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+  arguments.SetMaxReceiveMessageSize(-1);
+  return options.connection >= 0
+             ? grpc::CreateCustomInsecureChannelFromFd("application", options.connection, arguments)
+             : grpc::CreateCustomChannel(options.address, CredentialsOf(options.tls), arguments);
+}
+
 }  // namespace
 
 struct Application::Impl {
   explicit Impl(ApplicationOptions given) : options(std::move(given)) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
-    arguments.SetMaxReceiveMessageSize(-1);
-    stub = v1::SidecarService::NewStub(
-        grpc::CreateCustomChannel(options.address, CredentialsOf(options.tls), arguments));
+    stub = v1::SidecarService::NewStub(ChannelOf(options));
     stream = stub->Attach(&context);
     v1::AttachRequest first;
     first.mutable_hello()->set_protocol(1);
@@ -143,6 +149,13 @@ void Application::AnswerAnyway(std::uint64_t operation) {
 void Application::SayReadyAnyway(int count) {
   v1::AttachRequest request;
   for (int i = 0; i < count; ++i) request.add_standbys()->set_ready(true);
+  impl_->Write(request);
+}
+
+void Application::SendPadding(std::size_t bytes) {
+  v1::AttachRequest request;
+  const google::protobuf::Reflection& fields = *request.GetReflection();
+  fields.MutableUnknownFields(&request)->AddLengthDelimited(1'000)->resize(bytes);
   impl_->Write(request);
 }
 

@@ -4,6 +4,7 @@
 // Thread-safe. Waits last for at most 60 s.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,6 +30,8 @@ struct ApplicationOptions {
   /// activation succeed tries only a few.
   bool succeeds_once = false;
   PemTexts tls = {};  ///< with a `ca` it expects TLS
+  /// A connected socket, which the application takes over; -1: it connects by itself. Without TLS.
+  int connection = -1;
 };
 
 /// How a stream ended: gRPC's code and message.
@@ -54,6 +57,8 @@ class Application {
   void AnswerAnyway(std::uint64_t operation);
   /// Says in one message that it is ready as `count` standbys that nobody asked for.
   void SayReadyAnyway(int count);
+  /// Sends a message with so many bytes that nobody needs.
+  void SendPadding(std::size_t bytes);
   /// Begins to read, if `reads` was false.
   void Read();
 
