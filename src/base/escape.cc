@@ -81,7 +81,8 @@ void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
 
 std::string OneLine(std::string_view text, std::size_t most) {
   std::string line;
-  AppendEscaped(line, text, false);
+  // No character gets shorter, so the rest would be cut off. It may be megabytes.
+  AppendEscaped(line, text.substr(0, most + 4), false);
   if (line.size() <= most) return line;
   // Never within a character of UTF-8.
   while (most > 0 && (static_cast<unsigned char>(line[most]) & 0xC0) == 0x80) --most;

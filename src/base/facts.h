@@ -4,6 +4,9 @@
 // includes the other. Every fact has a revision, which orders the facts of one key. It is the key's
 // mod revision. If the key is absent, it is the revision at which the key was deleted or read as
 // absent.
+//
+// If a key is absent, or its value can't be read, the fields that the value would fill keep their
+// defaults. Comments name the exceptions.
 #pragma once
 
 #include <algorithm>
@@ -23,22 +26,25 @@
 
 namespace baton {
 
-/// The schema of records that this version writes, and the newest that it reads.
+/// The schema that this version writes into all records except `config`, and the newest that it
+/// reads there.
 inline constexpr std::uint32_t kSchema = 1;
 /// The schemas of `config`. A group's first config has kSchema. The first change of
-/// FailoverSettings raises it to kFailoverSchema, and the first Placement to kPlacementSchema,
-/// because older versions would ignore them. It never goes back.
+/// FailoverSettings raises the schema to kFailoverSchema, and the first change of the Placement to
+/// kPlacementSchema, because older versions would ignore them. The schema never goes back.
 inline constexpr std::uint32_t kFailoverSchema = 2;
 inline constexpr std::uint32_t kPlacementSchema = 3;
 /// The newest schema of `config` that this version reads.
 inline constexpr std::uint32_t kConfigSchema = kPlacementSchema;
-/// The version of the protocol between nodes that this version speaks. A node obeys
-/// FailoverSettings from kFailoverProtocol on, and a Placement from kPlacementProtocol on.
+/// Versions of the protocol between nodes. A node obeys FailoverSettings from kFailoverProtocol on,
+/// and a Placement from kPlacementProtocol on.
 inline constexpr std::uint32_t kFailoverProtocol = 2;
 inline constexpr std::uint32_t kPlacementProtocol = 3;
+/// The version of that protocol that this version of Baton speaks.
 inline constexpr std::uint32_t kProtocolVersion = kPlacementProtocol;
 
-/// The most shards that a member says it is a ready standby for. It says nothing of the others.
+/// The most shards for which a member says that it is a ready standby: those with the lowest
+/// numbers. It says nothing of the others.
 inline constexpr std::size_t kMaxReadyReported = 100'000;
 
 /// Whether a stored value could be read.
@@ -48,12 +54,13 @@ enum class Readability : std::uint8_t {
   kNewerSchema,  ///< a newer schema than this version knows; nobody replaces it
 };
 
-/// Whether a leadership with this reason follows one whose leader died.
+/// Whether a leadership that began for this reason follows one whose leader died.
 constexpr bool EndsADeath(Reason reason) {
   return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied;
 }
 
-/// A rule about who may lead a shard after its leader's session has ended without a handoff.
+/// A rule about who may lead a shard after its leader's session has ended without a handoff. "Any
+/// node" is one that the group's Placement allows.
 enum class FailoverPolicy : std::uint8_t {
   kImmediate,  ///< any node, at once
   kAfter,      ///< for a delay only the node that led the shard; then any node
@@ -64,9 +71,10 @@ const char* ToString(FailoverPolicy policy);
 /// How the group fails over. An operator sets it; core/may_claim.h applies it.
 struct FailoverSettings {
   FailoverPolicy policy = FailoverPolicy::kImmediate;
-  std::chrono::milliseconds delay{0};  ///< for kAfter; otherwise not used
-  /// How long a shard stays without a leader if nothing proves that the last leader's application
-  /// has stopped, because that application may still act for a while. 0: no such wait.
+  std::chrono::milliseconds delay{0};  ///< for kAfter; 0 with the other policies
+  /// How long each node waits after it has seen that nobody leads a shard, before it claims the
+  /// shard: the last leader's application may still act for a while. A node does not wait if it
+  /// knows that this application has stopped. 0: no node waits.
   std::chrono::milliseconds lock_delay{0};
   friend bool operator==(const FailoverSettings&, const FailoverSettings&) = default;
 };
@@ -78,17 +86,18 @@ struct ConfigFact {
   Readability readability = Readability::kReadable;
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  std::uint32_t schema = 0;
-  std::uint64_t cluster_id = 0;
+  std::uint32_t schema = 0;      ///< also if the value can't be read, as far as it has a schema
+  std::uint64_t cluster_id = 0;  ///< etcd's; 0: a recovery has closed the group
   FailoverSettings failover{};
   Placement placement{};
   std::string actor{};  ///< who set `failover` or `placement` last; empty: nobody
-  /// If an operator has changed the settings: the incarnation before that. 0: no operator has.
+  /// If an operator has changed `failover` or `placement` since this config was created or put
+  /// back: the Incarnation() before the first such change. 0: no operator has.
   Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
   /// The revision at which this config was created or put back. If it changes, followers of
-  /// routes get all routes again. A change of the settings alone does not change it.
+  /// routes get all routes again. A change of `failover` or `placement` does not change it.
   Revision Incarnation() const { return before_settings.value != 0 ? before_settings : revision; }
 };
 
@@ -99,7 +108,7 @@ struct MemberFact {
   Revision create_revision{};  ///< 0 when absent
   bool present = false;
   SessionId lease{};    ///< the lease of the key; 0: none
-  SessionId session{};  ///< the session in the value; 0: the value can't be read
+  SessionId session{};  ///< the session in the value; 0: absent, or the value can't be read
   Readability readability = Readability::kReadable;
   MemberState state = MemberState::kActive;
   Reason dead_reason = Reason::kProcessDied;  ///< meaningful when state is kDead
@@ -108,30 +117,31 @@ struct MemberFact {
   std::string http_address{};
   std::string service_address{};  ///< the address in routes
   std::string zone{};
-  Labels labels{};  ///< without `node` and `zone`; in a session, only an operator changes them
+  Labels labels{};  ///< without `node` and `zone`; within a session, only operators change them
   std::uint32_t weight = 1;
   std::string software_version{};
   std::uint32_t protocol_version = 0;
   std::uint32_t division_version = 1;  ///< see core::kAssignmentVersion
   bool external = false;  ///< the application is another process, which gets deadlines (sidecar)
-  /// Activations fail on the node in this session, so it gets no shards for now.
+  /// Activations fail on the node in this session. Until this is false again, the node gets no
+  /// shards, unless failures are common (FailuresAreCommon in core/may_claim.h).
   bool failing = false;
-  /// The application said in this session that it is not healthy. So the state is kDraining: other
-  /// nodes take the shards, and the node stays a member.
+  /// The application says that it is not healthy now. So the state is kDraining: other nodes take
+  /// the shards, and the node stays a member.
   bool unhealthy = false;
   /// The shards for which the node is a ready standby in this session, as its application says.
   /// Sorted and distinct; at most kMaxReadyReported.
   std::vector<ShardId> ready{};
   /// The random id of the node's state directory; 0: it has none.
   std::uint64_t directory = 0;
-  /// An address, the zone, a label, the version or the list of ready shards in the value is not
-  /// valid; that field is empty here, or the label is missing.
+  /// The value has an address, a zone, a label, a version or a list of ready shards that is not
+  /// valid. That field is empty here, or that label is missing.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
   /// The value of a label, also of `node` and `zone`; empty: the node has no such label.
   const std::string& Label(std::string_view name) const;
-  /// Whether the node's labels fit all terms.
+  /// Whether the node's labels fit all terms, also those about `node` and `zone`.
   bool Fits(const LabelTerms& terms) const;
   /// Whether the node says that it is a ready standby for the shard.
   bool ReadyFor(ShardId shard) const {
@@ -139,7 +149,8 @@ struct MemberFact {
   }
   /// Whether the node has said that it leaves the group.
   bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
-  /// Whether the key has the lease `which`. A claim's guard checks the same.
+  /// Whether the key has the lease `which`. A claim's guard checks that the key does not have the
+  /// lease of the leader that must be dead.
   bool HoldsSession(SessionId which) const { return present && lease.value != 0 && lease == which; }
   /// Whether the node is a live member: the value is readable, names the key's lease, and does not
   /// mark the node as dead.
@@ -152,10 +163,12 @@ struct MemberFact {
 
 /// The part of a shard's record about deaths of leaders (see core/death_backoff.h).
 struct DeathTally {
-  /// How many leaders in a row died after a short leadership, up to the one before this record.
+  /// How many leaders in a row had died, each after a short leadership, when this record was
+  /// written. Orderly handoffs between them don't end the row.
   std::uint32_t deaths = 0;
-  /// If `deaths` is 0: when this record was written. Otherwise: when the first leadership after the
-  /// last death began, by that leader's clock; orderly handoffs don't change this.
+  /// If `deaths` is 0: when this record was written, by the writer's clock. Otherwise: when the
+  /// first leadership after the last death began, by that leader's clock; orderly handoffs don't
+  /// change this. WallTime{}: not known.
   WallTime begun{};
   friend bool operator==(const DeathTally&, const DeathTally&) = default;
 };
@@ -165,36 +178,40 @@ struct RecordFact {
   Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
   bool present = false;
   Readability readability = Readability::kReadable;
-  NodeId leader{};       ///< empty: nobody leads
-  SessionId session{};   ///< the leader's session; if nobody leads, the session that resigned
-  NodeId resigned_by{};  ///< the node that resigned, if nobody leads
-  NodeId previous{};     ///< the leader before this record
+  NodeId leader{};  ///< empty: nobody leads
+  /// The leader's session. If nobody leads: the session that resigned, or the one that was dead
+  /// when an operator released the shard by force (0: not known).
+  SessionId session{};
+  NodeId resigned_by{};  ///< if nobody leads: the node that resigned; empty after a force-release
+  NodeId previous{};     ///< the leader before this record; empty: nobody led, or not known
   Reason reason = Reason::kStartup;
   std::string actor{};
   Cause cause{};  ///< why `leader` got the shard; kUnknown also if nobody leads
   DeathTally tally{};
-  /// The id of the state directory of the leader, or of the node that resigned; 0: it had none, or
-  /// a version wrote the record that does not know it.
+  /// The id of the state directory of the leader, or of the node that resigned. 0: that node had
+  /// none, or the version that wrote the record does not know such ids.
   std::uint64_t directory = 0;
-  /// If nobody leads: the last leader's application is known to have stopped. It had released the
-  /// shard, or its death was proven when an operator released the shard by force.
+  /// Nobody leads, and the last leader's application is known to have stopped. Either it had
+  /// released the shard, or its death was proven when an operator released the shard by force.
   bool released = false;
   std::string unknown_fields{};
-  std::string damaged_value{};  ///< the stored bytes, if not readable
+  std::string damaged_value{};  ///< if not readable: the first 4 KiB of the value
 
   Term term() const { return Term{revision.value}; }
 };
 
+/// How far a move has come: the target has not prepared yet, the target has prepared, or nobody
+/// will carry the move out.
 enum class MovePhase : std::uint8_t { kPlanned, kPrepared, kVoid };
 const char* ToString(MovePhase phase);
 
-/// `moves/<shard>`: a request that the shard's leader resigns in favour of another node.
+/// `moves/<shard>`: a request that the shard's leader hands the shard to another node.
 struct MoveFact {
   ShardId shard{};
   Revision revision{};
   bool present = false;
   Readability readability = Readability::kReadable;
-  Term ends{};  ///< the leadership that this move ends; the move is void if it is not in force
+  Term ends{};  ///< the leadership that this move ends; without that leadership the move is void
   NodeId from{};
   NodeId to{};
   Reason reason = Reason::kRebalance;
@@ -223,8 +240,8 @@ struct PolicyName {
   friend auto operator<=>(const PolicyName&, const PolicyName&) = default;
 };
 
-/// `policy/…`: a lasting order of an operator. If the value can't be read, `present` is true and
-/// the fields below it are empty.
+/// `policy/…`: a lasting order of an operator. The order is in force while the key exists, even if
+/// its value can't be read.
 struct PolicyFact {
   PolicyName name{};
   Revision revision{};
@@ -232,14 +249,16 @@ struct PolicyFact {
   std::string actor{};
   std::uint32_t max_moves = 0;       ///< kLimits only; 0: not set
   std::uint32_t expected_nodes = 0;  ///< kExpectedNodes only; 0: not set
-  /// kChanged only: the last order of `actor` in words ("drain n3"). Empty: not known. Any bytes.
+  /// kChanged only: the last order of `actor` in words ("drain n3"). Empty: not known. One line.
   std::string change{};
-  // kLimits only: instead of each node's options of these names. Unset: each node's own option.
+  // kLimits only: these count instead of each node's options of the same names. Unset: each node's
+  // own option counts.
   std::optional<std::chrono::milliseconds> rebalance_delay{};
   std::optional<std::chrono::milliseconds> cooldown{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// Whether both order the same. Ignores `actor` and `change`. REQUIRES: both have the same name.
+  /// Whether both order the same. Compares neither `actor` and `change` nor `unknown_fields`.
+  /// REQUIRES: both have the same name.
   bool OrdersTheSame(const PolicyFact& other) const {
     if (!present || !other.present) return present == other.present;
     return max_moves == other.max_moves && expected_nodes == other.expected_nodes &&
@@ -263,13 +282,14 @@ struct LimitsChange {
   friend bool operator==(const LimitsChange&, const LimitsChange&) = default;
 };
 /// Returns the policy kLimits as it is after the change. `now`: the policy before, which may be
-/// absent. The result is absent if it orders nothing any more. It keeps the other fields of `now`,
-/// also its actor.
+/// absent. The result is absent if it orders nothing any more and has no unknown fields. It keeps
+/// the other fields of `now`, also its actor.
 PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
 
 /// Returns words for the order that a write of this policy gives: "drain n3", "undrain n3",
-/// "pause", "resume", "rebalance", "cancel rebalance", "expected-nodes 3". Of limits, all that are
-/// ordered now: "max-moves 5, cooldown 10m", or "default limits".
+/// "pause", "resume", "rebalance", "cancel rebalance", "expected-nodes 3" (0 if absent). For
+/// kLimits, all limits that are set: "max-moves 5, cooldown 10m", or "default limits". Empty for
+/// kChanged.
 std::string ChangeWords(const PolicyFact& policy);
 
 /// `died`: the last session that a guard or a node ended early because its process was proven dead.
@@ -279,14 +299,14 @@ struct DeathFact {
   bool present = false;
   NodeId node{};        ///< empty if the value can't be read
   SessionId session{};  ///< of `node`; 0 if the value can't be read
-  /// How long the guard had known of the death when it ended the session; unset: not known. In
-  /// whole microseconds.
+  /// How long the guard or node had known of the death when it ended the session, in whole
+  /// microseconds. Unset: the time is not known.
   std::optional<Duration> detect{};
 };
 
 /// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for the leaderships of this node, so
-/// any node may claim them. The first node that sees the delay end writes this key. It is deleted
-/// once no record names such a leadership.
+/// any node may claim these shards. The first node that sees the delay end writes this key. Nodes
+/// delete the key once no record names such a leadership.
 struct RipeFact {
   NodeId node{};
   Revision revision{};
@@ -311,7 +331,7 @@ using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, Bal
 struct Snapshot {
   Revision revision{};
   std::vector<Fact> facts{};
-  WallTime wall{};  ///< when the snapshot arrived, by the reader's wall clock
+  WallTime wall{};  ///< when the snapshot arrived, by the reader's wall clock; {}: not known
 };
 
 /// All changes of one or more whole revisions, in the order of revisions. The order within a

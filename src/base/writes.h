@@ -5,7 +5,8 @@
 // write to ownership. The answer is a WriteResult: done, refused or unknown for each item, with the
 // facts that were read back.
 //
-// In this file, "we" are the node that writes. "As read" means: as the core last saw the key.
+// In this file, "we" are the node that writes. "As read" means: as the core last saw the key. "An
+// item" is one part of a batch, with an outcome of its own. A write that is no batch is one item.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +20,12 @@
 
 namespace baton {
 
-/// The guard "our member key is still the one that this session created".
+/// The guard "our member key still is this session's": it has the session's lease and this create
+/// revision.
 struct SessionGuard {
   NodeId node{};
   SessionId session{};
-  Revision create_revision{};
+  Revision create_revision{};  ///< after a MemberTakeover, that of the earlier process's key
 };
 
 /// A node's session. It lives while the node's member key has the session's lease.
@@ -45,8 +47,8 @@ struct ConfigMend {
   SessionGuard guard{};
 };
 /// An operator's change of the group's settings: replaces `config`. Guarded by the config's mod
-/// revision as read, and by `members`: no member key was written after that revision. So every
-/// member is one whose version was seen to be new enough.
+/// revision as read (`read`), and by the absence of any member key that was written after
+/// `members`. So we have seen that the version of every member is new enough.
 struct ConfigChange {
   ConfigFact config{};
   Revision read{};
@@ -56,13 +58,13 @@ struct ConfigChange {
 struct MemberCreate {
   MemberFact member{};
 };
-/// Replaces our member key of an earlier process that is proven dead. Guarded by the key's mod
-/// revision as read.
+/// Replaces our node's member key, which an earlier process has left. REQUIRES: that process is
+/// proven dead. The key keeps its create revision. Guarded by the key's mod revision as read.
 struct MemberTakeover {
   MemberFact member{};
   Revision read{};
 };
-/// Rewrites the value of our member key. Guarded by the key's lease and create revision.
+/// Rewrites the value of our member key. Guarded by our session (`guard`).
 struct MemberUpdate {
   MemberFact member{};
   SessionGuard guard{};
@@ -70,7 +72,8 @@ struct MemberUpdate {
 /// The actor in a record that replaces a damaged one.
 inline constexpr const char* kDamagedRecordActor = "baton (damaged record replaced)";
 
-/// One claim of a vacant record.
+/// One claim of a vacant record. Guarded by the record's mod revision as read, and by the end of
+/// the session `dead`.
 struct Claim {
   std::optional<ShardId> shard{};    ///< nullopt: the balancer's record
   Revision read{};                   ///< the record's mod revision as read; 0: absent
@@ -80,11 +83,12 @@ struct Claim {
   Cause cause{};                 ///< goes into the record
   DeathTally tally{};            ///< goes into the record
   std::string unknown_fields{};  ///< unknown fields of the replaced record, which are kept
-  /// The bytes of the replaced record, if it was damaged. The same transaction writes them to
-  /// `quarantine/…`.
+  /// If the replaced record was damaged: its RecordFact::damaged_value. The same transaction writes
+  /// this to `quarantine/…`.
   std::optional<std::string> quarantined{};
 };
-/// Claims in one transaction: each record then names us as the leader.
+/// Claims: each record then names us as the leader. All are guarded by our session (`guard`), and
+/// by `config`.
 struct ClaimBatch {
   SessionGuard guard{};
   /// The mod revision of the `config` whose settings allow the claims; 0: there is no config. Unset
@@ -93,7 +97,8 @@ struct ClaimBatch {
   std::uint64_t directory = 0;  ///< our state directory's id; goes into the records
   std::vector<Claim> claims{};
 };
-/// One handoff: the record then names the target as the leader, and the move is deleted.
+/// One handoff: the record then names the target as the leader, and the move is deleted. Guarded by
+/// our leadership's term, the move's mod revision, the target's session, and `config`.
 struct Transfer {
   ShardId shard{};
   Term term{};                  ///< our leadership's term: the record's mod revision
@@ -125,7 +130,8 @@ struct Abandon {
 struct AbandonBatch {
   std::vector<Abandon> abandons{};
 };
-/// Gives up a leadership: the record then names nobody as the leader.
+/// Gives up a leadership: the record then names nobody as the leader. Guarded by the leadership's
+/// term.
 struct Resign {
   std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
   Term term{};                     ///< the leadership's term: the record's mod revision
@@ -140,8 +146,8 @@ struct ResignBatch {
   std::uint64_t directory = 0;  ///< our state directory's id; goes into the records
 };
 /// Writes or deletes a move. Guarded by the move's mod revision as read (0: absent). Absence alone
-/// is no stable guard, so plans also have MoveBatch::policies: a late copy of a plan must not bring
-/// back a move that an operator cancelled.
+/// is no stable guard: a late copy of a plan could bring back a move that an operator cancelled. So
+/// a batch of plans also has MoveBatch::policies.
 struct MoveWrite {
   MoveFact move{};  ///< `present == false`: delete
   Revision read{};
@@ -158,12 +164,14 @@ struct MoveBatch {
   /// meanwhile. Set if the balancer or the shard's leader plans.
   std::optional<Revision> policies{};
 };
-/// Puts or deletes a policy key, and rewrites the policy kChanged. Guarded by the mod revisions of
-/// both as read (0: absent). A late copy is refused because kChanged was rewritten, even if the
-/// policy itself is absent again.
+/// Puts or deletes a policy key, and rewrites the policy kChanged, which gets ChangeWords(policy)
+/// and its actor. Guarded by the mod revisions of both as read (0: absent). A late copy is refused
+/// because kChanged was rewritten, even if the policy itself is absent again.
 struct PolicyWrite {
-  PolicyFact policy{};  ///< `present == false`: delete
-  Revision read{};
+  /// `present == false`: delete. An empty `actor`: no operator ordered this, so kChanged gets no
+  /// words.
+  PolicyFact policy{};
+  Revision read{};     ///< of `policy`
   Revision changed{};  ///< of kChanged
 };
 
@@ -175,10 +183,11 @@ struct SessionEnd {
   std::optional<Duration> detect{};  ///< goes into `died`: DeathFact::detect
 };
 
-/// Notes that the delay of FailoverPolicy::kAfter is over for a node's leaderships with terms up to
-/// `up_to`. The note was true when it was decided, and stays true. Guarded by the key's mod
-/// revision as read (0: absent), so that a late copy does not replace a later one. A late copy may
-/// bring back a mark that was deleted: it says nothing wrong, and is deleted again.
+/// Writes a mark which says that the delay of FailoverPolicy::kAfter is over for a node's
+/// leaderships with terms up to `up_to`. This was true when the core decided it, and stays true.
+/// Guarded by the key's mod revision as read (0: absent), so that a late copy does not replace a
+/// later mark. A late copy may bring back a mark that was deleted: that mark says nothing wrong,
+/// and nodes delete it again.
 struct RipeMark {
   NodeId node{};
   Revision up_to{};  ///< 0: deletes the mark, as no record names such a leadership any more
@@ -186,8 +195,8 @@ struct RipeMark {
 };
 
 /// An operator's force-release: the record then names nobody as the leader, although its leader did
-/// not resign. Guarded by the record's mod revision, and by the death of the session that led. The
-/// node may have a newer session.
+/// not resign. Guarded by the record's mod revision, and by the end of the session `dead`. The node
+/// of that session may have a newer session.
 struct ForceRelease {
   ShardId shard{};
   Term term{};           ///< the record's mod revision as read
@@ -196,7 +205,7 @@ struct ForceRelease {
   std::string actor{};
   DeathTally tally{};  ///< goes into the record
   std::string unknown_fields{};
-  /// If the record is damaged: its bytes, as in Claim.
+  /// If the record is damaged: as in Claim.
   std::optional<std::string> quarantined{};
 };
 
@@ -206,8 +215,8 @@ using Write = std::variant<ConfigCreate, ConfigMend, ConfigChange, MemberCreate,
 
 enum class Outcome : std::uint8_t {
   kDone,  ///< committed
-  /// Not applied, and never will be, with one exception. If a claim was refused because
-  /// Claim::dead lived, a delayed copy of the claim may be applied after that session's death; the
+  /// Not applied, and never will be, with one exception. If a claim was refused because the session
+  /// Claim::dead lived, a delayed copy of the claim may be applied after that session's end; the
   /// record then names us.
   kRefused,
   kUnknown,  ///< may be applied, now or later: send the unknown items again until they are definite
@@ -218,18 +227,21 @@ struct WriteResult {
   /// kDone: all items are done. kRefused: every item is done or refused, and at least one is
   /// refused. kUnknown: at least one item is unknown.
   Outcome outcome = Outcome::kUnknown;
-  /// The outcome of each item, in the write's order. A write without items has one.
+  /// The outcome of each item, in the write's order.
   std::vector<Outcome> items{};
-  /// The revision of the last committed transaction: the new mod revision of its done items (items
-  /// may have been committed by different transactions: see `read_back`). 0 if unknown.
+  /// The store's revision after the last transaction that was answered, which is the new mod
+  /// revision of the items that this transaction wrote. If there were several transactions,
+  /// `read_back` has the revision of each item. 0: no transaction was answered.
   Revision revision{};
   /// The facts after the write: of the items that are done, of the refused items, and of a shared
   /// guard that was false. The caller merges these facts into the view before it decides anything.
   std::vector<Fact> read_back{};
-  /// One line for logs if the outcome is not kDone: the status, or the guard that was false.
+  /// One line for logs if the outcome is not kDone, else empty: which guard was false, the first
+  /// failed call's message, or, if `permanent`, why the server would refuse an item every time.
   std::string detail{};
-  /// The server would refuse the write every time: wrong credentials or role, or the request is too
-  /// large. The outcome may still be kUnknown, because an earlier copy may have been applied.
+  /// The server would refuse at least one item every time: wrong credentials or role, or the item
+  /// is too large. The outcome may still be kUnknown, because an earlier copy may have been
+  /// applied.
   bool permanent = false;
   /// The outcome is kUnknown, but no part of this copy reached etcd, and none ever will.
   bool never_sent = false;
@@ -251,6 +263,8 @@ constexpr std::size_t MaxClaims(std::size_t dead_sessions) {
 constexpr std::size_t MaxTransfers(std::size_t targets) {
   return targets + 3 >= kMaxTxnOperations ? 1 : (kMaxTxnOperations - targets - 1) / 2;
 }
+/// How many resignations, abandons and writes of moves fit into a transaction. Each needs one
+/// compare and one operation. The writes of moves share at most three more compares.
 inline constexpr std::size_t kMaxResigns = kMaxTxnOperations;
 inline constexpr std::size_t kMaxAbandons = kMaxTxnOperations;
 inline constexpr std::size_t kMaxMoveWrites = kMaxTxnOperations - 3;

@@ -1,7 +1,6 @@
 #include "etcd/records.h"
 
 #include <google/protobuf/stubs/logging.h>
-#include <google/protobuf/unknown_field_set.h>
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "etcd/ready_gaps.h"
 #include "etcd/stored_cause.h"
 #include "etcd/stored_placement.h"
+#include "etcd/stored_text.h"
 
 namespace baton::etcd {
 namespace {
@@ -48,13 +48,6 @@ std::string Serialize(const Message& message, const std::string& unknown_fields)
   std::string bytes;
   message.SerializeToString(&bytes);
   return bytes + unknown_fields;
-}
-
-template <typename Message>
-std::string UnknownFields(const Message& message) {
-  std::string bytes;
-  message.GetReflection()->GetUnknownFields(message).SerializeToString(&bytes);
-  return bytes;
 }
 
 // The newest schema of each kind of record that this version reads.
@@ -189,18 +182,23 @@ bool ForceReleased(const pb::LeadershipRecord& record) {
          record.reason() == pb::RECORD_REASON_OPERATOR;
 }
 
+bool IsNameOrEmpty(const std::string& name) { return name.empty() || IsName(name); }
+
 // A leader has a session; without a leader, the session and the node that led last are there.
 bool Sound(const pb::LeadershipRecord& record, std::optional<ShardId> shard) {
   if (record.has_shard() != shard.has_value()) return false;
   if (shard && record.shard() != shard->value) return false;
   if (record.session() < 0) return false;
+  for (const std::string* name : {&record.leader(), &record.resigned_by(), &record.previous()}) {
+    if (!IsNameOrEmpty(*name)) return false;
+  }
   if (ForceReleased(record)) return true;
   return record.session() > 0 && record.leader().empty() != record.resigned_by().empty();
 }
 
 bool Sound(const pb::MoveRecord& move, ShardId shard) {
   if (move.shard() != shard.value || move.ends_term() <= 0) return false;
-  if (move.from().empty() || move.to().empty() || move.from() == move.to()) return false;
+  if (!IsName(move.from()) || !IsName(move.to()) || move.from() == move.to()) return false;
   if (!Known(move.phase(), kMovePhaseCount) || move.prepared_session() < 0) return false;
   return move.phase() != pb::RECORD_MOVE_PHASE_PREPARED || move.prepared_session() > 0;
 }
@@ -346,10 +344,10 @@ ConfigFact DecodeConfig(std::string_view value) {
   fact.failover = FailoverOf(record);
   fact.placement = PlacementOf(record);
   if (SaysFailover(record)) {
-    fact.actor = record.actor();
+    fact.actor = KeptWords(record.actor());
     fact.before_settings = Revision{record.before_settings()};
   }
-  fact.unknown_fields = UnknownFields(record);
+  fact.unknown_fields = KeptFields(record);
   return fact;
 }
 
@@ -375,7 +373,7 @@ MemberFact DecodeMember(std::string_view value, const NodeId& node) {
   fact.failing = says(record.failing_session());
   fact.unhealthy = says(record.unhealthy_session());
   if (says(record.directory_session())) fact.directory = record.directory();
-  fact.unknown_fields = UnknownFields(record);
+  fact.unknown_fields = KeptFields(record);
   return fact;
 }
 
@@ -384,7 +382,7 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
   RecordFact fact;
   fact.readability = Parse(value, record, [&](const auto& parsed) { return Sound(parsed, shard); });
   if (fact.readability != Readability::kReadable) {
-    fact.damaged_value = std::string(value);
+    fact.damaged_value = KeptBytes(value);
     return fact;
   }
   fact.leader = record.leader();
@@ -392,7 +390,7 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
   fact.resigned_by = record.resigned_by();
   fact.previous = record.previous();
   fact.reason = Load(record.reason(), kReasonCount, Reason::kStartup);
-  fact.actor = record.actor();
+  fact.actor = KeptWords(record.actor());
   fact.tally = TallyOf(record);
   const bool of_somebody = !fact.leader.empty() || !fact.resigned_by.empty();
   if (of_somebody && record.directory_session() == record.session()) {
@@ -403,7 +401,7 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
   }
   fact.released =
       fact.leader.empty() && record.session() != 0 && record.released_session() == record.session();
-  fact.unknown_fields = UnknownFields(record);
+  fact.unknown_fields = KeptFields(record);
   return fact;
 }
 
@@ -417,12 +415,12 @@ MoveFact DecodeMove(std::string_view value, ShardId shard) {
   fact.from = record.from();
   fact.to = record.to();
   fact.reason = Load(record.reason(), kReasonCount, Reason::kRebalance);
-  fact.actor = record.actor();
+  fact.actor = KeptWords(record.actor());
   fact.phase = Load(record.phase(), kMovePhaseCount, MovePhase::kPlanned);
   fact.prepared_session = SessionId{record.prepared_session()};
-  fact.void_reason = record.void_reason();
+  fact.void_reason = KeptWords(record.void_reason());
   fact.cause = LoadCause(record);
-  fact.unknown_fields = UnknownFields(record);
+  fact.unknown_fields = KeptFields(record);
   return fact;
 }
 
@@ -432,17 +430,17 @@ PolicyFact DecodePolicy(std::string_view value, const PolicyName& name) {
   fact.name = name;
   const auto readability = Parse(value, record, [](const auto&) { return true; });
   if (readability != Readability::kReadable) return fact;
-  fact.actor = record.actor();
+  fact.actor = KeptWords(record.actor());
   fact.max_moves = record.max_moves();
   fact.expected_nodes = record.expected_nodes();
-  fact.change = record.change();
+  fact.change = KeptWords(record.change());
   if (record.has_rebalance_delay_ms()) {
     fact.rebalance_delay = DelayOf(std::chrono::milliseconds(record.rebalance_delay_ms()));
   }
   if (record.has_cooldown_ms()) {
     fact.cooldown = DelayOf(std::chrono::milliseconds(record.cooldown_ms()));
   }
-  fact.unknown_fields = UnknownFields(record);
+  fact.unknown_fields = KeptFields(record);
   return fact;
 }
 

@@ -3,9 +3,10 @@
 // Encoding writes the record's known fields, then the `unknown_fields` that were read with it, so
 // that a later version's fields survive a rewrite. Decoding never fails. A value that can't be
 // parsed, or contradicts itself or its key, is kDamaged; a value of a later schema is kNewerSchema.
-// Such a value's content is not used, with two exceptions: a config has its `schema`, and a
-// leadership's record keeps its bytes in `damaged_value`. An unknown reason reads as kStartup, and
-// in a move as kRebalance.
+// Such a value's content is not used, with two exceptions: a ConfigFact has its `schema`, and a
+// RecordFact has its first bytes in `damaged_value`. An unknown reason reads as kStartup, in a move
+// as kRebalance, and as a member's `dead_reason` as kProcessDied. No text that is read, and no
+// unknown field, is longer than stored_text.h says.
 //
 // A fact's revisions, lease and presence belong to the key, not to the value: the caller sets them.
 // Pure functions; any thread.

@@ -5,11 +5,11 @@
 // this interface (keyspace, watch cursor, runtime) sees only the interface.
 //
 // Threads: any thread may call any method, and no method blocks. Callbacks run on the transport's
-// own threads. A unary call's callback runs exactly once, never from inside the call that started
-// it. No callback runs after the transport's destructor has returned. A callback must not block: it
-// should post and return. (Exception: if a callback makes a call while the destructor waits, that
-// call is answered at once, as unknown, from inside the call. A stream that it opens then gets no
-// callback at all.)
+// own threads. A callback must not block: it should post and return. A unary call's callback runs
+// exactly once, never from inside the call that started it. There is one exception: while the
+// transport's destructor waits for callbacks, one of these may still make calls. Such a unary call
+// is answered from inside the call, as unknown, and a stream that is opened then gets no callback
+// at all. No callback runs after the destructor has returned.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,11 @@ struct CallStatus {
   std::string message;  ///< for logs; empty if kDone
   /// The request was refused because it has too many operations: send smaller transactions.
   bool too_many_operations = false;
-  bool permanent = false;  ///< credentials, role or size: trying again will not help
+  /// The request was refused because it has too many bytes: send smaller transactions.
+  bool too_large = false;
+  /// kRefused, and the same request would be refused every time: because of the credentials, the
+  /// role, its size, or because etcd can't take such a request. False if too_many_operations.
+  bool permanent = false;
   /// kUnknown, but the request certainly did not reach a store, and never will.
   bool never_sent = false;
   bool ok() const { return outcome == Outcome::kDone; }
@@ -56,12 +60,12 @@ class KeepAliveStream {
   /// Sends one keepalive. Does nothing once the stream has ended. REQUIRES (GrpcTransport checks
   /// it): every earlier keepalive on this stream was answered, because answers carry no number.
   virtual void Send() = 0;
-  /// The address of the stream's endpoint, for logs and for `avoid` of the next stream.
+  /// The address of the stream's endpoint, for logs and for the `avoid` of the next stream.
   virtual std::string endpoint() const = 0;
 };
-/// Both are called on the transport's threads, one after another.
+/// Called on the transport's threads, never two calls at once. REQUIRES: both are set.
 struct KeepAliveHandler {
-  /// A TTL of 0 means that the lease does not exist any more.
+  /// Called for each answer, in order. A TTL of 0: the lease does not exist any more.
   std::function<void(etcdserverpb::LeaseKeepAliveResponse)> answered;
   std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
 };
@@ -73,12 +77,12 @@ class WatchStream {
   /// Asks etcd for a progress answer (a response without events). etcd may not answer, and a
   /// request may get lost if several wait to be sent. Does nothing once the stream has ended.
   virtual void RequestProgress() = 0;
-  virtual std::string endpoint() const = 0;
+  virtual std::string endpoint() const = 0;  ///< as that of KeepAliveStream
 };
-/// Both are called on the transport's threads, one after another.
+/// Called on the transport's threads, never two calls at once. REQUIRES: both are set.
 struct WatchHandler {
-  /// Called for each response, in order. Fragments of a response are joined before. If etcd cancels
-  /// the watch, that response comes, too, and `ended` follows.
+  /// Called for each response, in order. The transport has joined the fragments of a response. If
+  /// etcd cancels the watch, that response comes, too, and `ended` follows.
   std::function<void(const etcdserverpb::WatchResponse&)> response;
   std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
 };
@@ -87,8 +91,9 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Unary calls. If there is no answer within `deadline`, the outcome is unknown. Transactions can
-  // be large, so callers share them with the transport.
+  // Unary calls. If there is no answer within `deadline`, counted from the call, the outcome is
+  // unknown. Transactions can be large, so callers share them with the transport. REQUIRES: nobody
+  // changes a transaction before its handler is called.
   virtual void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
                      ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
   virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
@@ -107,7 +112,8 @@ class Transport {
   virtual void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
                                std::chrono::milliseconds deadline,
                                ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) = 0;
-  /// The status of the endpoint that unary calls go to now.
+  /// The status of the endpoint that unary calls go to now, or of another one if that one does not
+  /// answer.
   virtual void MaintenanceStatus(std::chrono::milliseconds deadline,
                                  ReplyHandler<etcdserverpb::StatusResponse> handler) = 0;
 

@@ -161,13 +161,36 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
     } else if (status.too_many_operations && portion.count > 1) {
       shared_->Halve(operations);
       Requeue(portion, portion.shape);
+    } else if (status.too_large && portion.count > 1) {
+      RequeueInHalves(portion);
     } else {
-      Note(status.message);
-      result_.permanent = result_.permanent || status.permanent || status.too_many_operations;
+      NoteRefusal(portion, status);
       // On a resend this says nothing about the earlier copy.
       if (!sent_before_) SetAll(portion, Outcome::kRefused);
     }
     Advance();
+  }
+
+  // If one item makes the portion too large, each half without it is sent at once, so the item
+  // costs its own outcome alone.
+  void RequeueInHalves(const Portion& portion) {
+    Portion half = portion;
+    half.count = portion.count / 2;
+    Portion rest = portion;
+    rest.first += half.count;
+    rest.count -= half.count;
+    Requeue(rest, portion.shape);
+    Requeue(half, portion.shape);
+  }
+
+  // What is refused for good is more important than another problem that was noted before.
+  void NoteRefusal(const Portion& portion, const CallStatus& status) {
+    const bool for_good = status.permanent || status.too_many_operations;
+    if (for_good && !result_.permanent) result_.detail.clear();
+    result_.permanent = result_.permanent || for_good;
+    if (!status.too_large) return Note(status.message);
+    Note("the write of " + portion.items().front().effects.front().key +
+         " alone is too large for etcd: " + status.message);
   }
 
   void Record(const Portion& portion, const TxnResponse& response) {

@@ -6,18 +6,18 @@
 // transaction are refused. If a write has too many operations for one transaction, the executor
 // sends it in portions, one after another. Each portion is judged by itself: earlier ones stay
 // done, and later ones are still sent. If a server allows fewer operations than expected, the
-// portions become smaller. Only "too many operations" makes portions smaller: a transaction with
-// too many bytes is refused whole.
+// portions become smaller. If a server refuses a portion for its bytes, the portion is sent in two
+// halves, and so on. So an item that is too large by itself is refused alone.
 //
 // The executor never repeats a transaction of unknown outcome. Without a definite answer it does
 // not send the rest of the write, and the handler gets kUnknown. If an answer does not match the
-// request, those of the transaction's items whose outcome it does not prove become kUnknown, and
-// the rest of the write is still sent. In both cases the caller sends the unknown items again
-// (Prepare with `earlier`). That is safe. Most items change a key whose revision they compare. If
-// the first transaction was applied after all, the second one is refused, and `read_back` shows
-// what the first one wrote. Two kinds of items do not compare the revision of the key that they
-// change: MemberUpdate, and Abandon, which deletes a move. If such an item is applied twice, the
-// result is the same.
+// request, some items may be kUnknown because the answer does not prove their outcomes; the rest of
+// the write is still sent. In both cases the caller sends the unknown items again (Prepare with
+// `earlier`). That is safe. Most items change a key whose revision they compare. If the first
+// transaction was applied after all, the second one is refused, and `read_back` shows what the
+// first one wrote. Two kinds of items do not compare the revision of the key that they change:
+// MemberUpdate, and Abandon, which deletes a move. If such an item is applied twice, the result is
+// the same.
 //
 // The caller merges the `read_back` of every submission into its view. Each `read_back` covers only
 // the items that this submission sent, not those whose outcomes were known from `earlier`.
@@ -58,11 +58,11 @@ struct ConfirmResult {
   /// other outcome says nothing about the session: the session is neither confirmed nor lost.
   Outcome outcome = Outcome::kUnknown;
   bool passed = false;
-  /// The store's revision when the transaction committed. Once the watch has reached this revision,
-  /// the view is as new as this confirmation.
+  /// The store's revision when the transaction committed; 0 unless kDone. Once the watch has
+  /// reached this revision, the view is as new as this confirmation.
   Revision revision;
-  std::uint64_t raft_term = 0;  ///< of the etcd member that answered
-  std::uint64_t cluster_id = 0;
+  std::uint64_t raft_term = 0;   ///< of the etcd member that answered; 0 unless kDone
+  std::uint64_t cluster_id = 0;  ///< etcd's; 0 unless kDone
   /// Our member key as it is now, if `outcome` is kDone and `passed` is false; otherwise nullopt.
   /// If the key is gone, its `present` is false.
   std::optional<MemberFact> member;
@@ -90,16 +90,18 @@ class WriteExecutor {
   /// Encodes a write without sending it. Encoding a batch takes hundreds of microseconds, so a
   /// caller that must send at a certain moment encodes before it.
   ///
-  /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
-  /// unknown; those that it has too many are ignored. Only unknown items are sent; the result
-  /// repeats the outcomes of the others. Each run of adjacent unknown items is sent by itself. A
-  /// run of several items is sent as nested transactions from the start. Reason: a flat transaction
-  /// would probably be refused, and might leave no time for the nested ones, in each resend again.
+  /// For a resend, pass the same write, and the `items` of the last result as `earlier`. An item
+  /// without an entry in `earlier` counts as unknown, and entries without an item are ignored. Only
+  /// unknown items are sent; the result repeats the outcomes of the others. Each run of adjacent
+  /// unknown items is sent by itself. A run of several items is sent as nested transactions from
+  /// the start: a flat transaction would probably be refused, and might leave no time for the
+  /// nested ones, in each resend again.
   ///
-  /// A refusal by the server itself (credentials, a full database, too many bytes, or one item with
-  /// too many operations) is a definite answer: the other portions are still sent. Without
-  /// `earlier` the items of that transaction become kRefused. With `earlier` they stay kUnknown,
-  /// because the transaction that was sent before may still be applied.
+  /// A refusal by the server itself (CallStatus: credentials, or one item with too many bytes or
+  /// operations) is a definite answer for one transaction: the other portions are still sent.
+  /// Without `earlier` the items of that transaction become kRefused. With `earlier` they stay
+  /// kUnknown, because the transaction that was sent before may still be applied. If the database
+  /// is full, the transport decides: GrpcTransport's answer is then unknown.
   ///
   /// REQUIRES: a batch has at least one item, and no two items for the same key; its sessions,
   /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.

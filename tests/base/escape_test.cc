@@ -44,5 +44,27 @@ TEST(Escape, LeavesNoWayToForgeALine) {
   EXPECT_EQ(OneLine("\xe2\x80\xae\xe2\x80\xae", 8), "\\u202e\\u...");
 }
 
+// Plan: characters of one to four bytes, escaped ones and bad bytes, around the place of the cut,
+// with nothing and with much behind them. The line begins as the whole text does, and is cut
+// between characters.
+TEST(Escape, CutsALongTextAsItWouldCutAShortOne) {
+  constexpr std::size_t kMost = 20;
+  for (const std::string& character :
+       {std::string("x"), std::string("\xc3\xa9"), std::string("\xe2\x82\xac"),
+        std::string("\xf0\x9f\x98\x80"), std::string("\n"), std::string("\xe2\x80\xae"),
+        std::string("\xff"), std::string("\xe2\x82")}) {
+    for (std::size_t before = kMost - 8; before <= kMost; ++before) {
+      std::string text(before, 'x');
+      for (int i = 0; i < 9; ++i) text += character;
+      std::string whole = Escaped(text);
+      std::size_t most = kMost;
+      while ((static_cast<unsigned char>(whole[most]) & 0xC0) == 0x80) --most;
+      whole = whole.substr(0, most) + "...";
+      EXPECT_EQ(OneLine(text, kMost), whole);
+      EXPECT_EQ(OneLine(text + std::string(1000, 'y'), kMost), whole);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace baton

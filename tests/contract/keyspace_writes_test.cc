@@ -380,6 +380,25 @@ TEST_F(KeyspaceWrites, KeepALaterVersionsFields) {
   EXPECT_EQ(Record(0).unknown_fields, later);
 }
 
+// Plan: the claim of one shard has more bytes than etcd takes in a request. All other claims of the
+// batch are done, also if one of them is refused for another leader.
+TEST_F(KeyspaceWrites, LoseNoOtherShardToOneThatIsTooLarge) {
+  const SessionGuard us = Join("n1");
+  const SessionGuard other = Join("n2");
+  ASSERT_EQ(Execute(ClaimBatch{.guard = other, .claims = {ClaimOf(4)}}).outcome, Outcome::kDone);
+  ClaimBatch batch = Claims(us, 40);
+  batch.claims[7].unknown_fields = std::string(2'000'000, 'x');
+  const WriteResult result = Execute(batch);
+  std::vector expected(40, Outcome::kDone);
+  expected[4] = expected[7] = Outcome::kRefused;
+  EXPECT_EQ(result.items, expected);
+  EXPECT_TRUE(result.permanent);
+  EXPECT_NE(result.detail.find(keys.ShardKey(ShardId{7}) + " alone is too large"),
+            std::string::npos)
+      << result.detail;
+  EXPECT_EQ(Record(39).leader, "n1");
+}
+
 // Plan: the largest batches are accepted, flat (one revision) and nested (one conflict).
 TEST_F(KeyspaceWrites, FitTheGreatestBatchesIntoOneTransaction) {
   const SessionGuard us = Join("n1");

@@ -75,6 +75,7 @@ TEST_F(TransportUnary, SaysWhereATransactionHasTooManyOperations) {
   const auto refused = Commit(*transport_, request);
   EXPECT_EQ(refused.status.outcome, Outcome::kRefused);
   EXPECT_TRUE(refused.status.too_many_operations);
+  EXPECT_FALSE(refused.status.too_large);
   EXPECT_FALSE(refused.status.permanent);
   request.mutable_success()->RemoveLast();
   EXPECT_TRUE(Commit(*transport_, request).status.ok());
@@ -86,6 +87,7 @@ TEST_F(TransportUnary, RefusesForGoodWhatIsTooLarge) {
     const auto refused = Put(*transport_, "k", std::string(size, 'x'));
     EXPECT_EQ(refused.status.outcome, Outcome::kRefused) << refused.status.message;
     EXPECT_TRUE(refused.status.permanent);
+    EXPECT_TRUE(refused.status.too_large);
   }
 }
 

@@ -14,11 +14,22 @@ namespace {
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Field 1000, of a later minor version: tag (1000 << 3 | 2), length, bytes.
 const std::string kNewField =
     "\xC2\x3E\x0D"
     "what comes on";
+
+std::string Varint(std::size_t number) {
+  std::string bytes;
+  for (; number > 127; number >>= 7) bytes += static_cast<char>((number & 127) | 128);
+  return bytes + static_cast<char>(number);
+}
+/// A field of bytes or text, as protobuf stores it.
+std::string Field(std::size_t number, const std::string& bytes) {
+  return Varint(number << 3 | 2) + Varint(bytes.size()) + bytes;
+}
 
 class Records : public testing::Test {
  protected:
@@ -127,6 +138,54 @@ TEST_F(Records, KeepUnknownFieldsThroughTransferClaimAndResign) {
   cluster_.node("n1").Signal(SIGTERM);
   ASSERT_TRUE(cluster_.node("n1").WaitExit().has_value());
   EXPECT_TRUE(HasNewField(ShardKey(shard))) << "lost by the resign";
+}
+
+// Somebody adds a field of 1.5 MB to a record of n2, so that no transaction can hold it beside
+// others, and n2 dies. n1 leads all its shards at once, also that one, whose record is small again.
+TEST_F(Records, AFatOneCostsNoOtherShardItsLeader) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  const int shard = *LedBy(before, "n2").begin();
+  const std::string fat(1'572'000, 'x');
+  const std::int64_t written =
+      etcd_.Put(ShardKey(shard), etcd_.Get(ShardKey(shard))->value() + Field(1000, fat));
+  cluster_.Await("n2 leads on with the new revision", [&](const Table& now) {
+    return now.size() == 6 && now[At(shard)].leader == "n2" && now[At(shard)].term == written;
+  });
+  cluster_.node("n2").Kill();
+  cluster_.AwaitBalanced({"n1"});
+  EXPECT_LT(etcd_.Get(ShardKey(shard))->value().size(), 1000u);
+  EXPECT_THAT(cluster_.node("n1").Log(), Not(HasSubstr("too large")));
+}
+
+// Somebody writes 1.4 MB as the actor of a led record, ten times, and then 1.4 MB of garbage. The
+// log and the history have a line of each, and quarantine/ has the first 4 KiB.
+TEST_F(Records, AFatOneIsCutInLogsAndHistories) {
+  cluster_.StartAll({"n1", "n2"});
+  cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string fat(1'400'000, 'x');
+  const std::string stored = etcd_.Get(ShardKey(0))->value();
+  std::int64_t written = 0;
+  for (int i = 0; i < 10; ++i) written = etcd_.Put(ShardKey(0), stored + Field(8, fat));
+  const auto await_led_after = [&](std::int64_t revision) {
+    cluster_.Await("shard 0 is led", [revision](const Table& now) {
+      return now.size() == 6 && now[0].state == "led" && now[0].term >= revision;
+    });
+  };
+  await_led_after(written);
+  await_led_after(etcd_.Put(ShardKey(0), fat) + 1);
+  const auto kept = etcd_.List(cluster_.Key("quarantine/"));
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].value(), fat.substr(0, 4096));
+  for (const char* node : {"n1", "n2"}) {
+    EXPECT_LT(cluster_.node(node).Log().size(), 200'000u);
+    std::string history;
+    cluster_.Await("the history has who wrote it", [&] {
+      history = cluster_.Ctl(node, {"history", "0", "-o", "json"}).out;
+      return history.find(std::string(253, 'x') + "...") != std::string::npos;
+    });
+    EXPECT_LT(history.size(), 200'000u);
+  }
 }
 
 // A later version plans a move, with one more field. The target marks it "prepared" and keeps the

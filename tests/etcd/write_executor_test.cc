@@ -97,6 +97,16 @@ CallStatus TooMany() {
           .too_many_operations = true};
 }
 
+// An etcd that takes transactions of up to 1.5 MiB.
+bool IsTooLarge(const FakeTxn& call) { return call.request.ByteSizeLong() > 1'572'864; }
+CallStatus TooLarge() {
+  return {.outcome = Outcome::kRefused,
+          .code = 3,
+          .message = "etcdserver: request is too large",
+          .too_large = true,
+          .permanent = true};
+}
+
 const RecordFact& RecordIn(const Fact& fact) { return std::get<ShardRecordFact>(fact).record; }
 
 TEST_F(WriteExecutorTest, ReportsDoneWithTheFactsAsWritten) {
@@ -356,6 +366,72 @@ TEST_F(WriteExecutorTest, RefusesForGoodWhatIsTooManyEvenAlone) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->outcome, Outcome::kRefused);
   EXPECT_TRUE(result->permanent);
+}
+
+// Plan: one of 60 claims has more bytes than etcd takes. The transaction is halved until that claim
+// is alone: it is refused for good, with a line that names its key, and all others are done. Later
+// writes are sent as before.
+TEST_F(WriteExecutorTest, RefusesOneItemThatIsTooLargeAndNoneBesideIt) {
+  ClaimBatch batch = Claims(60);
+  batch.claims[7].unknown_fields = std::string(1'600'000, 'x');
+  Submit(batch);
+  std::size_t transactions = 0;
+  while (!transport.txns.empty()) {
+    const FakeTxn call = transport.TakeTxn();
+    ++transactions;
+    if (IsTooLarge(call)) {
+      call.Fail(TooLarge());
+    } else {
+      call.Answer(AllDone(call, 30));
+    }
+  }
+  std::vector expected(60, Outcome::kDone);
+  expected[7] = Outcome::kRefused;
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->items, expected);
+  EXPECT_EQ(result->outcome, Outcome::kRefused);
+  EXPECT_TRUE(result->permanent);
+  EXPECT_EQ(result->detail, "the write of " + kKeys.ShardKey(ShardId{7}) +
+                                " alone is too large for etcd: etcdserver: request is too large");
+  EXPECT_LE(transactions, 13u) << "60 claims can be halved six times";
+  EXPECT_EQ(executor->operation_limit(), kMaxTxnOperations);
+}
+
+// Plan: the same after an answer was lost. The copies are nested. Nobody knows whether the first
+// copy of the large claim may still be applied, so this claim alone stays unknown.
+TEST_F(WriteExecutorTest, SendsAgainInHalvesWhatIsTooLarge) {
+  ClaimBatch batch = Claims(60);
+  batch.claims[59].unknown_fields = std::string(1'600'000, 'x');
+  Submit(batch, std::vector(60, Outcome::kUnknown));
+  while (!transport.txns.empty()) {
+    const FakeTxn call = transport.TakeTxn();
+    if (IsTooLarge(call)) {
+      call.Fail(TooLarge());
+    } else {
+      call.Answer(AllNestedDone(call, 30));
+    }
+  }
+  std::vector expected(60, Outcome::kDone);
+  expected[59] = Outcome::kUnknown;
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->items, expected);
+  EXPECT_EQ(result->outcome, Outcome::kUnknown);
+}
+
+// Plan: of two claims one is too large, and another node leads the other shard already. The line
+// for logs is the one that will be true again next time.
+TEST_F(WriteExecutorTest, TellsOfWhatIsRefusedForGoodBeforeTheRest) {
+  ClaimBatch batch = Claims(2);
+  batch.claims[1].unknown_fields = std::string(1'600'000, 'x');
+  Submit(batch);
+  transport.TakeTxn().Fail(TooLarge());
+  TxnResponse conflict = FlatRefused(SessionId{77});
+  conflict.add_responses()->mutable_response_range();
+  transport.TakeTxn().Answer(conflict);
+  transport.TakeTxn().Fail(TooLarge());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->items, std::vector(2, Outcome::kRefused));
+  EXPECT_NE(result->detail.find(kKeys.ShardKey(ShardId{1})), std::string::npos) << result->detail;
 }
 
 TEST_F(WriteExecutorTest, PassesOnThatTheServerRefusesForGood) {

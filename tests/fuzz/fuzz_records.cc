@@ -2,7 +2,7 @@
 //
 // Must hold: every value gives its key's fact, with its key's revisions. A readable record makes
 // sense, and reads as the same after it is written again, with the fields that this version does
-// not know.
+// not know. Its names are names, and its words and all bytes that it keeps have a bound.
 #include <google/protobuf/unknown_field_set.h>
 
 #include "base/limits.h"
@@ -11,6 +11,7 @@
 #include "baton/v1/records.pb.h"
 #include "etcd/keyspace.h"
 #include "etcd/records.h"
+#include "etcd/stored_text.h"
 #include "fuzz/targets.h"
 
 namespace baton::fuzz {
@@ -58,7 +59,14 @@ std::string Unknown(std::string_view value) {
 
 template <typename Record>
 void MustKeepUnknown(std::string_view before, const std::string& after) {
-  Must(Unknown<Record>(before) == Unknown<Record>(after), "unknown fields survive a rewrite");
+  std::string fields = Unknown<Record>(before);
+  if (fields.size() > etcd::kMostKept) fields.clear();
+  Must(fields == Unknown<Record>(after), "unknown fields survive a rewrite, up to a bound");
+}
+
+void MustBeWords(const std::string& words) {
+  Must(words.size() <= etcd::kLongestWords, "words have a bound", words);
+  Must(etcd::KeptWords(words) == words, "words are one line", words);
 }
 
 void MustExplain(const Cause& cause) {
@@ -72,8 +80,13 @@ void MustExplain(const Cause& cause) {
 void MustRead(const RecordFact& fact, std::string_view value) {
   Must(fact.present && fact.revision == kRevision, "a record has its key's revision");
   const bool readable = fact.readability == Readability::kReadable;
-  Must(readable || fact.damaged_value == value, "an unreadable record keeps its bytes");
+  Must(readable || fact.damaged_value == value.substr(0, etcd::kMostKept),
+       "an unreadable record keeps its first bytes");
   if (!readable) return;
+  for (const NodeId& node : {fact.leader, fact.resigned_by, fact.previous}) {
+    Must(node.empty() || IsName(node), "a record's nodes have names", node);
+  }
+  MustBeWords(fact.actor);
   const bool nobodys = fact.previous.empty() && fact.reason == Reason::kOperator;
   Must(fact.session.value > 0 || (fact.session.value == 0 && nobodys),
        "a readable record names a session, unless an operator released a damaged one");
@@ -149,7 +162,9 @@ void RunMove(std::string_view value) {
   Must(read.shard == kShard && read.present && read.revision == kRevision,
        "a move's fact is of its key");
   if (read.readability != Readability::kReadable) return;
-  Must(read.from != read.to && !read.from.empty() && !read.to.empty(), "a move has two ends");
+  Must(read.from != read.to && IsName(read.from) && IsName(read.to), "a move has two ends");
+  MustBeWords(read.actor);
+  MustBeWords(read.void_reason);
   Must(read.phase != MovePhase::kPrepared || read.prepared_session.value > 0,
        "a prepared move names the session that prepared");
   MustExplain(read.cause);
@@ -180,6 +195,7 @@ void RunConfigKey(std::string_view value) {
   Must(read.schema >= kPlacementSchema || read.placement.empty(),
        "only a newer config has rules of placement");
   Must(CheckPlacement(read.placement).ok(), "a readable config's rules are ones to keep to");
+  MustBeWords(read.actor);
   const std::string again = etcd::EncodeConfig(read);
   const auto reread = DecodeAs<ConfigFact>(Keys().ConfigKey(), again);
   Must(etcd::EncodeConfig(reread) == again, "a config reads as it was written");
@@ -191,9 +207,11 @@ void RunPolicy(std::string_view value) {
   const auto read = DecodeAs<PolicyFact>(Keys().PolicyKey({PolicyKind::kLimits}), value);
   Must(read.present && read.name == PolicyName{PolicyKind::kLimits} && read.revision == kRevision,
        "a policy's fact is of its key");
+  MustBeWords(read.actor);
+  MustBeWords(read.change);
   const std::string again = etcd::EncodePolicy(read);
   const auto reread = DecodeAs<PolicyFact>(Keys().PolicyKey({PolicyKind::kLimits}), again);
-  Must(reread.actor == read.actor && reread.OrdersTheSame(read),
+  Must(reread.actor == read.actor && reread.change == read.change && reread.OrdersTheSame(read),
        "a policy reads as it was written");
 }
 
@@ -255,6 +273,37 @@ MoveFact Move() {
   return move;
 }
 
+// `kind`: an index in kKinds.
+std::string SeedOf(int kind, const std::string& value) {
+  return std::string(1, static_cast<char>(kind)) + value;
+}
+
+// What somebody writes who may write one key: too much.
+std::vector<Seed> SeedsBeyondBounds() {
+  RecordFact misnamed = Led();
+  misnamed.leader = std::string(129, 'n');
+  RecordFact wordy = Led();
+  wordy.actor = std::string(255, 'x') + "\xc3\xa9 and\nmore";
+  MoveFact wordy_move = Move();
+  wordy_move.actor = wordy_move.void_reason = wordy.actor;
+  MoveFact misnamed_move = Move();
+  misnamed_move.to = "n 2";
+  ConfigFact wordy_config;
+  wordy_config.shards = 12;
+  wordy_config.schema = kFailoverSchema;
+  wordy_config.actor = wordy.actor;
+  const std::string fat = "\xFA\x07\x84\x20" + std::string(4100, 'x');
+  return {{"shard-newer-field-too-long", SeedOf(0, etcd::EncodeRecord(Led(), kShard) + fat)},
+          {"shard-damaged-too-long", SeedOf(0, fat + "\xff")},
+          {"shard-name-too-long", SeedOf(0, etcd::EncodeRecord(misnamed, kShard))},
+          {"shard-words-too-long", SeedOf(0, etcd::EncodeRecord(wordy, kShard))},
+          {"move-bad-name", SeedOf(3, etcd::EncodeMove(misnamed_move))},
+          {"move-words-too-long", SeedOf(3, etcd::EncodeMove(wordy_move))},
+          {"config-words-too-long", SeedOf(4, etcd::EncodeConfig(wordy_config))},
+          {"policy-words-too-long",
+           SeedOf(5, etcd::EncodePolicy({.actor = wordy.actor, .change = wordy.actor}))}};
+}
+
 }  // namespace
 
 void RunRecords(std::string_view bytes) {
@@ -264,9 +313,6 @@ void RunRecords(std::string_view bytes) {
 }
 
 std::vector<Seed> RecordsSeeds() {
-  const auto of = [](int kind, const std::string& value) {
-    return std::string(1, static_cast<char>(kind)) + value;
-  };
   RecordFact explained = Led();
   explained.cause = {.kind = CauseKind::kReadyStandby, .rule = 2, .detail = "zone=b"};
   RecordFact unusable_cause = explained;
@@ -317,34 +363,38 @@ std::vector<Seed> RecordsSeeds() {
   labelled.ParseFromString(etcd::EncodeMember(Member()));
   for (const char* text : {"zone=b", "disk=hdd", "gpu", "Gpu=yes"}) labelled.add_labels(text);
   const std::string newer = "\xFA\x07\x05later";  // field 127, bytes
-  return {{"shard", of(0, etcd::EncodeRecord(Led(), kShard))},
-          {"shard-cause", of(0, etcd::EncodeRecord(explained, kShard))},
-          {"shard-cause-unusable", of(0, etcd::EncodeRecord(unusable_cause, kShard))},
-          {"shard-resigned", of(0, etcd::EncodeRecord(resigned, kShard))},
-          {"shard-force-released", of(0, etcd::EncodeRecord(forced, kShard))},
-          {"shard-force-released-proven", of(0, etcd::EncodeRecord(proven, kShard))},
-          {"shard-force-released-damaged", of(0, etcd::EncodeRecord(unknown, kShard))},
-          {"shard-newer-field", of(0, etcd::EncodeRecord(Led(), kShard) + newer)},
-          {"balancer", of(1, etcd::EncodeRecord(Led(), std::nullopt))},
-          {"member", of(2, etcd::EncodeMember(Member()))},
-          {"member-unusable-text", of(2, etcd::EncodeMember(unusable))},
-          {"member-unusable-labels", of(2, labelled.SerializeAsString())},
-          {"member-ready", of(2, etcd::EncodeMember(ready))},
-          {"member-ready-unusable", of(2, confused.SerializeAsString())},
-          {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
-          {"move", of(3, etcd::EncodeMove(Move()))},
-          {"move-cause", of(3, etcd::EncodeMove(explained_move))},
-          {"config", of(4, etcd::EncodeConfig(config))},
-          {"config-failover", of(4, etcd::EncodeConfig(slow))},
-          {"config-placement", of(4, etcd::EncodeConfig(ruled))},
-          {"config-standbys", of(4, etcd::EncodeConfig(warm))},
-          {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))},
-          {"policy-limits", of(5, etcd::EncodePolicy({.actor = "me",
+  std::vector<Seed> seeds = SeedsBeyondBounds();
+  const Seed within[] = {
+      {"shard", SeedOf(0, etcd::EncodeRecord(Led(), kShard))},
+      {"shard-cause", SeedOf(0, etcd::EncodeRecord(explained, kShard))},
+      {"shard-cause-unusable", SeedOf(0, etcd::EncodeRecord(unusable_cause, kShard))},
+      {"shard-resigned", SeedOf(0, etcd::EncodeRecord(resigned, kShard))},
+      {"shard-force-released", SeedOf(0, etcd::EncodeRecord(forced, kShard))},
+      {"shard-force-released-proven", SeedOf(0, etcd::EncodeRecord(proven, kShard))},
+      {"shard-force-released-damaged", SeedOf(0, etcd::EncodeRecord(unknown, kShard))},
+      {"shard-newer-field", SeedOf(0, etcd::EncodeRecord(Led(), kShard) + newer)},
+      {"balancer", SeedOf(1, etcd::EncodeRecord(Led(), std::nullopt))},
+      {"member", SeedOf(2, etcd::EncodeMember(Member()))},
+      {"member-unusable-text", SeedOf(2, etcd::EncodeMember(unusable))},
+      {"member-unusable-labels", SeedOf(2, labelled.SerializeAsString())},
+      {"member-ready", SeedOf(2, etcd::EncodeMember(ready))},
+      {"member-ready-unusable", SeedOf(2, confused.SerializeAsString())},
+      {"member-ttl-of-ages", SeedOf(2, etcd::EncodeMember(patient))},
+      {"move", SeedOf(3, etcd::EncodeMove(Move()))},
+      {"move-cause", SeedOf(3, etcd::EncodeMove(explained_move))},
+      {"config", SeedOf(4, etcd::EncodeConfig(config))},
+      {"config-failover", SeedOf(4, etcd::EncodeConfig(slow))},
+      {"config-placement", SeedOf(4, etcd::EncodeConfig(ruled))},
+      {"config-standbys", SeedOf(4, etcd::EncodeConfig(warm))},
+      {"policy", SeedOf(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))},
+      {"policy-limits", SeedOf(5, etcd::EncodePolicy({.actor = "me",
                                                       .max_moves = 7,
                                                       .rebalance_delay = std::chrono::seconds(30),
                                                       .cooldown = std::chrono::minutes(10)}))},
-          {"died", of(6, etcd::EncodeDeath({.node = "n1", .session = SessionId{77}}))},
-          {"ripe", of(7, etcd::EncodeRipe({.node = "n1", .up_to = Revision{700}}))}};
+      {"died", SeedOf(6, etcd::EncodeDeath({.node = "n1", .session = SessionId{77}}))},
+      {"ripe", SeedOf(7, etcd::EncodeRipe({.node = "n1", .up_to = Revision{700}}))}};
+  seeds.insert(seeds.end(), std::begin(within), std::end(within));
+  return seeds;
 }
 
 }  // namespace baton::fuzz

@@ -75,9 +75,10 @@ CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::
   result.outcome = refused ? Outcome::kRefused : Outcome::kUnknown;
   result.never_sent = verdict == Verdict::kNeverServed;
   result.too_many_operations = refused && TooManyOperations(status);
+  result.too_large = refused && TooLarge(status);
   result.permanent =
       refused && !result.too_many_operations &&
-      (verdict == Verdict::kDenied || TooLarge(status) ||
+      (verdict == Verdict::kDenied || result.too_large ||
        result.code == StatusCode::INVALID_ARGUMENT || result.code == StatusCode::UNIMPLEMENTED);
   return result;
 }

@@ -1,0 +1,24 @@
+#include "etcd/stored_text.h"
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
+
+#include "base/escape.h"
+
+namespace baton::etcd {
+
+std::string KeptWords(std::string_view words) {
+  constexpr std::string_view kCut = "...";  // as OneLine ends what it cuts
+  std::string line = OneLine(words, kLongestWords);
+  return line.size() <= kLongestWords ? line : OneLine(words, kLongestWords - kCut.size());
+}
+
+std::string KeptFields(const google::protobuf::Message& record) {
+  std::string bytes;
+  record.GetReflection()->GetUnknownFields(record).SerializeToString(&bytes);
+  return bytes.size() <= kMostKept ? bytes : std::string();
+}
+
+std::string KeptBytes(std::string_view value) { return std::string(value.substr(0, kMostKept)); }
+
+}  // namespace baton::etcd

@@ -1,0 +1,48 @@
+// What is kept of the texts and bytes in a record.
+//
+// Everybody who may write one key of a group can put 1.5 MB there. Nodes copy what they read: into
+// other records, into the log, into histories and answers. So each text of a record has a bound:
+//  - The name of a node must be a name (IsName). A record or move with another one is damaged.
+//  - A member's texts, and the detail of a cause, count as empty if no version writes such a text.
+//  - Words for people are one line, and are cut (KeptWords): who asked, what was ordered, why a
+//    move is void.
+//  - Bytes that this version can't read have a bound: the fields that it does not know
+//  (KeptFields),
+//    and a record that is damaged (KeptBytes).
+// The largest transaction with the largest records is smaller than etcd allows. So no record keeps
+// the other records of a transaction from being written.
+//
+// Pure functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/writes.h"
+
+namespace google::protobuf {
+class Message;
+}
+
+namespace baton::etcd {
+
+/// The most bytes that are kept of a record without being understood.
+inline constexpr std::size_t kMostKept = 4096;
+/// The longest words for people, in bytes. Nodes write at most some 160.
+inline constexpr std::size_t kLongestWords = 256;
+
+// 2 KiB a record: its names, words, detail and numbers, and its key.
+static_assert(kMaxTxnOperations * (kMostKept + 2048) < std::size_t{1536} * 1024);
+
+/// The words as one line of valid UTF-8, of at most kLongestWords bytes; "..." ends a line that was
+/// cut. Words that were kept once stay as they are.
+std::string KeptWords(std::string_view words);
+
+/// The unknown fields of a parsed record, serialized; empty if they have more than kMostKept bytes.
+std::string KeptFields(const google::protobuf::Message& record);
+
+/// The first kMostKept bytes.
+std::string KeptBytes(std::string_view value);
+
+}  // namespace baton::etcd
