@@ -6,8 +6,7 @@
 //  - A member's texts, and the detail of a cause, count as empty if no version writes such a text.
 //  - Words for people are one line, and are cut (KeptWords): who asked, what was ordered, why a
 //    move is void.
-//  - Bytes that this version can't read have a bound: the fields that it does not know
-//  (KeptFields),
+//  - Bytes that this version can't read have a bound: fields that it does not know (KeptFields),
 //    and a record that is damaged (KeptBytes).
 // The largest transaction with the largest records is smaller than etcd allows. So no record keeps
 // the other records of a transaction from being written.
