@@ -70,6 +70,14 @@ class SidecarStrangers : public ::testing::Test {
     EXPECT_EQ(recv(connection, &byte, 1, MSG_PEEK), 1);
     return connection;
   }
+  /// A connection at a new server, which hears of the user's groups only afterwards.
+  int ConnectBeforeTheGroupIsKnown() {
+    SetGroupRule(false);
+    Serve();
+    const int connection = Connect();
+    SetGroupRule(true);
+    return connection;
+  }
   test::ApplicationOptions At(int connection) const {
     return {.address = server_->address(), .connection = connection};
   }
@@ -104,11 +112,7 @@ class SidecarStrangers : public ::testing::Test {
 // Plan: the user database answers only after the application has connected, and before it says
 // hello. Then the application sends more than a stranger may, and the process grows.
 TEST_F(SidecarStrangers, ARoleByAGroupEndsTheBoundsOnceItIsKnown) {
-  SetGroupRule(false);
-  Serve();
-  const int connection = Connect();
-  SetGroupRule(true);
-  Application application(At(connection));
+  Application application(At(ConnectBeforeTheGroupIsKnown()));
   ASSERT_NE(application.AwaitToken(), "");
   SendMuch(application);
   EXPECT_EQ(Ended(), 0u);
@@ -143,11 +147,7 @@ TEST_F(SidecarStrangers, ARoleByACertificateEndsTheBounds) {
 // Plan: the application sends messages of nearly the largest size. They don't have to share the
 // memory of a stranger.
 TEST_F(SidecarStrangers, WhoMayAttachHasTheMemoryForLargeMessages) {
-  SetGroupRule(false);
-  Serve();
-  const int connection = Connect();
-  SetGroupRule(true);
-  Application application(At(connection));
+  Application application(At(ConnectBeforeTheGroupIsKnown()));
   ASSERT_NE(application.AwaitToken(), "");
   for (int i = 0; i < 4; ++i) application.SendPadding((4 << 20) - 100);
   SendMuch(application);
