@@ -77,6 +77,8 @@ void StandbyDuties::Look(Context& context, ShardId shard, const Leaderships& lea
 
 void StandbyDuties::Begin(Context& context, ShardId shard) {
   Duty& duty = duties_[shard];
+  // Others may still read that an earlier standby here was ready.
+  SetTold(duty, std::binary_search(told_.begin(), told_.end(), shard));
   if (!context.options.has_listener) return SetReady(duty, true);
   duty.callback = context.next_operation++;
   context.Do(RunCallback{.operation = duty.callback,
@@ -133,6 +135,7 @@ std::optional<std::vector<ShardId>> StandbyDuties::TakeReady(Context& context) {
     if (duty.ready) shards.push_back(shard);
     SetTold(duty, duty.ready);
   }
+  told_ = shards;
   return shards;
 }
 

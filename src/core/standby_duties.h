@@ -62,7 +62,7 @@ class StandbyDuties {
   struct Duty {
     OperationId callback = 0;
     bool ready = false;
-    bool told = false;  ///< the last TakeReady had it
+    bool told = false;  ///< the last TakeReady had its shard
     /// Whether the group relies on what is no longer so.
     bool TakenBack() const { return told && !ready; }
   };
@@ -77,6 +77,7 @@ class StandbyDuties {
   std::map<ShardId, Duty> duties_;
   std::size_t ready_ = 0;
   std::size_t taken_back_ = 0;  ///< how many duties are TakenBack
+  std::vector<ShardId> told_;   ///< what TakeReady returned last, sorted
   ChangedShards changed_;
   bool ready_changed_ = false;
   ReadyPace pace_;

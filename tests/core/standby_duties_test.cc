@@ -311,6 +311,41 @@ TEST_F(StandbyDutiesTest, AWordTakenBackIsToldSoon) {
   EXPECT_TRUE(said(1));
 }
 
+// Plan: in a group of 60, a node says every 3 s for which shards it is ready. Just after it has
+// said so, it takes a shard over for which it was ready, and has to give it to another node. So it
+// stands by for that shard again, and has to load it again: its record says so within a second.
+TEST_F(StandbyDutiesTest, AStandbyThatBeginsAgainIsNotReadyFromBefore) {
+  Begin(true, 60);
+  standing_.clear();
+  leading_.clear();
+  Set(8);
+  cluster_->Run(seconds(10));
+  const ShardId shard{0};
+  const std::vector<NodeId> standbys = ViewOf("n1").StandbysOf(shard);
+  ASSERT_GE(standbys.size(), 2u);
+  const NodeId& node = standbys.front();
+  const std::pair here(node, shard);
+  const auto other = std::find_if(standing_.begin(), standing_.end(), [&](const auto& entry) {
+    return entry.first.first == node && entry.first.second != shard;
+  });
+  ASSERT_NE(other, standing_.end());
+  Say(node, other->first.second, other->second, false);
+  cluster_->Run(seconds(10));
+  Say(node, other->first.second, other->second, true);
+  cluster_->Run(milliseconds(50));
+  load_.reset();
+  cluster_->RevokeLeaseOf(cluster_->store().Record(shard).leader);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return leading_.contains(here); }, seconds(1)));
+  core::TransferRequested ask;
+  ask.shard = shard;
+  ask.to = standbys.back();
+  cluster_->Transfer(node, ask);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return standing_.contains(here); }, seconds(1)));
+  EXPECT_TRUE(cluster_->store().Member(node).ReadyFor(shard)) << "from before";
+  cluster_->Run(milliseconds(1100));
+  EXPECT_FALSE(cluster_->store().Member(node).ReadyFor(shard));
+}
+
 // Plan: a node drains while a leader hears nothing of the moves, so they stay prepared. Meanwhile
 // no standby is ready any more. Then the leader hears of it all.
 TEST_F(StandbyDutiesTest, AMoveIsPreparedIfItsTargetIsNoReadyStandbyAnyMore) {

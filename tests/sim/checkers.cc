@@ -479,12 +479,13 @@ void Checkers::Entered(Process& process, ShardId shard, core::CallbackKind kind,
 
 void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
   world_.Trace(7, static_cast<std::int64_t>(kind), term.value);
-  standbys_.Called(process, shard, kind);
+  standbys_.Called(process, shard, kind, world_.now());
   const Leadership now = process.Get(shard);
   Seen& all = seen_[process.number()];
   Led& seen = all.shards.at(shard.value);
   if (kind == core::CallbackKind::kAcquired) {
     all.succeeded_before = std::exchange(all.succeeded_at, world_.now());
+    seen.failures_before = std::exchange(seen.failures, 0);
     seen.acquired = term;
     seen.took = now.leads && now.term == term ? term : Term{};
   }

@@ -257,10 +257,12 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     /// has returned from `releasing` or `lost`, or failed to take the shard up.
     Term acts;
     Revision known;  ///< of the record, in the process's view
-    /// The last term in which `acquired` failed, when it last did, and how often.
+    /// The last term in which `acquired` failed, when it last did, and how often since it last
+    /// succeeded; and how often before that.
     Term failed;
     TimePoint failed_at{};
     int failures = 0;
+    int failures_before = 0;
     /// An operator's change of the shard's record, and the time of the first confirmation with a
     /// later revision.
     std::int64_t change = 0;

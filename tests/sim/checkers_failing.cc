@@ -28,7 +28,7 @@ void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, T
   all.succeeded_at = all.succeeded_before;
   seen.took = seen.acts = Term{};
   history(shard).threw.emplace(term.value, world_.now());
-  seen.failures = std::exchange(seen.failed, term) == term ? seen.failures + 1 : 1;
+  seen.failures = std::exchange(seen.failed, term) == term ? seen.failures_before + 1 : 1;
   seen.failed_at = world_.now();
 }
 

@@ -39,18 +39,13 @@ core::Standbys NewStandbys(const core::View& truth, const NodeId& without = {}) 
 
 StandbyChecker::Role StandbyChecker::RoleOf(const Process& process, ShardId shard) const {
   const auto found = roles_.find({process.number(), shard});
-  return found != roles_.end() ? found->second : Role::kNone;
+  return found != roles_.end() ? found->second.role : Role::kNone;
 }
 
-void StandbyChecker::Called(const Process& process, ShardId shard, core::CallbackKind kind) {
+void StandbyChecker::Called(const Process& process, ShardId shard, core::CallbackKind kind,
+                            TimePoint now) {
   const Role before = RoleOf(process, shard);
-  const auto becomes = [&](Role role) {
-    if (role == Role::kNone) {
-      roles_.erase({process.number(), shard});
-    } else {
-      roles_[{process.number(), shard}] = role;
-    }
-  };
+  const auto becomes = [&](Role role) { roles_[{process.number(), shard}] = {role, now}; };
   const std::string who = process.Name() + "'s application ";
   switch (kind) {
     case core::CallbackKind::kStandby:
@@ -76,8 +71,8 @@ void StandbyChecker::Called(const Process& process, ShardId shard, core::Callbac
 }
 
 void StandbyChecker::Leaves(const Process& process) {
-  for (const auto& [place, role] : roles_) {
-    if (place.first != process.number() || role != Role::kStandsBy) continue;
+  for (const auto& [place, since] : roles_) {
+    if (place.first != process.number() || since.role != Role::kStandsBy) continue;
     report_(process.Name() + " ends, and its application still stands by for " +
             OfShard(place.second));
   }
@@ -88,6 +83,10 @@ void StandbyChecker::CheckSaid(const Process& process, const MemberFact& said, T
   for (const ShardId shard : said.ready) {
     const auto last = process.standbys().LastReady(shard);
     if (last && *last + kSaidOf >= now) continue;
+    const auto found = roles_.find({process.number(), shard});
+    const bool leads = found != roles_.end() && found->second.role == Role::kLeads;
+    const bool lately = found != roles_.end() && found->second.at + kSaidOf >= now;
+    if (leads || lately) continue;
     report_(process.Name() + " says that it is ready for " + OfShard(shard) +
             ", and its application did not say so");
   }

@@ -9,7 +9,8 @@
 //  - A planned move to a node whose application had said that it is ready brings no `prepare`
 //    there.
 //  - A member says only of shards that it is ready for them if its application said so a moment
-//    ago, about that very standby.
+//    ago, about that very standby. What it says of a shard that it leads counts for nobody; at rest
+//    it says nothing of it.
 //  - If a leader dies, a node that is no ready standby claims no shard that has one. (What is left
 //    out: CheckClaim.)
 //  - At rest, exactly the nodes that a new computation finds stand by, and each member says that it
@@ -38,7 +39,7 @@ class StandbyChecker {
   explicit StandbyChecker(Report report) : report_(std::move(report)) {}
 
   // The callbacks of applications.
-  void Called(const Process& process, ShardId shard, core::CallbackKind kind);
+  void Called(const Process& process, ShardId shard, core::CallbackKind kind, TimePoint now);
   void Leaves(const Process& process);
 
   // What etcd has. Nothing of this is needed before rules ask for standbys.
@@ -83,12 +84,16 @@ class StandbyChecker {
  private:
   enum class Role : std::uint8_t { kNone, kStandsBy, kLeads };
   using Place = std::pair<ShardId, NodeId>;
+  struct Since {
+    Role role = Role::kNone;
+    TimePoint at{};
+  };
 
   Role RoleOf(const Process& process, ShardId shard) const;
   std::string DiffersAt(const core::View& truth, const Process& process) const;
 
   const Report report_;
-  std::map<std::pair<int, ShardId>, Role> roles_;  ///< by process; kNone: absent
+  std::map<std::pair<int, ShardId>, Since> roles_;  ///< by process; absent: always kNone
   /// Who may stand by, in which sessions, by which rules; when that last changed, and before.
   std::vector<SessionRef> may_stand_by_;
   Placement rules_;
