@@ -58,6 +58,10 @@ void EndLate(Context& context, Waiting& waiting) {
 }
 
 Error AnotherCameFirst(const WriteResult& result) {
+  if (result.permanent) {
+    return {ErrorCode::kFailedPrecondition,
+            "etcd refuses to write the change, and will again (" + result.detail + ")"};
+  }
   return {ErrorCode::kFailedPrecondition,
           "another change came first (" + result.detail + "); look at the group again"};
 }

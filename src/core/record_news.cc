@@ -36,8 +36,8 @@ void RecordNews::NoteDamage(Context& context, ShardId shard, const RecordFact& r
               "the record of shard " + std::to_string(shard.value) + " at revision " +
                   std::to_string(record.revision.value) +
                   (newer ? " is of a newer schema; this node leaves it alone: update this node"
-                         : " can't be read; its bytes will be kept under quarantine/, and it will "
-                           "be replaced"));
+                         : " can't be read; its bytes (4 KiB at most) will be kept under "
+                           "quarantine/, and it will be replaced"));
 }
 
 void RecordNews::NoteUnusableText(Context& context, const ViewChanges& changes) {

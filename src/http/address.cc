@@ -57,9 +57,12 @@ bool IsLoopback(const Address& address) {
 }
 
 bool IsWildcard(const Address& address) {
-  const bool zeros = address.host.find_first_not_of("0:") == std::string::npos;
-  const bool v6 = address.host.find(':') != std::string::npos;
-  return (v6 && zeros) || address.host == "0.0.0.0" || address.host == "0";
+  boost::system::error_code error;
+  auto numeric = boost::asio::ip::make_address(address.host, error);
+  if (numeric.is_v6() && numeric.to_v6().is_v4_mapped()) {
+    numeric = boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, numeric.to_v6());
+  }
+  return address.host == "0" || (!error && numeric.is_unspecified());
 }
 
 }  // namespace baton::http

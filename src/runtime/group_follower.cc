@@ -62,6 +62,7 @@ void GroupFollower::Start() {
 }
 
 void GroupFollower::Close(const Error& why) {
+  if (cursor_ != nullptr) watched_ = cursor_->counts();
   cursor_.reset();
   EndRoutes(why);
   if (parts_.history != nullptr) parts_.history->Close();
@@ -215,10 +216,9 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   status->ready = status->not_ready.empty();
   if (parts_.history != nullptr) status->recent = parts_.history->Recent(kRecentShown);
   status->counters.log_records_dropped = parts_.log.Dropped();
-  if (cursor_ != nullptr) {
-    status->counters.watch_resyncs = cursor_->counts().resyncs;
-    status->counters.watch_stale_events = cursor_->counts().repeated_revisions;
-  }
+  const etcd::WatchCursorCounts& watched = cursor_ != nullptr ? cursor_->counts() : watched_;
+  status->counters.watch_resyncs = watched.resyncs;
+  status->counters.watch_stale_events = watched.repeated_revisions;
   const core::View* const view = owner_.FollowedView();
   if (view != nullptr) {
     status->shard_count = view->shard_count();

@@ -162,6 +162,7 @@ class GroupFollower {
   const FollowerParts parts_;
   Owner& owner_;
   std::unique_ptr<etcd::WatchCursor> cursor_;  ///< null: closed
+  etcd::WatchCursorCounts watched_;            ///< the counts of the closed one
   std::uint64_t cluster_ = 0;                  ///< of the last snapshot
 
   std::optional<Proof> proof_;  ///< the pending one

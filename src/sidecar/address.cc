@@ -36,9 +36,9 @@ Result<Address> ParseAddress(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return Off(text, expected);
   std::string host(text.substr(0, colon));
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if ((host.find(':') != std::string::npos) != bracketed) return Off(text, expected);
   std::uint16_t port = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, failed] = std::from_chars(text.data() + colon + 1, end, port);

@@ -265,6 +265,13 @@ TEST_F(GroupRequests, AnAnswerThatIsLostIsFoundOut) {
   EXPECT_EQ(Text(StoredConfig()), "schema 2, after 30000 0");
 }
 
+// Plan: n1's user in etcd may not write the group's settings. That is no change of somebody else.
+TEST_F(GroupRequests, ADeniedWriteIsCalledSo) {
+  cluster_.DenyWrites("n1", [](const Write&) { return true; });
+  const std::string answer = Answer(To(FailoverPolicy::kNever));
+  EXPECT_EQ(answer.find("failed precondition: etcd refuses to write the change"), 0u) << answer;
+}
+
 // Plan: a request of n1's is lost, so n1 can't know its fate, and another operator sets the same.
 // n1 must not call that its own change.
 TEST_F(GroupRequests, AnothersChangeIsNotCalledMade) {

@@ -30,7 +30,9 @@ TEST(Address, RefusesWhatIsNotHostAndPort) {
 
 TEST(Address, KnowsWildcards) {
   EXPECT_TRUE(IsWildcard({"0.0.0.0", 1}));
-  EXPECT_TRUE(IsWildcard({"::", 1}));
+  for (const char* host : {"::", "0:0:0:0:0:0:0:0", "::0.0.0.0", "::ffff:0.0.0.0", "0"}) {
+    EXPECT_TRUE(IsWildcard({host, 1})) << host;
+  }
   EXPECT_FALSE(IsWildcard({"::1", 1}));
   EXPECT_FALSE(IsWildcard({"127.0.0.1", 1}));
 }

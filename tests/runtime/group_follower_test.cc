@@ -196,6 +196,27 @@ TEST_F(GroupFollowerTest, AStatusIsSharedFor50Milliseconds) {
   EXPECT_TRUE(follower_.Status()->ready);
 }
 
+// Plan: the watch's revision was compacted, so everything is read again. Then the follower is
+// closed, as in a node that stops. Its counters don't begin again.
+TEST_F(GroupFollowerTest, CountersOutliveTheWatch) {
+  ReadByWatch(10, milliseconds(1));
+  etcdserverpb::WatchResponse compacted;
+  compacted.mutable_header()->set_revision(50);
+  compacted.set_canceled(true);
+  compacted.set_compact_revision(40);
+  transport_.watches.back()->handler.response(std::move(compacted));
+  time_.Elapse(Duration{0});
+  etcdserverpb::RangeResponse page;
+  page.mutable_header()->set_revision(50);
+  transport_.TakeRange().Answer(std::move(page));
+  time_.Elapse(Duration{0});
+  follower_.ForgetStatus();
+  EXPECT_EQ(follower_.Status()->counters.watch_resyncs, 1u);
+  follower_.Close(kEnded);
+  follower_.ForgetStatus();
+  EXPECT_EQ(follower_.Status()->counters.watch_resyncs, 1u);
+}
+
 // Plan: a trouble goes on for long, is over, and comes back with the same words.
 TEST_F(GroupFollowerTest, LogsATroubleOnceInARow) {
   EXPECT_TRUE(follower_.IsNewTrouble("a"));

@@ -34,6 +34,8 @@ TEST(SidecarAddress, RefusesWhatIsNotLocal) {
   EXPECT_THAT(Wrong("127.0.0.1"), HasSubstr("not a local address"));
   EXPECT_THAT(Wrong("127.0.0.1:70000"), HasSubstr("not a local address"));
   EXPECT_THAT(Wrong("127.0.0.1:"), HasSubstr("not a local address"));
+  EXPECT_THAT(Wrong("::1:7400"), HasSubstr("not a local address"));
+  EXPECT_THAT(Wrong("[127.0.0.1]:7400"), HasSubstr("not a local address"));
 }
 
 }  // namespace
