@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/asio/ip/address.hpp>
 #include <charconv>
 #include <cstring>
@@ -147,6 +148,13 @@ std::optional<uid_t> AskKernel(int netlink, const Endpoint& own, const Endpoint&
   return socket.idiag_uid;
 }
 
+/// Whether the kernel has named the user of some connection. Then it names that of each whose other
+/// end a process has.
+std::atomic<bool>& KernelNamesUsers() {
+  static std::atomic<bool> names{false};
+  return names;
+}
+
 std::optional<uid_t> AskKernel(const Endpoint& own, const Endpoint& other) {
   const int netlink = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (netlink < 0) return std::nullopt;
@@ -154,6 +162,7 @@ std::optional<uid_t> AskKernel(const Endpoint& own, const Endpoint& other) {
   std::optional<uid_t> user = AskKernel(netlink, own, other, 0);
   if (!user) user = AskKernel(netlink, own, other, if_nametoindex("lo"));
   close(netlink);
+  if (user) KernelNamesUsers() = true;
   return user;
 }
 
@@ -261,7 +270,10 @@ std::optional<Caller> Callers::Note(int connection, const std::string& listens_o
   Caller caller{.peer = PeerOf(ends->other)};
   if (!ends->other.host.is_loopback()) return caller;
   if (!IsServedAt(ends->local.host, listens_on) || !IsUsual(ends->other.host)) return std::nullopt;
-  const std::optional<uid_t> user = UserOfLoopback(connection, *ends);
+  const std::optional<uid_t> named = AskKernel(ends->other, ends->local);
+  // Otherwise a user could send what it likes, and be nobody, by hanging up at once.
+  if (!IsOpen(connection) || (!named && KernelNamesUsers())) return std::nullopt;
+  const std::optional<uid_t> user = Mapped(named);
   caller.user = user;
   if (user && noted_) noted_(*user);
   const auto now = Clock::now();

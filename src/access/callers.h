@@ -68,10 +68,14 @@ class Callers {
   /// CallerOfConnection does. `listens_on`: the host on which the server listens. nullopt: the
   /// server must close the connection, for one of these reasons:
   ///  - It is over already, or is not TCP.
-  ///  - It is a loopback connection to another address than `listens_on` (or than 127.0.0.1 and
-  ///    ::1, if the server listens on all addresses). A caller may connect to two of the server's
-  ///    addresses from one port, so address and port of the caller would not identify the
-  ///    connection.
+  ///  - It is a loopback connection of which the kernel names no user, although it has named
+  ///  others.
+  ///    Then the caller has hung up. (Or the connection was redirected on this host, as by iptables
+  ///    with REDIRECT. Connect to the port itself.)
+  ///  - It is a loopback connection to another address than `listens_on`. If `listens_on` is a name
+  ///    or stands for all addresses: to another one than 127.0.0.1 and ::1. A caller may connect to
+  ///    two of the server's addresses from one port, so address and port of the caller would not
+  ///    identify the connection.
   ///  - It is a loopback connection from another address than 127.0.0.1 and ::1. There are too many
   ///    such addresses to remember.
   std::optional<Caller> Note(int connection, const std::string& listens_on);

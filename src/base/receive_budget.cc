@@ -64,6 +64,18 @@ Bytes BytesOf(int connection) {
   return bytes;
 }
 
+/// How many bytes calls account for (ReceiveBudget::kOfCall) that were served within `periods`.
+std::int64_t OfCalls(std::int64_t calls, double periods) {
+  using Budget = ReceiveBudget;
+  const auto times = [periods = std::min(periods, Budget::kMostPeriods)](std::int64_t most) {
+    return static_cast<std::int64_t>(periods * static_cast<double>(most));
+  };
+  const std::int64_t usual = std::min(calls, times(Budget::kMostUsualCalls));
+  const std::int64_t quick = std::min(calls - usual, times(Budget::kMostQuickCalls));
+  return std::min(calls * Budget::kOfCall, times(Budget::kOfCall)) + usual * Budget::kOfUsualCall +
+         quick * Budget::kOfQuickCall;
+}
+
 /// gRPC would go on to read what the kernel has of a connection that was shut down. Nothing more
 /// comes then.
 void Drop(int connection) {
@@ -99,7 +111,8 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Ex
   const std::lock_guard lock(mutex_);
   // Its number was given out again, so the connection that had it is over, and leaves its second
   // descriptor to this one.
-  if (const auto earlier = held_.find(connection); earlier != held_.end()) Forget(earlier);
+  if (const auto earlier = held_.find(connection); earlier != held_.end())
+    Forget(earlier, Duration(0));
   OwnedDescriptor second(fcntl(connection, F_DUPFD_CLOEXEC, 0));
   const auto file = FileOf(second.get());
   if (!file || second.get() >= below) return false;
@@ -236,7 +249,7 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
     Held& known = each->second;
     const auto file = FileOf(each->first);
     if (!file || file->st_dev != known.device || file->st_ino != known.file) {
-      Forget(each);
+      Forget(each, passed);
     } else if (IsCounted(known)) {
       Record(known, senders, passed).sockets.push_back(known.second.get());
     }
@@ -252,12 +265,17 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
 ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders, Duration passed) {
   const Bytes bytes = BytesOf(connection.second.get());
   const std::int64_t received = std::max<std::int64_t>(0, bytes.received - connection.received);
-  std::int64_t accounted = (bytes.taken - connection.taken) / kOfSent +
-                           kOfSegment * std::uint32_t(bytes.segments - connection.segments) +
-                           kASecond * (passed / std::chrono::milliseconds(1)) / 1000;
+  // A connection that is over is recorded between two looks: that counts as a period of its own.
+  const double periods = std::max(1.0, std::chrono::duration<double>(passed) / kPeriod);
+  const auto of_segments = static_cast<std::int64_t>(
+      periods * (kOfSegmentsASecond * std::chrono::duration<double>(kPeriod).count()));
+  std::int64_t accounted =
+      (bytes.taken - connection.taken) / kOfSent +
+      std::min(kOfSegment * std::uint32_t(bytes.segments - connection.segments), of_segments) +
+      kASecond * (passed / std::chrono::milliseconds(1)) / 1000;
   if (connection.key) {
     const std::uint32_t served = served_->at(*connection.key).load(std::memory_order_relaxed);
-    accounted += kOfCall * std::uint32_t(served - connection.served);
+    accounted += OfCalls(std::uint32_t(served - connection.served), periods);
     connection.served = served;
   }
   connection.left = std::min(connection.most, connection.left - received + accounted);
@@ -273,8 +291,8 @@ ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders,
   return sender;
 }
 
-void ReceiveBudget::Forget(HeldByDescriptor::iterator held) {
-  if (IsCounted(held->second)) Record(held->second, ended_before_, Duration(0));
+void ReceiveBudget::Forget(HeldByDescriptor::iterator held, Duration passed) {
+  if (IsCounted(held->second)) Record(held->second, ended_before_, passed);
   held_.erase(held);
 }
 

@@ -84,17 +84,31 @@ class ReceiveBudget {
   };
   /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
-  /// How many bytes a connection may receive for which no call was served. This is more than three
-  /// requests have, as the kernel keeps up to 128 KiB that gRPC has not read.
-  static constexpr std::int64_t kMostUnserved = 256 << 10;
+  /// How many bytes a connection may receive for which no call was served. A request has at most
+  /// 64 KiB. Bytes count as soon as the kernel has them, and up to 32 KiB may wait there until gRPC
+  /// reads them.
+  static constexpr std::int64_t kMostUnserved = 128 << 10;
   static constexpr std::int64_t kNoBound = std::int64_t{1} << 62;
-  // The next four say how many of a connection's received bytes are accounted for, so that they
-  // don't count as bytes for which no call was served.
-  /// By each call that was served: a request has at most 64 KiB, and its headers 8 KiB.
+  // The next ones say how many of a connection's received bytes are accounted for, so that they
+  // don't count as bytes for which no call was served. What has a bound is what a client can have
+  // at little cost, and would use for a header that does not end.
+  /// By each call that was served: a request has at most 64 KiB, and its headers 8 KiB. But all
+  /// calls of one kPeriod together account for this. In addition, the first kMostUsualCalls of the
+  /// period account for kOfUsualCall each, which has room for a token, and kMostQuickCalls further
+  /// ones for kOfQuickCall. If Weigh comes late, this counts for kMostPeriods at most.
   static constexpr std::int64_t kOfCall = 72 << 10;
+  static constexpr std::int64_t kOfUsualCall = 1 << 10;
+  static constexpr std::int64_t kMostUsualCalls = 100;
+  static constexpr std::int64_t kOfQuickCall = 128;
+  static constexpr std::int64_t kMostQuickCalls = 500;
+  static constexpr std::chrono::milliseconds kPeriod{100};
+  static constexpr double kMostPeriods = 3;
   /// By each TCP segment with data that this process sent. Clients answer what they receive: gRPC's
-  /// for Go with up to 52 bytes for each piece, others with 26 bytes for some 16 KiB.
+  /// for Go with up to 52 bytes for each piece, others with 26 bytes for some 16 KiB. All segments
+  /// of a second account for kOfSegmentsASecond at most: a client can make segments as small as it
+  /// likes.
   static constexpr std::int64_t kOfSegment = 64;
+  static constexpr std::int64_t kOfSegmentsASecond = 16 << 10;
   /// This many bytes that the other side has taken from this process account for one.
   static constexpr std::int64_t kOfSent = 64;
   /// By each second.
@@ -123,7 +137,7 @@ class ReceiveBudget {
   }
   struct Expected {
     /// How many bytes the connection may receive that are not accounted for (see kOfCall and the
-    /// next three). At most kNoBound.
+    /// next ones). At most kNoBound.
     std::int64_t most = kMostUnserved;
     bool calls_count = true;  ///< false: calls of this connection account for nothing
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
@@ -188,7 +202,7 @@ class ReceiveBudget {
   Senders Count(Duration passed);
   /// Adds what the connection received since Weigh last looked, `passed` ago.
   Sender& Record(Held& connection, Senders& senders, Duration passed);
-  void Forget(HeldByDescriptor::iterator held);
+  void Forget(HeldByDescriptor::iterator held, Duration passed);
   /// Of the callers who may be the reason for growth or waiting, those that sent too much since
   /// then.
   SentLately::SentByCaller Suspects(SentLately::SentByCaller sent) const;

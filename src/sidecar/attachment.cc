@@ -25,6 +25,9 @@ constexpr int kLongestClient = 256;
 constexpr int kLongestToken = 64;
 // An older time in a hello means that its clock is not this host's.
 constexpr Duration kOldestHello = std::chrono::seconds(5);
+// On a busy host a hello may wait until the node reads it, for up to this time. An application that
+// tries again then has a fresh one.
+constexpr Duration kLatestHello = std::chrono::minutes(2);
 
 std::string RandomToken() {
   std::random_device device;
@@ -232,6 +235,12 @@ std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) cons
                    "hello.boottime_ns is negative; expected CLOCK_BOOTTIME, or 0"};
   }
   const Duration age = clock_.Now().time_since_epoch() - Duration(hello.boottime_ns());
+  if (hello.boottime_ns() != 0 && age > kOldestHello && age <= kLatestHello) {
+    return Refusal{Kind::kUnavailable,
+                   fmt::format("hello.boottime_ns is {} s old: the hello came late, or this node's "
+                               "CLOCK_BOOTTIME is another one; attach again",
+                               std::chrono::duration_cast<std::chrono::seconds>(age).count())};
+  }
   if (hello.boottime_ns() != 0 && (age < Duration{0} || age > kOldestHello)) {
     return Refusal{Kind::kMalformed,
                    "hello.boottime_ns does not match this node's CLOCK_BOOTTIME, which deadlines "

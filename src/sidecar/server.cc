@@ -55,6 +55,7 @@ constexpr int kMaxIdle = 30'000;
 constexpr int kHandshake = 10'000;
 constexpr int kMaxGrace = 30'000;
 constexpr int kBacklog = 128;
+constexpr int kReceiveBuffer = 16 << 10;  // the kernel doubles it
 
 Error Failed(const Address& address, const std::string& why) {
   return Error{ErrorCode::kUnavailable,
@@ -160,6 +161,9 @@ Status Server::ListenOnPort() {
   // Otherwise connections of an earlier process that are still closing would hold the port.
   const int on = 1;
   setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // What gRPC has read when a stranger's connection is ended goes on to cost time. Connections have
+  // the listener's.
+  setsockopt(listener_, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   if (bind(listener_, address, size) != 0 || listen(listener_, kBacklog) != 0 ||
       getsockname(listener_, address, &size) != 0) {
     if (errno != EADDRINUSE) return Failed(address_, std::strerror(errno));
@@ -345,10 +349,10 @@ bool Server::IsWeighed(int fd, const access::Caller& caller,
                        std::shared_ptr<const std::atomic<bool>> may_attach) {
   if (budget_ == nullptr || !address_.path.empty()) return true;
   const std::string name = access::LimitedAs(caller);
-  const std::int64_t most = AsksForCertificates() ? ReceiveBudget::kNoBound : kMaxSentByStranger;
   if (!budget_->IsBarred(name, BootClock::now()) &&
-      budget_->Add(fd, name, LeastReserved(),
-                   {.most = most, .calls_count = false, .trusted = std::move(may_attach)}))
+      budget_->Add(
+          fd, name, LeastReserved(),
+          {.most = kMaxSentByStranger, .calls_count = false, .trusted = std::move(may_attach)}))
     return true;
   ++connections_refused_;
   return false;

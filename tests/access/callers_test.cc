@@ -271,13 +271,16 @@ TEST(Callers, WhoHungUpIsNobody) {
   for (const bool reset : {false, true}) {
     Callers callers;
     Listener listener(AF_INET, "127.0.0.1");
+    Connection known = listener.Connect(geteuid(), "127.0.0.1", "127.0.0.1");
+    EXPECT_TRUE(callers.Note(known.server, "127.0.0.1")) << "the kernel names users here";
+    known.Close();
     Connection connection = listener.Connect(geteuid(), "127.0.0.1", "127.0.0.1");
     if (reset) {
       connection.CloseClient();
     } else {
       close(std::exchange(connection.client, -1));
     }
-    callers.Note(connection.server, "127.0.0.1");
+    EXPECT_FALSE(callers.Note(connection.server, "127.0.0.1")) << reset;
     EXPECT_FALSE(callers.UserOf(connection.peer).has_value()) << reset;
     connection.Close();
   }

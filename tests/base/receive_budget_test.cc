@@ -20,10 +20,13 @@
 namespace baton {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
 class ReceiveBudgetTest : public testing::Test {
  protected:
   void Weigh(Duration waited = Duration(0)) {
-    now_ += std::chrono::milliseconds(100);
+    now_ += milliseconds(100);
     budget_.Weigh(now_, waited);
   }
   bool Barred(const std::string& caller) { return budget_.IsBarred(caller, now_); }
@@ -163,6 +166,70 @@ TEST_F(ReceiveBudgetTest, WhatWasServedIsNotAheadOfTheBound) {
   EXPECT_TRUE(Barred("reader"));
 }
 
+// Plan: a hundred calls are served at once, and beside them comes a header of 400 KiB. Before, each
+// call accounted for the longest request.
+TEST(Unserved, ManyCallsAtOnceAccountForNoHugeHeader) {
+  ReceiveBudget budget;
+  const TcpPair calls;
+  ASSERT_TRUE(budget.Add(calls.server, "calls"));
+  for (int i = 0; i < 100; ++i) {
+    budget.Served("ipv4:127.0.0.1:" + std::to_string(calls.ClientPort()));
+  }
+  calls.SendAndRead(400 << 10);
+  budget.Weigh(TimePoint{} + seconds(1), Duration(0));
+  EXPECT_TRUE(calls.Ended());
+}
+
+// Plan: a client sends 1,000 lookups at once, twice as many a while later, for a second 100 in each
+// tenth of it with a token of 1 KiB, and then 64 KiB of placement rules each second. All are
+// served.
+TEST(Unserved, WhatBusyClientsSendIsAccountedFor) {
+  ReceiveBudget budget;
+  const TcpPair calls;
+  ASSERT_TRUE(budget.Add(calls.server, "calls"));
+  TimePoint now = TimePoint{} + seconds(1);
+  const auto serve = [&](int count, std::size_t bytes) {
+    for (int i = 0; i < count; ++i) {
+      budget.Served("ipv4:127.0.0.1:" + std::to_string(calls.ClientPort()));
+    }
+    calls.SendAndRead(bytes);
+    budget.Weigh(now += milliseconds(100), Duration(0));
+    EXPECT_FALSE(calls.Ended()) << count;
+  };
+  serve(1'000, 130'000);
+  serve(0, 0);
+  serve(2'000, 260'000);
+  for (int i = 0; i < 10; ++i) serve(0, 0);
+  for (int i = 0; i < 10; ++i) serve(100, 115'000);
+  for (int i = 0; i < 20; ++i) {
+    serve(1, 66 << 10);
+    now += milliseconds(900);
+  }
+}
+
+// Plan: a client takes a thousand pieces in a tenth of a second, of a byte each, and sends 40 KiB
+// meanwhile. Another one takes 200 updates a second, and answers each of them with 52 bytes.
+TEST(Unserved, SmallPiecesAccountForWhatClientsAnswer) {
+  ReceiveBudget budget;
+  const TcpPair pieces, updates;
+  ASSERT_TRUE(budget.Add(pieces.server, "pieces"));
+  ASSERT_TRUE(budget.Add(updates.server, "updates"));
+  TimePoint now = TimePoint{} + seconds(1);
+  const auto pass = [&] { budget.Weigh(now += milliseconds(100), Duration(0)); };
+  for (int i = 0; i < 8 && !pieces.Ended(); ++i) {
+    for (int piece = 0; piece < 1'000; ++piece) pieces.Answer(1);
+    pieces.SendAndRead(40 << 10);
+    pass();
+  }
+  EXPECT_TRUE(pieces.Ended());
+  for (int i = 0; i < 300; ++i) {
+    for (int update = 0; update < 20; ++update) updates.Answer(80);
+    updates.SendAndRead(20 * 52);
+    pass();
+  }
+  EXPECT_FALSE(updates.Ended());
+}
+
 // Plan: calls come from the port of a connection, but from another address; and from a connection
 // whose calls don't count. A third connection has no bound, and much accounts for what it sends.
 TEST_F(ReceiveBudgetTest, CallsCountForTheirOwnConnectionAlone) {
@@ -231,11 +298,11 @@ TEST_F(ReceiveBudgetTest, WhatAnEndedConnectionReceivedIsDropped) {
 // Plan: more callers are barred than are remembered, one of them a moment before the others. It is
 // the one that is forgotten.
 TEST_F(ReceiveBudgetTest, RemembersABoundedNumberOfBarredCallers) {
-  SendBriefly("first", 10, 1);
+  SendBriefly("first", 20, 1);
   Weigh();
   EXPECT_TRUE(Barred("first"));
   for (std::size_t i = 0; i < ReceiveBudget::kMaxBarred; ++i) {
-    SendBriefly(std::to_string(i), 2, 1);
+    SendBriefly(std::to_string(i), 10, 1);
   }
   Weigh();
   EXPECT_FALSE(Barred("first"));
@@ -249,18 +316,18 @@ TEST_F(ReceiveBudgetTest, RemembersABoundedNumberOfBarredCallers) {
 // over.
 TEST_F(ReceiveBudgetTest, ACallerThatIsBarredAgainIsRememberedForLonger) {
   for (const char* caller : {"again", "once", "again"}) {
-    SendBriefly(caller, 10, 1);
+    SendBriefly(caller, 20, 1);
     Weigh();
   }
   for (std::size_t i = 0; i + 1 < ReceiveBudget::kMaxBarred; ++i) {
-    SendBriefly(std::to_string(i), 2, 1);
+    SendBriefly(std::to_string(i), 10, 1);
   }
   Weigh();
   EXPECT_TRUE(Barred("again"));
   EXPECT_FALSE(Barred("once"));
-  now_ += ReceiveBudget::kBarred - std::chrono::milliseconds(250);
+  now_ += ReceiveBudget::kBarred - milliseconds(250);
   EXPECT_TRUE(Barred("again"));
-  now_ += std::chrono::milliseconds(200);
+  now_ += milliseconds(200);
   EXPECT_FALSE(Barred("again"));
 }
 
@@ -384,11 +451,11 @@ TEST_F(ReceiveBudgetTest, CallersForWhomOthersWaitLoseTheirConnections) {
   ASSERT_TRUE(budget_.Add(little.server, "little"));
   much.Send(2'000);
   little.Send(500);
-  Weigh(std::chrono::milliseconds(999));
+  Weigh(milliseconds(999));
   EXPECT_FALSE(much.Ended());
-  Weigh(std::chrono::milliseconds(1'001));
+  Weigh(milliseconds(1'001));
   EXPECT_TRUE(much.Ended());
-  Weigh(std::chrono::milliseconds(1'101));
+  Weigh(milliseconds(1'101));
   EXPECT_FALSE(little.Ended());
   EXPECT_EQ(budget_.ended().for_time, 1u);
 }
@@ -402,9 +469,9 @@ TEST_F(ReceiveBudgetTest, WhoSendsLittleForLongIsASuspectAfterALongWait) {
     if (i % 10 == 0) slow.Send(180);
     Weigh();
   }
-  Weigh(std::chrono::milliseconds(2'900));
+  Weigh(milliseconds(2'900));
   EXPECT_FALSE(slow.Ended());
-  Weigh(std::chrono::milliseconds(3'100));
+  Weigh(milliseconds(3'100));
   EXPECT_TRUE(slow.Ended());
 }
 
@@ -414,9 +481,9 @@ TEST_F(ReceiveBudgetTest, WhatCameBeforeAWaitCountsToo) {
   ASSERT_TRUE(budget_.Add(before.server, "before"));
   before.Send(2'000);
   Weigh();
-  for (int i = 1; i < 11; ++i) Weigh(i * std::chrono::milliseconds(100));
+  for (int i = 1; i < 11; ++i) Weigh(i * milliseconds(100));
   EXPECT_FALSE(before.Ended());
-  Weigh(std::chrono::milliseconds(1'100));
+  Weigh(milliseconds(1'100));
   EXPECT_TRUE(before.Ended());
 }
 
@@ -468,10 +535,10 @@ TEST_F(ReceiveBudgetTest, WhoSendsLittleIsNoReasonForGrowth) {
 // Plan: each moment new callers send a little, as from many addresses; one sends more, in the
 // middle. A long step forgets others, and never that one.
 TEST(SentLately, RemembersThoseWhoSentMost) {
-  SentLately lately(std::chrono::seconds(100), std::chrono::seconds(10));
+  SentLately lately(seconds(100), seconds(10));
   TimePoint now{};
   int next = 0;
-  for (int i = 0; i < 90; ++i, now += std::chrono::milliseconds(100)) {
+  for (int i = 0; i < 90; ++i, now += milliseconds(100)) {
     SentLately::SentByCaller sent;
     for (int n = 0; n < 500; ++n) sent[std::to_string(next++)] = 100;
     if (i == 40) sent["most"] = 101;

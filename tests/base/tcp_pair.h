@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,9 +32,11 @@ struct TcpPair {
     EXPECT_EQ(getsockname(listener, address, &size), 0);
     client = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     EXPECT_EQ(connect(client, address, size), 0);
-    const int on = 1;  // what is sent arrives at once
-    EXPECT_EQ(setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
     server = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    const int on = 1;  // what is sent arrives at once
+    for (const int end : {client, server}) {
+      EXPECT_EQ(setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
+    }
     close(listener);
   }
   ~TcpPair() { Close(); }
@@ -47,6 +50,16 @@ struct TcpPair {
     const std::string sent(bytes, 'x');
     EXPECT_EQ(send(client, sent.data(), sent.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(sent.size()));
+  }
+  /// Sends, and reads all of it on the other side.
+  void SendAndRead(std::size_t bytes) const {
+    std::string read(std::size_t{1} << 14, 'x');
+    while (bytes > 0) {
+      const std::size_t part = std::min(bytes, read.size());
+      Send(part);
+      EXPECT_EQ(recv(server, read.data(), part, MSG_WAITALL), static_cast<ssize_t>(part));
+      bytes -= part;
+    }
   }
   /// Sends the other way, and reads all of it.
   void Answer(std::size_t bytes) const {

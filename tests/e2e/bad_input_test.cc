@@ -17,9 +17,11 @@
 #include <gtest/gtest.h>
 #include <boost/json.hpp>
 
+#include "base/grpc/server_limits.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "e2e/bad_input.h"
 #include "e2e/etcd_client.h"
+#include "e2e/floods.h"
 #include "http/client.h"
 
 namespace baton::e2e {
@@ -420,6 +422,31 @@ TEST_F(BadInput, TooFewDescriptorsKeepOnlyNewClientsOut) {
   cluster_.Await("batonctl is answered", [&] { return cluster_.Ctl("n1", {"status"}).exit == 0; });
   ExpectUndisturbed();
   ExpectBoundedMemory();
+}
+
+// A caller sends bursts of 56 kB. By default gRPC would read more at once after each, and it
+// handles what it has read, also if the connection is ended meanwhile. (Of callers who may operate,
+// nothing is weighed.)
+TEST_F(BadInput, LittleIsReadAtOnce) {
+  const std::string sizes = cluster_.folder() + "/sizes";
+  std::ofstream(sizes).close();
+  fs::resize_file(sizes, 65'536 * sizeof(std::uint32_t));
+  BeginUnder("export READ_SIZES=" + sizes + " LD_PRELOAD=" READ_SIZES_PRELOAD "; exec \"$@\"");
+  const std::uint16_t port = PortOf(node_->endpoint());
+  const Socket caller(port);
+  ASSERT_TRUE(caller.Send(Http2Greeting()));
+  const std::string burst =
+      Repeated(FrameOf({kPriority, 0, 1}, std::string(5, '\0')), 56'000) + FrameOf({kSettings});
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(caller.Send(burst));
+    cluster_.Await("an answer to the settings", [&] { return !caller.Take().empty(); });
+  }
+  std::ifstream file(sizes, std::ios::binary);
+  std::uint32_t largest = 0;
+  file.seekg(static_cast<std::streamoff>(port * sizeof largest));
+  file.read(reinterpret_cast<char*>(&largest), sizeof largest);
+  EXPECT_GT(largest, 0u);
+  EXPECT_LE(largest, static_cast<std::uint32_t>(kMostReadAtOnce));
 }
 
 }  // namespace

@@ -481,10 +481,25 @@ TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
   EXPECT_THAT(refused([](auto& h) { h.set_client(std::string(257, 'x')); }), HasSubstr("257"));
   EXPECT_THAT(refused([](auto& h) { h.set_token(std::string(65, 'x')); }), HasSubstr("65"));
   EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() + 1); }), HasSubstr("BOOTTIME"));
-  EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() - 5'000'000'001); }),
+  EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() - 120'000'000'001); }),
               HasSubstr("BOOTTIME"));
   EXPECT_THAT(refused([](auto& h) { h.set_boottime_ns(INT64_MIN); }), HasSubstr("negative"));
   EXPECT_EQ(refused([&](auto& h) { h.set_boottime_ns(now()); }), "");
+}
+
+// Plan: a hello waited for a while until the node read it. Its application is asked to try again.
+TEST_F(AttachmentTest, AHelloThatComesLateIsNoMistakeOfTheApplication) {
+  for (const std::int64_t late : {5'000'000'001, 120'000'000'000}) {
+    v1::AttachHello hello = Hello();
+    hello.set_boottime_ns(clock_.Now().time_since_epoch().count() - late);
+    const auto refusal = attachment_.Attach(NewReader(), hello, nullptr);
+    ASSERT_TRUE(refusal);
+    EXPECT_EQ(refusal->kind, Refusal::Kind::kUnavailable);
+    EXPECT_THAT(refusal->message, HasSubstr("came late"));
+  }
+  v1::AttachHello hello = Hello();
+  hello.set_boottime_ns(clock_.Now().time_since_epoch().count() - 5'000'000'000);
+  EXPECT_FALSE(attachment_.Attach(NewReader(), hello, nullptr));
 }
 
 // Plan: after End nothing is completed and nothing changes; an attached application gets the news.

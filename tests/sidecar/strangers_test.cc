@@ -153,6 +153,23 @@ TEST_F(SidecarStrangers, WhoMayAttachHasTheMemoryForLargeMessages) {
   SendMuch(application);
 }
 
+// Plan: the port asks for certificates, so somebody's certificate may still give it the role. A
+// stranger's does not, and its hello is longer than all that a stranger may send.
+TEST_F(SidecarStrangers, APortThatAsksForCertificatesHasTheBoundsToo) {
+  access_->SetRules(
+      {.users = {{geteuid(), Role::kRead}}, .certificates = {{"cn:application", Role::kLead}}});
+  const lab::Issuer issuer("authority");
+  Serve({.identity = TestIdentity(issuer, ClientCertificates::kAsk, "IP:127.0.0.1")});
+  Application refused({.address = server_->address(),
+                       .group = std::string(70'000, 'x'),
+                       .tls = issuer.Issue("stranger")});
+  const auto end = refused.AwaitEnd();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, kPermissionDenied);
+  budget_->Weigh(now_, Duration(0));
+  EXPECT_EQ(budget_->ended().for_bytes, 1u);
+}
+
 // Plan: nobody says in which groups the user is, or that it may attach. Its hello is longer than
 // all that a stranger may send.
 TEST_F(SidecarStrangers, WithoutTheRoleTheBoundsStay) {

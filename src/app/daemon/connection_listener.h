@@ -27,7 +27,8 @@ namespace baton::app {
 
 class ConnectionListener {
  public:
-  /// How many places only those clients get that the server prefers. A place is a descriptor.
+  /// How many of the last places are only for clients that the server prefers. A place is a
+  /// descriptor.
   static constexpr int kLastPlaces = 16;
 
   enum class Served : std::uint8_t {
@@ -36,7 +37,7 @@ class ConnectionListener {
     kShare,    ///< refused: this client has its share of the places; the listener closes the socket
   };
   /// Takes over a connected, non-blocking socket, or refuses it. For such a socket, the kernel
-  /// keeps some 256 KiB of what the client does not read, and 128 KiB of what the server has not
+  /// keeps some 256 KiB of what the client does not read, and 32 KiB of what the server has not
   /// read. `free`: how many places are left for clients that the server does not prefer, the place
   /// of this one included. 0 or less: only a client that the server prefers should be taken. Called
   /// on the listener's thread, which accepts nothing meanwhile.
@@ -45,9 +46,9 @@ class ConnectionListener {
   /// Bounds of the descriptors that this process has in use. The kernel gives out the lowest free
   /// descriptor, so the number of a new one shows how many are in use.
   struct Bounds {
-    /// If this many plus `kept` are in use, every new connection is closed. The places of clients
-    /// that the server does not prefer end kLastPlaces below this number. If the first reserved
-    /// descriptor is lower than this number, they end kLastPlaces below that descriptor.
+    /// If this many plus `kept` are in use, every new connection is closed. Clients that the server
+    /// does not prefer have fewer places. These end kLastPlaces below this number, or kLastPlaces
+    /// below the first reserved descriptor if that is lower.
     int most_descriptors = 0;
     int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };

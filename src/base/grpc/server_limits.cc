@@ -11,6 +11,9 @@ void SetServerLimits(grpc::ServerBuilder& builder, const ServerLimits& limits) {
   builder.SetMaxReceiveMessageSize(limits.message);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadata);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.streams);
+  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kMostReadAtOnce);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MIN_READ_CHUNK_SIZE, kMostReadAtOnce);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMostReadAtOnce);
   builder.SetResourceQuota(grpc::ResourceQuota("baton").Resize(limits.memory));
 }
 

@@ -27,6 +27,12 @@ inline constexpr int kMaxStreamsOfNode = 16;
 /// gRPC enforces it only for clients that have acknowledged it, as with kMaxStreams.
 inline constexpr int kMaxMetadata = 8 << 10;
 
+/// How many bytes gRPC reads from a connection at once. What it has read, it also handles after the
+/// connection was ended. gRPC 1.51 keeps to this only if GRPC_EXPERIMENTS has "-tcp_read_chunks"
+/// when it starts, as in batond's nodes (app/daemon/grpc_polling.h). Otherwise it reads up to 4
+/// MiB.
+inline constexpr int kMostReadAtOnce = 8 << 10;
+
 struct ServerLimits {
   int message = 64 << 10;  ///< the most bytes of a request; our longest has a key of 4 KiB
   int streams = kMaxStreams;
