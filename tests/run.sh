@@ -39,7 +39,8 @@ To run a part by hand, build it and select it by its label or name:
   ninja -C build core_test && build/tests/core_test --gtest_filter='Session.*'
 
 BATON_BUILD_DIR names the build folder (default: build/ of the repository); --asan, --tsan and --coverage build in
-folders below it. If BATON_WERROR is ON, as .ci/run sets it, warnings of the compiler are errors.
+folders below it. If BATON_WERROR is ON, as .ci/run sets it, warnings of the compiler are errors. TMPDIR names the
+tests' temporary folder (default: in memory, if 16 GB of it are free, else /tmp).
 Exit codes: 0 all passed, 1 a test failed or none ran, 2 usage, 130 interrupted.
 TEXT
 }
@@ -299,6 +300,27 @@ join_beside() {
   results beside "$logs/beside.log" "$logs/beside" "${#beside[@]}"
 }
 
+# An etcd waits for the disk at each commit, and the compilers beside the tests write gigabytes to it, for seconds at
+# times. Leases of the tests are as short as that. So their folders are in memory if there is plenty of it.
+scratch=
+use_memory() {
+  local folder=/dev/shm free
+  [[ -z ${TMPDIR:-} && -w $folder ]] || return 0
+  free=$(df -k --output=avail "$folder" | tail -n 1)
+  ((free >= 8 << 20 && $(awk '/^MemAvailable:/ {print $2}' /proc/meminfo) >= 16 << 20)) || return 0
+  local old
+  for old in "$folder"/baton-tests.*; do  # of a run that was killed
+    [[ ! -O $old ]] || kill -0 "$(cat -- "$old/pid" 2>/dev/null)" 2>/dev/null || rm -rf -- "$old"
+  done
+  scratch=$(mktemp -d "$folder/baton-tests.XXXXXX") || return 0
+  echo $$ >"$scratch/pid"
+  chmod 1777 -- "$scratch"  # as /tmp: some tests are other users
+  # Containers often have it so that nothing there can be executed, and some tests do that.
+  printf '#!/bin/sh\n' >"$scratch/run"
+  chmod +x -- "$scratch/run"
+  if "$scratch/run" 2>/dev/null; then export TMPDIR=$scratch; fi
+}
+
 configure() { baton_configure "$preset" "$folder" "$logs/configure-$preset.log" tests; }
 
 # Fails if the build fails.
@@ -338,6 +360,8 @@ main() {
   # The signal may come while a group's output goes to its log.
   exec 8>&2
   trap interrupted INT TERM HUP
+  trap '[[ -z $scratch ]] || rm -rf -- "$scratch" || true' EXIT
+  use_memory
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
   enter

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -53,9 +54,13 @@ lab::PrivateEtcd& SharedEtcd();
 /// told of that, and what restarts do before it does. With a guard, no lease of theirs would end.
 inline const std::vector<std::string> kNoGuard = {"--guard", "off"};
 
+inline constexpr std::chrono::seconds kShortLease{3};
+
 struct GroupOptions {
   std::uint32_t shards = 12;
-  std::chrono::seconds ttl{3};
+  /// Long enough for a machine that stands still for some seconds. Tests that wait for a lease to
+  /// end, or for a suspension, have kShortLease.
+  std::chrono::seconds ttl{9};
   std::vector<std::string> flags = {};  ///< for every node
 };
 
@@ -140,6 +145,14 @@ class Cluster {
   /// Waits until `condition` holds. Looks at the nodes and checks them meanwhile.
   void Await(const std::string& what, const std::function<bool()>& condition,
              std::chrono::milliseconds bound = kPatience);
+
+  /// Waits until the node's log has a match of the expression. A node may log a change after the
+  /// answer was sent.
+  void AwaitLogged(const std::string& id, const std::string& expression) {
+    const std::regex looked(expression);
+    Await("the log of " + id + " matches " + expression,
+          [&] { return std::regex_search(node(id).Log(), looked); });
+  }
 
   /// Sends a GET to a node; returns the status or the body.
   int HttpStatus(const std::string& id, const std::string& target) const;

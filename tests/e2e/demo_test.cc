@@ -100,9 +100,10 @@ std::size_t CountOf(const std::string& text, const std::string& words) {
 }
 
 // Plan: a demo of two nodes and a few shards runs to its end. Every claim holds, and the counts are
-// even. No process and no folder is left, and there are no colours in a file.
+// even. No process and no folder is left, and there are no colours in a file. The leases are long
+// enough for a machine that stands still for seconds, here and below.
 TEST(BatonctlDemo, ShowsTheMainJobAndEveryClaimHolds) {
-  Demo demo({"--nodes", "2", "--shards", "256", "--ttl", "3s"});
+  Demo demo({"--nodes", "2", "--shards", "256", "--ttl", "8s"});
   EXPECT_EQ(demo.End(), 0) << demo.Output();
   const std::string output = demo.Output();
   EXPECT_THAT(output, Not(HasSubstr("FAIL"))) << output;
@@ -122,7 +123,7 @@ TEST(BatonctlDemo, ShowsTheMainJobAndEveryClaimHolds) {
 // drain, and all certificates are replaced while streams and calls go on. Not even their folder is
 // left.
 TEST(BatonctlDemo, SecureReplacesAllCertificatesUnderLoad) {
-  Demo demo({"--secure", "--nodes", "2", "--shards", "64", "--ttl", "3s"});
+  Demo demo({"--secure", "--nodes", "2", "--shards", "64", "--ttl", "8s"});
   EXPECT_EQ(demo.End(), 0) << demo.Output();
   const std::string output = demo.Output();
   EXPECT_THAT(output, Not(HasSubstr("FAIL"))) << output;

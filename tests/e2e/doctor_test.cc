@@ -75,7 +75,7 @@ TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
   auto started = StartEtcd({.arguments = {"--quota-backend-bytes=1048576"}});
   ASSERT_TRUE(started.ok()) << started.error().message;
   lab::PrivateEtcd& own = *started.value();
-  Cluster cluster(own, {.shards = 6});
+  Cluster cluster(own, {.shards = 6, .ttl = kShortLease});
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
   const std::string filler(60'000, 'x');

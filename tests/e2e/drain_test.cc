@@ -156,7 +156,7 @@ TEST(Drain, WithEtcdAwayExitsOne) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
   lab::PrivateEtcd& own = *started.value();
-  Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "2s"}});
+  Cluster cluster(own, {.shards = 6, .ttl = kShortLease, .flags = {"--drain-timeout", "2s"}});
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
   own.Kill(0);
@@ -171,7 +171,7 @@ TEST(Drain, ASecondSigtermExitsAtOnce) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
   lab::PrivateEtcd& own = *started.value();
-  Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "10m"}});
+  Cluster cluster(own, {.shards = 6, .ttl = kShortLease, .flags = {"--drain-timeout", "10m"}});
   cluster.StartAll({"n1", "n2"});
   cluster.AwaitBalanced({"n1", "n2"});
   own.Pause(0);

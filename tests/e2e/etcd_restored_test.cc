@@ -27,7 +27,7 @@ class EtcdUnderNodes : public testing::Test {
     auto started = StartEtcd();
     ASSERT_TRUE(started.ok()) << started.error().message;
     etcd_ = std::move(started).value();
-    cluster_ = std::make_unique<Cluster>(*etcd_, GroupOptions{.shards = 12});
+    cluster_ = std::make_unique<Cluster>(*etcd_, GroupOptions{.shards = 12, .ttl = kShortLease});
     backup_ = cluster_->folder() + "/backup.db";
   }
 

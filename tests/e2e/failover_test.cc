@@ -73,7 +73,7 @@ class Failover : public testing::Test {
   }
 
   EtcdClient etcd_{SharedEtcd().endpoints()};
-  Cluster cluster_{SharedEtcd(), {.shards = 12, .flags = kNoGuard}};
+  Cluster cluster_{SharedEtcd(), {.shards = 12, .ttl = kShortLease, .flags = kNoGuard}};
 };
 
 // n1 takes the settings, n2 shows them, and etcd has them. A dry run and settings that are there

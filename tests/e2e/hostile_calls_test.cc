@@ -531,7 +531,7 @@ TEST_F(BadInput, FloodsOfCostlyBytesTakeNoLease) {
 // after which answers are given up: unread_answers_test.cc.)
 TEST_F(BadInput, AnswersThatNobodyReadsAreBounded) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
-  Cluster cluster(SharedEtcd(), {.shards = 5'000});
+  Cluster cluster(SharedEtcd(), {.shards = 5'000, .ttl = kShortLease});
   NodeProcess& node = cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
   const std::uint64_t before = Resident(node.pid());

@@ -41,7 +41,7 @@ TEST(Membership, AJoiningNodeGetsItsShareWithTheFewestMoves) {
 
 // After kill -9 the node's shards, and no others, are led again within TTL + 3 s, balanced at once.
 TEST(Membership, AKilledNodesShardsAloneAreTakenOverWithinTheLease) {
-  Cluster cluster(SharedEtcd(), {.shards = 12, .flags = kNoGuard});
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = kShortLease, .flags = kNoGuard});
   cluster.StartAll({"n1", "n2", "n3"});
   const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
   const auto orphans = LedBy(before, "n3");

@@ -27,7 +27,7 @@ TEST(Probes, ANodeWithoutEtcdIsAliveButNotReady) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
   lab::PrivateEtcd& own = *started.value();
-  Cluster cluster(own, {.shards = 6});
+  Cluster cluster(own, {.shards = 6, .ttl = kShortLease});
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
   EXPECT_EQ(cluster.HttpStatus("n1", "/livez"), 200);
@@ -50,7 +50,7 @@ TEST(Probes, ANodeWithoutEtcdIsAliveButNotReady) {
 // Counters equal the events: 12 elections, 4 moves to a joining node, 4 takeovers after a death, 6
 // by a drain. Each transition is counted once, by the node that gained the shard.
 TEST(Metrics, CountWhatHappened) {
-  Cluster cluster(SharedEtcd(), {.shards = 12, .flags = kNoGuard});
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = kShortLease, .flags = kNoGuard});
   const auto sum = [&](const std::vector<std::string>& nodes, const std::string& series) {
     double total = 0;
     for (const std::string& node : nodes) total += cluster.Metric(node, series);

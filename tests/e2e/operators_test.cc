@@ -264,7 +264,7 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
   EXPECT_THAT(node.Log(), HasSubstr("change refused verb=PauseBalance"));
   std::ofstream(access) << "rules:\n- {user: 61234, role: operate}\n";
   cluster_.Await("the rule counts", [&] { return as_stranger("pause").exit == 0; });
-  EXPECT_THAT(node.Log(), testing::ContainsRegex("change verb=PauseBalance [^\n]*by=.uid 61234"));
+  cluster_.AwaitLogged(node.id(), "change verb=PauseBalance [^\n]*by=.uid 61234");
   const auto entries = [&] {
     std::ifstream file(audit);
     return std::string{std::istreambuf_iterator<char>(file), {}};

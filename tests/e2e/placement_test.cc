@@ -59,7 +59,7 @@ class PlacementRules : public testing::Test {
 
   static constexpr std::size_t kShards = 12;
   EtcdClient etcd_{SharedEtcd().endpoints()};
-  Cluster cluster_{SharedEtcd(), {.shards = kShards, .flags = kNoGuard}};
+  Cluster cluster_{SharedEtcd(), {.shards = kShards, .ttl = kShortLease, .flags = kNoGuard}};
 };
 
 // What get prints is what was set, on every node. Equal rules write nothing. The schema rises with

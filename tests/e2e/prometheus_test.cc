@@ -113,7 +113,7 @@ class PrometheusTest : public testing::Test {
     return text;
   }
 
-  Cluster cluster_{SharedEtcd(), {.shards = 12, .flags = kNoGuard}};
+  Cluster cluster_{SharedEtcd(), {.shards = 12, .ttl = kShortLease, .flags = kNoGuard}};
   Prometheus prometheus_{cluster_.folder()};
   std::set<std::string> nodes_;
 };

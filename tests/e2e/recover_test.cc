@@ -106,7 +106,7 @@ class Restored : public testing::TestWithParam<lab::RestoredAs> {};
 TEST_P(Restored, GoesOnWithTermsAboveAllEarlierOnes) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
-  Cluster cluster(*etcd, {.shards = 12});
+  Cluster cluster(*etcd, {.shards = 12, .ttl = kShortLease});
   const std::string backup = cluster.folder() + "/backup.db";
   const std::int64_t newest = RunUntilTheDisaster(cluster, *etcd, backup);
   const Status restored = etcd->Restore(backup, GetParam());
@@ -146,7 +146,7 @@ void Wipe(lab::PrivateEtcd& etcd) {
 TEST(WipedEtcd, IsStartedAgainOnceTheFileIsDeletedThatTheNodeNames) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
-  Cluster cluster(*etcd, {.shards = 4});
+  Cluster cluster(*etcd, {.shards = 4, .ttl = kShortLease});
   NodeProcess& node = cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
   EtcdClient client(etcd->endpoints());
@@ -173,7 +173,7 @@ TEST(WipedEtcd, IsStartedAgainOnceTheFileIsDeletedThatTheNodeNames) {
 
 // Plan: each unsafe call is refused with its reason, and nothing is written.
 TEST(Recover, RefusesWhatItCanNotDoSafely) {
-  Cluster cluster(SharedEtcd(), {.shards = 4});
+  Cluster cluster(SharedEtcd(), {.shards = 4, .ttl = kShortLease});
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
   EtcdClient client(SharedEtcd().endpoints());
@@ -206,7 +206,7 @@ TEST(Recover, RefusesWhatItCanNotDoSafely) {
 TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
-  Cluster cluster(*etcd, {.shards = 4});
+  Cluster cluster(*etcd, {.shards = 4, .ttl = kShortLease});
   RunOnce(cluster);
   EtcdClient client(etcd->endpoints());
   const std::int64_t before = client.Revision();
@@ -231,7 +231,7 @@ TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
 TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
-  Cluster cluster(*etcd, {.shards = 4});
+  Cluster cluster(*etcd, {.shards = 4, .ttl = kShortLease});
   RunOnce(cluster);
   const std::int64_t above = EtcdClient(etcd->endpoints()).Revision() + 50'000;
   const std::vector<std::string> words{"--above", std::to_string(above), "--margin", "0"};
@@ -252,7 +252,7 @@ TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
 TEST(Recover, OfALostGroupLeavesNothingBehind) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
-  Cluster cluster(*etcd, {.shards = 4});
+  Cluster cluster(*etcd, {.shards = 4, .ttl = kShortLease});
   EtcdClient client(etcd->endpoints());
   EXPECT_EQ(Recover(cluster, *etcd, {"--above", "500"}).exit, 4);
   const app::Ran ran = Recover(cluster, *etcd, {"--above", "500", "--margin", "500", "--lost"});

@@ -166,7 +166,7 @@ class Strangers : public testing::Test {
   const Issuer clients_{"clients"};
   const Issuer servers_{"servers"};
   const std::string folder_ = FreshFolder();
-  Cluster cluster_{SharedEtcd(), {.shards = 4}};
+  Cluster cluster_{SharedEtcd(), {.shards = 4, .ttl = kShortLease}};
   const NodeProcess* node_ = nullptr;
 };
 

@@ -206,7 +206,7 @@ class Tls : public testing::Test {
 
   const Authority authority_;
   const std::string folder_ = FreshFolder();
-  Cluster cluster_{SharedEtcd(), {.shards = 4}};
+  Cluster cluster_{SharedEtcd(), {.shards = 4, .ttl = kShortLease}};
 };
 
 TEST_F(Tls, TheCertificateDecidesWhoGetsInAndWhoMayDoWhat) {
@@ -224,8 +224,7 @@ TEST_F(Tls, TheCertificateDecidesWhoGetsInAndWhoMayDoWhat) {
   EXPECT_EQ(stranger.exit, 1);
   EXPECT_THAT(stranger.err, HasSubstr("cn:stranger may not do this: it needs the role read"));
   EXPECT_EQ(ran("operator", "pause").exit, 0);
-  EXPECT_THAT(cluster_.node("n1").Log(),
-              testing::ContainsRegex("change verb=PauseBalance[^\n]* by=.?cn:operator"));
+  cluster_.AwaitLogged("n1", "change verb=PauseBalance[^\n]* by=.?cn:operator");
 
   const app::Ran bare = cluster_.Ctl("n1", {"status"});
   EXPECT_EQ(bare.exit, 3);
@@ -262,7 +261,7 @@ TEST_F(Tls, ATokenIsAsGoodAsACertificate) {
   EXPECT_EQ(ran("whoami").out, "token ci: operate\n");
   const app::Ran paused = ran("pause");
   EXPECT_EQ(paused.exit, 0) << paused.err;
-  EXPECT_THAT(node.Log(), testing::ContainsRegex("change verb=PauseBalance[^\n]*by=.token ci"));
+  cluster_.AwaitLogged("n1", "change verb=PauseBalance[^\n]*by=.token ci");
   std::ofstream(token) << "secret2\n";
   for (const char* word : {"whoami", "status", "resume"}) {
     const app::Ran refused = ran(word);
@@ -328,8 +327,7 @@ TEST_F(Tls, AtTheAdminSocketTheNodesUserNeedsNoCertificate) {
   EXPECT_EQ(ran(As("reader", {"whoami"})).out, user + ": admin\n") << "there is no TLS";
   const app::Ran paused = ran({"pause"});
   EXPECT_EQ(paused.exit, 0) << paused.err;
-  EXPECT_THAT(cluster_.node("n1").Log(),
-              testing::ContainsRegex("change verb=PauseBalance[^\n]*by=.?" + user));
+  cluster_.AwaitLogged("n1", "change verb=PauseBalance[^\n]*by=.?" + user);
   cluster_.node("n1").Kill();
   ASSERT_TRUE(fs::exists(path));
   cluster_.Start("n1", flags);
@@ -398,7 +396,7 @@ int SumOf(const std::vector<std::unique_ptr<Flood>>& floods, int (Flood::*count)
 // Plan: four readers ask for all shards, 256 questions at once on 16 connections, more than the
 // node answers. An operator gets all that it asks for.
 TEST_F(Tls, AFloodOfQuestionsKeepsNoOperatorOut) {
-  Cluster cluster(SharedEtcd(), {.shards = 2000});
+  Cluster cluster(SharedEtcd(), {.shards = 2000, .ttl = kShortLease});
   const NodeProcess& node = cluster.Start("n1", NodeFlags());
   cluster.Await("the node leads",
                 [&] { return cluster.Ctl("n1", As("reader", {"health"})).exit == 0; });

@@ -369,7 +369,7 @@ describe('ten thousand shards', () => {
   let cluster;
   before(async () => {
     // No node takes anything before both are there.
-    cluster = await Cluster.start({shards: SHARDS, flags: ['--expect-nodes', '2', '--settle', '60s']});
+    cluster = await Cluster.start({shards: SHARDS, ttl: '15s', flags: ['--expect-nodes', '2', '--settle', '60s']});
     await Promise.all(['n1', 'n2'].map((id) => cluster.add(id)));
     await cluster.add('n3', ['--weight', '0']);
     await cluster.balanced('n3', ['n1', 'n2']);
