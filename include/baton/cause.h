@@ -45,10 +45,14 @@ struct Cause {
   CauseKind kind = CauseKind::kUnknown;
   /// The number of the placement rule that decided, from 1. 0: no rule decided.
   std::uint32_t rule = 0;
-  /// Of kReadyStandby, kRuleRequires and kRulePrefers: the labels of the node that gets the shard,
-  /// "zone=b" or "zone=a,disk=ssd". Of kPassedOver: the node that did not claim the shard. Of
-  /// kDrain, kRuleForbids and kActivationFailed: the leader before. Otherwise empty. Visible ASCII,
-  /// at most kLongestCauseDetail bytes.
+  /// Visible ASCII, at most kLongestCauseDetail bytes. Its meaning depends on `kind`:
+  ///  - kRuleRequires, kRulePrefers: the labels of the new leader that the rule asks for, for
+  ///    example "zone=a,disk=ssd". Those for which there is no room are left out.
+  ///  - kReadyStandby: the new leader's value of the label by which the rule spreads standbys, or
+  ///    its zone: "zone=b". Empty if it has neither.
+  ///  - kPassedOver: the node that did not claim the shard.
+  ///  - kDrain, kRuleForbids, kActivationFailed: the leader before.
+  ///  - All others: empty.
   std::string detail{};
   friend bool operator==(const Cause&, const Cause&) = default;
 };

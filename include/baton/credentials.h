@@ -28,9 +28,9 @@
 //   (*certificates)->AddListeningPort(builder, "0.0.0.0:7400");
 //
 // To renew certificates, write their files: within about 1 s new connections use them, and open
-// connections go on. Each object runs one thread, which reads the files twice a second, and logs
-// nothing. A pipe is read only once, by FromFiles. FromFiles throws std::system_error if the system
-// gives no such thread. All methods are thread-safe, except the destructors.
+// connections go on. Each object logs nothing, and runs one thread, which reads the files twice a
+// second. FromFiles throws std::system_error if the system gives no thread for this. A pipe is read
+// only once, by FromFiles. All methods are thread-safe, except the destructors.
 #pragma once
 
 #include <memory>
@@ -59,9 +59,10 @@ struct GroupCredentialsOptions {
   /// spiffe:// URI lacks a host or a path.
   ///
   /// Each name here begins with spiffe://, dns: or cn:, or is "*" alone. A "*" as its last
-  /// character stands for any characters. So no other certificate may have a name that fits. For
-  /// example, if operators have the names "spiffe://example.org/orders/operator/...", then
-  /// "spiffe://example.org/orders/*" would let each operator serve your requests.
+  /// character stands for any characters. Choose names that fit no certificate of the authorities
+  /// except the servers' own. For example, if operators have the names
+  /// "spiffe://example.org/orders/operator/...", then "spiffe://example.org/orders/*" would let
+  /// each operator serve your requests.
   std::vector<std::string> servers;
   /// A PEM file with this caller's certificate, and the certificates between it and its authority,
   /// if servers ask for one. Empty: the caller shows none.
@@ -71,9 +72,11 @@ struct GroupCredentialsOptions {
 
 class BATON_EXPORT GroupCredentials {
  public:
-  /// Reads the files. kInvalidArgument: an option is invalid; a file can't be read, is empty, has
-  /// more than 1 MiB or is no PEM text; or certificate and key don't belong together. The message
-  /// says which. Waits for the file system.
+  /// Reads the files, and waits for the file system. kInvalidArgument, in these cases (the message
+  /// says which):
+  ///  - An option is invalid.
+  ///  - A file can't be read, is empty, has more than 1 MiB, or is no PEM text.
+  ///  - The certificate and the key don't belong together.
   static Result<std::shared_ptr<const GroupCredentials>> FromFiles(GroupCredentialsOptions options);
   /// Ends the thread. The results of Get stay usable. May wait for the file system.
   ~GroupCredentials();
@@ -107,7 +110,8 @@ struct ServerCertificateFiles {
 
 class BATON_EXPORT ServerCertificates {
  public:
-  /// Reads the files. kInvalidArgument: as GroupCredentials::FromFiles says.
+  /// Reads the files. kInvalidArgument: as GroupCredentials::FromFiles says, or OpenSSL refuses the
+  /// certificate or its key, for example because the key is too short.
   static Result<std::unique_ptr<ServerCertificates>> FromFiles(ServerCertificateFiles files);
   /// Ends the thread; servers then keep the last certificates. May wait for the file system.
   ~ServerCertificates();

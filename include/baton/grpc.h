@@ -44,7 +44,8 @@ namespace baton {
 ///  - A compressed request is refused with UNIMPLEMENTED, because gRPC 1.51 decompresses a request
 ///    before it checks the request's size.
 ///  - A connection has at most 100 calls at once. A client makes further calls wait. If a client
-///    does not, gRPC ends the connection.
+///    does not, gRPC ends the connection. gRPC 1.51 enforces this limit, and that of metadata, only
+///    for clients that have acknowledged them.
 ///  - Requests that are still arriving, and gRPC's own state of connections, have 64 MiB for the
 ///    whole server. If these are used up, gRPC ends calls, perhaps also those of other callers.
 /// Neither this nor gRPC bounds the number of connections.

@@ -17,10 +17,10 @@
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
-// Callbacks in brackets may be missing. A shard may be lost while it waits for its first Acquired:
-// the node calls Acquired for at most 16 new shards at once until an Acquired has succeeded on the
-// node, and for at most 2 while Acquired fails on it (see NodeOptions::callback_timeout). So make
-// Lost harmless for a shard that was not loaded.
+// Callbacks in brackets may be missing. A shard may wait for its first Acquired, because the node
+// calls Acquired for at most 16 new shards at once until an Acquired has succeeded on the node, and
+// for at most 2 while Acquired fails on it (see NodeOptions::callback_timeout). The shard may be
+// lost meanwhile. So make Lost harmless for a shard that was not loaded.
 //
 // If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
 // before all this. Later each of them gets StandbyEnded, Acquired or Lost. Being a standby never
@@ -75,8 +75,8 @@ class BATON_EXPORT Listener {
   /// before a planned handoff (balance, drain, an operator's transfer). It also comes before
   /// Node::Drain resigns the shard, in two cases: (a) the group has a lock delay; (b) its failover
   /// setting is `after` or `never`, and no operator drains this node. Releasing does not come
-  /// before other resignations, for example of shards that are left after drain_timeout, and not if
-  /// the shard is lost.
+  /// before other resignations, for example of shards that are left after drain_timeout. It does
+  /// not come either if the shard is lost.
   ///
   /// Leads() stays true while Releasing runs, unless release_timeout passes, the session is
   /// suspended or lost, or the node stops. It may stay true for a moment after Releasing has

@@ -123,9 +123,10 @@ class BATON_EXPORT Node {
   /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
   /// once; false at first. If the leader dies, a ready standby takes over. Call it when the answer
   /// changes, also from inside Standby. Returns at once. Other nodes may know it only after some
-  /// seconds. A node writes such changes to etcd at most once in this time: 1 s, or 50 ms for each
-  /// node of the group if that is longer, plus 1 ms for each shard of which it is a ready standby.
-  /// That it is no longer ready, it writes within about 1 s, unless this happens again and again.
+  /// seconds, because the node pauses between two writes of such changes to etcd. The pause is the
+  /// longer of 1 s and 50 ms for each node of the group. It is 1 ms longer for each shard of which
+  /// this node is a ready standby. But if the node is no longer ready for a shard, it writes this
+  /// within about 1 s, unless that happens again and again.
   /// Does nothing if the node is no standby of the shard any more, after Stop, and in a forked
   /// child. A node can be a ready standby of at most 100,000 shards; it counts as not ready for the
   /// others.

@@ -104,9 +104,10 @@ struct NodeOptions {
   /// process, so waitpid(-1) in the program may return the guard's process id.
   GuardMode guard = GuardMode::kOff;
   /// Promises that this program closes only descriptors that it opened itself. (closefrom() closes
-  /// others as well.) If `state_dir` is on overlayfs, a guard acts only if this is true. On
-  /// overlayfs, a program that closes the lock's descriptor by mistake frees the lock, and a guard
-  /// would end the session of a living process. On other file systems the lock stays.
+  /// others as well.) If the file system of `state_dir` is overlayfs or can't map files, a guard
+  /// acts only if this is true. There, a program that closes the lock's descriptor by mistake frees
+  /// the lock, and a guard would end the session of a living process. On other file systems the
+  /// lock stays.
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. If there is no such program, Start returns kNotFound. Start does not look for the
@@ -191,7 +192,7 @@ struct NodeOptions {
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
   // It holds up no other shard as long as fewer than 256 callbacks block. The callbacks that are
-  // not named here have no time limit. In two cases few shards are tried at once, so that slow
+  // not named here have no time limit. In two cases the node tries few shards at once, and slow
   // callbacks make other shards wait:
   //  - Until an Acquired has succeeded on the node, the node calls Acquired for at most 16 new
   //    shards at once, and prepares at most 16 moves.

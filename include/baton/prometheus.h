@@ -33,7 +33,8 @@ namespace baton {
 
 /// A node's metrics as collectables. REQUIRES: the node outlives them. A collectable's Collect asks
 /// the node and blocks for up to a second. If the node does not answer by then, Collect returns the
-/// last known values, or nothing before the node's first answer.
+/// last known values, or nothing before the node's first answer. After Node::Stop, counters keep
+/// their last values, and gauges show a node without a session.
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
   /// The series of each shard that this node leads: three or more a shard, labels `group` and

@@ -15,10 +15,11 @@
 // OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
-// one decides where the calls go, for as long as the router follows it. What it said of the routes
-// ends soon after the router has reached a true server: that server sends a digest of its routes
-// once it has proven that they are current (a relay: within about 3 s; a node: within about a third
-// of its TTL and a second). SECURITY.md says what else a false server can do.
+// one decides where the calls go, for as long as the router follows it. Soon after the router has
+// reached a true server, it drops what the false one said of the routes. It learns that they are
+// false from a digest of the true server's routes. The true server sends the digest once it has
+// proven that its routes are current: a relay within about 3 s, a node within about a third of its
+// TTL and a second. SECURITY.md says what else a false server can do.
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
 // CallWith it keeps one channel for each leader's address: at most 1,024, and each for about 5
@@ -200,14 +201,16 @@ class BATON_EXPORT Router {
   /// passed, or Stop is called. So don't call it on gRPC's callback threads.
   ///
   /// The call goes to the newest route's leader. If the shard has no leader, the leader has no
-  /// service address, or the route is being read again (see WaitReady), the call waits for another.
+  /// service address, or the route is being read again (see WaitReady), the call waits for another
+  /// route.
   ///
   /// If a server refuses with NOT_LEADER, and the refusal or the routes name a leader with a newer
   /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
   /// as described below, and may again follow max_hops leaders.
   ///
-  /// A leader that only a refusal names can't keep the call. If it can't serve, or if max_hops of
-  /// them refuse in a row, the call asks the leader that the routes name again, after its pause.
+  /// A call does not stay with a leader that only a refusal names. If that leader can't serve, or
+  /// if max_hops such leaders refuse in a row, the call pauses, and then goes back to the leader
+  /// that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
@@ -240,10 +243,10 @@ class BATON_EXPORT Router {
   /// effect. Call also returns a NOT_LEADER or NO_LEADER that names another group or shard: the
   /// application passed it on from another service, so this call may have taken effect.
   ///
-  /// Without retry_unknown, Call returns the status of an attempt that may have taken effect
-  /// unchanged. UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any
-  /// other UNAVAILABLE, after DEADLINE_EXCEEDED, after CANCELLED, and after ABORTED with
-  /// STALE_TERM, the request may have taken effect.
+  /// Without retry_unknown, if an attempt may have taken effect, Call returns its status unchanged.
+  /// UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any other
+  /// UNAVAILABLE, after DEADLINE_EXCEEDED, after CANCELLED, and after ABORTED with STALE_TERM, the
+  /// request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

@@ -42,8 +42,9 @@ BATON_EXPORT std::uint64_t ShardNumberFor(std::string_view key, HashFunction has
 
 }  // namespace detail
 
-// Inline, so that no call returns an optional: GCC writes it to the stack in two parts and reads it
-// back as one, which waits for all earlier writes. That was most of the time of a look-up by key.
+// Inline, so that no call returns an optional. GCC writes a returned optional to the stack in two
+// parts and reads it back as one, and such a read waits until both writes are done. That was most
+// of the time of a look-up by key.
 inline std::optional<ShardId> ShardFor(std::string_view key, HashFunction hash,
                                        std::uint32_t shards) noexcept {
   const std::uint64_t number = detail::ShardNumberFor(key, hash, shards);

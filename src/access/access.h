@@ -13,7 +13,7 @@
 // every call is refused, except HTTP paths that need kNone, and gRPC's health checks and
 // reflection. If it is not known which user of this host calls, the caller may do only what every
 // user of this host may do. If a user's groups are not known, the user may do only what the rules
-// allow it with any groups.
+// allow it whatever its groups are.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -189,20 +189,23 @@ class Access {
   void AwaitGroups() const { groups_.AwaitAnswers(); }
 
   /// Returns `caller` with `token` set if it sent a valid token, or with `bad_token` set if it sent
-  /// one that is not valid. A token is valid only over TLS or from this host; otherwise others may
-  /// have read it on the way. If the caller sent two, neither is valid. Headers with another scheme
-  /// than Bearer don't count. Tokens::kIgnored: sets nothing.
+  /// one that is not valid. A token is valid only over TLS or from this host (IsLocalPeer);
+  /// otherwise others may have read it on the way. If the caller sent two, neither is valid.
+  /// Headers with another scheme than Bearer don't count. Tokens::kIgnored: sets nothing.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
-  /// The caller's role. If the caller sent a token that is not valid: kProbe, or kNone if it would
-  /// have kNone without the token. If its certificate has expired: kNone.
+  /// The caller's role. If the caller's token is not valid, the role is kProbe, or kNone if the
+  /// caller would have kNone without the token. Such a role matters only for HTTP paths that ignore
+  /// tokens, because Refusal refuses all other calls. If the caller's certificate has expired, the
+  /// role is kNone.
   Role RoleOf(const Caller& caller) const;
   /// Returns why the call is refused. nullopt: the call is allowed. Then the caller's role includes
   /// `needed`, and neither its token nor its certificate is invalid. Whether these have expired was
   /// checked when `caller` was made, so make a Caller for each call.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
-  /// As Refusal, for a call that only reads. If the caller has the role, the demand has a limit and
-  /// the caller lacks kOperate, also counts the call, and refuses it above the limit (CallLimits).
+  /// As Refusal, for a call that only reads. In addition, if the demand has a limit, counts each
+  /// call of a caller that has the role but not kOperate, and refuses the call above the limit
+  /// (CallLimits).
   /// Logs refusals (`read refused`): one line a second for all callers together, with the number of
   /// earlier refusals without a line. `what`: the method or path, any bytes.
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
@@ -264,9 +267,9 @@ class Gate {
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// Access::Refusal for the role that this method needs. A method without a row is refused. If the
-  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too. A caller that
-  /// may read then gets Why::kNoChanges with the line `no_changes`. Any other caller gets the
-  /// refusal of a call that needs kRead.
+  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too: a caller that
+  /// may read gets Why::kNoChanges with the line `no_changes`, and a caller that may not read gets
+  /// the refusal of a call that needs kRead.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
   /// without a log line, and Access::Told does not get this refusal.

@@ -8,10 +8,13 @@
 // most.
 //
 // Somebody who may act for many users of this host (subuids) must not crowd out the others. So at
-// most kMaxUsers users are kept. If there are more, the one whose last call is oldest is forgotten,
-// first of those without groups, and never root and this process's user. The database is asked
-// first for users who had groups when it was asked before. At most kMaxWaiting others wait for an
-// answer; what is asked beyond that gets none.
+// most kMaxUsers users are kept. If there are more, the user without groups whose last call is
+// oldest is forgotten. If all have groups, the user whose last call is oldest is. Root, this
+// process's user, and users who wait for an answer are never forgotten.
+//
+// Users who had groups in the last answer about them come first: the database is asked about them
+// before all others, and however many they are. Of the others, at most kMaxWaiting wait for an
+// answer. While so many wait, the database is not asked about further ones.
 //
 // Thread-safe; waits only for a short lock, except Know and AwaitAnswers.
 #pragma once

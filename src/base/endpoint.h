@@ -30,7 +30,8 @@ Status CheckEndpoint(std::string_view text, int example_port);
 bool IsLoopbackHost(const std::string& host);
 
 /// Whether a peer may name `text` as an address to connect to: it is host:port as above, and gRPC
-/// would not take the host for the scheme of a resolver, as in "unix:80". False for an empty text.
+/// would not take the host for the scheme of a resolver (as it would take the one in "unix:80").
+/// False for an empty text.
 bool IsPeerEndpoint(std::string_view text);
 /// Returns `text` as a gRPC target (dns:///host:port). Without this prefix gRPC would take a host
 /// named "unix" for the scheme of a resolver. The "%" before the zone of an IPv6 address is

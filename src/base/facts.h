@@ -86,7 +86,8 @@ struct ConfigFact {
   Readability readability = Readability::kReadable;
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  std::uint32_t schema = 0;      ///< also if the value can't be read, as far as it has a schema
+  /// Set even if the rest of the value can't be read. 0: absent, or the schema can't be read.
+  std::uint32_t schema = 0;
   std::uint64_t cluster_id = 0;  ///< etcd's; 0: a recovery has closed the group
   FailoverSettings failover{};
   Placement placement{};
@@ -233,7 +234,7 @@ enum class PolicyKind : std::uint8_t {
   kRebalance,      ///< an operator's "apply" is being carried out
 };
 
-/// Names a policy: a group has one of each kind, but one kDrain for each node.
+/// Names a policy. A group has at most one policy of each kind; of kDrain, one for each node.
 struct PolicyName {
   PolicyKind kind = PolicyKind::kChanged;
   NodeId node{};  ///< the node that kDrain drains; empty for other kinds

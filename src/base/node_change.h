@@ -40,9 +40,12 @@ struct NodeChanged {
   bool differs = false;   ///< false: the node had these settings already
 };
 
-/// Returns the settings after the change, which may be equal to `now`. kInvalidArgument: the change
-/// is empty, sets and removes the same label, removes more than kMaxLabels labels or a name that no
-/// label can have, or leads to settings that no option could set (kMaxWeight, CheckLabels).
+/// Returns the settings after the change, which may be equal to `now`. kInvalidArgument: one of
+/// these is true, and the message says which:
+///  - The change is empty.
+///  - It sets and removes the same label.
+///  - It removes more than kMaxLabels labels, or a name that no label can have.
+///  - The settings after it could not be set by options (kMaxWeight, CheckLabels).
 Result<NodeSettings> SettingsAfter(const NodeSettings& now, const NodeChange& change);
 
 /// For messages: "weight 2, label disk=ssd, no label rack".

@@ -61,9 +61,11 @@ std::optional<Validity> ValidityOf(const std::string& pem);
 
 /// Returns the name by which Baton knows a certificate's holder. The first of these that the
 /// certificate has: its spiffe:// URI, unchanged; "dns:" and its first DNS name; "cn:" and its
-/// common name in UTF-8. The name may have any bytes except zero bytes. Empty: the certificate has
-/// none of these; its spiffe:// URI is not a SPIFFE id or not the only URI; any of its URIs or DNS
-/// names has a zero byte; or the common name, if it would count, has one.
+/// common name in UTF-8. The name may have any bytes except zero bytes. Empty, in these cases:
+///  - The certificate has none of these.
+///  - Its spiffe:// URI is not a SPIFFE id, or is not its only URI.
+///  - One of its URIs or DNS names has a zero byte.
+///  - Its common name would be the name, and has a zero byte.
 std::string NameInCertificate(const x509_st& certificate);
 /// Returns the name of the first certificate in a PEM text. Empty: also if the text has no
 /// certificate, or one of its certificates can't be read.

@@ -67,7 +67,7 @@ struct ShardRange {
   friend bool operator==(const ShardRange&, const ShardRange&) = default;
 };
 
-/// One rule. For each shard, only the first rule of a group counts whose `shards` have this shard.
+/// One rule. For each shard, only one rule of the group counts: the first whose `shards` have it.
 struct PlacementRule {
   /// The rule's shards; empty: all shards. A range may lie beyond the group's last shard.
   std::vector<ShardRange> shards;

@@ -13,9 +13,10 @@ namespace baton {
 /// raises SIGPIPE, as write(2) does. Any thread; allocates nothing.
 ///
 /// O_NONBLOCK can't be set on stderr, because this would change it for every process that shares
-/// it. So the call opens a pipe or a terminal again. If this is impossible (another user's pipe or
-/// terminal, no /proc, no descriptor left), the call first asks whether there is room. It can then
-/// still block: on a terminal with little room, or if another process fills the pipe meanwhile.
+/// it. So the call opens a pipe or a terminal a second time, with O_NONBLOCK, and writes to that.
+/// If this is impossible (another user's pipe or terminal, no /proc, no descriptor left), the call
+/// first asks whether there is room. It can then still block: on a terminal with little room, or if
+/// another process fills the pipe meanwhile.
 ssize_t WriteStderrNow(std::string_view bytes);
 
 }  // namespace baton

@@ -110,8 +110,8 @@ class Subprocess {
 Result<std::string> FindProgram(const std::string& name);
 
 /// Runs a program to its end, and returns how it ended: a program that fails is no error here.
-/// kTimedOut: it still ran at `deadline`, and was killed. Other errors: those of Start. Blocks,
-/// also after the deadline: as Subprocess::Kill does.
+/// kTimedOut: it still ran at `deadline`, and was killed (unless it is kOutlivesOwner). Other
+/// errors: those of Start. Blocks, also after the deadline: as Subprocess::Kill does.
 Result<ExitStatus> RunProgram(const SubprocessOptions& options, TimePoint deadline);
 
 }  // namespace baton

@@ -26,8 +26,8 @@ class Absences {
  public:
   /// From `now` on, the view knows every member.
   void NoteComplete(TimePoint now) { known_since_ = now; }
-  /// A session of the node began, `earliest` at the earliest. TimePoint::min(): its begin is
-  /// unknown, and its stay counts as long.
+  /// A session of the node began, `earliest` at the earliest. TimePoint::min(): nobody knows when
+  /// it began, and the stay counts as long.
   void NoteBegan(const NodeId& node, TimePoint earliest, TimePoint now);
   /// A session of the node ended. `delay`: the group's failover delay now. Forgets nodes that have
   /// been away for 25 h, which is longer than any delay that can be set.

@@ -10,8 +10,9 @@
 // with weight 0 gets nothing, and planned moves take its shards away; these moves are not urgent.
 //
 // Shards that only some members should lead form pools (pools.h). The shards of each pool are
-// spread evenly over the members that the pool wants, by themselves. Then the shards without a pool
-// fill up: their part of the assignment counts what the pools give to each member.
+// spread evenly over the members that the pool wants, without regard to other shards. The shards
+// without a pool come last: their part of the assignment counts what the pools give to each member,
+// so they even out the whole.
 //
 // A vacancy with a ready standby goes to it first, and counts as held by it in all of the above. So
 // after a death some members may hold more than their targets; planned moves mend that.
@@ -118,8 +119,9 @@ struct PlannedMove {
 /// Plans the fewest moves that bring every member to its target, in each pool: one for each shard
 /// that a member holds above its target. A pool without candidates keeps its shards where they are.
 /// Shards with a live move stay as they are. A shard with `movable[s] == false` is not moved this
-/// time. If `movable` is empty, all shards may be moved. Returns at most `limit` moves, urgent ones
-/// first, one from each member that gives shards away and then the next from each; no moves if all
+/// time. If `movable` is empty, all shards may be moved. Returns at most `limit` moves: urgent ones
+/// first; among these and among the others, pool by pool, and the shards without a pool last; of a
+/// pool, one from each member that gives shards away, then the next from each. No moves if all
 /// candidates drain. A vacancy with a ready standby counts as led by that standby, so it may be
 /// among the moves. The caller leaves this move out, or says that the vacancy is not movable.
 /// REQUIRES: `movable` is empty or as long as input.shards.

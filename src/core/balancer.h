@@ -2,7 +2,7 @@
 // to the move's target.
 //
 // Every node has a Balancer. Only the node that the `balancer` record names plans; below, "the
-// balancer" is this node. The others note what moved, in case they are elected. The balancer writes
+// balancer" is that node. The others note what moved, in case they are elected. The balancer writes
 // moves, and deletes the policy of an operator's `rebalance apply` that is done. It never writes a
 // shard's record.
 //
@@ -16,10 +16,13 @@
 //  - The imbalance has lasted rebalance_delay, and the membership has been quiet for as long.
 //  - The group does not pause moves.
 //
-// A rebalance leaves out three kinds of shards: those in their cooldown; those that a failed
-// callback brought to their leader; and those whose leaders died soon after they began to lead, at
-// least kDeathsBeforeWaiting times in a row, until the shard has proven harmless
-// (DeathBackoff::LongFrom). The balancer's other moves don't leave them out:
+// A rebalance leaves out three kinds of shards:
+//  - Those in their cooldown.
+//  - Those that came to their leader because a callback failed on another node.
+//  - Those whose leaders died soon after they began to lead, at least kDeathsBeforeWaiting times in
+//    a row. They may be moved again once they have proven harmless (DeathBackoff::LongFrom).
+//
+// The balancer has other reasons for moves, which leave out none of these shards:
 //  - `rebalance apply` needs only the first condition. So it goes on in a pause.
 //  - A drain needs none of the conditions.
 //  - If a placement rule forbids a shard's leader, the shard moves away. This needs none of the
@@ -29,18 +32,18 @@
 // targets have failed, the shard waits for 1 s, and each time twice as long, up to 1 min. If the
 // failover policy keeps the shards of a stopping node, none of them moves.
 //
-// The moves in flight are limited. This limit, the delay and the cooldown are those of MoveLimits,
-// as they are when it decides. The balancer plans only once a quarter of the limit (at least one
-// move) is free. It deletes moves that can't be carried out. It also deletes moves without
-// progress: planned ones after 1.5 times prepare_timeout, prepared ones after 1.5 times the sum of
-// release_timeout and callback_timeout. This time counts from the moment when this node first saw
-// the move in that phase. After a refused write of moves or of the policy it writes nothing for 200
-// ms. Failover never waits for the balancer.
+// The moves in flight are limited. For this limit, the delay and the cooldown, the balancer asks
+// MoveLimitsOf each time that it decides. The balancer plans only once a quarter of the limit (at
+// least one move) is free. It deletes moves that can't be carried out. It also deletes moves
+// without progress: planned ones after 1.5 times prepare_timeout, prepared ones after 1.5 times the
+// sum of release_timeout and callback_timeout. This time counts from the moment when this node
+// first saw the move in that phase. After a refused write of moves or of the policy it writes
+// nothing for 200 ms. Failover never waits for the balancer.
 //
 // Normally the node that gains a shard reports that the leader before it was lost. If no node may
-// gain the shard, the balancer reports this loss, once the shard has had no leader for `settle`.
-// That is so if no member may lead, if placement rules forbid all that may, or if
-// FailoverPolicy::kNever keeps the shard.
+// gain the shard, the balancer reports this loss, once the shard has had no leader for `settle`. It
+// reports only leaderships that its view saw. No node may gain a shard if no member may lead, if
+// placement rules forbid all that may, or if FailoverPolicy::kNever keeps the shard.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -61,8 +64,9 @@ class Balancer {
   /// Since this object exists. A deletion of a move is counted when it is sent, whatever its
   /// outcome. Deletions because a `rebalance apply` was cancelled are not counted.
   struct Counters {
-    /// Moves deleted because they could not be carried out: the term is over; the target is gone,
-    /// drains or fails; or the target declared the move void.
+    /// Moves deleted because they could not be carried out. The reasons: the term is over; the
+    /// target is gone, drains, fails, or is forbidden by a placement rule; or the target declared
+    /// the move void.
     std::uint64_t voided = 0;
     std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan

@@ -40,11 +40,11 @@ class ClaimPace {
   void TakeOver(std::size_t vacancies) { share_.assigned += static_cast<std::int64_t>(vacancies); }
   /// This node saw that many leaderships begin, its own included.
   void NoteBegun(const Context& context, std::size_t leaderships);
-  /// Returns how many claims may be sent now: 0, or at least a whole batch. `wanted` is how many
-  /// the caller has to send; if these are fewer than a batch, they count as one. The result may be
-  /// greater than `wanted`. If it is 0, the context's wake_at is lowered to the time at which to
-  /// call this again; the result may then be 0 once more. Only Sent uses the allowance up.
-  /// REQUIRES: `wanted` is above 0; not checked.
+  /// Returns how many claims may be sent now. `wanted` is how many the caller has to send. The
+  /// result is 0 until a whole batch may be sent, or all of `wanted` if these are fewer than a
+  /// batch. It may be greater than `wanted`. If it is 0, the context's wake_at is lowered to the
+  /// time at which to call this again; the result may then be 0 once more. Only Sent uses the
+  /// allowance up. REQUIRES: `wanted` is above 0; not checked.
   std::size_t Allowed(Context& context, std::size_t wanted);
   /// That many claims were sent.
   void Sent(const Context& context, std::size_t claims);

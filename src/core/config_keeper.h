@@ -10,10 +10,11 @@
 //   - a newer schema: somebody updates the group;
 //   - a config that fits no longer because another etcd answers;
 //   - a config that does not fit when the node starts.
+//
 // If there is no config when a node starts, the node creates it from its own options. But if other
 // nodes are members, the config was deleted by mistake, and this node waits until they put it back.
-// Otherwise a node with wrong options could make them the group's. A node that has known a fitting
-// config may create it again even if others are members.
+// Without this wait, a node with wrong options could make them the group's. A node that has known a
+// fitting config may create it again even if others are members.
 //
 // Until a bad config is put back, nobody claims or transfers shards. The reason: just before the
 // bad write, an operator may have written settings that forbid this.

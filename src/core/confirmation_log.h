@@ -4,9 +4,9 @@
 // confirmation of our own committed before the revision that deleted the other node's member key.
 // Then the other node's lease was alive when we sent the confirmation. So the last renewal of that
 // lease came at most D before we sent the confirmation. D is the lease's TTL, plus the time by
-// which etcd may be late in noticing an expiry. This proof fails if etcd elected a leader in that
-// time, because a new leader gives every lease its full TTL again. In that case the last
-// confirmation of an earlier raft term is the proof.
+// which etcd may be late in noticing an expiry. This proof fails if etcd elected a leader within
+// these D, because a new leader gives every lease its full TTL again. In that case the newest
+// confirmation of an earlier raft term is tried as the proof, in the same way.
 //
 // Assumes that etcd notices an expired lease within kExpiryLateness. Pure and single-threaded:
 // owned by a Session.
@@ -37,11 +37,11 @@ class ConfirmationLog {
   /// The longest time that can have passed between a member's death and `seen_at`. `seen_at` is
   /// when this node saw that the member's key was gone or taken over. `revision` is the one at
   /// which that happened, and `ttl` the TTL of the member's lease. Nullopt if the kept
-  /// confirmations hold no proof. A proof takes two: one from below `revision`, and one that was
-  /// answered at least `ttl` plus 2.5 s before the other was sent. So there is no bound for that
-  /// time after our first confirmation, and never one if `ttl` is more than about ten of our TTLs.
-  /// Nullopt also if etcd was restored in that time, and its raft terms began again below the
-  /// earlier ones.
+  /// confirmations hold no proof. A proof takes two confirmations of one raft term: one from below
+  /// `revision`, and one that was answered at least `ttl` plus 2.5 s before the other was sent. So
+  /// nothing can be proven before that much time has passed since our first confirmation, and
+  /// nothing ever if `ttl` is more than about ten of our TTLs. Nothing, either, if etcd was
+  /// restored between the two, and its raft terms began again below the earlier ones.
   std::optional<Duration> DeadAtMost(TimePoint seen_at, Revision revision, Duration ttl) const;
 
  private:

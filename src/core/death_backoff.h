@@ -1,8 +1,8 @@
 // DeathBackoff: claims of a shard wait if its leaders died soon after they began to lead, several
 // times in a row. So a shard that kills its process does not kill one process after another.
 //
-// The shard's record counts these deaths (DeathTally). Suppose that a leader's session ends within
-// kShortLeadership of the begin of the leadership, without a handoff. Then the next record counts
+// The shard's record counts these deaths (DeathTally). Suppose that a leader's session ends less
+// than kShortLeadership after the leadership began, without a handoff. Then the next record counts
 // one death more. An orderly handoff adds nothing. Leaders that follow one another by orderly
 // handoffs form a series. Once a series has led the shard for kShortLeadership, the count is 0,
 // because the shard has proven harmless. After kDeathsBeforeWaiting deaths, nobody claims the shard
@@ -42,15 +42,16 @@ class DeathBackoff {
   explicit DeathBackoff(std::uint32_t shards)
       : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
-  /// When a record with this tally was written. `snapshot` unset: the record is new, because the
-  /// watch or the answer to a write showed it; the time is `now`. Otherwise a snapshot showed it,
-  /// read when the wall clock showed `snapshot`, and the tally's stamp gives the age. A stamp from
-  /// the future counts as new. TimePoint::min(): a clock is unknown, or the age is over an hour.
+  /// When a record with this tally counts as written. `snapshot` unset: the record is new, because
+  /// the watch or the answer to a write showed it; the time is `now`. Otherwise a snapshot showed
+  /// it, read when the wall clock showed `snapshot`, and the tally's stamp gives the age. (If the
+  /// tally has deaths, the stamp may be older than the record: see DeathTally.) A stamp from the
+  /// future counts as new. TimePoint::min(): a clock is unknown, or the age is over an hour.
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
   /// kFirst: the record begins a series of leaders. kNext: it follows one in order (see GoesOn).
   enum class Turn { kFirst, kNext };
-  /// The shard has a new record. `began`: when it was written; TimePoint::min(): unknown.
+  /// The shard has a new record. `began`: see BeganAt.
   void NoteRecord(ShardId shard, TimePoint began, Turn turn);
   struct End {
     TimePoint seen_at;
@@ -61,9 +62,10 @@ class DeathBackoff {
     /// yet: the answer to a write can show a record before the watch shows its leader.
     bool certain = true;
   };
-  /// The session that the record names has ended. The wait begins with the first certain call for a
-  /// record; further calls change nothing. After an uncertain call the shard waits without end,
-  /// until a certain call, NoteRecord or NoteNoDeath.
+  /// The session that the record names has ended. If the shard has to wait now, the wait begins
+  /// with the first certain call for a record; further calls change nothing. After an uncertain
+  /// call it waits until a certain call gives the wait its end, or until NoteRecord, NoteNoDeath or
+  /// NoteOutlived ends the wait.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
   /// Whether only an uncertain end of the shard's session is known.
   bool Uncertain(ShardId shard) const;
@@ -81,7 +83,7 @@ class DeathBackoff {
   /// for kShortLeadership.
   std::uint32_t DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const;
   /// When the present series will have led the shard for kShortLeadership, if no leader dies.
-  /// TimePoint::min(): its begin is unknown, and counts as long ago.
+  /// TimePoint::min(): nobody knows when the series began, and it counts as long ago.
   TimePoint LongFrom(ShardId shard) const;
   /// Until when nobody claims the shard; a past time: the wait is over. TimePoint::min(): it need
   /// not wait. Max: the end of the session is uncertain.

@@ -19,8 +19,8 @@ namespace baton::core {
 ///    death.
 ///  - This end left the shard without a leader.
 ///
-/// REQUIRES: the transition was read from the view right after a merge at `now`, and
-/// transition.elect is View::LastGap of its shard.
+/// REQUIRES: something was merged into the view at `now`, and the transition was read from the view
+/// right afterwards; transition.elect is what View::LastGap then said of the shard.
 std::optional<Duration> Detect(const View& view, const Transition& transition, TimePoint now);
 
 /// For Transition::detect_at_most. Set only if all of these hold:

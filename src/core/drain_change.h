@@ -12,7 +12,7 @@ namespace baton::core {
 
 /// Why an operator can't order a drain of `node` (`drained` is true), or can't take it back
 /// (`drained` is false). Nullopt: it is possible. The only error is kNotFound: no member has this
-/// name, and there is no drain of it that could be taken back.
+/// name. A drain that was ordered can be taken back even then.
 std::optional<Error> RefuseDrainChange(const View& view, const NodeId& node, bool drained);
 
 }  // namespace baton::core

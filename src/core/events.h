@@ -32,13 +32,14 @@ namespace baton::core {
 /// Numbers what the core asks for: from 1, ascending, never used twice by one core. 0: no
 /// operation.
 using OperationId = std::uint64_t;
-/// A request of an operator or of the embedding program. It is answered exactly once. The caller
-/// chooses the number; the core only returns it.
+/// Numbers a request of an operator or of the embedding program. Each request is answered exactly
+/// once. The caller chooses the number; the core only returns it.
 using RequestId = std::uint64_t;
 
 // ---- events ------------------------------------------------------------------------------------
 
-/// A read of everything below the group's prefix. The runtime delivers the first one by itself.
+/// A read of everything below the group's prefix. The runtime delivers one at the start, one after
+/// an AuditView, and one if etcd has compacted the revision at which the watch had to go on.
 struct SnapshotRead {
   Snapshot snapshot;
   std::uint64_t cluster_id = 0;  ///< of the etcd that answered; 0: not known
@@ -75,7 +76,7 @@ struct KeepAliveEnded {
 struct ConfirmAnswered {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
-  bool passed = false;  ///< if done: whether our member key is still our session's; else false
+  bool passed = false;  ///< whether our member key is still our session's; false if not done
   Revision revision;    ///< at which the confirmation committed, if done
   std::uint64_t raft_term = 0;
   std::vector<Fact> read_back;  ///< the member key, if done and `passed` is false
@@ -126,8 +127,9 @@ struct RetryRequested {
 struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
-  /// 1 s to 24 h, and longer than the lock delay. Must be set if the policy becomes kAfter, and
-  /// must not be if it is another one afterwards. A policy other than kAfter ends the delay.
+  /// 1 s to 24 h, and longer than the lock delay. Must be set if this change makes the policy
+  /// kAfter. Must not be set if the policy after this change is another one; then there is no
+  /// delay any more.
   std::optional<std::chrono::milliseconds> delay = {};
   std::optional<std::chrono::milliseconds> lock_delay = {};  ///< 0 to 1 h
   std::optional<Placement> placement = {};                   ///< replaces all rules
@@ -136,7 +138,7 @@ struct GroupChangeRequested {
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
 /// An operator asks this node to release by force a shard whose last leader's session has ended.
-/// Then any node may claim the shard. With `dry_run` nothing is written. The answer is
+/// After the release any node may claim the shard. With `dry_run` nothing is written. The answer is
 /// AnswerPolicy.
 struct ReleaseRequested {
   RequestId request = 0;
@@ -191,11 +193,15 @@ struct StandbysReadySaid {
 /// s, the node ends its session all the same. A second DrainRequested changes nothing.
 struct DrainRequested {};
 /// Leave at once, also during a drain: the node sends resignations of what it holds, and ends its
-/// session without waiting for the answers. It waits only while resignations of an earlier drain
-/// make progress, or if an external application runs `acquired` or `releasing` already. Then it
-/// also asks the application to release the other shards, and waits for each of these callbacks
-/// until its timeout. Otherwise it does not wait for an external application: it ends the session
-/// at once. If that application may still act on shards, the lease is left to expire.
+/// session without waiting for the answers. It waits in two cases only:
+///  - An external application runs `acquired` or `releasing` already. Then the node also asks it to
+///    release the other shards. It waits for each of these callbacks until its timeout, and then
+///    for the resignations.
+///  - The node was draining, and holds fewer shards than when the drain last resigned some.
+///
+/// In both cases it ends the session all the same after 5 s in which no callback ran and no
+/// resignation made progress. If an external application may still act on shards when the session
+/// ends, the lease is left to expire.
 struct StopRequested {};
 /// Nothing happened but time passing.
 struct Tick {};
@@ -292,8 +298,8 @@ struct RunCallback {
   OperationId operation = 0;
   ShardId shard;
   CallbackKind kind = CallbackKind::kAcquired;
-  /// Of the leadership. kPrepare: of the one that the move ends. kStandby: of the present record.
-  /// kStandbyEnded: 0.
+  /// kPrepare: the term of the leadership that the move ends. kStandby: of the shard's present
+  /// record. kStandbyEnded: 0. Other kinds: of this node's leadership.
   Term term;
   Reason reason = Reason::kStartup;  ///< for the application; no meaning for callbacks of standbys
 };
@@ -324,7 +330,11 @@ struct ReportTransition {
 struct SeeTransition {
   Boxed<Transition> transition;
 };
-/// A phase of a handoff is over. The target reports "prepare", the leader "release" and "transfer".
+/// A phase of a handoff is over:
+///  - "prepare", reported by the target: from its start until `prepared` is sent.
+///  - "release", reported by the leader: how long `releasing` ran; also before a resignation.
+///  - "transfer", reported by the leader: from the sending of the transfer until the leader sees
+///    that it has lost the shard.
 struct ReportHandoffPhase {
   const char* phase = "";  ///< static text
   Duration took{0};

@@ -29,10 +29,10 @@
 // does not count as failing any more, and gets shards again. If one shard then fails, the node is
 // failing again.
 //
-// At most kMaxRetries retries run at once: a quarter of the callback threads. A bounded first try
-// hangs if it still runs after its timeout, or after its shard is lost. If kMaxRetries of them
-// hang, no other first try begins. So these take another quarter of the threads at most, and delay
-// no retry.
+// At most kMaxRetries retries run at once: a quarter of the callback threads. A first try that
+// began under these bounds counts as hanging if it still runs after its timeout, or after its shard
+// is lost. While kMaxRetries first tries hang and there is no success, no other first try begins.
+// So first tries that hang take another quarter of the threads at most, and delay no retry.
 //
 // If a retry succeeds, the cause may be gone for all shards, so all backoffs end. This happens at
 // most once a second, because shards that sometimes succeed must not make all others run again and
@@ -100,8 +100,8 @@ class FailedActivations {
   void Started(OperationId operation) { running_.insert(operation); }
   /// A callback returned, so it does not count any more. Ignores other operations.
   void Returned(OperationId operation);
-  /// The shard is lost while its first try runs, or the try exceeded its timeout. It does not count
-  /// as one of the first tries any more, so others can begin.
+  /// The shard is lost while its first try runs, or the try exceeded its timeout. The try does not
+  /// count as one of the first tries any more, so others can begin.
   void Left(OperationId operation);
 
   /// Whether a shard may be tried for the first time now. If not, call Wait for it.

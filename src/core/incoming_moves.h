@@ -63,12 +63,13 @@ class IncomingMoves {
   /// Records which shards changed in the view; Advance looks at their moves again. REQUIRES: each
   /// ViewChanges of the view is passed here before the next Advance.
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
-  /// Begins to prepare new incoming moves; a shard for which `standby_duties` are ready counts as
-  /// prepared. Writes the results of moves that are finished, and drops moves that are no longer
-  /// live. `room`: how many incoming moves may be in preparation here (FailedActivations::Room). A
-  /// move takes room from the start of its preparation until it is no longer live (View::LiveMove).
-  /// It is no longer live once it was carried out, withdrawn or replaced, or once the view shows
-  /// our `void`. An operator's move begins even if there is no room, and takes room, too.
+  /// Begins to prepare new incoming moves; a shard for which this node is a ready standby by
+  /// `standby_duties` counts as prepared. Writes the results of moves that are finished, and drops
+  /// moves that are no longer live. `room`: how many incoming moves may be in preparation here
+  /// (FailedActivations::Room). A move takes room from the start of its preparation until it is no
+  /// longer live (View::LiveMove). It is no longer live once it was carried out, withdrawn or
+  /// replaced, or once the view shows our `void`. An operator's move begins even if there is no
+  /// room, and takes room, too.
   void Advance(Context& context, const StandbyDuties& standby_duties, std::size_t room);
   /// Call it when the external application is attached again, after it was detached for `away`.
   /// Adds that time to the deadlines of the running callbacks.

@@ -5,11 +5,13 @@
 //    wrote the record. Any other content ends the leadership.
 //  - Leads() turns false before a write that gives a shard away is sent, and stays false until that
 //    write's outcome is definite. "Refused" does not mean "still mine": the facts read back decide.
-//  - A handoff may be given up while its write's outcome is unknown. Then the node first commits an
-//    abandon, which deletes the move that the transfer names. Then no copy of the transfer can be
-//    applied any more, and the node leads again, with the same term.
-//  - A shard is handed over only after `releasing` has returned or timed out. But with a lock
-//    delay, a shard that was not released is not transferred: this node resigns it.
+//  - A handoff may be given up while its write's outcome is unknown. For that the node commits an
+//    abandon, which deletes the move that the transfer names. After that no copy of the transfer
+//    can be applied any more, and the node leads again, with the same term.
+//  - An activated shard is handed over only after `releasing` has returned or timed out. A shard
+//    whose `acquired` failed, timed out or was not called yet is handed over without `releasing`.
+//    But with a lock delay, a shard whose `releasing` failed or timed out, or whose `acquired`
+//    timed out and still runs, is not transferred: this node resigns it.
 //  - If `acquired` fails, the node keeps the shard and tries again (failed_activations.h). It may
 //    plan a move, so that another node tries the shard once (other_tries.h).
 //  - `lost` is called for every leadership that ended, after Leads() turned false.

@@ -85,8 +85,9 @@ std::size_t VacanciesToClaim(const View& view, TimePoint now);
 /// Whether a node may begin to lead.
 enum class Eligibility : std::uint8_t {
   kNever,  ///< the node does not take part, or has weight 0
-  /// The node is draining. It begins to lead only what no node with kYes gets: all of these are
-  /// gone, or placement rules forbid them, or they get nothing for now (NodesThatGetNothing).
+  /// The node is draining. It begins to lead a shard only if no node with kYes can: each such node
+  /// is forbidden by a placement rule or gets nothing for now (NodesThatGetNothing), or there is
+  /// no such node.
   kLastResort,
   kYes,
 };

@@ -15,7 +15,8 @@
 // change may still be made. The others get kUnavailable.
 //
 // Other errors:
-//  - kUnavailable: no time was left, or this node's view or session does not allow a change now.
+//  - kUnavailable: no time was left; other changes of the group's settings came first until the
+//    time was over; or this node's view or session does not allow a change now.
 //  - kNotFound: no such shard or node.
 //  - kInvalidArgument: settings that make no sense.
 //  - kFailedPrecondition: the change is not possible, or another change came first.

@@ -85,17 +85,19 @@ constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
 inline constexpr std::size_t kClaimBatchesInFlight = 6;
 inline constexpr std::size_t kTransferBatchesInFlight = 1;
 /// The most shards in a batch of transfers; a transaction could take more. Each shard of a batch
-/// has no leader until the whole batch is committed and seen. But with more batches the whole drain
-/// takes longer. Measured with 333 shards (medians of 15 drains each, 2 cores of an AMD EPYC):
+/// has no leader until the whole batch is committed and seen, so small batches are better for a
+/// shard. But then there are more batches, so the whole drain takes longer. Measured with 333
+/// shards (medians of 15 drains each, 2 cores of an AMD EPYC):
 ///  - 62 at once: no leader for 4.4, 4.4 and 5.1 ms (p99), in all 32 to 38 ms.
 ///  - 48 at once: 3.5, 4.0, 4.3 and 4.8 ms, in all 35 to 37 ms.
 ///  - 42 at once: 3.3, 4.1 and 4.4 ms, in all 31 to 42 ms.
 ///
 /// On 2 slower cores of a Xeon a drain took 39 to 43 ms with 62 and 50 to 56 ms with 42.
 inline constexpr std::size_t kTransfersAtOnce = 48;
-/// The most batches of resignations in flight, and the most batches of moves that the balancer
-/// plans at once, or that a target has in flight.
+/// The most batches of resignations in flight.
 inline constexpr std::size_t kResignBatchesInFlight = 4;
+/// The most batches of moves that the balancer plans at once, and the most batches of "prepared"
+/// and "void" that a target has in flight.
 inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 /// How long a transfer waits for other shards that are being prepared, if no transfer is in flight.
 /// This is longer than a few commits take, and short enough not to matter, because the shards are
@@ -110,10 +112,10 @@ inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a transfer's outcome is still unknown after this time, the handoff is given up. Usually a
 /// copy of the transfer is answered earlier, unless etcd refuses all copies.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
-/// How many retries of `acquired` may run at once. It is also how many first tries may hang on a
-/// node without a success; with as many, no other first try begins. Each of the two limits is a
-/// quarter of the threads that run callbacks (see Dispatcher::kMaxThreads), so that hanging
-/// callbacks don't hold up the others.
+/// How many retries of `acquired` may run at once. Also, if this many first tries hang on a node
+/// without a success, no other first try begins there. Each of the two limits is a quarter of the
+/// threads that run callbacks (see Dispatcher::kMaxThreads), so that hanging callbacks don't hold
+/// up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 inline constexpr std::size_t kShardsBeforeFailing = 3;
@@ -140,12 +142,15 @@ inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max(
 /// that it has not tried, or while the failures are common.
 inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
-/// A node changes what its member record says about failing at most once in this time.
+/// A change of what the member record says about failing waits until this time has passed since the
+/// record's last update of any kind. It does not wait if state, health, weight or labels change,
+/// too.
 inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
-/// How often a node changes what its member record says about ready standbys. Each member reads
-/// each change, and each change has the whole list: a byte or two for each of its `shards`. So the
-/// whole group writes about 20 such changes a second at most, and each node about a kilobyte a
-/// second. With up to 20 members and a short list, a node writes a change after about a second.
+/// How long a node waits between two changes of what its member record says about ready standbys.
+/// `members`: how many live members the group has. `shards`: for how many shards the node is ready.
+/// Each member reads each change, and each change has the whole list: a byte or two for each shard.
+/// So the whole group writes about 20 such changes a second at most, and each node about a kilobyte
+/// a second. With up to 20 members and a short list, a node writes a change after about a second.
 /// Otherwise it writes more rarely.
 constexpr Duration SayReadyEvery(std::size_t members, std::size_t shards) {
   const Duration by_members = std::chrono::milliseconds(50) * static_cast<std::int64_t>(members);
@@ -153,11 +158,11 @@ constexpr Duration SayReadyEvery(std::size_t members, std::size_t shards) {
   return std::max<Duration>(std::chrono::seconds(1), by_members) + by_length;
 }
 /// If the application says that it is no longer ready for a shard, others must soon know: a
-/// takeover by this node would have to load the shard first. So the node writes this
-/// kTakeReadyBackWithin after it last wrote its list, at the latest. Each further time in a row
-/// takes twice as long, up to SayReadyEvery. So a node that does this again and again writes no
-/// more than others in the end. The time is kTakeReadyBackWithin again after a change of another
-/// kind, or after about twice SayReadyEvery without one.
+/// takeover by this node would have to load the shard first. So the node writes such a change as
+/// soon as kTakeReadyBackWithin has passed since it last wrote its list. Each further such change
+/// in a row waits twice as long, up to SayReadyEvery. So a node that does this again and again
+/// writes no more often than others in the end. The time is kTakeReadyBackWithin again after a
+/// change of another kind, or after about twice SayReadyEvery without one.
 inline constexpr Duration kTakeReadyBackWithin = std::chrono::seconds(1);
 /// Another node may try a shard if `acquired` has failed this many times (or exceeded its timeout),
 /// and kOtherTryAfter has passed since the first failure. If the cause is common, most nodes are

@@ -27,8 +27,8 @@
 //  - The group's limit on moves also bounds these moves. The failing nodes share the moves that the
 //    limit still allows: each plans its equal share at most, but always one if any is allowed. For
 //    example, if 10 moves are allowed, 2 are in flight and 4 nodes are failing, each plans 2.
-//  - A shard whose move failed is planned again after 30 s, then after twice as long each time, up
-//    to 5 min.
+//  - A shard whose move failed is planned again 30 s after the plan. After each further plan this
+//    time is twice as long, up to 5 min.
 //  - If the shard is activated before its target has prepared, the move is withdrawn, also during a
 //    pause. But this node withdraws nothing while it stops or its application is not attached.
 //

@@ -53,8 +53,9 @@ class Session {
   bool On(const WriteAnswered& event, TimePoint now);
 
   /// Opens a session, renews and confirms it, keeps its member record up to date (AdvanceRecord),
-  /// revokes leases. If etcd refuses a lease or the member key, it revokes the lease, then tries
-  /// another after a backoff (kMinRetryPause). Appends actions; lowers `wake_at` to its next call.
+  /// revokes leases. If etcd refuses a lease or the member key, the session revokes the lease, and
+  /// tries another one after a backoff (kMinRetryPause). Appends actions; lowers `wake_at` to its
+  /// next call.
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
   /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
@@ -100,8 +101,9 @@ class Session {
   bool SaysThatItLeaves(const View& view) const;
   /// Writes the member record if it does not say what it should, also about weight and labels of
   /// CoreOptions::self. A change of SetHealthy is written at most once a second, unless the node
-  /// leaves (SetState). A change of SetFailing (alone, or with SetReady) waits until 1 s after the
-  /// last such write. A record of a newer schema is not replaced. Advance calls this, too.
+  /// leaves (SetState); while it waits, no other change is written, either. If the record is wrong
+  /// only about SetFailing, or about SetFailing and SetReady, it is not written until 1 s after its
+  /// last update of any kind. A record of a newer schema is not replaced. Advance calls this, too.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
 

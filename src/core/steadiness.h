@@ -2,9 +2,9 @@
 //
 // A member is unsteady if several of its sessions in a row ended soon after they began (options.h:
 // kFlapsAfter), also if they ended in order. When it comes again, it has to stay for a delay before
-// it is steady again. Each further short session doubles the delay. If others wait until the
-// membership is quiet, the comings and goings of unsteady members don't count
-// (View::membership_changed_at). may_claim.h says whether they may begin to lead.
+// it is steady again. Each further short session doubles the delay. For those parts of the core
+// that wait until the membership is quiet, the comings and goings of unsteady members don't count
+// (View::membership_changed_at). may_claim.h says whether unsteady members may begin to lead.
 //
 // Each node remembers what it saw itself, and a node that joined later knows less. So nodes may
 // differ about which members are unsteady. Callers must make sure that this does no harm.

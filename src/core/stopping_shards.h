@@ -15,7 +15,8 @@ namespace baton::core {
 
 class StoppingShards {
  public:
-  /// When each `lost` of a shard began that has not returned, the earliest first. Never empty.
+  /// Of one shard: the times at which its `lost` callbacks that have not returned began, the
+  /// earliest first. Never empty.
   using Began = std::vector<TimePoint>;
 
   /// Call it for each `lost` that begins. REQUIRES: `operation` is greater than in the call before.

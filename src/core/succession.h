@@ -5,7 +5,7 @@
 // for it, and replaces damaged records. A node claims nothing in each of these cases:
 //  - The view is not complete, or the group's config is bad.
 //  - Its session is not live, it is stopping, or its external application is not attached.
-//  - The brake is on: more than two members, and more than 10 % of them, vanished within `settle`.
+//  - The brake is on: more than two members, and more than 10 % of all, vanished within `settle`.
 //  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
 //    and fewer than expect_nodes members are live. (If expect_nodes is 1, `settle` alone decides.)
 //  - A claim was refused, and the shard still has no leader: for kMinRetryPause, and each time

@@ -154,7 +154,7 @@ class View {
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
   /// The read of the last snapshot began after this time, so the snapshot's data is no older than
-  /// this. It is when the snapshot before the last one was merged, because reads don't overlap;
+  /// this. Returns when the snapshot before the last one was merged, because reads don't overlap;
   /// TimePoint{}: there was none before. (The data may be older than read_at(), because the process
   /// may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }

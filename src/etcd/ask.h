@@ -1,5 +1,5 @@
-// Ask makes one call of the transport and waits for the answer. It is for threads that may block,
-// so not for the loop or the transport's threads.
+// Ask makes one call of the transport and waits for the answer. It is for threads that may block.
+// The loop and the transport's threads must not use it.
 #pragma once
 
 #include <future>

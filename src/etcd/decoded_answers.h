@@ -24,8 +24,8 @@ struct DecodedPage {
   bool more = false;         ///< another page follows; false if the server sent no keys
 };
 
-/// The facts of one revision of a watch's message, in no particular order. There may be none, if
-/// its changes are of strays or quarantined bytes. A deleted key's fact is not `present`.
+/// The facts of one revision of a watch's message, in no particular order. `facts` is empty if the
+/// revision changed only keys without facts (Decoded::fact). A deleted key's fact is not `present`.
 struct DecodedRevision {
   Revision revision;
   std::vector<Fact> facts;
@@ -56,8 +56,8 @@ DecodedMessage DecodeMessage(const Keyspace& keyspace, const etcdserverpb::Watch
 
 /// Divides a message into parts of whole revisions, in their order. A part has about 4,096 facts,
 /// or more if one revision has more. A message can hold the changes of a whole group; in parts they
-/// don't delay other work on the loop. Returns at least one part. All parts have `cluster_id`,
-/// `batch`, `more` and revisions of their own. Only the last part has the message's other fields.
+/// don't delay other work on the loop. Returns at least one part. Each part has its own revisions,
+/// `cluster_id`, `batch` and `more`. Only the last part has the message's other fields.
 std::vector<DecodedMessage> InParts(DecodedMessage message);
 
 }  // namespace baton::etcd

@@ -2,10 +2,10 @@
 // answer.
 //
 // A portion has one of two shapes. The flat shape is one transaction: all items or none, with the
-// shared guards once. The nested shape has a transaction for each item below the shared guards, so
-// that one conflict costs one item. A transaction that is refused reads back the keys that its
-// guards compare. But a flat transaction of several items then reads back only the keys of the
-// shared guards, and the range of a guard kModsUpTo is never read back.
+// shared guards once. The nested shape is a transaction with the shared guards that contains one
+// transaction for each item, so that one conflict costs one item. A transaction that is refused
+// reads back the keys that its guards compare. But a flat transaction of several items then reads
+// back only the keys of the shared guards, and the range of a guard kModsUpTo is never read back.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -45,8 +45,9 @@ struct Portion {
 /// (checked): the portion has an item.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
-/// How many operations of `txn` etcd counts against its limit (--max-txn-ops): the largest of the
-/// numbers of compares, successes and failures, plus the count of the largest nested transaction.
+/// How many operations of `txn` etcd counts against its limit (--max-txn-ops). This is the largest
+/// of three numbers (compares, operations in `success`, operations in `failure`), plus the count of
+/// the largest nested transaction.
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
 /// The largest portion that begins at `first`, ends at `end` at the latest, and fits `limit`
@@ -68,10 +69,12 @@ struct PortionAnswer {
   /// Why items were refused, as one line; empty if no item was refused.
   std::string why;
 };
-/// Reads the answer to MakeTxn(portion). If the answer to a nested portion has another number of
-/// results than the portion has items, all items are kUnknown; if one result is no transaction's,
-/// this item is. If the answer to a flat portion has `succeeded`, all items are kDone, whatever
-/// else the answer holds.
+/// Reads the answer to MakeTxn(portion). An answer with `succeeded` may have another shape than the
+/// portion:
+///  - Flat portion: all items are kDone, whatever else the answer holds.
+///  - Nested portion, and the answer has another number of results than the portion has items: all
+///    items are kUnknown.
+///  - Nested portion, and an item's result is not a transaction's: this item is kUnknown.
 PortionAnswer ReadAnswer(const Keyspace& keyspace, const Portion& portion,
                          const etcdserverpb::TxnResponse& answer);
 

@@ -5,8 +5,9 @@
 // The shape of the transaction decides what happens if an item's own guard is false: whether only
 // this item is refused, or all items of the transaction.
 //
-// Every guard compares a mod revision, a create revision, or a lease with a session id. Such a
-// guard is stable: once false, it is false for ever. There are two exceptions:
+// Every guard compares a key's mod revision or create revision with a number, or the key's lease
+// with a session id. Such a guard is stable: once false, it is false for ever. There are two
+// exceptions:
 //  - A guard that compares with 0 demands that the key is absent. It holds again once the key is
 //    deleted. An example is the guard of a claim of an absent record.
 //  - The guard that no key of a range was written holds again once the written key is deleted.

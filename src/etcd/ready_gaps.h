@@ -1,6 +1,6 @@
-// The shards for which a member is a ready standby, as its record has them ("gaps"): the number of
-// the first one, then for each other one the difference to the one before it. So a long list stays
-// short in etcd.
+// A member's record lists the shards for which the member is a ready standby as "gaps": the number
+// of the first shard, then for each further shard its difference to the shard before it. So a long
+// list stays short in etcd.
 //
 // Pure functions; any thread.
 #pragma once

@@ -26,8 +26,8 @@ namespace baton::etcd {
 /// with more is damaged, and nobody waits for it.
 inline constexpr std::chrono::hours kLongestTtl{24};
 
-/// Writes the fact's schema; 0: kSchema. Only a config of kFailoverSchema or later has the failover
-/// settings, and only one of kPlacementSchema or later has the rules of placement.
+/// Writes the fact's schema, or kSchema if that is 0. Only a config of kFailoverSchema or later has
+/// the failover settings, and only one of kPlacementSchema or later has the rules of placement.
 std::string EncodeConfig(const ConfigFact& config);
 std::string EncodeMember(const MemberFact& member);
 /// `shard`: the key's shard; unset for the balancer's record.

@@ -1,8 +1,8 @@
-// What is kept of the texts and bytes in a record.
+// Bounds the texts and bytes that are kept of a record.
 //
 // Everybody who may write one key of a group can put 1.5 MB there. Nodes copy what they read: into
 // other records, into the log, into histories and answers. So each text of a record has a bound:
-//  - The name of a node must be a name (IsName). A record or move with another one is damaged.
+//  - The name of a node must be valid (IsName). Otherwise the record or move is damaged.
 //  - A member's texts, and the detail of a cause, count as empty if no version writes such a text.
 //  - Words for people are one line, and are cut (KeptWords): who asked, what was ordered, why a
 //    move is void.

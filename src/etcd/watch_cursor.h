@@ -11,7 +11,8 @@
 // A member of etcd that loaded a snapshot sends revisions again (etcd #15271). The cursor drops and
 // counts revisions that it has delivered already.
 //
-// The cursor also reports up to which revision everything has been delivered, by proof:
+// The cursor also reports up to which revision everything has been delivered. These messages prove
+// it:
 //   - A message with events proves the revision of its last event. Its header does not count,
 //     because it has the store's revision. A watch that is behind gets up to kWatchBatch revisions
 //     in a message, and thousands of events may still follow. etcd's first message says that the
@@ -81,8 +82,8 @@ struct WatchCursorOptions {
 /// Called on the loop. `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header
 /// of the answer. A handler may call the cursor's methods, but must not destroy the cursor.
 struct WatchCursorHandler {
-  /// A read of everything begins, or its first page is asked for again. The next `snapshot` is of
-  /// this time or later.
+  /// A read of everything begins, or its first page is asked for again. The next `snapshot` shows
+  /// etcd as it is at this time or later.
   std::function<void()> reading = {};
   std::function<void(Snapshot, std::uint64_t cluster_id)> snapshot;
   /// The `revision` of these changes may be below the revision of an audit's snapshot that was

@@ -6,8 +6,8 @@
 // transaction are refused. If a write has too many operations for one transaction, the executor
 // sends it in portions, one after another. Each portion is judged by itself: earlier ones stay
 // done, and later ones are still sent. If a server allows fewer operations than expected, the
-// portions become smaller. If a server refuses a portion for its bytes, the portion is sent in two
-// halves, and so on. So an item that is too large by itself is refused alone.
+// portions become smaller. If a server refuses a portion because it has too many bytes, the portion
+// is sent in two halves, and so on. So an item that is too large by itself is refused alone.
 //
 // The executor never repeats a transaction of unknown outcome. Without a definite answer it does
 // not send the rest of the write, and the handler gets kUnknown. If an answer does not match the
@@ -15,9 +15,9 @@
 // the write is still sent. In both cases the caller sends the unknown items again (Prepare with
 // `earlier`). That is safe. Most items change a key whose revision they compare. If the first
 // transaction was applied after all, the second one is refused, and `read_back` shows what the
-// first one wrote. Two kinds of items do not compare the revision of the key that they change:
-// MemberUpdate, and Abandon, which deletes a move. If such an item is applied twice, the result is
-// the same.
+// first one wrote. Three kinds of items do not compare the revision of the key that they change.
+// MemberUpdate, and Abandon, which deletes a move, have the same result if they are applied twice.
+// SessionEnd deletes the key whose lease it compares, so a second one is refused.
 //
 // The caller merges the `read_back` of every submission into its view. Each `read_back` covers only
 // the items that this submission sent, not those whose outcomes were known from `earlier`.
@@ -94,14 +94,14 @@ class WriteExecutor {
   /// without an entry in `earlier` counts as unknown, and entries without an item are ignored. Only
   /// unknown items are sent; the result repeats the outcomes of the others. Each run of adjacent
   /// unknown items is sent by itself. A run of several items is sent as nested transactions from
-  /// the start: a flat transaction would probably be refused, and might leave no time for the
-  /// nested ones, in each resend again.
+  /// the start. Otherwise the flat transaction, which is likely to be refused, could use up the
+  /// time for the nested ones, each time that the write is sent again.
   ///
-  /// A refusal by the server itself (CallStatus: credentials, or one item with too many bytes or
-  /// operations) is a definite answer for one transaction: the other portions are still sent.
-  /// Without `earlier` the items of that transaction become kRefused. With `earlier` they stay
-  /// kUnknown, because the transaction that was sent before may still be applied. If the database
-  /// is full, the transport decides: GrpcTransport's answer is then unknown.
+  /// The server itself may refuse a portion's transaction: because of credentials, or because one
+  /// item has too many bytes or operations (CallStatus). This is a definite answer for that portion
+  /// alone: the others are still sent. Without `earlier` the portion's items become kRefused. With
+  /// `earlier` they stay kUnknown, because the transaction that was sent before may still be
+  /// applied. If etcd's database is full, GrpcTransport makes the outcome kUnknown.
   ///
   /// REQUIRES: a batch has at least one item, and no two items for the same key; its sessions,
   /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.

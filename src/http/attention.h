@@ -35,7 +35,8 @@ inline constexpr std::chrono::seconds kLongActivation{10};
 struct SickShard {
   const runtime::ShardStatus* shard = nullptr;  ///< points into the examined status
   Problem problem = Problem::kLeaderless;
-  /// How long the problem lasts. kFailing: the leader's time since the first failed attempt.
+  /// How long the shard has been in its present term and state. kFailing: the leader's time since
+  /// the first failed attempt.
   ShardAge age;
 };
 

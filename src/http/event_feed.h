@@ -2,8 +2,11 @@
 // which has no end.
 //
 // A feed is a position in the node's history and stores no events, so a slow reader costs no more
-// than a fast one. If the history no longer has the reader's next event, or if another process
-// numbered it, the reader gets `event: reset`, and then the oldest events that are kept.
+// than a fast one. In these cases the reader gets `event: reset`, and then the oldest events that
+// are kept:
+//  - The history no longer has the reader's next event.
+//  - Another process numbered the event after which the reader goes on.
+//  - No event has that number yet.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ struct Caller {
 
 /// Returns the refusal of a request, or nullopt if the request should be answered:
 ///  - 400: the request has more than one Host.
-///  - 403: a page of another origin makes it, or of an origin that the browser does not name
-///  ("null"). (A link that a person follows is allowed.)
+///  - 403: a page makes it whose origin is not this server's, or whose origin the browser does not
+///    name ("null"). (A link that a person follows is allowed.)
 ///  - 421: Host is no IP address, not localhost and not in `names`. An IP address is allowed,
 ///    because a page from that address is our own. Exceptions, because no server has them: 0.0.0.0,
 ///    [::], and IPv4 addresses written as IPv6. Requests without Host, and probes (/livez, /readyz,

@@ -46,7 +46,7 @@ inline constexpr std::size_t kMaxPolls = 128;   ///< requests for /v1/routes
 inline constexpr std::size_t kMaxFeeds = 32;    ///< feeds of /v1/events
 inline constexpr std::size_t kMaxUnread = 64 << 20;  ///< bytes of answers, see BodyBudget
 inline constexpr std::size_t kMaxLists = 8;          ///< requests for all routes (without ?after=)
-inline constexpr int kWorkers = 2;
+inline constexpr int kWorkers = 2;                   ///< threads; no limit for requests
 
 struct HttpOptions {
   std::string group = {};                  ///< label of the server's own metrics
@@ -97,14 +97,15 @@ class HttpServer {
  public:
   /// Listens on the first address that the host resolves to. New connections are queued until
   /// Serve. Waits for the resolver. kInvalidArgument: the address is not host:port. kUnavailable:
-  /// the server can't listen on the address; the message says why.
+  /// the server can't listen on the address; the message says why. Throws
+  /// boost::system::system_error if the host lacks threads, or if this process lacks descriptors.
   static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
-  /// Begins to answer. If `routes` is null, /v1/routes gets 404. REQUIRES: called once; `control`
-  /// outlives this object.
+  /// Begins to answer. If `routes` is null, /v1/routes gets 404. Throws std::system_error if the
+  /// host lacks threads. REQUIRES: called once; `control` outlives this object.
   void Serve(runtime::Control& control, MetricsSources metrics,
              std::shared_ptr<routing::RouteServer> routes = nullptr);
 
-  /// Bind and Serve in one call, without routes.
+  /// Bind and Serve in one call, without routes. Throws as they do.
   static Result<std::unique_ptr<HttpServer>> Start(HttpOptions options, runtime::Control& control,
                                                    MetricsSources metrics);
   ~HttpServer();

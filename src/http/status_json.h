@@ -31,8 +31,8 @@ std::string ShardsJson(const runtime::NodeStatus& status);
 /// there is no such shard, or the status has no shards.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
-/// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent. `at`:
-/// NodeStatus::at of its status.
+/// The fields of `/v1/shards/{s}` about the shard itself, without group, revision, stale and
+/// recent. `at`: NodeStatus::at of its status.
 boost::json::object ShardFields(const runtime::ShardStatus& shard, TimePoint at);
 
 /// `/v1/lookup`: group, revision, stale, age_ms (the view's age), shard, leader, address, term,

@@ -70,9 +70,9 @@ double GreatestExceeded(const std::string& metrics, const std::string& histogram
 class PrivateEtcd {
  public:
   /// Starts the members and waits until each serves linearizable reads. If another process takes a
-  /// port meanwhile, starts again, up to five times. kNotFound: there is no etcd. kUnavailable: a
-  /// member is not healthy in time; the message names the logs. kInternal: the system refuses a
-  /// folder or process.
+  /// port meanwhile, tries again with other ports, up to five tries in all. kNotFound: there is no
+  /// etcd. kUnavailable: no port is free, or a member is not healthy in time or has ended; the
+  /// message names the logs' folder. kInternal: the system refuses a folder or process.
   static Result<std::unique_ptr<PrivateEtcd>> Start(const PrivateEtcdOptions& options);
 
   /// Kills the members, also paused ones, and removes the folder unless it is kept.

@@ -22,7 +22,7 @@ class Application {
  public:
   virtual ~Application() = default;
 
-  /// Called once, before the other methods, except `state` and End. The application calls `changed`
+  /// Called once, before all other methods but `state` and End. The application calls `changed`
   /// with each new state; at first it counts as kAbsent.
   ///
   /// It calls `said` to say whether it is ready to take over a shard for which it stands by. The
@@ -39,8 +39,9 @@ class Application {
   /// The node does not lead the shard from now on: it lost the shard, or it sends the write that
   /// gives the shard away after this call. A kReleasing of the shard may still be without `done`.
   virtual void OnNotLed(ShardId shard) = 0;
-  /// The node has processed a call of `changed` with this state. All later calls of the node take
-  /// the change into account.
+  /// The node has processed a call of `changed` with this state: each later call of a method here
+  /// takes the change into account. Called once for each call of `changed`, in the same order,
+  /// unless the node ends before.
   virtual void OnChanged(core::ApplicationState state) = 0;
   /// Sets the time until which the application may act. TimePoint::min(): it may not act.
   virtual void OnDeadline(TimePoint deadline) = 0;

@@ -1,9 +1,10 @@
 // Control: a node or relay as operators and metrics see it. The admin service, HTTP and metrics are
 // built on it. "The node" below is also a relay, unless a comment says otherwise.
 //
-// Thread-safe from the node's start until the node is destroyed, also after its stop. Each handler
-// is called exactly once, on a thread of the node or on the caller's thread, maybe before the call
-// returns. So a handler must not throw, and may block only if the method says so.
+// Thread-safe from the node's start until the node is destroyed, also after its stop. But in a
+// child made by fork(), only LeadershipOf may be called. Each handler is called exactly once, on a
+// thread of the node or on the caller's thread, maybe before the call returns. So a handler must
+// not throw, and may block only if the method says so.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +96,7 @@ struct DepartedMember {
 struct FailingActivation {
   std::uint32_t attempts = 0;          ///< how many failed since the leader gained the shard
   std::chrono::nanoseconds lasted{0};  ///< the time since the first of them failed
-  std::string last_error;              ///< one line; the engine cuts what callbacks throw
+  std::string last_error;              ///< one line, of at most 256 bytes and "..."
 };
 
 /// A node that stands by for a shard.
@@ -227,13 +228,11 @@ struct NodeStatus {
   std::uint32_t stopping = 0;  ///< the number of shards that are stopping on this node
   std::vector<StoppingShard> longest_stopping;  ///< the longest first; at most kMaxStoppingListed
   std::uint32_t leaderless = 0;                 ///< shards that nobody leads
-  /// How many of the leaderless shards have ShardStatus::claims_wait.
-  std::uint32_t waiting = 0;
-  /// How many of the other leaderless shards WaitsBySettings.
-  std::uint32_t waiting_by_settings = 0;
-  std::uint32_t nobody_may_lead = 0;        ///< how many have ShardStatus::nobody_may_lead
-  std::uint32_t led_against_rules = 0;      ///< how many shards are led_against_rule
-  std::uint32_t without_ready_standby = 0;  ///< how many shards are without_ready_standby
+  std::uint32_t waiting = 0;                    ///< leaderless shards whose claims_wait is above 0
+  std::uint32_t waiting_by_settings = 0;        ///< other leaderless shards with WaitsBySettings
+  std::uint32_t nobody_may_lead = 0;            ///< how many have ShardStatus::nobody_may_lead
+  std::uint32_t led_against_rules = 0;          ///< how many shards are led_against_rule
+  std::uint32_t without_ready_standby = 0;      ///< how many shards are without_ready_standby
   /// For how long each status of this process has shown some shard without_ready_standby.
   Duration without_ready_standby_for{0};
   std::uint32_t standing_by = 0;   ///< for how many shards this node stands by
@@ -416,11 +415,12 @@ class BATON_EXPORT Control {
   /// What Node::Leadership returns; a relay never leads. Lock-free.
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
-  // Operators' changes. A relay answers kUnimplemented. Two errors are common to all:
+  // Operators' changes. A relay answers kUnimplemented. Common errors, besides those named below:
   //  - kUnavailable: the change is never made. The node stops, its view is not complete, too many
   //    changes wait, or the time `within` is over and no copy of the change has left this node.
   //  - kTimedOut: the change may still be made, now or later. The time `within` is over, or the
   //    node stopped first.
+  //  - kFailedPrecondition: another change came first, or etcd denies the write.
   // `within` unset: the handler waits until the outcome is known.
 
   /// Starts an operator's move of one shard. The handler gets the move once it is written (or in a

@@ -2,8 +2,8 @@
 //
 // A free lock proves that its holder is dead only if the kernel of this host alone decides about
 // the lock. For a file system on other machines, a server or another host decides. It may forget a
-// lock while its holder lives, and some of these file systems check no locks at all. So only the
-// file systems that file_system.cc lists as such are trusted.
+// lock while its holder lives, and some of these file systems check no locks at all. So a file
+// system is trusted only if file_system.cc lists it as one whose locks are proof.
 //
 // A trusted file system must also tell a copy from the original by device and inode. That is why
 // bcachefs is not trusted, although it is local: its snapshots have the original's device and

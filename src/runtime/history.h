@@ -36,7 +36,7 @@ struct GapPhases {
   std::optional<std::chrono::nanoseconds> detect{};
   /// From when a node knew that nobody led the shard until it saw the new leader.
   std::optional<std::chrono::nanoseconds> elect;
-  /// From then until `acquired` returned.
+  /// From when that node saw the new leader until `acquired` returned.
   std::optional<std::chrono::nanoseconds> activate;
   /// The sum of `detect`, `elect` and `activate`, as far as they are set; unset: none is set.
   std::optional<std::chrono::nanoseconds> Measured() const;

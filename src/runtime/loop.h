@@ -1,5 +1,5 @@
 // Loop: the thread that owns a node's state. All other threads post functions to it. Any thread may
-// call its methods, except as noted.
+// call its methods, except End, and except Schedule, which only functions on the loop may call.
 //
 // The delays of Schedule don't count the time during which the host is suspended. Clock counts it.
 #pragma once

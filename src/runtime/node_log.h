@@ -6,10 +6,10 @@
 // calls the sink or writes to stderr. A full queue drops its oldest record; a later record says how
 // many were dropped.
 //
-// There is one exception: there is no sink, and the process's log has a queue when this object is
-// made, as in batond. Then records go straight to the process's log (log::Write), and this object
-// has no thread. Before ConfigureLog and after ShutDownLog that log has no queue. Write then writes
-// to stderr on the caller's thread, and may wait, for example if stderr is a file (base/log.h).
+// There is one exception. If there is no sink, and the process's log has a queue when this object
+// is made, as in batond, records go straight to the process's log (log::Write), and this object has
+// no thread. Before ConfigureLog and after ShutDownLog that log has no queue. Write then writes to
+// stderr on the caller's thread, and may wait, for example if stderr is a file (base/log.h).
 #pragma once
 
 #include <condition_variable>

@@ -4,9 +4,9 @@
 // sequence shares the block. So a loop can hand out a status of 100,000 shards for the price of the
 // shards that changed.
 //
-// If an object is not const, each access to one of its elements counts as a change, also by an
-// iterator. To read, use a const object (std::as_const). A reference to an element is valid until
-// the object is copied, its size changes, or an element of the same block is changed.
+// If an object is not const, each access to one of its elements counts as a change, also an access
+// by an iterator. To read, use a const object (std::as_const). A reference to an element is valid
+// until the object is copied, its size changes, or an element of the same block is changed.
 //
 // Thread-safe as a vector is: several threads may read one object and copies of it. While a thread
 // changes an object, no other thread may read or copy this object. One rule is added: do not change

@@ -34,7 +34,7 @@ struct StateFile {
   /// Another process acts on what `session` leads, so the death of the process that wrote the file
   /// proves nothing of `session`.
   bool external = false;
-  /// False: an early version wrote the file, which does not know `external`; that is false then.
+  /// False: an early version wrote the file. It does not know `external`, which is false then.
   bool says_external = true;
   /// Guards may end the sessions. False: only the node's next process acts on the proof.
   bool guarded = false;

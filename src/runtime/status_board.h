@@ -88,7 +88,7 @@ class StatusBoard {
   std::vector<bool> changed_flag_;
   std::vector<ShardId> changed_;
   std::vector<ShardId> again_;  ///< shards that show how long they wait
-  /// these show deaths that don't count any more from this time on
+  /// Shards that are led and show deaths, with the time from which these deaths don't count.
   std::set<std::pair<TimePoint, ShardId>> deaths_until_;
   std::map<NodeId, std::uint32_t> suspended_;  ///< how many shards of a node are; none is 0
   std::uint32_t nobody_may_lead_ = 0;

@@ -77,8 +77,9 @@ class Stream {
 /// How often each of the sidecar's limits was reached.
 struct SidecarBounds {
   std::uint64_t connections = 0;  ///< closed: too many were open, or ReceiveBudget refused them
-  /// Connections of users without the role kLead. If the port asks for certificates, or it is not
-  /// known yet whether the user has the role: streams.
+  /// Connections of users without the role kLead. If the port asks for certificates, or if it is
+  /// not known yet whether the user has the role, the connection does not count. Then each stream
+  /// counts that is refused because its caller lacks the role.
   std::uint64_t denied = 0;
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
@@ -112,8 +113,9 @@ class Attachment final : public runtime::Application {
   // The node calls these on its loop; see runtime::Application. If the application is not absent,
   // Begin calls `changed`. Run calls `done(true)` at once while the application is absent, and for
   // callbacks that it does not answer (IsAnswered). Otherwise `done` is called with the
-  // application's answer; or with true once the application is absent, or once a later callback has
-  // made this one obsolete. After End, no `done` is called.
+  // application's answer; or with true once the application is absent, or once a later callback or
+  // the end of the shard's leadership has made this callback obsolete. After End, no `done` is
+  // called.
   void Begin(std::function<void(core::ApplicationState)> changed,
              std::function<void(const core::StandbyReadySaid&)> said) override;
   void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override;

@@ -47,8 +47,8 @@ inline constexpr std::size_t kMaxDenied = 4;
 /// is accepted.
 struct PortTls {
   std::shared_ptr<const ServerIdentity> identity = {};  ///< null: no TLS
-  /// About how long a connection lasts. After that its stream may go on for the same time again, at
-  /// most 30 s. 0: no bound.
+  /// About how long a connection lasts. After that its stream may go on for as long again, up to
+  /// 30 s. 0: no bound.
   std::chrono::milliseconds max_age{0};
 };
 

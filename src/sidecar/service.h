@@ -30,7 +30,7 @@ class Service final
   struct Peer {
     std::shared_ptr<const PeerProcess> process;  ///< null: its death can't be proven
     access::Caller caller;                       ///< `certificate` is empty
-    /// Counts and logs callers that are refused. Null: this one is counted already.
+    /// Counts and logs callers that are refused. Null: this peer is counted already.
     std::shared_ptr<Complaints> complaints;
     /// Called when a caller has the role, before it attaches. It may be called on any thread, and
     /// again for each stream. It must not wait. Empty: nothing is called.

@@ -7,6 +7,7 @@
 // not undo a newer one there, so a newer event of the shard makes some earlier ones obsolete. The
 // newer event, and what it makes obsolete:
 //   - the end of a standby: its STANDBY
+//   - STANDBY: the shard's earlier STANDBY
 //   - STANDBY_ENDED: the shard's earlier STANDBY_ENDED
 //   - ACQUIRED: also STANDBY_ENDED, because the application would drop the state of a shard that it
 //     leads

@@ -18,9 +18,9 @@ namespace baton::app {
 
 /// Adds the flags whose names begin with "etcd", and their environment variables, to a program
 /// without batond's other flags. Puts the defaults of these flags into `settings` at once; the
-/// parsing of `app` puts the others there. Unlike batond's, a flag that is given twice is a usage
-/// error, also --etcd; and Setting::origin names the flag even if the environment had the value.
-/// REQUIRES: `settings` outlives the parsing.
+/// parsing of `app` puts the values there that the user gives. Two things differ from batond:
+/// --etcd is a usage error if it is given twice, as any other flag is; and Setting::origin names
+/// the flag even if the environment had the value. REQUIRES: `settings` outlives the parsing.
 void AddEtcdFlags(CLI::App& app, Settings& settings);
 /// Reads the settings whose names begin with "etcd" into `etcd`, and the files that they name,
 /// which blocks as long as the file system does. `reader` notes the errors. These are errors too: a

@@ -1,19 +1,22 @@
 // AdminClient: calls one node's AdminService and returns plain values.
 //
 // Blocking; one thread at a time. Every call ends at its deadline, or when Interrupt happens. One
-// exception: if the node does not know this user or the user's groups yet, a call waits once for
-// 2.1 s and tries again, also if the deadline passes meanwhile. REQUIRES (not checked): a deadline
-// is not TimePoint::max(), except that of WatchEvents.
+// exception: if the node does not know this user or the user's groups yet, a call waits for 2.1 s
+// and tries once more, with the same deadline; so it may end up to 2.1 s late. Interrupt ends this
+// wait, too. REQUIRES (not checked): a deadline is not TimePoint::max(), except that of
+// WatchEvents.
 //
 // Errors:
 //  - kUnavailable: the node can't be reached, the endpoint is no node, the node can't reach etcd,
 //    or it takes no further WatchEvents now. A change was not made.
-//  - kTimedOut: there was no answer in time, or Interrupt ended a change. A change may still be
-//    made, and the message says so.
-//  - kInternal: Interrupt ended a call that is no change, the node refuses this caller or bounds
-//    how many calls it takes, or the answer is larger than 256 MiB or breaks the protocol.
+//  - kTimedOut: there was no answer in time; or Interrupt, or the end of the connection, came
+//    before the answer to a change. A change may still be made, and the message says so.
+//  - kInternal, in these cases: Interrupt ended a call that is no change; the node refuses this
+//    caller; this caller calls too often; the answer is larger than 256 MiB; the answer breaks the
+//    protocol.
 //  - kInvalidArgument, besides Control's: a file or the token can't be used. Nothing was sent.
-//  - kUnimplemented: the endpoint is a relay.
+//  - kUnimplemented: the endpoint is a relay, and the call is a change or PlanRebalance. A relay
+//    answers all other calls.
 //  - All other errors: see runtime::Control.
 #pragma once
 
@@ -89,7 +92,8 @@ class AdminClient {
   Status Request(const runtime::PolicyRequest& request, TimePoint deadline);
   Status Request(const runtime::GroupChangeRequest& request, TimePoint deadline);
   Result<NodeChanged> SetNode(const runtime::NodeChangeRequest& request, TimePoint deadline);
-  /// `confirm`: "GROUP/SHARD"; a dry run needs none.
+  /// `confirm`: "GROUP/SHARD", such as "orders/7". With anything else nothing is released:
+  /// kInvalidArgument. A dry run needs none.
   Status Release(const runtime::ReleaseRequest& request, const std::string& confirm,
                  TimePoint deadline);
   /// Returns the moves that `rebalance apply` would carry out. Changes nothing.

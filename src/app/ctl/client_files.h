@@ -1,8 +1,8 @@
 // Reads the files that identify batonctl and the nodes to each other: certificates, keys, tokens.
 //
 // Any thread; blocks as long as the file system does. The only error is kInvalidArgument. If a file
-// can't be read, the message names it and says why. If its text is no PEM, or a certificate and a
-// key don't belong together, the message says which of them, without a path.
+// can't be read or is empty, the message names it and says why. If its text is no PEM, or a
+// certificate and a key don't belong together, the message says which of them, without a path.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,8 @@ struct Commands {
   std::function<ExitCode()> run;
 };
 
-/// Adds the global flags and all verbs except `recover` (recover_command.h). REQUIRES: `app` and
+/// Adds the global flags and all verbs except `recover` (recover_command.h). An invalid value of a
+/// flag makes `app.parse` throw a CLI::ParseError, as an unknown verb does. REQUIRES: `app` and
 /// `commands` outlive the parsing and the run.
 void AddCommands(CLI::App& app, Commands& commands);
 

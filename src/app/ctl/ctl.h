@@ -12,16 +12,20 @@ namespace baton::app {
 /// Exit codes. They are API: scripts branch on them.
 enum class ExitCode : int {
   kDone = 0,
-  kFailed = 1,  ///< failed or unhealthy; also if the node refuses this caller or is a relay
-  kUsage = 2,   ///< a flag, a file or a value is invalid
-  /// The node can't be reached. A change was not made. But a long operation that has begun, and of
-  /// which nothing was heard for a minute, goes on.
+  /// Failed or unhealthy; also if the node refuses this caller, or if a relay is asked for a change
+  /// or for a plan of moves.
+  kFailed = 1,
+  kUsage = 2,  ///< a flag, a file or a value is invalid
+  /// The node can't be reached, or can't answer now. A change was not made. But a long operation
+  /// that has begun, and of which nothing was heard for a minute, goes on.
   kUnreachable = 3,
   kNotFound = 4,
-  kTimedOut = 5,       ///< a change may still be made, and a long operation goes on
-  kPrecondition = 6,   ///< the group's state forbids it, for example because the term has changed
-  kPartly = 7,         ///< a part is done; the rest failed or still goes on
-  kInterrupted = 130,  ///< by Ctrl-C or SIGTERM; changes and long operations: as with kTimedOut
+  kTimedOut = 5,      ///< a change may still be made, and a long operation goes on
+  kPrecondition = 6,  ///< the group's state forbids it, for example because the term has changed
+  kPartly = 7,        ///< a part is done; the rest failed or still goes on
+  /// By Ctrl-C or SIGTERM, or because nobody reads the output any more (SIGPIPE). Changes and long
+  /// operations: as with kTimedOut.
+  kInterrupted = 130,
 };
 
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
@@ -56,10 +60,12 @@ struct CtlOptions {
   Format format = Format::kTable;
   bool color = false;
   /// Bounds the whole command, except the reading of files and stdin. `top`, `recover` and `demo`
-  /// ignore it.
-  /// The call that asks for a change waits for kCallTimeout at most, even if this is longer. Unset:
-  /// kWorkTimeout for long operations, also `health --wait`; 20 s for the doctor; no bound for
-  /// `events --follow`; and kCallTimeout for all others.
+  /// ignore it. The call that asks for a change waits for kCallTimeout at most, even if this is
+  /// longer. If it is unset, the bound is:
+  ///  - kWorkTimeout for long operations, and for `health --wait`;
+  ///  - 20 s for the doctor;
+  ///  - none for `events --follow`;
+  ///  - kCallTimeout for all others; if they change something, for each of their calls (change.h).
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

@@ -6,13 +6,14 @@
 
 namespace baton::app {
 
-/// Prints the node's findings, and the difference between this host's clock and the node's. Of
-/// other nodes, 16 at most, it prints a problem if a node fails to activate shards, and a warning
-/// if callbacks of shards that a node gave up have not returned. To find these, it asks up to 128
-/// live nodes (AskOthers), and says nothing of those that don't answer. Waits up to
-/// CtlOptions::timeout for everything; unset: 20 s. Returns kFailed if a finding is a problem, also
-/// another node's; warnings give kDone. If the node itself does not answer, prints that error and
-/// returns its exit code (see Fail).
+/// Prints the node's findings, and the difference between this host's clock and the node's. Also
+/// prints findings about other nodes, 16 nodes at most:
+///  - a problem if the node fails to activate shards;
+///  - a warning if callbacks of shards that the node gave up have not returned.
+/// For these findings it asks up to 128 live nodes (AskOthers), and says nothing of those that
+/// don't answer. Waits up to CtlOptions::timeout for everything; unset: 20 s. Returns kFailed if a
+/// finding is a problem, also another node's; warnings give kDone. If the node itself does not
+/// answer, prints that error and returns its exit code (see Fail).
 ExitCode Examine(const CtlOptions& options);
 
 }  // namespace baton::app

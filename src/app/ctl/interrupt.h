@@ -15,7 +15,7 @@ class Interrupt {
  public:
   static void Install();
   static bool Happened();
-  /// Sets the flag as a signal does, so calls in flight end.
+  /// Sets the flag as a signal does: every Sleep ends, and so does every call of an AdminClient.
   static void Raise();
   /// Sleeps for this time. If the flag is set or gets set, returns false at once; otherwise true.
   /// Another signal that the process handles (SIGWINCH, for example) may end the sleep early; then

@@ -18,8 +18,12 @@ struct NodeFlags {
   std::vector<std::string> removed = {};  ///< "disk"
 };
 
-/// kInvalidArgument: no flag is given, a label has no '=' or is given twice, or SettingsAfter
-/// refuses the change for every node. The message is one line.
+/// kInvalidArgument, with a message of one line:
+///  - no flag is given;
+///  - a label in `labels` has no '=', or its name is there twice, or in `removed`, too;
+///  - the weight is above kMaxWeight (1,000,000);
+///  - CheckLabels forbids the labels in `labels`, for example because one is `node` or `zone`;
+///  - `removed` has more than kMaxLabels (32) names, or a name that no label can have.
 Result<NodeChange> ParseNodeFlags(const NodeFlags& flags);
 
 }  // namespace baton::app

@@ -1,5 +1,5 @@
 // batonctl's output: data to stdout, messages and progress to stderr. All functions show control
-// characters in data as escapes. One thread.
+// characters in what they print as escapes. One thread.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ namespace baton::app {
 /// REQUIRES: `json` is one line of JSON.
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
-/// Prints one line of data. Colours in it become escapes, too; use PrintCells for them.
+/// Prints one line of data. Terminal codes for colours would be shown as escapes, too: for coloured
+/// text use PrintCells.
 void PrintLine(const std::string& line);
 /// Prints the cells' texts on one line, without blanks between them.
 void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
@@ -30,8 +31,8 @@ void Say(const std::string& line);
 ExitCode Fail(const Error& error);
 
 /// Shows the progress of a long operation on stderr. If stderr is a terminal, one line is rewritten
-/// in place. Otherwise each change is a new line, at most one in a second; changes in between are
-/// not shown.
+/// in place, at each change. Otherwise each change is a new line; but a change that comes within a
+/// second after the last printed line is dropped, even if it is the last one.
 class Progress {
  public:
   Progress();

@@ -14,8 +14,9 @@ namespace baton::app {
 /// takes both. kFailed: the node's answer has rules that CheckPlacement refuses.
 ExitCode ShowPlacement(const CtlOptions& options);
 /// Reads rules from a file ("-": stdin), and shows what the group would do with them.
-/// kPrecondition: the rules let no live node lead some shards. kUsage: the file can't be read, or
-/// is not valid. kUnreachable also if the node's view is not complete yet.
+/// kPrecondition: the rules let no live node lead some shards. If too few live nodes may stand by
+/// for a rule's shards, prints a warning; this alone gives kDone. kUsage: the file can't be read,
+/// or is not valid. kUnreachable also if the node's view is not complete yet.
 ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path);
 
 }  // namespace baton::app

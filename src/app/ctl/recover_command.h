@@ -14,11 +14,12 @@ namespace baton::app {
 ///  - kNotFound: etcd has no config of the group, or a state directory has no file.
 ///  - kPrecondition: the group has members, a node runs in a state directory, or the group's state
 ///    forbids a recovery.
-///  - kPartly: a part is done: one run raises the revision by at most 1,000,000. The message says
-///    how to go on.
+///  - kPartly: the revision was raised by 1,000,000, which is the most for one run. The message
+///    says how to go on.
 ///  - kInterrupted: Ctrl-C or SIGTERM came first.
-/// If the revision must be raised, a run first closes the group (Recovery::Close). From then on, no
-/// node can start before the same command has run to its end, whatever code this run returns.
+/// If the revision must be raised, the command first closes the group (Recovery::Close). From then
+/// on no node can start, until the command returns kDone: that opens the group. If the command
+/// returns any other code, it must be run again.
 /// REQUIRES: AddCommands was called before; both arguments outlive the parsing and the run.
 void AddRecoverCommand(CLI::App& app, Commands& commands);
 

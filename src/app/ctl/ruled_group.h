@@ -48,8 +48,8 @@ class RuledGroup {
   void AddShard(const RuledShard& shard);
 
   /// Claims the vacancies, as all nodes would together, and returns the claims. PlannedClaim::shard
-  /// is an index here: see NumberOf. If a shard's `standby` is not kNobody, that node claims the
-  /// shard.
+  /// is an index here: see NumberOf. If some of a vacancy's RuledShard::ready are standbys by its
+  /// rule (core/standbys.h), the first of these in the order of its replicas claims it.
   std::vector<core::PlannedClaim> Claim();
   /// Carries out what balance would move, at most `limit` moves, and returns the moves, urgent ones
   /// first. PlannedMove::shard is an index here, too.

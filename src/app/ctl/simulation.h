@@ -54,7 +54,7 @@ struct RuleOutlook {
 /// Shards that nobody would lead, for one reason.
 struct Leaderless {
   enum class Why : std::uint8_t {
-    kRule,            ///< the rule forbids all nodes that would be left
+    kRule,            ///< by the rule, no node that would be left may lead them
     kNoNode,          ///< no node that may lead would be left
     kWaitsForLeader,  ///< failover=never: they wait for the node that led them
     kWaitsNow,        ///< for another reason, nobody may claim them yet

@@ -19,8 +19,8 @@ void AddStandbys(const runtime::NodeStatus& status, Table* table);
 /// A line for each node that stands by for the shard: "n2 ready", "n3 not ready". One line "no
 /// node", if the shard's rule asks for standbys and no node stands by. Otherwise empty.
 std::vector<std::string> StandbyLines(const runtime::ShardStatus& shard);
-/// "2 shards have no ready standby", although a rule asks for standbys. Empty: there is no such
-/// shard.
+/// How many shards have no ready standby although their rule asks for standbys, in words: "2 shards
+/// have no ready standby". Empty: there is no such shard.
 std::string WithoutReadyStandby(const runtime::NodeStatus& status);
 /// The members, and the nodes in `status.departed` that are not back.
 Table NodesTable(const runtime::NodeStatus& status, bool wide);
@@ -43,8 +43,9 @@ std::string Unhealthy(const runtime::NodeStatus& status);
 /// and the worst one. Empty if no shard fails. `statuses`: at most one of each node, because a
 /// status has only its own node's failing shards.
 std::string FailingLine(const std::vector<runtime::NodeStatus>& statuses);
-/// One line about the shards that the nodes gave up, and that are still stopping: how many, and the
-/// longest of each of 5 nodes at most. Empty if there are none. `statuses` as for FailingLine.
+/// One line about the shards that the nodes gave up, and that are still stopping: how many; and for
+/// 5 nodes at most, which of the node's shards has been stopping the longest, and for how long.
+/// Empty if there are none. `statuses` as for FailingLine.
 std::string StoppingLine(const std::vector<runtime::NodeStatus>& statuses);
 /// How a shard fails, in words: "12 attempts in 3m5s, last error: ...".
 std::string FailingWords(const runtime::FailingActivation& failing);

@@ -52,7 +52,7 @@ class AccessFile {
   /// Reads the file. Gives its rules to `access` if two calls in a row have found the same changed
   /// text; somebody may still be writing when the first one finds it. If two calls in a row find
   /// that the file can't be used, for the same reason, the earlier rules stay in force, and the log
-  /// says so once. Afterwards the earlier text counts as changed.
+  /// says so once. If the file later has the earlier text again, that counts as a change, too.
   void Look(access::Access& access);
 
  private:

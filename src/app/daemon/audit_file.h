@@ -58,8 +58,8 @@ class AuditFile {
   AuditFile& operator=(const AuditFile&) = delete;
 
   /// Queues the entry and returns at once. A refusal for which RefusalPace allows no line is only
-  /// counted, for `not_logged`. The entry is lost if the queue is full: there is one for 1,000
-  /// refusals, and one for 1,000 other entries.
+  /// counted, for `not_logged`. There are two queues, one for 1,000 refusals and one for 1,000
+  /// other entries. If the entry's queue is full, the entry is lost.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
   /// Queues the entry, and calls `then` once with the outcome: on the file's thread after the

@@ -44,7 +44,7 @@ struct DaemonOptions {
   /// The certificate of batond's own ports; null: they have no TLS.
   std::shared_ptr<ServerIdentity> tls;
   std::chrono::milliseconds tls_max_age{0};  ///< the longest life of a connection; 0: no bound
-  CredentialPaths tls_files;    ///< those of `tls`, `password` is empty; read again as well
+  CredentialPaths tls_files;    ///< those of `tls`, without a password; read again as well
   std::string admin_socket;     ///< an absolute path; empty: none
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none

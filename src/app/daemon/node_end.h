@@ -15,8 +15,9 @@ struct NodeEnd {
   std::optional<ExitStatus> program = {};  ///< how the program of `batond run` ended; may be unset
 };
 
-/// Logs how the node or relay ended, unless it halted. Returns batond's exit code:
-///  - 1: it halted, if only after its drain.
+/// Logs how the node or relay ended, unless it halted. Returns batond's exit code, by the first of
+/// these that applies:
+///  - 1: it halted, even if that was after its drain.
 ///  - With a program: the program's (ExitCode).
 ///  - 0: there is no failure, or it is kTimedOut.
 ///  - 1: any other failure.

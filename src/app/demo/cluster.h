@@ -32,7 +32,7 @@ namespace baton::app {
 std::string ProgramPath();
 
 /// Notes when members came and went, by a watch of its own on etcd. The times are later than the
-/// events, and much later if the watch had to be opened again, which only a call of Of does. One
+/// events, and much later if the watch had ended: only the next call of Of opens it again. One
 /// thread at a time.
 class DemoMembers {
  public:

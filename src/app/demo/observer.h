@@ -63,8 +63,8 @@ class DemoObserver {
   /// The leaders now, by shard. As in Counts and Leaderless, a shard counts as led only after its
   /// leader was activated.
   std::vector<SeenShard> Shards() const;
-  /// All leaderships that the observer saw activated, in this order, without the first `from`.
-  /// REQUIRES: from <= ChangeCount().
+  /// The leaderships that the observer saw activated, in the order in which it saw them. Leaves out
+  /// the first `from` of these. REQUIRES: from <= ChangeCount().
   std::vector<SeenChange> Changes(std::size_t from = 0) const;
   std::size_t ChangeCount() const;
   /// How many shards each node leads, by NodeIndex.
@@ -74,8 +74,8 @@ class DemoObserver {
   std::uint64_t Samples() const;
   /// One line for each time that a rule was broken; only the first kMaxViolations.
   std::vector<std::string> Violations() const;
-  /// How late a change may be seen now: the time between two sweeps, as it is lately, of the
-  /// running node that sweeps most rarely, plus the pause between two samples.
+  /// How late a change may be seen now: the longest time that a running node lately takes from one
+  /// sweep to the next, plus the pause between two samples.
   Duration Resolution() const;
 
   static constexpr std::size_t kMaxViolations = 20;

@@ -75,8 +75,9 @@ class DemoStage {
   void ClaimSafe();
   /// States that etcd's records name the leaders and terms that the observer sees.
   void ClaimRecorded();
-  /// States that the node was asked in the second after `woken`, and never said that it leads in a
-  /// term up to DemoBoard::Head::old_term. `sweeps_before`: Head::sweeps before the node was woken.
+  /// States that the node swept (board.h) in the second after `woken`, and that these sweeps found
+  /// no leadership in a term up to DemoBoard::Head::old_term. `sweeps_before`: Head::sweeps before
+  /// the node was woken.
   void ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoint woken);
 
   // ---- doing ----

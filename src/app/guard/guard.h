@@ -25,8 +25,8 @@ namespace baton::app {
 /// return; it ends the process:
 ///  - with code 0 after the node is dead and its sessions are ended, or if the state directory
 ///    can't prove a death;
-///  - with code 0 if another process still holds the lock 10 s after the end of `input`, or after a
-///    line that is not valid;
+///  - with code 0 if `input` has ended, or has brought a line that is not valid, and another
+///    process (the node, for example) still holds the lock 10 s later;
 ///  - with code 1 if a session could not be ended within 10 minutes after the death (within 2 s, if
 ///    SIGTERM, SIGINT or SIGHUP has come), or if the state directory belongs to another node.
 /// SIGTERM, SIGINT and SIGHUP have no other effect, so the guard stays while the node lives. If the

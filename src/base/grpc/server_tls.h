@@ -30,9 +30,11 @@ inline constexpr std::chrono::seconds kTicketsFor{15};
 /// Returns credentials whose every handshake uses the newest texts of `identity`. Once the keys of
 /// the tickets are older than `tickets_for`, the next handshake makes new keys, and from then on no
 /// earlier session is resumed. Each call of this function keeps `identity` in memory until the
-/// process ends. REQUIRES: the credentials are used for one address of one server; connections are
-/// accepted one after another, by a listener of ours, or by gRPC's listener without SO_REUSEPORT.
-/// SetAuthMetadataProcessor aborts, also on the credentials of AddTlsPort.
+/// process ends. REQUIRES:
+///  - The credentials are used for one address of one server.
+///  - Connections are accepted one after another, by a listener of ours, or by gRPC's listener
+///    without SO_REUSEPORT.
+///  - Nobody calls the result's SetAuthMetadataProcessor, which would abort.
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity,
     std::chrono::milliseconds tickets_for = kTicketsFor);

@@ -76,7 +76,8 @@ class StreamCall : public Operation,
   void Cancel() override {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
-    // Before, Start sees it. Afterwards, the stream ends by itself, and no step may follow its end.
+    // Before the call, Start sees cancelled_. Once the stream is over, it ends by itself, and no
+    // step may follow its end.
     if (called_ && !over_) WakeUp();
   }
 

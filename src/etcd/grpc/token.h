@@ -38,12 +38,13 @@ class TokenKeeper {
   /// Empty `user`: no authentication. REQUIRES: `core` outlives this object and its requests.
   TokenKeeper(GrpcCore& core, std::string user, std::string password);
 
-  /// The token to use now. It is empty if no user is configured. Nullopt: there is no token yet, so
+  /// The token to use now. It is empty if no user is configured. Nullopt: there is no token now, so
   /// call Get. If the token's renewal is due, starts it in the background.
   std::optional<Token> Current();
 
-  /// Calls `ready` once, soon after `deadline` at the latest, with a token, or with an error and no
-  /// token. Get does not call `ready` itself, with one exception: it may do so while the transport
+  /// Calls `ready` once: with a token, or with an error and no token. The call comes as soon as
+  /// there is one of these; without an answer from etcd, soon after `deadline`. Get does not call
+  /// `ready` itself, with one exception: it may do so while the transport
   /// closes. If a request to etcd is in flight that ends by `deadline`, waits for its token instead
   /// of asking again.
   void Get(TimePoint deadline, Ready ready);

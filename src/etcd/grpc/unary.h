@@ -15,10 +15,12 @@
 
 namespace baton::etcd {
 
+/// When a call goes on to another endpoint, as long as the deadline allows. Whatever this says, a
+/// call whose token etcd does not accept is sent again with another token, at most twice.
 enum class Retry {
-  kReads,   ///< may be sent again as long as the deadline allows
-  kWrites,  ///< sent again only if it certainly never reached a store
-  kNever,   ///< one attempt at one endpoint
+  kReads,   ///< if the endpoint can't serve the call, or does not answer in time
+  kWrites,  ///< only if the call certainly never reached a store
+  kNever,   ///< never
 };
 
 struct UnaryPlan {
@@ -37,7 +39,7 @@ struct UnaryPlan {
   std::shared_ptr<EndpointStubs> through = nullptr;
 };
 
-/// The endpoint of a call, as in UnaryPlan. With `only_endpoint` the call is sent once.
+/// The endpoint of a call, as in UnaryPlan. With `only_endpoint`, `retry` is kNever.
 struct UnaryTarget {
   std::optional<std::size_t> only_endpoint = std::nullopt;
   std::shared_ptr<EndpointStubs> through = nullptr;

@@ -3,8 +3,9 @@
 // repeats or redirects a call. See Router::InterceptorFactory.
 //
 // Thread-safe; waits only for short locks. Channels and calls may outlive the router, so they share
-// the ownership of this object. It reads routes under the RouteStore's lock. The store's published
-// table would stay in memory for each thread that read it, and gRPC may call on many threads.
+// the ownership of this object. It reads routes under the RouteStore's lock, and not from the
+// store's published table. That table would stay in memory for each thread that read it, and gRPC
+// may call on many threads.
 #pragma once
 
 #include <atomic>
@@ -39,7 +40,7 @@ class InterceptedCalls {
   ///  - the group has no such shard (checked only after routes were read and before Leave);
   ///  - a value is malformed or comes twice, so the server will refuse the call.
   std::optional<ShardId> Begin(std::multimap<std::string, std::string>& metadata);
-  /// A call has ended with `status`. Counts the call if it got NOT_LEADER for `shard`, which is the
+  /// A call has ended with `status`. Counts a misroute if the call got NOT_LEADER for `shard`, the
   /// result of Begin.
   void End(ShardId shard, const grpc::Status& status);
   /// Detaches the store, which may be destroyed afterwards. Later calls are counted, but get no

@@ -15,17 +15,18 @@
 //
 // A server may lie: its routes may be false, or true with revisions that etcd does not have yet.
 // Then these rules would keep what it said for ever. So a server sends a check once in a stream
-// that continued from revision(): a digest of all its routes. It does so once its view is newer
+// that continued from revision(): a digest of all its routes. It does so when its view is newer
 // than all that this object has read from other servers.
-//   - If the digest of the known routes is another one, their revisions are forgotten: doubted().
-//     The next stream reads all routes. It replaces whatever is known.
-//   - If it is the same, revisions above the check's complete_to are lowered to it. So revision()
-//     may go back.
+//   - If the known routes have another digest, their revisions are forgotten: doubted(). The next
+//     stream reads all routes. It replaces whatever is known.
+//   - If they have the same digest, revisions above `complete_to` of the check's message are
+//     lowered to `complete_to`. So revision() may go back.
 //   - In a stream that began with all routes, a check is ignored. So no server can make a router
 //     read all routes more than once in a row.
-// So a false server's word lasts until another server's check, and no false revision outlives it.
+// So what a false server said lasts until another server's check, and no false revision outlives
+// that check.
 //
-// A message is checked as a whole first. If the check fails, the message changes nothing. These
+// Apply first looks for errors in the whole message. A message with an error changes nothing. These
 // are no errors:
 //   - An address that IsUsable (leader_address.h) refuses: the node's address is then empty.
 //   - More than kMaxStandbysKept standbys of a route: the first ones are kept.
@@ -117,9 +118,10 @@ class MergedRoutes {
   bool begun() const { return begun_; }
   /// Whether the current stream continued from revision(), without a new snapshot.
   bool resumed() const { return resumed_; }
-  /// Whether the current stream's check failed. Then close the stream, and call BeginStream for the
-  /// next one: at the same server, because it has just proven that its routes are current. Until
-  /// then entry() is as it was, and complete() stays false.
+  /// Whether the current stream's check showed another digest. Then close the stream, and call
+  /// BeginStream for the next one: at the same server, because it has just proven that its routes
+  /// are current. The known routes stay until the next stream replaces them, but complete() is
+  /// false until that stream's snapshot ends.
   bool doubted() const { return doubted_; }
 
   /// REQUIRES: `index` is RouteEntry::leader of an entry, and not kNobodyLeads; not checked. The

@@ -70,7 +70,7 @@ class RouteStore {
   Revision revision() const;
 
   struct Newest {
-    Route route;                ///< its texts live as long as this object
+    Route route;                ///< its texts live as long as the store
     std::uint64_t changes = 0;  ///< how often the route has changed; see MergedRoutes::changes
   };
   /// Returns the shard's newest route. It may be newer than the one in table(). If all routes were

@@ -5,11 +5,11 @@
 // route changes. The backoff doubles from kFirstBackoff to kLongestBackoff. Each wait is a random
 // time from half of the backoff to all of it; if the refusal has a RetryInfo, see Router::Call.
 // After NOT_LEADER it does not wait if a newer leader is known, up to CallOptions::max_hops times
-// in a row. If a leader that only a refusal names can't serve, or if max_hops of them refuse, the
-// call asks the leader that the routes name again. So false hints can't keep a call. If the shard
-// has no leader with a usable address, it waits for a change of the route, until the deadline.
-// While it waits for a connection, it checks the route every kConnectTurn: if the route has
-// changed, it gives this connection up.
+// in a row. A refusal may name a leader that the routes don't name yet. If such a leader can't
+// serve, or if max_hops such leaders refuse, the call goes back to the leader that the routes name.
+// So false hints can't keep a call. If the shard has no leader with a usable address, the call
+// waits for a change of the route, until the deadline. While the call waits for a connection, it
+// checks the route every kConnectTurn: if the route has changed, it gives this connection up.
 //
 // An attempt that may have taken effect is repeated only with CallOptions::retry_unknown.
 #pragma once

@@ -154,7 +154,7 @@ class RouteHub {
   std::optional<Error> Trouble(std::string_view group) const;
 
   /// Sends the messages that are due. Returns when to call Advance again. REQUIRES: it is also
-  /// called after each other call.
+  /// called after each call of another method.
   TimePoint Advance(TimePoint now);
 
   const RouteHubCounts& counts() const { return counts_; }

@@ -7,10 +7,11 @@
 // Three bounds refuse calls with RESOURCE_EXHAUSTED:
 //  - At most kMaxQueuedStatuses calls wait for this thread. Callers with the role kOperate have a
 //    queue of their own, with the same bound, and the thread serves it first.
-//  - Callers who read no answers use up a budget (UnreadAnswers). Callers with the role kOperate
-//    have twice the budget.
+//  - Answers that callers have not read yet may take a number of bytes together (UnreadAnswers).
+//    Calls of callers with the role kOperate are refused only at twice that number.
 //  - All callers without the role kOperate together may have kMaxDiagnosesOfReaders examinations
 //    (Diagnose) that run or wait.
+// Here kAdmin counts as kOperate, too (access::Includes).
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,7 @@ namespace baton::runtime {
 
 /// The bound of each of the two queues.
 inline constexpr std::size_t kMaxQueuedStatuses = 64;
-/// The most examinations that run or wait for callers without the role kOperate. The doctor takes
-/// five in all.
+/// The most examinations that run or wait for callers without the role kOperate.
 inline constexpr int kMaxDiagnosesOfReaders = 2;
 
 /// The service, with its counts.
@@ -45,9 +45,9 @@ class CountingAdminService : public baton::AdminService {
 };
 
 /// Makes the service, and adds it to `builder`. Never null. Programs that have a Node use
-/// baton/grpc.h instead. `examine` is passed on with each Diagnose. `audit` gets each change that
-/// somebody asks for; if its sinks are unset, only the node's log has the changes. Throws
-/// std::system_error if the host lacks threads. REQUIRES: `control` and the returned service
+/// baton/grpc.h instead. Each call of Diagnose passes `examine` to Control::Examine. `audit` gets
+/// each change that somebody asks for; if its sinks are unset, only the node's log has the changes.
+/// Throws std::system_error if the host lacks threads. REQUIRES: `control` and the returned service
 /// outlive the server.
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                            Control& control, access::Gate gate,

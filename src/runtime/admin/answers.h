@@ -11,7 +11,8 @@
 
 namespace baton::runtime {
 
-/// The answer has shards only if the request asks for them, but always all live moves.
+/// Fills in the status of the node and the group, and all live moves. The shards come only if the
+/// request asks for them.
 void AnswerStatus(const NodeStatus& status, const v1::GetStatusRequest& request,
                   v1::GetStatusResponse* response);
 /// The answer has no shards if the node does not know the shards yet, or has stopped.

@@ -34,10 +34,10 @@ struct AskedChange {
 
 /// The most bytes that ActorOf returns.
 inline constexpr std::size_t kLongestActor = 128;
-/// Returns who ordered a change, as records and histories name them. This is the caller's proven
-/// name, if there is one. Otherwise it is the caller's address, followed by what the caller says of
-/// itself. The result is one line of valid UTF-8, of at most kLongestActor bytes; "..." ends a line
-/// that was cut.
+/// Returns the name that records and histories show for the caller who ordered a change. This is
+/// the caller's proven name, if there is one. Otherwise it is the caller's address, followed by
+/// what the caller says of itself. The result is one line of valid UTF-8, of at most kLongestActor
+/// bytes; "..." ends a line that was cut.
 std::string ActorOf(const AskedChange& change);
 
 /// The outcome of a change that somebody asked for. REQUIRES: `change` outlives it.

@@ -1,8 +1,8 @@
 // EventStreams: sends a history's events to callers that follow it by gRPC.
 //
 // Each stream is a cursor with at most one message in flight, of at most 1,000 events. If a slow
-// reader misses events that the history no longer keeps, its next message has `reset`. A stream
-// whose caller has not taken a message for `unread_for` is cut off.
+// reader misses events that the history no longer keeps, its next message has `reset`. If a caller
+// does not take a message within `unread_for`, its stream is cut off: it ends with CANCELLED.
 //
 // One thread, started with the first stream, owns all streams. gRPC's threads and the node's loop
 // only post to it.

@@ -1,8 +1,9 @@
 // Translates a history's events between plain values and messages of baton.v1.
 //
 // Pure functions; any thread. They accept any message. A reason of a newer version becomes
-// "operator". Of a transition, messages lack the durations: HistoryEvent::gap has them. Of a
-// change, they have the words, the actor and the revision.
+// "operator". The message of a transition lacks the transition's durations: HistoryEvent::gap has
+// them. The message of a change has only the number, the time, the words, the actor and the
+// revision.
 #pragma once
 
 #include "baton/v1/admin.pb.h"

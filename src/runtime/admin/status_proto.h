@@ -3,8 +3,9 @@
 // Pure functions; any thread. They accept any message. An enum value of a newer version becomes the
 // nearest harmless one: an unknown reason becomes "operator", an unknown shard state "leaderless",
 // an unknown member state "dead", an unknown failover policy "never", an unknown session "opening",
-// an unknown move's phase "planned". A message without a failover policy is of an older version,
-// which fails over at once.
+// an unknown move's phase "planned", an unknown hash function "murmur2", and the unknown code of a
+// halt kInternal. A message without a failover policy is of an older version, which fails over at
+// once.
 //
 // Messages lack some fields, which are empty or 0 after FromProto: NodeStatus::assignment and
 // without_ready_standby_for; log_records_dropped and requests_refused of NodeCounters; and of

@@ -12,8 +12,8 @@ namespace baton::runtime {
 /// weight.
 Finding Candidates(const Examination& seen);
 
-/// Whether as many nodes live as an operator expects, and which nodes are away that left within the
-/// last hour without a shutdown.
+/// Whether as many nodes live as an operator expects. Names the nodes that left within the last
+/// hour without a shutdown and are not back.
 Finding ExpectedNodes(const Examination& seen);
 
 /// Whether every shard has a leader that may act.

@@ -6,14 +6,15 @@
 //
 // Each call to etcd may take 2 s. While a call's outcome is unknown, EndSession makes it again,
 // after a pause that doubles from 20 ms to 2 s. It does so without a limit, with one exception:
-// after three unknown outcomes of the transaction, it goes on to the second step. It also goes on
-// if etcd denies the transaction, because to revoke a lease needs other rights, and no space in
-// etcd's database. The other nodes then take the death for an expired lease.
+// after three unknown outcomes of the transaction, it goes on to the second step. (The outcome is
+// unknown also if etcd's database is full. To revoke a lease takes no space there.) It also goes on
+// if etcd denies the transaction, because to revoke a lease needs other rights. In both cases the
+// other nodes may take the death for an expired lease.
 //
-// If the transaction did not prove that the session held the member key, EndSession first asks etcd
-// which keys have the lease. If a key other than the node's member key has it, or etcd refuses to
-// answer, EndSession leaves the lease alone: a forged lock file may name the lease of a living
-// node.
+// If the transaction did not prove that the session held the member key, EndSession asks etcd
+// before the second step which keys have the lease. If a key other than the node's member key has
+// it, or etcd refuses to answer, EndSession leaves the lease alone: a forged lock file may name the
+// lease of a living node.
 #pragma once
 
 #include <functional>
@@ -50,8 +51,8 @@ struct DeadSession {
 enum class SessionFound {
   kHeld,     ///< it did, and has lost it
   kGone,     ///< it had ended before, or had no member key, or its lease was left alone
-  kRevoked,  ///< not known: the transaction was denied or its outcome is unknown, and EndSession
-             ///< revoked the lease
+  kRevoked,  ///< not known: the transaction was denied or its outcome is unknown. EndSession then
+             ///< revoked the lease (in the second case: or etcd refused to revoke it).
 };
 /// Returns at once. `done` is called once, on the executor, unless the executor ends before, or
 /// etcd never gives a definite answer. That etcd refuses to revoke the lease is no error if the

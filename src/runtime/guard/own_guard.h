@@ -47,9 +47,10 @@ class OwnGuard {
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
 
-  /// Passes these credentials to the guard, and to each later guard. They replace all earlier ones,
-  /// also by empty fields; etcd's user stays. Returns at once; the guard gets them soon. If the
-  /// guard does not read, the newest ones wait, and older ones that wait may be left out.
+  /// Passes these credentials to the guard, and to each later guard. They replace all earlier ones:
+  /// an empty field removes the earlier value. etcd's user stays. Returns at once; the guard gets
+  /// them soon. If the guard does not read, the newest ones wait, and older ones that wait may be
+  /// left out.
   void SetCredentials(const EtcdCredentials& credentials);
 
   /// From now on, every kProgressEvery (hang_judge.h), notes for the guard when the loop made its

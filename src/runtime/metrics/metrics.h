@@ -4,8 +4,8 @@
 // Thread-safe. Any thread except the node's loop may call the collectables' Collect. It asks the
 // node for its status. If the node does not answer within kStatusPatience (1 s), Collect uses the
 // last status that came. Before the node's first answer, Collect returns nothing. After the node
-// has stopped, the counters keep their last values, and the gauges show a node without a session
-// (see Control::GetStatus).
+// has stopped, the counters keep their last values (those from a relay's status become 0), and the
+// gauges show a node without a session (see Control::GetStatus).
 //
 // Histograms and the shards' counts lack the events from before this object was made. So make it
 // right after the node.
@@ -22,8 +22,8 @@ namespace baton::runtime {
 
 struct MetricsLimits {
   /// The most series of shards in a scrape. The shards with the lowest numbers come first, each
-  /// with all its series. From the first shard that does not fit on, all shards are left out; one
-  /// more series has the number of the series left out.
+  /// with all its series. The first shard that does not fit is left out, and so are all shards
+  /// after it; one more series has the number of the series left out.
   std::size_t shard_series = 50'000;
 };
 
@@ -36,8 +36,9 @@ class Metrics {
   /// The node's series, with the label `group`. Their number does not depend on the number of
   /// shards.
   const std::shared_ptr<prometheus::Collectable>& node() const { return node_; }
-  /// Three or more series for each shard that this node leads, also while it is suspended, with the
-  /// labels `group` and `shard`. Once the node no longer leads a shard, Collect lacks its series.
+  /// Three or more series for each shard that this node leads, also while the shard is suspended,
+  /// with the labels `group` and `shard`. Once the node no longer leads a shard, Collect lacks the
+  /// shard's series.
   const std::shared_ptr<prometheus::Collectable>& shards() const { return shards_; }
 
  private:

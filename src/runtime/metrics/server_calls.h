@@ -34,7 +34,7 @@ class ServerCalls : public prometheus::Collectable {
 
   // In all three, `type` is "unary", "client_stream", "server_stream" or "bidi_stream"; it is not
   // checked. `path` is "/package.Service/Method".
-  /// Creates the method's series now, so that rate() sees the first call. The method counts for
+  /// Creates the method's series now, so that rate() sees the first call. The method is one of the
   /// kMaxMethods.
   void Expect(std::string_view type, std::string_view path);
   /// The server begins to serve a call.

@@ -1,10 +1,10 @@
 // Recovery: the steps of `batonctl recover`, for a group whose etcd was restored from a backup.
 //
-// Terms are etcd revisions. A restored etcd would give terms again that it has given before, and
-// storage that has seen newer terms would refuse these leaders. A running etcd's revision can't be
-// set, but each commit adds one. So Recovery commits until the revision is greater than every
-// revision that the group can have had (RaiseTo's `target`, which the caller chooses). Then it
-// writes the config again, with the cluster id of the etcd that answers now. The config's new
+// Terms are etcd revisions. A restored etcd would give terms again that it has given before.
+// Storage that has seen newer terms would refuse leaders with such terms. A running etcd's revision
+// can't be set, but each commit adds one. So Recovery commits until the revision is greater than
+// every revision that the group can have had (RaiseTo's `target`, which the caller chooses). Then
+// it writes the config again, with the cluster id of the etcd that answers now. The config's new
 // revision gives routes another incarnation, so followers of routes begin from scratch. Everything
 // else stays as the backup has it: nodes claim the shards by its records, with terms above all
 // earlier ones.
@@ -35,12 +35,12 @@ namespace baton::runtime {
 
 /// The state of the group in etcd now.
 struct GroupSurvey {
-  Revision revision;                       ///< etcd's own, for all groups
-  std::uint64_t cluster_id = 0;            ///< of the etcd that answers
-  ConfigFact config;                       ///< the group's own; absent: no key, or `lost`
-  std::string config_value;                ///< the key's value as stored; empty: no key
-  Revision config_revision;                ///< of the config's key; 0: no key
-  bool lost = false;                       ///< the config in etcd is one that Close made up
+  Revision revision;             ///< etcd's own, for all groups
+  std::uint64_t cluster_id = 0;  ///< of the etcd that answers
+  ConfigFact config;             ///< the group's own; absent if there is no key, or if `lost`
+  std::string config_value;      ///< the key's value as stored; empty: no key
+  Revision config_revision;      ///< of the config's key; 0: no key
+  bool lost = false;             ///< the config in etcd is one that Close made up
   std::vector<std::string> member_keys;    ///< at most kMaxMembersNamed of them
   std::vector<std::string> unleased_keys;  ///< of member_keys, those without a lease
   Revision newest;  ///< the newest revision of the group's keys; 0: the group has no keys
