@@ -265,7 +265,8 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
 ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders, Duration passed) {
   const Bytes bytes = BytesOf(connection.second.get());
   const std::int64_t received = std::max<std::int64_t>(0, bytes.received - connection.received);
-  // A connection that is over is recorded between two looks: that counts as a period of its own.
+  // A connection whose number was given out again is recorded between two looks: that counts as a
+  // period of its own.
   const double periods = std::max(1.0, std::chrono::duration<double>(passed) / kPeriod);
   const auto of_segments = static_cast<std::int64_t>(
       periods * (kOfSegmentsASecond * std::chrono::duration<double>(kPeriod).count()));
