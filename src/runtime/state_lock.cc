@@ -49,7 +49,7 @@ Holder HolderOf(int file) {
 
 Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const std::string& group) {
   const std::string path = StateFileIn(directory);
-  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
     return Error{

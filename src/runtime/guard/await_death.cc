@@ -49,7 +49,7 @@ Result<Death> ReadDeath(int file, const std::string& path, LockTrust trust) {
 
 Result<Death> AwaitDeath(const std::string& directory, LockTrust trust) {
   const std::string path = StateFileIn(directory);
-  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.get() < 0 && errno == ENOENT) {
     return Error{ErrorCode::kNotFound, "there is no '" + path + "' yet"};
   }

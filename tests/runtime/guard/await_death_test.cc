@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,15 @@ TEST_F(AwaitDeathTest, ComesWithTheKill) {
   EXPECT_LE(*death.value().known_since, Clock::Real().Now());
   EXPECT_THAT(Await().value().sessions, ElementsAre(SessionId{5}, SessionId{4}));
   EXPECT_FALSE(Await().value().known_since);
+}
+
+// Plan: a FIFO has the lock file's name. Nobody waits for somebody who writes to it.
+TEST_F(AwaitDeathTest, AFifoIsNoLock) {
+  ASSERT_EQ(mkfifo((directory_ + "/session.lock").c_str(), 0600), 0);
+  EXPECT_THAT(WhyNot(), HasSubstr("is not a regular file"));
+  const auto note = StateLock::NoteIn(directory_, "orders");
+  ASSERT_FALSE(note.ok());
+  EXPECT_THAT(note.error().message, HasSubstr("is damaged"));
 }
 
 // Plan: a child that was forked shares the lock. While it lives, nobody is proven dead.
