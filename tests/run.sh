@@ -308,17 +308,20 @@ use_memory() {
   [[ -z ${TMPDIR:-} && -w $folder ]] || return 0
   free=$(df -k --output=avail "$folder" | tail -n 1)
   ((free >= 8 << 20 && $(awk '/^MemAvailable:/ {print $2}' /proc/meminfo) >= 16 << 20)) || return 0
-  local old
-  for old in "$folder"/baton-tests.*; do  # of a run that was killed
-    [[ ! -O $old ]] || kill -0 "$(cat -- "$old/pid" 2>/dev/null)" 2>/dev/null || rm -rf -- "$old"
-  done
+  # Of a run that was killed. A container may share the folder, and its processes have other numbers.
+  local old pid numbers ours
+  ours=$(readlink /proc/self/ns/pid)
+  for old in "$folder"/baton-tests.*; do
+    [[ -O $old ]] && read -r pid numbers <"$old/run" && [[ $numbers == "$ours" ]] || continue
+    kill -0 "$pid" 2>/dev/null || rm -rf -- "$old"
+  done 2>/dev/null
   scratch=$(mktemp -d "$folder/baton-tests.XXXXXX") || return 0
-  echo $$ >"$scratch/pid"
+  echo "$$ $ours" >"$scratch/run"
   chmod 1777 -- "$scratch"  # as /tmp: some tests are other users
   # Containers often have it so that nothing there can be executed, and some tests do that.
-  printf '#!/bin/sh\n' >"$scratch/run"
-  chmod +x -- "$scratch/run"
-  if "$scratch/run" 2>/dev/null; then export TMPDIR=$scratch; fi
+  printf '#!/bin/sh\n' >"$scratch/tried"
+  chmod +x -- "$scratch/tried"
+  if "$scratch/tried" 2>/dev/null; then export TMPDIR=$scratch; fi
 }
 
 configure() { baton_configure "$preset" "$folder" "$logs/configure-$preset.log" tests; }
