@@ -91,6 +91,18 @@ TEST(CheckedRoutes, ACheckEndsWhatTheFirstServerSaid) {
   EXPECT_EQ(All(routes), kAllTrue);
 }
 
+// Plan: a server sends a check that passes, and then others. They are not looked at: each would
+// take the router some milliseconds.
+TEST(CheckedRoutes, AStreamHasOneCheck) {
+  MergedRoutes routes("orders");
+  Follow(routes, 20, kTrue);
+  Follow(routes, 25, kTrue);
+  ASSERT_TRUE(routes.Apply(Check(30, FalseRoutes(30))).ok());
+  EXPECT_FALSE(routes.doubted());
+  EXPECT_EQ(routes.revision(), Revision{30});
+  EXPECT_EQ(All(routes), kAllTrue);
+}
+
 // Plan: the false server's routes are true, and only their revisions are not. The check passes, and
 // ends the revisions.
 TEST(CheckedRoutes, ACheckEndsFalseRevisionsOfTrueRoutes) {

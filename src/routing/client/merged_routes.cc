@@ -63,6 +63,7 @@ std::string ToString(const KeyMapping& mapping) {
 v1::WatchRoutesRequest MergedRoutes::BeginStream() {
   begun_ = false;
   resumed_ = false;
+  checked_ = false;
   doubted_ = false;
   v1::WatchRoutesRequest request;
   request.set_group(group_);
@@ -83,7 +84,9 @@ Status MergedRoutes::Apply(const v1::WatchRoutesResponse& message) {
   for (const v1::Route& route : message.routes()) Take(route, nodes);
   if (doubted_) return Ok();
   complete_to_ = std::max(complete_to_, message.complete_to());
-  if (resumed_ && message.complete_to() > 0 && !message.check().empty()) TakeCheck(message);
+  // One for each stream: it takes some milliseconds.
+  const bool checks = resumed_ && message.complete_to() > 0 && !message.check().empty();
+  if (checks && !std::exchange(checked_, true)) TakeCheck(message);
   return Ok();
 }
 

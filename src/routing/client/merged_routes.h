@@ -118,10 +118,10 @@ class MergedRoutes {
   bool begun() const { return begun_; }
   /// Whether the current stream continued from revision(), without a new snapshot.
   bool resumed() const { return resumed_; }
-  /// Whether the current stream's check showed another digest. Then close the stream, and call
-  /// BeginStream for the next one: at the same server, because it has just proven that its routes
-  /// are current. The known routes stay until the next stream replaces them, but complete() is
-  /// false until that stream's snapshot ends.
+  /// Whether the current stream's check, its first one, showed another digest. Then close the
+  /// stream, and call BeginStream for the next one: at the same server, because it has just proven
+  /// that its routes are current. The known routes stay until the next stream replaces them, but
+  /// complete() is false until that stream's snapshot ends.
   bool doubted() const { return doubted_; }
 
   /// REQUIRES: `index` is RouteEntry::leader of an entry, and not kNobodyLeads; not checked. The
@@ -153,6 +153,7 @@ class MergedRoutes {
   std::int64_t complete_to_ = 0;
   bool begun_ = false;
   bool resumed_ = false;
+  bool checked_ = false;  ///< the current stream's check came
   bool doubted_ = false;
 
   // By shard.
