@@ -15,22 +15,25 @@ namespace baton::core {
 
 class StoppingShards {
  public:
-  /// Of one shard: the times at which its `lost` callbacks that have not returned began, the
-  /// earliest first. Never empty.
-  using Began = std::vector<TimePoint>;
+  struct Lost {
+    OperationId operation = 0;
+    TimePoint began{};
+  };
+  /// A shard's `lost` callbacks that have not returned, in the order in which they began. Never
+  /// empty.
+  using OfShard = std::vector<Lost>;
 
   /// Call it for each `lost` that begins. REQUIRES: `operation` is greater than in the call before.
   void Begin(ShardId shard, OperationId operation, TimePoint now);
-  /// A callback returned. Returns whether it was the `lost` of such a shard. REQUIRES: those of one
-  /// shard return in the order in which they began.
+  /// A callback returned. Returns whether it was the `lost` of such a shard.
   bool Returned(OperationId operation);
 
   bool Has(ShardId shard) const { return shards_.contains(shard); }
-  const std::map<ShardId, Began>& shards() const { return shards_; }
+  const std::map<ShardId, OfShard>& shards() const { return shards_; }
 
  private:
   std::map<OperationId, ShardId> shard_of_;
-  std::map<ShardId, Began> shards_;
+  std::map<ShardId, OfShard> shards_;
 };
 
 }  // namespace baton::core

@@ -178,8 +178,8 @@ void AddFailing(const core::Core& core, TimePoint now, NodeStatus* status) {
 // Linear in the shards whose `lost` runs.
 void AddStopping(const core::Core& core, TimePoint now, NodeStatus* status) {
   std::vector<StoppingShard>& longest = status->longest_stopping;
-  for (const auto& [shard, began] : core.leaderships().stopping().shards()) {
-    const Duration lasted = now - began.front();
+  for (const auto& [shard, lost] : core.leaderships().stopping().shards()) {
+    const Duration lasted = now - lost.front().began;
     if (lasted > core.options().callback_timeout) longest.push_back({shard, lasted});
   }
   status->stopping = static_cast<std::uint32_t>(longest.size());

@@ -285,10 +285,10 @@ TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(3)));
   EXPECT_EQ(cluster_.violations(), kNone);
   ASSERT_TRUE(cluster_.RunUntil([&] { return stopping.Has(kShard); }, seconds(1)));
-  const TimePoint since = stopping.shards().at(kShard).front();
+  const TimePoint since = stopping.shards().at(kShard).front().began;
   cluster_.Run(seconds(60));
   ASSERT_TRUE(stopping.Has(kShard));
-  EXPECT_EQ(stopping.shards().at(kShard).front(), since);
+  EXPECT_EQ(stopping.shards().at(kShard).front().began, since);
   const auto asked = cluster_.Asked<core::RunCallback>("n1");
   const auto lost = std::find_if(asked.rbegin(), asked.rend(), [this](const auto& one) {
     return one.second.kind == CallbackKind::kLost && one.second.shard == kShard;
@@ -307,14 +307,28 @@ TEST(StoppingShards, AreAsOldAsTheFirstLostThatHasNotReturned) {
   stopping.Begin(shard, 7, start);
   stopping.Begin(other, 8, start + seconds(1));
   stopping.Begin(shard, 9, start + seconds(5));
-  EXPECT_EQ(stopping.shards().at(shard).front(), start);
+  EXPECT_EQ(stopping.shards().at(shard).front().began, start);
   EXPECT_TRUE(stopping.Returned(7));
-  EXPECT_EQ(stopping.shards().at(shard).front(), start + seconds(5));
+  EXPECT_EQ(stopping.shards().at(shard).front().began, start + seconds(5));
   EXPECT_TRUE(stopping.Returned(8));
   EXPECT_FALSE(stopping.Has(other));
   EXPECT_FALSE(stopping.Returned(7));
   EXPECT_TRUE(stopping.Returned(9));
   EXPECT_TRUE(stopping.shards().empty());
+}
+
+// Plan: an external application answers the second of two `lost` first. The shard is as old as the
+// first one.
+TEST(StoppingShards, MayReturnInAnyOrder) {
+  const TimePoint start{seconds(100)};
+  const ShardId shard{4};
+  core::StoppingShards stopping;
+  stopping.Begin(shard, 7, start);
+  stopping.Begin(shard, 9, start + seconds(5));
+  EXPECT_TRUE(stopping.Returned(9));
+  EXPECT_EQ(stopping.shards().at(shard).front().began, start);
+  EXPECT_TRUE(stopping.Returned(7));
+  EXPECT_FALSE(stopping.Has(shard));
 }
 
 // Plan: the target's `prepare` fails: the move is void, n1 leads on with the same term, and the
