@@ -10,12 +10,14 @@ happens to its shards.
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import http.client
 import json
 import os
 import pathlib
+import pwd
 import queue
 import signal
 import ssl
@@ -31,6 +33,8 @@ CANNOT_REACH = 3  # exit code, as batonctl's
 LONGEST_PAUSE = 2.0
 MOST_ANSWERED = 100_000  # operations are numbered one after another
 MOST_WORDS = 10_000  # in a message
+ESTABLISHED = "01"
+MAPPED = "0000000000000000FFFF0000"
 
 
 def boottime_ns():
@@ -53,6 +57,27 @@ class Tls(collections.namedtuple("Tls", "ca cert key name", defaults=(None, None
         return [path and pathlib.Path(path).read_bytes() for path in (self.ca, self.key, self.cert)]
 
 
+def server_users(port):
+    """Returns the users who have the other ends of this process's connections to a port of this host, as Linux
+    knows them. None stands for an end that no process has any more."""
+    ours = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            ours.add(os.readlink(f"/proc/self/fd/{descriptor}"))
+    rows = []
+    for table in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):
+        with contextlib.suppress(FileNotFoundError), open(table, encoding="ascii") as lines:
+            rows += [line.split() for line in list(lines)[1:]]
+    # local address, remote address, state, ..., user, ..., inode; a socket of IPv6 that talks IPv4 has mapped addresses
+    ends = {(row[1].removeprefix(MAPPED), row[2].removeprefix(MAPPED)): (int(row[7]), row[9], row[3]) for row in rows}
+    users = set()
+    for (local, remote), (_, inode, state) in ends.items():
+        if state == ESTABLISHED and int(remote.rpartition(":")[2], 16) == port and f"socket:[{inode}]" in ours:
+            user, its_inode, _ = ends.get((remote, local), (None, "0", None))
+            users.add(user if its_inode != "0" else None)
+    return users
+
+
 @dataclasses.dataclass
 class Standby:
     """A shard for which the application stands by."""
@@ -72,13 +97,14 @@ class Member:
     standby ends with standby_ended(), which drops the state, with acquired() or with lost().
 
     `tls`: a Tls, if batond's port has TLS; unix sockets have none. Its files are read at each attach;
-    OSError: not even once. Thread-safe."""
+    OSError: not even once. `users`: as which users batond may run, if its port has no TLS. While batond is
+    away, any user of the host can take its port, and would say what to lead. Thread-safe."""
 
-    def __init__(self, address, application, workers=4, tls=None):
+    def __init__(self, address, application, workers=4, tls=None, users=(0, os.getuid())):
         import grpc  # here, because an argument of the program names the stubs' folder
         from baton.v1 import sidecar_pb2, sidecar_pb2_grpc
         self._grpc, self._pb, self._stub = grpc, sidecar_pb2, sidecar_pb2_grpc.SidecarServiceStub
-        self._address, self._tls = address, tls
+        self._address, self._tls, self._users = address, tls, set(users)
         self._pems = tls and tls.read()
         self._application = application
         # Each shard has one worker, so its calls stay in order.
@@ -148,7 +174,12 @@ class Member:
         while True:
             try:
                 with self._connect() as channel:
-                    for message in self._stub(channel).Attach(self._requests()):
+                    for number, message in enumerate(self._stub(channel).Attach(self._requests())):
+                        if number == 0 and (stranger := self._stranger()):
+                            if not complained:
+                                complain(f"{self._address} {stranger}; trying again")
+                            complained = True
+                            break
                         pause = 0.05
                         complained = False
                         self._take(message)
@@ -170,6 +201,16 @@ class Member:
             complain(f"{error}; the certificates that were read last are tried")
         name = [("grpc.ssl_target_name_override", self._tls.name)] if self._tls.name else []
         return self._grpc.secure_channel(self._address, self._grpc.ssl_channel_credentials(*self._pems), name)
+
+    def _stranger(self):
+        """Why nobody knows that batond has the other end of the stream; None if it has."""
+        if self._tls is not None or self._address.startswith("unix:"):
+            return None
+        users = server_users(int(self._address.rpartition(":")[2]))
+        if users and users <= self._users:
+            return None
+        others = ", ".join(f"user {user}" for user in users - self._users if user is not None) or "nobody who is known"
+        return f"is served by {others}: name batond's user (--server-user), or use TLS or a unix socket"
 
     def _requests(self):
         answers = queue.SimpleQueue()
@@ -358,6 +399,8 @@ def main():
                        ("cert", "PEM file: your certificate, if the node asks for one"), ("key", "PEM file: its key"),
                        ("name", "the name in the node's certificate, if it is not the sidecar's address")):
         parser.add_argument(f"--tls-{name}", default=os.environ.get(f"BATON_TLS_{name.upper()}"), help=what)
+    parser.add_argument("--server-user", help="as which user batond runs, if that is neither "
+                        "root nor this program's user; asked only at a port without TLS")
     options = parser.parse_args()
     if options.lookup is not None:
         return answer_lookup(options)
@@ -370,9 +413,13 @@ def main():
         # The variables of TLS may be batond's own, in whose environment this program runs.
         tls = None if options.sidecar.startswith("unix:") else tls_of(options)
         sayer = Sayer()
-        member = sayer.member = Member(options.sidecar, sayer, tls=tls)
+        users = {0, pwd.getpwnam(options.server_user).pw_uid} if options.server_user else {0, os.getuid()}
+        member = sayer.member = Member(options.sidecar, sayer, tls=tls, users=users)
     except (OSError, ValueError) as error:
         complain(error)
+        return 1
+    except KeyError:
+        complain(f"there is no user {options.server_user}")
         return 1
     except ImportError as error:
         complain(f"{error}; install python3-grpcio and python3-protobuf, run "

@@ -155,15 +155,20 @@ std::atomic<bool>& KernelNamesUsers() {
   return names;
 }
 
-std::optional<uid_t> AskKernel(const Endpoint& own, const Endpoint& other) {
+struct Answer {
+  bool asked = false;  ///< false: this process has no socket to ask
+  std::optional<uid_t> user = {};
+};
+
+Answer AskKernel(const Endpoint& own, const Endpoint& other) {
   const int netlink = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (netlink < 0) return std::nullopt;
+  if (netlink < 0) return {};
   // A socket that is bound to a device is found by that device alone.
   std::optional<uid_t> user = AskKernel(netlink, own, other, 0);
   if (!user) user = AskKernel(netlink, own, other, if_nametoindex("lo"));
   close(netlink);
   if (user) KernelNamesUsers() = true;
-  return user;
+  return {.asked = true, .user = user};
 }
 
 /// Also if the other end has closed its sending side: until ours is gone, the other end's address
@@ -231,7 +236,7 @@ std::optional<uid_t> Mapped(std::optional<uid_t> user) {
 
 /// The user of the other end of a loopback connection.
 std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
-  const std::optional<uid_t> user = AskKernel(ends.other, ends.local);
+  const std::optional<uid_t> user = AskKernel(ends.other, ends.local).user;
   // Open still, so the answer was about this connection and none after it.
   return IsOpen(connection) ? Mapped(user) : std::nullopt;
 }
@@ -270,10 +275,11 @@ std::optional<Caller> Callers::Note(int connection, const std::string& listens_o
   Caller caller{.peer = PeerOf(ends->other)};
   if (!ends->other.host.is_loopback()) return caller;
   if (!IsServedAt(ends->local.host, listens_on) || !IsUsual(ends->other.host)) return std::nullopt;
-  const std::optional<uid_t> named = AskKernel(ends->other, ends->local);
+  const Answer answer = AskKernel(ends->other, ends->local);
   // Otherwise a user could send what it likes, and be nobody, by hanging up at once.
-  if (!IsOpen(connection) || (!named && KernelNamesUsers())) return std::nullopt;
-  const std::optional<uid_t> user = Mapped(named);
+  const bool hung_up = answer.asked && !answer.user && KernelNamesUsers();
+  if (!IsOpen(connection) || hung_up) return std::nullopt;
+  const std::optional<uid_t> user = Mapped(answer.user);
   caller.user = user;
   if (user && noted_) noted_(*user);
   const auto now = Clock::now();

@@ -42,8 +42,9 @@ enum class ClientCertificates : std::uint8_t {
 
 /// Returns OpenSSL's context of a server. The server shows texts.cert, and trusts clients'
 /// certificates that a certificate of texts.ca signed; without a CA it trusts no client's
-/// certificate. TLS 1.2 and later; sessions are never resumed. kInvalidArgument: texts.cert is
-/// empty, CheckPem refuses the texts, or OpenSSL does, for example because a key is too short.
+/// certificate. TLS 1.2 and later; sessions are never resumed. A connection whose client changes
+/// its keys more than 8 times reads as ended. kInvalidArgument: texts.cert is empty, CheckPem
+/// refuses the texts, or OpenSSL does, for example because a key is too short.
 Result<std::shared_ptr<ssl_ctx_st>> ServerContext(const PemTexts& texts,
                                                   ClientCertificates clients);
 

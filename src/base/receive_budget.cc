@@ -76,9 +76,10 @@ std::int64_t OfCalls(std::int64_t calls, double periods) {
          quick * Budget::kOfQuickCall;
 }
 
-/// gRPC would go on to read what the kernel has of a connection that was shut down. Nothing more
-/// comes then.
-void Drop(int connection) {
+/// gRPC would go on to read what the kernel has of a connection that was shut down, so that is
+/// dropped. Nothing more comes then.
+void EndConnection(int connection) {
+  shutdown(connection, SHUT_RDWR);
   while (recv(connection, nullptr, 1 << 20, MSG_TRUNC | MSG_DONTWAIT) > 0) {
   }
 }
@@ -123,6 +124,7 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Ex
             .most = expected.most,
             .left = expected.most,
             .trusted = std::move(expected.trusted),
+            .may_stay = std::move(expected.may_stay),
             .key = {},
             .served = 0};
   if (const std::string address = AddressOfOther(connection);
@@ -237,9 +239,14 @@ void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited
   }
 }
 
-bool ReceiveBudget::IsCounted(const Held& connection) {
-  const bool trusted = connection.trusted != nullptr && connection.trusted->load();
-  return !trusted && !connection.caller.empty();
+bool ReceiveBudget::IsCounted(Held& connection) {
+  if (connection.trusted != nullptr && connection.trusted->load()) {
+    for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_})
+      lately->Forget(connection.caller);
+    connection.trusted = nullptr;
+    connection.caller.clear();
+  }
+  return !connection.caller.empty();
 }
 
 ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
@@ -250,6 +257,9 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
     const auto file = FileOf(each->first);
     if (!file || file->st_dev != known.device || file->st_ino != known.file) {
       Forget(each, passed);
+    } else if (known.may_stay && !known.may_stay()) {
+      known.may_stay = nullptr;
+      EndConnection(known.second.get());
     } else if (IsCounted(known)) {
       Record(known, senders, passed).sockets.push_back(known.second.get());
     }
@@ -318,10 +328,7 @@ void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, cons
 void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,
                         const Trouble& trouble, TimePoint now) {
   barred_.Bar(caller, now + kBarred);
-  for (const int connection : connections) {
-    shutdown(connection, SHUT_RDWR);
-    Drop(connection);
-  }
+  for (const int connection : connections) EndConnection(connection);
   if (now < quiet_until_) return;
   quiet_until_ = now + kWarnAgain;
   log::Warn("gRPC connections of a caller are ended, and it gets none for 10 s",

@@ -88,7 +88,6 @@ class ReceiveBudget {
   /// 64 KiB. Bytes count as soon as the kernel has them, and up to 32 KiB may wait there until gRPC
   /// reads them.
   static constexpr std::int64_t kMostUnserved = 128 << 10;
-  static constexpr std::int64_t kNoBound = std::int64_t{1} << 62;
   // The next ones say how many of a connection's received bytes are accounted for, so that they
   // don't count as bytes for which no call was served. What has a bound is what a client can have
   // at little cost, and would use for a header that does not end.
@@ -131,18 +130,21 @@ class ReceiveBudget {
   /// nothing is counted, and the owner should close the connection. `caller`: any text that names
   /// who connected; all connections with the same text are one caller's. If the text is empty, or
   /// the socket is not TCP's, the result is true, but no bytes of the connection count. A
-  /// connection without `caller` is never ended.
+  /// connection without `caller` is never ended, unless Expected::may_stay says so.
   bool Add(int connection, const std::string& caller, int below = LeastReserved()) {
     return Add(connection, caller, below, {});
   }
   struct Expected {
     /// How many bytes the connection may receive that are not accounted for (see kOfCall and the
-    /// next ones). At most kNoBound.
+    /// next ones). At most 2^62.
     std::int64_t most = kMostUnserved;
     bool calls_count = true;  ///< false: calls of this connection account for nothing
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
     /// more, and it is never ended. Null: that never happens.
     std::shared_ptr<const std::atomic<bool>> trusted = {};
+    /// Weigh calls it with the lock held, and ends the connection once it returns false. Null: the
+    /// connection may stay. REQUIRES: it waits only for short locks, and does not call this object.
+    std::function<bool()> may_stay = {};
   };
   /// The same, with `expected` instead of its defaults.
   bool Add(int connection, const std::string& caller, int below, Expected expected);
@@ -182,6 +184,7 @@ class ReceiveBudget {
     std::int64_t most;                                 // see Expected
     std::int64_t left;                                 // of `most`
     std::shared_ptr<const std::atomic<bool>> trusted;  // see Expected
+    std::function<bool()> may_stay;                    // see Expected
     std::optional<std::size_t> key;                    // in served_; unset: its calls don't count
     // When Weigh last looked:
     std::uint32_t served;        // calls of this key
@@ -198,7 +201,9 @@ class ReceiveBudget {
   };
   using Senders = std::unordered_map<std::string, Sender>;
 
-  static bool IsCounted(const Held& connection);
+  /// Whether the connection has a caller. One that has become trusted loses it, and its caller is
+  /// no suspect for what it sent before.
+  bool IsCounted(Held& connection);
   Senders Count(Duration passed);
   /// Adds what the connection received since Weigh last looked, `passed` ago.
   Sender& Record(Held& connection, Senders& senders, Duration passed);

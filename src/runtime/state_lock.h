@@ -20,9 +20,8 @@
 //
 // Guards (runtime/guard) take a shared lock, for the time of a read. A node that finds guards there
 // waits for them, up to kWaitForGuards. If a guard still holds its lock after that, the node starts
-// all the same, without the lock. Each later record with something new (a session, a greater
-// revision) tries again to get the exclusive lock, and once it has the lock, writes the session,
-// too. Until then a restart has no proof.
+// all the same, without the lock. Each later record tries again to get the exclusive lock, and once
+// it has the lock, writes the session, too. Until then a restart has no proof.
 //
 // Not thread-safe. A write blocks while the disk stands still: see StateWriter.
 #pragma once

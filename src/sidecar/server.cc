@@ -22,6 +22,7 @@
 #include "base/descriptors.h"
 #include "base/grpc/server_limits.h"
 #include "base/grpc/server_tls.h"
+#include "base/log.h"
 #include "base/unix_socket.h"
 
 namespace baton::sidecar {
@@ -170,6 +171,12 @@ Status Server::ListenOnPort() {
     return Failed(address_, "the port is taken; give another, or 0 for any");
   }
   address_.port = PortOf(name);
+  if (tls_.identity == nullptr) {
+    log::Warn(
+        "the sidecar's port has no TLS: while batond is away, any user of this host can take it "
+        "and tell the "
+        "application what to lead; see docs/security.md, who serves an application");
+  }
   return Ok();
 }
 
@@ -265,8 +272,7 @@ void Server::Accept() {
       refusal && refusal->why != access::Refused::Why::kUnknown && !AsksForCertificates();
   if (denied) complaints_->SayDenied(caller);
   const auto may_attach = std::make_shared<std::atomic<bool>>(!refusal);
-  const bool weighed = refusal && !RequiresCertificates();
-  if (!HasRoom(caller, !refusal) || (weighed && !IsWeighed(fd, caller, may_attach))) {
+  if (!HasRoom(caller, !refusal) || (refusal && !IsWeighed(fd, caller, may_attach))) {
     close(fd);
     return;
   }
@@ -322,10 +328,6 @@ void Server::Serve(std::uint64_t number, int fd, const access::Caller& caller) {
 bool Server::AsksForCertificates() const {
   return address_.path.empty() && tls_.identity != nullptr &&
          tls_.identity->clients() != ClientCertificates::kNone;
-}
-
-bool Server::RequiresCertificates() const {
-  return AsksForCertificates() && tls_.identity->clients() == ClientCertificates::kRequire;
 }
 
 // Users who may not attach can't use up the places of those who may.

@@ -56,9 +56,8 @@ class Server {
  public:
   /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what callers
   /// send to a port. If the user is not known to have the role kLead when the connection is
-  /// accepted, the budget counts the connection until a stream begins with the role. On a port that
-  /// requires certificates, and on a unix socket, nothing is counted. REQUIRES: `access` is not
-  /// null.
+  /// accepted, the budget counts the connection until a stream begins with the role. On a unix
+  /// socket nothing is counted. REQUIRES: `access` is not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
          std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has
@@ -103,7 +102,6 @@ class Server {
   void Loop();
   void Accept();
   bool AsksForCertificates() const;
-  bool RequiresCertificates() const;
   bool HasRoom(const access::Caller& caller, bool may_attach);
   bool IsWeighed(int fd, const access::Caller& caller,
                  std::shared_ptr<const std::atomic<bool>> may_attach);

@@ -112,6 +112,23 @@ TEST_F(ConnectionSharesTest, OperatorsOfThisHostHaveNoShareAndTheLastPlaces) {
   EXPECT_EQ(Connect(At("198.51.100.1")), Served::kNoPlace);
 }
 
+// Plan: an operator of this host has two connections when the rules change twice: they still give
+// it the role, then not any more. Then it may connect as others do.
+TEST_F(ConnectionSharesTest, AUserWhoCeasesToBeAnOperatorLosesItsConnections) {
+  const access::Caller user{.peer = "ipv4:127.0.0.1:4711", .user = 61'234};
+  access_->SetRules({.users = {{61'234, access::Role::kOperate}}});
+  const TcpPair pairs[2];
+  for (const TcpPair& pair : pairs)
+    ASSERT_EQ(shares_.Admit({pair.server, 0}, user, now_), Served::kTaken);
+  access_->SetRules({.users = {{61'234, access::Role::kAdmin}}});
+  budget_->Weigh(now_, Duration(0));
+  for (const TcpPair& pair : pairs) EXPECT_FALSE(pair.Ended());
+  access_->SetRules({.users = {{61'234, access::Role::kRead}}});
+  budget_->Weigh(now_, Duration(0));
+  for (const TcpPair& pair : pairs) EXPECT_TRUE(pair.Ended());
+  EXPECT_EQ(Connect(user), Served::kTaken);
+}
+
 // Plan: with other_hosts: operate, which --allow-remote-admin means, too.
 TEST_F(ConnectionSharesTest, ARoleOfAllHostsIsNoReasonToHaveAllPlaces) {
   access_->SetRules({.other_hosts = access::Role::kOperate});

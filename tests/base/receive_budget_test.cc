@@ -237,7 +237,7 @@ TEST_F(ReceiveBudgetTest, CallsCountForTheirOwnConnectionAlone) {
   ASSERT_TRUE(budget_.Add(other.server, "other", LeastReserved(), {.most = 900}));
   ASSERT_TRUE(budget_.Add(uncounted.server, "uncounted", LeastReserved(),
                           {.most = 900, .calls_count = false}));
-  ASSERT_TRUE(budget_.Add(free.server, "free", LeastReserved(), {.most = ReceiveBudget::kNoBound}));
+  ASSERT_TRUE(budget_.Add(free.server, "free", LeastReserved(), {.most = std::int64_t{1} << 62}));
   for (int i = 0; i < 2; ++i) {
     budget_.Served("ipv4:127.0.0.2:" + std::to_string(other.ClientPort()));
     budget_.Served("ipv4:127.0.0.1:" + std::to_string(uncounted.ClientPort()));
@@ -381,6 +381,38 @@ TEST_F(ReceiveBudgetTest, ATrustedConnectionIsNeverEnded) {
   EXPECT_TRUE(Barred("caller"));
   EXPECT_TRUE(other.Ended());
   EXPECT_FALSE(trusted.Ended());
+}
+
+// Plan: a connection sends something before it is trusted. Then the process grows.
+TEST_F(ReceiveBudgetTest, ATrustedCallerIsNoSuspectForWhatItSentBefore) {
+  const auto trust = std::make_shared<std::atomic<bool>>(false);
+  const TcpPair pair;
+  ASSERT_TRUE(budget_.Add(pair.server, "caller", LeastReserved(), {.trusted = trust}));
+  Weigh();
+  pair.Send(2'000);
+  Weigh();
+  trust->store(true);
+  resident_ += 1'100'000;
+  Weigh();
+  EXPECT_FALSE(Barred("caller"));
+  EXPECT_FALSE(pair.Ended());
+}
+
+// Plan: two connections without a caller may stay for a while. One of them ends, with what it sent.
+TEST_F(ReceiveBudgetTest, AConnectionThatMayNotStayEnds) {
+  bool may_stay = true;
+  const TcpPair privileged, other;
+  ASSERT_TRUE(budget_.Add(privileged.server, "", LeastReserved(),
+                          {.may_stay = [&may_stay] { return may_stay; }}));
+  ASSERT_TRUE(budget_.Add(other.server, "", LeastReserved(), {.may_stay = [] { return true; }}));
+  Weigh();
+  EXPECT_FALSE(privileged.Ended());
+  privileged.Send(1'000);
+  may_stay = false;
+  Weigh();
+  EXPECT_TRUE(privileged.Ended());
+  EXPECT_FALSE(other.Ended());
+  EXPECT_FALSE(Barred(""));
 }
 
 TEST_F(ReceiveBudgetTest, CallersWithoutANameSendWhatTheyLike) {

@@ -55,6 +55,14 @@ std::size_t SecureClient::Wait(const std::function<void(Done)>& begin) {
   return bytes;
 }
 
+bool SecureClient::SendWithNewKeys(const std::string& bytes) {
+  for (const char byte : bytes) {
+    SSL_key_update(stream_->native_handle(), SSL_KEY_UPDATE_NOT_REQUESTED);
+    if (!Send(std::string(1, byte))) return false;
+  }
+  return true;
+}
+
 bool SecureClient::Send(const std::string& bytes) {
   Wait([&](const Done& done) { net::async_write(*stream_, net::buffer(bytes), done); });
   return !error_;

@@ -22,6 +22,8 @@ class SecureClient {
   SecureClient(std::uint16_t port, const PemTexts& texts, const std::string& protocol = "");
 
   bool Send(const std::string& bytes);
+  /// Sends the bytes one by one, each with a new key (KeyUpdate of TLS 1.3).
+  bool SendWithNewKeys(const std::string& bytes);
   /// Reads until the server says that nothing follows, or ends the connection; see error().
   std::string ReceiveAll();
   std::string ReceiveSome();

@@ -111,6 +111,21 @@ TEST_F(HttpTlsTest, AnOpenConnectionsCertificateExpires) {
   EXPECT_EQ(said, "HTTP/1.1 403 Forbidden");
 }
 
+// Plan: clients change their keys, which costs this server's one thread far more than it costs
+// them.
+TEST_F(HttpTlsTest, WhoChangesItsKeysAgainAndAgainIsCutOff) {
+  Start(ClientCertificates::kNone);
+  const std::string rest = "ET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  SecureClient usual(server_->port(), Nobody());
+  EXPECT_TRUE(usual.SendWithNewKeys("G"));
+  EXPECT_TRUE(usual.Send(rest));
+  EXPECT_THAT(usual.ReceiveSome(), StartsWith("HTTP/1.1 200"));
+  SecureClient flood(server_->port(), Nobody());
+  flood.SendWithNewKeys("G" + rest);
+  EXPECT_EQ(flood.ReceiveAll(), "");
+  EXPECT_NE(flood.error(), net::error::timed_out);
+}
+
 // Plan: an answer that closes, with a length and without; the server says that it is complete.
 TEST_F(HttpTlsTest, AnAnswersEndIsSaid) {
   Start(ClientCertificates::kNone);

@@ -2,8 +2,11 @@
 """The Python member of examples/python as a standby, against a batond that this test plays: what its application is
 called for, and what it says of which standby. Run: member_test.py"""
 import concurrent.futures
+import os
 import pathlib
 import queue
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,7 @@ import member  # noqa: E402  # pylint: disable=wrong-import-position
 from baton.v1 import sidecar_pb2, sidecar_pb2_grpc  # noqa: E402  # pylint: disable=wrong-import-position
 
 PATIENCE = 60  # seconds
+NOBODY = 65534
 KIND = sidecar_pb2.AttachEvent.Kind
 
 
@@ -36,6 +40,7 @@ class Batond(sidecar_pb2_grpc.SidecarServiceServicer):
 
     def Attach(self, request_iterator, context):
         stream = Stream(request_iterator)
+        context.add_callback(stream.end)
         self.streams.put(stream)
         while (message := stream.to_send.get()) is not None:
             yield message
@@ -137,6 +142,15 @@ class MemberStandsBy(unittest.TestCase):
         while not self.batond.streams.empty():
             self.batond.streams.get().end()
 
+    def test_believes_no_server_of_another_user(self):
+        its = member.Member(self.address, self.application, users=[4711])
+        threading.Thread(target=its.run, daemon=True).start()
+        for _ in range(2):  # it tries again
+            stream = self.batond.welcome(resumed=False)
+            stream.send((KIND.KIND_ACQUIRED, 1, 7))
+        self.assertEqual(its.led(), {})
+        self.assertTrue(self.application.calls.empty())
+
     def test_says_a_change_once_and_only_while_the_standby_goes_on(self):
         its, stream = self.attach()
         its.set_standby_ready(1)  # it does not stand by yet
@@ -214,6 +228,46 @@ class MemberStandsBy(unittest.TestCase):
         _, stream = self.attach(WithoutStandbys())
         stream.send((KIND.KIND_STANDBY, 1, 1), (KIND.KIND_STANDBY_ENDED, 1, 2), (42, 1, 3))
         self.assertEqual(stream.answers(3), [1, 2, 3])
+
+
+class WhoServes(unittest.TestCase):
+    """A child of another user listens, as somebody does who takes the port while batond is away."""
+
+    def setUp(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root, to have another user")
+        ours, its = socket.socketpair()
+        self.child = os.fork()
+        if self.child == 0:
+            ours.close()
+            os.setuid(NOBODY)
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                its.send(b"%d" % listener.getsockname()[1])
+                accepted, _ = listener.accept()
+                its.recv(1)
+                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", int(self.reset), 0))
+                accepted.close()
+                its.send(b"x")
+                its.recv(1)
+            os._exit(0)
+        self.addCleanup(os.waitpid, self.child, 0)
+        self.addCleanup(ours.close)
+        its.close()
+        self.control, self.port = ours, int(ours.recv(10))
+
+    reset = False
+
+    def test_is_known_while_the_other_end_is_there(self):
+        self.assertEqual(member.server_users(self.port), set())
+        with socket.create_connection(("127.0.0.1", self.port)):
+            self.assertEqual(member.server_users(self.port), {NOBODY})
+            self.control.send(b"x")
+            self.control.recv(1)
+            self.assertNotIn(0, member.server_users(self.port))
+
+
+class WhoServesAndResets(WhoServes):
+    reset = True
 
 
 if __name__ == "__main__":

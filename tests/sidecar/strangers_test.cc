@@ -132,16 +132,18 @@ TEST_F(SidecarStrangers, ARoleByANewRuleEndsTheBounds) {
   EXPECT_EQ(server_->bounds().denied, 1u) << "it could not attach when it connected";
 }
 
-// Plan: a certificate gives the role, at a port that only asks for one.
+// Plan: a certificate gives the role, at a port that asks for one, and at one that requires it.
 TEST_F(SidecarStrangers, ARoleByACertificateEndsTheBounds) {
   access_->SetRules(
       {.users = {{geteuid(), Role::kRead}}, .certificates = {{"cn:application", Role::kLead}}});
   const lab::Issuer issuer("authority");
-  Serve({.identity = TestIdentity(issuer, ClientCertificates::kAsk, "IP:127.0.0.1")});
-  Application application({.address = server_->address(), .tls = issuer.Issue("application")});
-  ASSERT_NE(application.AwaitToken(), "");
-  SendMuch(application);
-  EXPECT_EQ(Ended(), 0u);
+  for (const auto clients : {ClientCertificates::kAsk, ClientCertificates::kRequire}) {
+    Serve({.identity = TestIdentity(issuer, clients, "IP:127.0.0.1")});
+    Application application({.address = server_->address(), .tls = issuer.Issue("application")});
+    ASSERT_NE(application.AwaitToken(), "");
+    SendMuch(application);
+    EXPECT_EQ(Ended(), 0u);
+  }
 }
 
 // Plan: the application sends messages of nearly the largest size. They don't have to share the
@@ -153,21 +155,26 @@ TEST_F(SidecarStrangers, WhoMayAttachHasTheMemoryForLargeMessages) {
   SendMuch(application);
 }
 
-// Plan: the port asks for certificates, so somebody's certificate may still give it the role. A
-// stranger's does not, and its hello is longer than all that a stranger may send.
+// Plan: the port asks for certificates, or requires them, so somebody's certificate may still give
+// it the role. A stranger's does not, and its hello is longer than all that a stranger may send.
 TEST_F(SidecarStrangers, APortThatAsksForCertificatesHasTheBoundsToo) {
   access_->SetRules(
       {.users = {{geteuid(), Role::kRead}}, .certificates = {{"cn:application", Role::kLead}}});
   const lab::Issuer issuer("authority");
-  Serve({.identity = TestIdentity(issuer, ClientCertificates::kAsk, "IP:127.0.0.1")});
-  Application refused({.address = server_->address(),
-                       .group = std::string(70'000, 'x'),
-                       .tls = issuer.Issue("stranger")});
-  const auto end = refused.AwaitEnd();
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->code, kPermissionDenied);
-  budget_->Weigh(now_, Duration(0));
-  EXPECT_EQ(budget_->ended().for_bytes, 1u);
+  std::uint64_t ended = 0;
+  for (const auto clients : {ClientCertificates::kAsk, ClientCertificates::kRequire}) {
+    Serve({.identity = TestIdentity(issuer, clients, "IP:127.0.0.1")});
+    Application refused({.address = server_->address(),
+                         .group = std::string(70'000, 'x'),
+                         .tls = issuer.Issue("stranger")});
+    const auto end = refused.AwaitEnd();
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->code, kPermissionDenied);
+    budget_->Weigh(now_, Duration(0));
+    EXPECT_EQ(budget_->ended().for_bytes, ++ended);
+    now_ += ReceiveBudget::kBarred;
+    budget_->Weigh(now_, Duration(0));
+  }
 }
 
 // Plan: nobody says in which groups the user is, or that it may attach. Its hello is longer than

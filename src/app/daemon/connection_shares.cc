@@ -28,7 +28,13 @@ ConnectionListener::Served ConnectionShares::Admit(const Newcomer& newcomer,
   // Its number was given out again, so the connection that had it is over.
   if (const auto earlier = held_.find(newcomer.connection); earlier != held_.end()) Forget(earlier);
   if (caller.user && !access_->Refusal(caller, access::Role::kOperate)) {
-    return budget_->Add(newcomer.connection, "") ? Served::kTaken : Served::kNoPlace;
+    const auto may_stay = [access = access_, caller] {
+      const auto refusal = access->Refusal(caller, access::Role::kOperate);
+      return !refusal || refusal->why == access::Refused::Why::kUnknown;
+    };
+    const bool added =
+        budget_->Add(newcomer.connection, "", LeastReserved(), {.may_stay = may_stay});
+    return added ? Served::kTaken : Served::kNoPlace;
   }
   if (newcomer.free <= 0) return Served::kNoPlace;
   const std::string name = access::LimitedAs(caller);
