@@ -234,7 +234,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     std::map<std::int64_t, int> led_by;  ///< process by term
     std::int64_t newest_led = 0;         ///< the greatest term that any process led with
     NodeId last_leader;
-    std::uint64_t last_directory = 0;  ///< with which that one led
+    SessionId last_session;            ///< in which that one led
+    std::uint64_t last_directory = 0;  ///< and with which state directory
     /// Somebody might follow that one, by a release, a handover, or because the policy was not
     /// kNever.
     bool given_up = false;

@@ -29,18 +29,21 @@ void Checkers::NoteGivenUp(ShardId shard, const RecordFact& after, int origin, b
   if (!after.leader.empty()) seen.claimed_under_never = never;
 }
 
-// The process begins to lead the shard for the first time by this record.
+// The process begins to lead the shard for the first time by this record. If its session has led
+// the shard before, the record was damaged meanwhile, and another node has replaced it.
 void Checkers::NoteBegun(const Process& process, ShardId shard, const RecordFact& record) {
   ShardHistory& seen = history(shard);
   ++observed_.leaderships;
   observed_.leaderships_under_never += seen.claimed_under_never;
-  const bool same = seen.last_leader == process.node() && seen.last_directory != 0 &&
-                    seen.last_directory == record.directory;
+  const bool again = seen.last_leader == process.node() && seen.last_directory != 0 &&
+                     seen.last_directory == record.directory;
+  const bool same = again || seen.last_session == record.session;
   if (!seen.last_leader.empty() && !same && !seen.given_up) {
     ++observed_.foreign_leaderships;
     Violation("I12", process.Name() + " leads " + Text(shard) + " after " + seen.last_leader +
                          ", which did not give it up");
   }
+  seen.last_session = record.session;
   seen.last_directory = record.directory;
   seen.given_up = false;
 }
