@@ -84,6 +84,22 @@ TEST_F(ExternalTest, TheMemberSaysSoBeforeAnyDeadline) {
   EXPECT_FALSE(cluster_->store().Member("n2").external);
 }
 
+// Plan: the same for the state directory. A guard ends no session of which the directory says that
+// another process acts for it.
+TEST_F(ExternalTest, TheStateDirectorySaysSoBeforeTheMember) {
+  Up(2);
+  const auto recorded = cluster_->Asked<core::RecordSession>("n1");
+  const auto created = cluster_->Sent<MemberCreate>("n1");
+  ASSERT_FALSE(recorded.empty());
+  ASSERT_FALSE(created.empty());
+  EXPECT_EQ(recorded.front().second.session, created.front().second.member.session);
+  EXPECT_TRUE(recorded.front().second.external);
+  EXPECT_LE(recorded.front().first, created.front().first);
+  const auto of_n2 = cluster_->Asked<core::RecordSession>("n2");
+  ASSERT_FALSE(of_n2.empty());
+  EXPECT_FALSE(of_n2.front().second.external);
+}
+
 // Plan: the application dies. At the same instant n1 leads nothing, and n2 has everything within a
 // few round trips; no session opens until the next application comes.
 TEST_F(ExternalTest, DeathGivesEverythingAwayAtOnce) {

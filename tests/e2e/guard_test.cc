@@ -2,6 +2,7 @@
 // lives is taken for dead.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -253,6 +254,23 @@ TEST(Guard, RacesRestarts) {
     cluster.Start("n3");
     cluster.AwaitLed();
   }
+}
+
+// Plan: a node is killed while etcd stands still, and etcd goes on after some seconds. The guard
+// has not given up: the session ends long before its lease would.
+TEST(Guard, EndsTheSessionOnceEtcdAnswersAgain) {
+  auto own = StartEtcd();
+  ASSERT_TRUE(own.ok()) << own.error().message;
+  lab::PrivateEtcd& etcd = *own.value();
+  Cluster cluster(etcd, Guarded("own"));
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  etcd.Pause(0);
+  cluster.node("n2").Kill();
+  poll(nullptr, 0, 4'000);
+  etcd.Resume(0);
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_EQ(cluster.Metric("n1", "baton_transitions_total{reason=\"process_died\"}"), 6);
 }
 
 // One guard for two nodes. It ends the session of each that dies, also of one that starts again and

@@ -15,7 +15,9 @@
 #include <condition_variable>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -24,6 +26,7 @@
 #include "lab/private_etcd.h"
 #include "runtime/control.h"
 #include "runtime/node_application.h"
+#include "runtime/state_file.h"
 #include "sidecar/application.h"
 #include "sidecar/server.h"
 
@@ -144,6 +147,7 @@ class SidecarTest : public ::testing::Test {
     options.release_timeout = release_timeout_;
     options.callback_timeout = callback_timeout_;
     options.drain_timeout = drain_timeout_;
+    options.state_dir = state_dir_;
     return options;
   }
   // Starts n1 with its sidecar, and without an application.
@@ -210,6 +214,7 @@ class SidecarTest : public ::testing::Test {
   milliseconds release_timeout_{30'000};
   milliseconds callback_timeout_{30'000};
   milliseconds drain_timeout_{30'000};
+  std::string state_dir_;
   std::uint32_t shards_ = kShards;
   const std::shared_ptr<access::Access> access_ =
       std::make_shared<access::Access>(access::Access::Defaults{});
@@ -493,6 +498,21 @@ TEST_F(SidecarTest, ASlowReaderIsCutOff) {
   EXPECT_THAT(end->message, HasSubstr("cut off")) << "code " << end->code;
   EXPECT_EQ(counted, 1u) << "code " << end->code << ": " << end->message;
   EXPECT_EQ(server_->bounds().connections, 0u);
+}
+
+// Plan: the lock file of a node with a sidecar says that another process acts on the shards. So no
+// guard ends the session when batond alone dies.
+TEST_F(SidecarTest, TheStateDirectorySaysThatAnotherProcessActs) {
+  state_dir_ = etcd_->folder() + "/" + Name();
+  StartFirst();
+  Application application(To());
+  ASSERT_TRUE(Until(*n1_, [&] { return application.Led().size() == kShards; }));
+  std::ifstream file(runtime::StateFileIn(state_dir_), std::ios::binary);
+  const auto content =
+      runtime::ParseStateFile(std::string(std::istreambuf_iterator<char>(file), {}));
+  ASSERT_TRUE(content);
+  EXPECT_NE(content->session, SessionId{});
+  EXPECT_TRUE(content->external);
 }
 
 // Plan: nobody can be asked to stop. The drain waits for the last sent deadline, and says so.

@@ -39,13 +39,13 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
   void Deleted(const WriteResult& result) {
     if (result.permanent) {
       denied_ = "etcd: " + result.detail;
-    } else if (result.outcome == Outcome::kUnknown && ++unknown_ < kMaxUnknown) {
+    } else if (result.outcome == Outcome::kUnknown && !examined_ && ++unknown_ < kMaxUnknown) {
       return Again(&SessionEnding::Delete);
     }
     found_ = result.permanent || result.outcome == Outcome::kUnknown ? SessionFound::kRevoked
              : result.outcome == Outcome::kDone                      ? SessionFound::kHeld
                                                                      : SessionFound::kGone;
-    if (found_ == SessionFound::kHeld) return Revoke();
+    if (found_ == SessionFound::kHeld || examined_) return Revoke();
     Examine();
   }
 
@@ -70,7 +70,10 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
     for (const std::string& key : reply.response.keys()) {
       if (key != keyspace_.MemberKey(dead_.node)) return NotOurs("the lease holds the key " + key);
     }
-    Revoke();
+    if (denied_) return Revoke();
+    // etcd was away, and answers again. The transaction also says why the session ends.
+    examined_ = true;
+    Delete();
   }
 
   // The lease may be another living node's, and is left alone.
@@ -116,6 +119,7 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
   int unknown_ = 0;                    ///< outcomes of the transaction
   std::optional<std::string> denied_;  ///< why etcd denied the transaction
   Duration pause_ = kFirstPause;
+  bool examined_ = false;  ///< the lease is this node's, and the transaction is tried once more
 };
 
 }  // namespace

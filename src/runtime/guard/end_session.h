@@ -14,7 +14,8 @@
 // If the transaction did not prove that the session held the member key, EndSession asks etcd
 // before the second step which keys have the lease. If a key other than the node's member key has
 // it, or etcd refuses to answer, EndSession leaves the lease alone: a forged lock file may name the
-// lease of a living node.
+// lease of a living node. If etcd answers after three unknown outcomes, EndSession makes the
+// transaction once more before the second step, because etcd may only have been away.
 #pragma once
 
 #include <functional>

@@ -107,6 +107,38 @@ TEST_F(EndSessionAnswers, AnotherNodesLeaseIsNotRevoked) {
   EXPECT_EQ(result->value(), SessionFound::kGone);
 }
 
+// Plan: etcd is away for three transactions, and answers again. The transaction is sent once more:
+// it also says of what the session ended. Its outcome is known, or unknown again, as in a full
+// database.
+TEST_F(EndSessionAnswers, ATransactionIsTriedOnceMoreWhenEtcdAnswersAgain) {
+  for (const bool known : {true, false}) {
+    result.reset();
+    End();
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(transport.txns.size(), 1u);
+      transport.TakeTxn().Fail(etcd::testing::Unknown());
+      time.Elapse(std::chrono::seconds(1));
+    }
+    Show({etcd::Keyspace("/baton/v1", "g").MemberKey("n1")});
+    ASSERT_EQ(transport.txns.size(), 1u);
+    EXPECT_EQ(Named().session, SessionId{7});
+    EXPECT_TRUE(transport.revocations.empty());
+    if (known) {
+      etcdserverpb::TxnResponse done;
+      done.set_succeeded(true);
+      transport.TakeTxn().Answer(done);
+    } else {
+      transport.TakeTxn().Fail(etcd::testing::Unknown());
+    }
+    Settle();
+    ASSERT_EQ(transport.revocations.size(), 1u);
+    transport.TakeRevoke().Answer({});
+    Settle();
+    ASSERT_TRUE(result && result->ok());
+    EXPECT_EQ(result->value(), known ? SessionFound::kHeld : SessionFound::kRevoked);
+  }
+}
+
 // Plan: etcd does not say what the lease holds, because the role may not read it. The lease is not
 // revoked.
 TEST_F(EndSessionAnswers, ALeaseThatMayNotBeLookedAtIsNotRevoked) {
