@@ -15,6 +15,7 @@ namespace {
 
 using runtime::AdminServer;
 using runtime::NodeStatus;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -171,6 +172,8 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
     status.shards[5].rule = 1;
     status.shards[5].led_against_rule = true;
     status.nobody_may_lead = status.led_against_rules = 1;
+    status.placement.assign(2, {});
+    status.placement[1].require = {{"node", {"n9"}}};
   });
   EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4"}).out,
               HasSubstr("rule 2 lets nobody here lead it"));
@@ -179,8 +182,9 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
   EXPECT_THAT(Batonctl(server_, {"shards", "describe", "4", "-o", "json"}).out,
               HasSubstr(R"("rule":2,"nobody_may_lead":true,"led_against_rule":false,)"));
   EXPECT_THAT(Batonctl(server_, {"status"}).out,
-              HasSubstr("1 shard without a leader (1 that no live node may lead, by the placement "
-                        "rules)"));
+              AllOf(HasSubstr("1 shard without a leader (1 that no live node may lead, by rule 2 "
+                              "(node=n9))"),
+                    HasSubstr("1 shard led by nodes that may not begin to lead them, by rule 1")));
   EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
               HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
 }

@@ -164,7 +164,7 @@ TEST_F(PlacementRules, APinToANodeThatIsNotThereIsNamed) {
     const json::value status = Status();
     return status.at("nobody_may_lead").as_int64() == 1 && status.at("leaderless").as_int64() == 1;
   });
-  EXPECT_EQ(cluster_.Metric("c1", "baton_shards_nobody_may_lead"), 1);
+  EXPECT_EQ(cluster_.Metric("c1", "baton_shards_nobody_may_lead{rule=\"1\"}"), 1);
   EXPECT_THAT(Ctl({"shards", "describe", std::to_string(shard)}).out,
               HasSubstr("rule 1 lets nobody here lead it"));
   EXPECT_THAT(Ctl({"doctor"}).out, HasSubstr("rule 1 (node=n9)"));

@@ -175,6 +175,7 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"({"counts":{"unreadable":0,"leaderless":1,"suspended":0,"failing":0,"moving":0,)"
       R"("activating":0},)"
       R"("nodes":{"leaderless":["n0"]},)"
+      R"("rules":{"nobody_may_lead":[],"led_against_rule":[]},)"
       R"("shards":[{"shard":2,"leader":null,"address":null,"term":0,"state":"leaderless",)"
       R"("reason":"lease_expired","cause":null,"previous":"n0","move":null,"quarantined":false,)"
       R"("failing":null,)"
@@ -182,6 +183,24 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"("rule":null,"nobody_may_lead":false,"led_against_rule":false,)"
       R"("standbys":[],"without_ready_standby":false,)"
       R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
+}
+
+// Plan: rule 3 lets nobody lead shard 2, and rule 1 forbids the leaders of the others.
+TEST(Overview, NamesTheRulesThatAreNotKept) {
+  const ShardAges ages;
+  FakeControl control;
+  runtime::NodeStatus status =
+      StatusOf({ShardState::kLed, ShardState::kLed, ShardState::kLeaderless});
+  status.shards[2].nobody_may_lead = true;
+  status.shards[2].rule = 3;
+  for (std::size_t shard : {0, 1}) {
+    status.shards[shard].led_against_rule = true;
+    status.shards[shard].rule = 1;
+  }
+  const auto document =
+      json::parse(OverviewJson({.status = status, .ages = ages, .control = control, .taken = {}}));
+  EXPECT_EQ(json::serialize(document.at("attention").at("rules")),
+            R"({"nobody_may_lead":[3],"led_against_rule":[1]})");
 }
 
 // Plan: shard 0 has two standbys. Shard 1 lacks one, but is led: it is counted, not listed.

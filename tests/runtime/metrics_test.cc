@@ -69,6 +69,11 @@ NodeStatus Picture() {
   status.waiting_by_settings = 3;
   status.nobody_may_lead = 2;
   status.led_against_rules = 1;
+  status.placement.resize(2);
+  status.shards[1].nobody_may_lead = status.shards[2].nobody_may_lead = true;
+  status.shards[1].rule = status.shards[2].rule = 2;
+  status.shards[0].led_against_rule = true;
+  status.shards[0].rule = 1;
   status.without_ready_standby = 4;
   status.standing_by = 6;
   status.ready_here = 5;
@@ -129,8 +134,10 @@ baton_shards_target{group="orders"} 2
 baton_shards_leaderless{group="orders"} 2
 baton_shards_waiting_after_deaths{group="orders"} 0
 baton_shards_waiting_by_settings{group="orders"} 3
-baton_shards_nobody_may_lead{group="orders"} 2
-baton_shards_led_against_rules{group="orders"} 1
+baton_shards_nobody_may_lead{group="orders",rule="1"} 0
+baton_shards_nobody_may_lead{group="orders",rule="2"} 2
+baton_shards_led_against_rules{group="orders",rule="1"} 1
+baton_shards_led_against_rules{group="orders",rule="2"} 0
 baton_shards_without_ready_standby{group="orders"} 4
 baton_standbys{group="orders"} 6
 baton_standbys_ready{group="orders"} 5

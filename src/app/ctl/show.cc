@@ -103,6 +103,8 @@ void PrintStatus(const CtlOptions& options, const StatusAnswer& answer, TimePoin
   }
   PrintField(options, "balance", {BalanceLine(answer)});
   PrintFailing(options, status, deadline);
+  const std::string against = LedAgainstRules(status);
+  if (!against.empty()) PrintField(options, "placement", {against, Style::kWarning});
   const std::string without = WithoutReadyStandby(status);
   if (!without.empty()) PrintField(options, "standbys", {without, Style::kWarning});
   if (status.braking) {

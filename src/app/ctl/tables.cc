@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/timestamp.h"
+#include "runtime/doctor/group_judgement.h"
 
 namespace baton::app {
 namespace {
@@ -214,6 +215,13 @@ std::string WithoutReadyStandby(const NodeStatus& status) {
                      count == 1 ? "1 shard has" : CountOf(count, "shard") + " have");
 }
 
+std::string LedAgainstRules(const NodeStatus& status) {
+  if (status.led_against_rules == 0) return "";
+  return fmt::format("{} led by nodes that may not begin to lead them, by {}",
+                     CountOf(status.led_against_rules, "shard"),
+                     runtime::RulesOf(status, &ShardStatus::led_against_rule));
+}
+
 Table NodesTable(const NodeStatus& status, bool wide) {
   Table table{{{"NODE"},
                {"STATE"},
@@ -324,8 +332,8 @@ std::string Unhealthy(const NodeStatus& status) {
     found += fmt::format(" ({} wait by the failover settings)", status.waiting_by_settings);
   }
   if (status.nobody_may_lead > 0) {
-    found += fmt::format(" ({} that no live node may lead, by the placement rules)",
-                         status.nobody_may_lead);
+    found += fmt::format(" ({} that no live node may lead, by {})", status.nobody_may_lead,
+                         runtime::RulesOf(status, &ShardStatus::nobody_may_lead));
   }
   const auto suspended =
       std::count_if(status.shards.begin(), status.shards.end(),

@@ -22,6 +22,9 @@ std::vector<std::string> StandbyLines(const runtime::ShardStatus& shard);
 /// How many shards have no ready standby although their rule asks for standbys, in words: "2 shards
 /// have no ready standby". Empty: there is no such shard.
 std::string WithoutReadyStandby(const runtime::NodeStatus& status);
+/// How many shards are led by nodes that a placement rule forbids, and by which rules, in words.
+/// Empty: there is no such shard.
+std::string LedAgainstRules(const runtime::NodeStatus& status);
 /// The members, and the nodes in `status.departed` that are not back.
 Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);

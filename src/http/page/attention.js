@@ -32,7 +32,7 @@ function whyOf(sick) {
   switch (problem) {
     case 'unreadable': return ['its record in etcd is damaged (the nodes repair it), or was written by a newer version (update the nodes); the nodes’ logs say which'];
     case 'leaderless':
-      return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`, ...waitOf(sick)];
+      return previous === null ? ['nobody has led it yet', ...waitOf(sick)] : ['last led by ', node(previous), `, ${words(reason)}`, ...waitOf(sick)];
     case 'suspended': return [node(leader), ' has stopped until its lease is confirmed'];
     case 'failing': return [node(leader), `, ${count(failing.attempts, 'attempt')}; the last error: ${failing.last_error}`];
     case 'moving': return waitsFor(move);
@@ -57,16 +57,19 @@ function one(sick) {
   };
 }
 
-function group(problem, {counts, nodes: named}, shards, listed) {
+const rulesOf = (numbers) => `placement rule${numbers.length === 1 ? '' : 's'} ${numbers.slice(0, GROUP_FROM).join(', ')}${numbers.length > GROUP_FROM ? ' and others' : ''}`;
+
+function group(problem, {counts, nodes: named, rules}, shards, listed) {
   const longest = Math.max(0, ...listed.map((sick) => sick.for_ms));
   const nodes = named[problem] ?? [];
   const whose = {leaderless: 'last led by ', suspended: 'led by ', activating: 'led by ', moving: 'from '}[problem] ?? 'led by ';
+  const nobody = problem === 'leaderless' && rules.nobody_may_lead.length > 0 ? [`; no live node may lead some of them, by ${rulesOf(rules.nobody_may_lead)}`] : [];
   const error = problem === 'failing' && listed.length > 0 ? [`; the last error of one: ${listed[0].failing.last_error}`] : [];
   return {
     level: WRONG[problem].level,
     title: `${count(counts[problem], 'shard')} ${WRONG[problem].many}`,
     lasts: lasting(longest, listed.some((sick) => sick.at_least)),
-    why: [ranges(shards), ...(nodes.length > 0 ? ['; ', whose, node(nodes.slice(0, 5).join(', '))] : []), ...error],
+    why: [ranges(shards), ...(nodes.length > 0 ? ['; ', whose, node(nodes.slice(0, 5).join(', '))] : []), ...nobody, ...error],
   };
 }
 
@@ -117,6 +120,9 @@ function nodeFindings({overview}) {
   }
   if (overview.braking) add('warn', 'Many nodes vanished at once', ['shards without a leader wait until the membership has settled']);
   if (overview.paused) add('note', 'Balance is paused', ['run batonctl resume to end the pause']);
+  const against = overview.led_against_rules;
+  const {led_against_rule: rules} = overview.attention.rules;
+  if (against > 0) add('note', `${count(against, 'shard')} ${against === 1 ? 'has a leader that a rule forbids' : 'have leaders that rules forbid'}`, [`${rulesOf(rules)}; they go on until nodes that may lead take over`]);
   const cold = overview.without_ready_standby;
   const late = overview.without_ready_standby_ms >= STANDBYS_LOAD_MS;
   if (cold > 0) add(late ? 'warn' : 'note', `${count(cold, 'shard')} ${cold === 1 ? 'has' : 'have'} no ready standby`, [late ? 'a placement rule asks for standbys; batonctl shards list shows them' : 'their standbys may still load; batonctl shards list shows them']);

@@ -20,26 +20,6 @@ constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
 constexpr std::size_t kMaxNamed = 5;
 
-/// The rules that fit, in words: "rule 2 (node=n9), rule 5 (zone=a)". `which`: of which shards.
-template <typename Which>
-std::string RulesOf(const NodeStatus& status, Which which) {
-  std::set<std::uint32_t> numbers;
-  for (const ShardStatus& shard : status.shards) {
-    if (which(shard) && shard.rule > 0) numbers.insert(shard.rule);
-  }
-  std::vector<std::string> named;
-  for (const std::uint32_t number : numbers) {
-    if (number > status.placement.size()) continue;
-    if (named.size() == kMaxNamed) {
-      named.push_back("others");
-      break;
-    }
-    named.push_back(
-        fmt::format("rule {} ({})", number, TermWords(status.placement[number - 1].require)));
-  }
-  return fmt::format("{}", fmt::join(named, ", "));
-}
-
 /// Who left within the last hour, did not say so, and is not back.
 std::vector<std::string> Gone(const NodeStatus& status) {
   std::vector<std::string> gone;
@@ -60,6 +40,25 @@ std::vector<std::string> Gone(const NodeStatus& status) {
 }
 
 }  // namespace
+
+std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
+  std::set<std::uint32_t> numbers;
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.*which && shard.rule > 0) numbers.insert(shard.rule);
+  }
+  std::vector<std::string> named;
+  for (const std::uint32_t number : numbers) {
+    if (named.size() == kMaxNamed) {
+      named.push_back("others");
+      break;
+    }
+    const bool known = number <= status.placement.size();
+    named.push_back(
+        known ? fmt::format("rule {} ({})", number, TermWords(status.placement[number - 1].require))
+              : fmt::format("rule {}", number));
+  }
+  return fmt::format("{}", fmt::join(named, ", "));
+}
 
 Finding Candidates(const Examination& seen) {
   std::size_t live = 0, drained = 0, leaving = 0, weightless = 0;
@@ -239,7 +238,7 @@ Finding PlacementFinding(const Examination& seen) {
     return {check, Severity::kProblem,
             fmt::format("nobody leads {} of {} shards, because no live node may, by {}",
                         status.nobody_may_lead, status.shard_count,
-                        RulesOf(status, [](const auto& shard) { return shard.nobody_may_lead; })),
+                        RulesOf(status, &ShardStatus::nobody_may_lead)),
             "start nodes with these labels, or change the rules: `batonctl placement get`, "
             "`check` and `set` (docs/placement.md)"};
   }
@@ -247,17 +246,17 @@ Finding PlacementFinding(const Examination& seen) {
     return {check, Severity::kWarning,
             fmt::format("the leaders of {} of {} shards could not begin to lead them, by {}",
                         status.led_against_rules, status.shard_count,
-                        RulesOf(status, [](const auto& shard) { return shard.led_against_rule; })),
+                        RulesOf(status, &ShardStatus::led_against_rule)),
             "balance moves them once nodes that may lead them are there: `batonctl placement "
             "check` with the rules says which (docs/placement.md)"};
   }
   if (status.without_ready_standby > 0) {
-    const auto which = [](const ShardStatus& shard) { return shard.without_ready_standby; };
-    return {check, Severity::kWarning,
-            fmt::format("{} of {} shards have no ready standby, by {}",
-                        status.without_ready_standby, status.shard_count, RulesOf(status, which)),
-            "standbys that still load will be ready: `batonctl shards list` shows them; if no node "
-            "stands by, start more nodes with the labels that the rule wants (docs/placement.md)"};
+    return {
+        check, Severity::kWarning,
+        fmt::format("{} of {} shards have no ready standby, by {}", status.without_ready_standby,
+                    status.shard_count, RulesOf(status, &ShardStatus::without_ready_standby)),
+        "standbys that still load will be ready: `batonctl shards list` shows them; if no node "
+        "stands by, start more nodes with the labels that the rule wants (docs/placement.md)"};
   }
   const std::size_t rules = status.placement.size();
   return {check,

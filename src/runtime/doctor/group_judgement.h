@@ -2,6 +2,8 @@
 // (judgement.h) calls them all.
 #pragma once
 
+#include <string>
+
 #include "runtime/control.h"
 #include "runtime/doctor/finding.h"
 #include "runtime/doctor/judgement.h"
@@ -18,6 +20,10 @@ Finding ExpectedNodes(const Examination& seen);
 
 /// Whether every shard has a leader that may act.
 Finding Shards(const Examination& seen);
+
+/// Names the rules that count for the shards for which `which` is set, and what they require: "rule
+/// 2 (node=n9), rule 5 (zone=a)". At most five, and then "others".
+std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which);
 
 /// Whether the placement rules are kept: which of them let no live node lead their shards, or
 /// forbid the present leaders.

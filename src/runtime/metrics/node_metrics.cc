@@ -1,10 +1,12 @@
 #include "runtime/metrics/node_metrics.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/metrics/families.h"
 
@@ -12,6 +14,19 @@ namespace baton::runtime {
 namespace {
 
 double Count(std::uint64_t count) { return static_cast<double>(count); }
+
+/// A series for each placement rule: for how many of its shards `which` is set. Without rules one
+/// series, of 0.
+void AddByRule(FamilyBuilder& out, const NodeStatus& status, bool ShardStatus::*which) {
+  std::vector<std::uint64_t> counts(status.placement.size(), 0);
+  if (counts.empty()) out.Add(0);
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.*which && shard.rule > 0 && shard.rule <= counts.size()) ++counts[shard.rule - 1];
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    out.Add(Count(counts[i]), {{"rule", std::to_string(i + 1)}});
+  }
+}
 
 void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
   MemberStatus self;
@@ -40,14 +55,14 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
             "Shards that nobody leads and that wait by the group's failover settings alone: for "
             "one node, or for the lock delay. In this node's view; use max.")
       .Add(status.waiting_by_settings);
-  out.Gauge("baton_shards_nobody_may_lead",
-            "Shards without a leader that no live node may lead, by a placement rule, as the view "
-            "has it.")
-      .Add(status.nobody_may_lead);
-  out.Gauge("baton_shards_led_against_rules",
-            "Shards whose leaders could not begin to lead them, by a placement rule, as the view "
-            "has it.")
-      .Add(status.led_against_rules);
+  AddByRule(out.Gauge("baton_shards_nobody_may_lead",
+                      "Shards without a leader that no live node may lead, by the number of the "
+                      "placement rule, as the view has it."),
+            status, &ShardStatus::nobody_may_lead);
+  AddByRule(out.Gauge("baton_shards_led_against_rules",
+                      "Shards whose leaders could not begin to lead them, by the number of the "
+                      "placement rule, as the view has it."),
+            status, &ShardStatus::led_against_rule);
   out.Gauge(
          "baton_shards_without_ready_standby",
          "Shards whose placement rule asks for standbys, and that have no ready one, as the view "
