@@ -9,7 +9,9 @@
 
 namespace baton::etcd {
 
-/// The first versions without any fault that concerns Baton.
+/// The first versions that have none of the faults that concern Baton, except one that every
+/// version has: a leader of etcd that was stopped may end leases when it goes on
+/// (docs/etcd-versions.md).
 inline constexpr const char* kAdvisedVersions = "3.5.33, 3.6.14, 3.7.1 or later";
 /// How long etcd should keep old revisions: `--auto-compaction-mode=periodic` with this retention.
 inline constexpr const char* kAdvisedRetention = "10m";

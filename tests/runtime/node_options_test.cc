@@ -182,6 +182,7 @@ std::vector<Numeric> Numerics() {
           Row("release_timeout", &NodeOptions::release_timeout, 1, kDays366),
           Row("callback_timeout", &NodeOptions::callback_timeout, 1, kDays366),
           Row("drain_timeout", &NodeOptions::drain_timeout, 1, kDays366),
+          Row("watchdog", &NodeOptions::watchdog, 0, kDays366),
           Row("history", &NodeOptions::history, 1, 1'000'000),
           Row("log_level", &NodeOptions::log_level, 0, 4),
           Row("callback_threads", &NodeOptions::callback_threads, 1, 256)};
@@ -218,6 +219,14 @@ TEST(NodeOptionsCheck, SaysWhichDurationsItTakes) {
   options.callback_timeout = milliseconds::max();
   EXPECT_EQ(Check(options).error().message,
             "callback_timeout is 9223372036854775807 ms; give 1 ms to 31622400000 ms (366 days)");
+  options = Options();
+  for (const milliseconds wrong : {milliseconds::min(), milliseconds(-1), milliseconds(499),
+                                   milliseconds(31'622'400'001), milliseconds::max()}) {
+    options.hang_timeout = wrong;
+    EXPECT_EQ(Check(options).error().message,
+              "hang_timeout is " + std::to_string(wrong.count()) +
+                  " ms; give 0 (none), or 500 ms to 31622400000 ms (366 days)");
+  }
 }
 
 }  // namespace
