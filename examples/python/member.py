@@ -57,9 +57,17 @@ class Tls(collections.namedtuple("Tls", "ca cert key name", defaults=(None, None
         return [path and pathlib.Path(path).read_bytes() for path in (self.ca, self.key, self.cert)]
 
 
+def unmapped_user():
+    """In a user namespace that lacks some users, the number of all of these; else None."""
+    if pathlib.Path("/proc/self/uid_map").read_text(encoding="ascii").split() == ["0", "0", "4294967295"]:
+        return None
+    return int(pathlib.Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))
+
+
 def server_users(port):
     """Returns the users who have the other ends of this process's connections to a port of this host, as Linux
-    knows them. None stands for an end that no process has any more."""
+    knows them. None stands for an end that no process has any more, and for a user who has no number here."""
+    nobody = unmapped_user()
     ours = set()
     for descriptor in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
@@ -74,7 +82,7 @@ def server_users(port):
     for (local, remote), (_, inode, state) in ends.items():
         if state == ESTABLISHED and int(remote.rpartition(":")[2], 16) == port and f"socket:[{inode}]" in ours:
             user, its_inode, _ = ends.get((remote, local), (None, "0", None))
-            users.add(user if its_inode != "0" else None)
+            users.add(None if its_inode == "0" or user == nobody else user)
     return users
 
 
@@ -97,14 +105,16 @@ class Member:
     standby ends with standby_ended(), which drops the state, with acquired() or with lost().
 
     `tls`: a Tls, if batond's port has TLS; unix sockets have none. Its files are read at each attach;
-    OSError: not even once. `users`: as which users batond may run, if its port has no TLS. While batond is
-    away, any user of the host can take its port, and would say what to lead. Thread-safe."""
+    OSError: not even once. `users`: the numbers of the users as which batond may run, if its port has no TLS;
+    by default root's and this process's. While batond is away, any user of the host can take its port, and would
+    say what to lead. Thread-safe."""
 
-    def __init__(self, address, application, workers=4, tls=None, users=(0, os.getuid())):
+    def __init__(self, address, application, workers=4, tls=None, users=None):
         import grpc  # here, because an argument of the program names the stubs' folder
         from baton.v1 import sidecar_pb2, sidecar_pb2_grpc
         self._grpc, self._pb, self._stub = grpc, sidecar_pb2, sidecar_pb2_grpc.SidecarServiceStub
-        self._address, self._tls, self._users = address, tls, set(users)
+        self._address, self._tls = address, tls
+        self._users = {0, os.getuid()} if users is None else set(users)
         self._pems = tls and tls.read()
         self._application = application
         # Each shard has one worker, so its calls stay in order.
@@ -170,25 +180,26 @@ class Member:
     def run(self):
         """Attaches to batond, again and again. Raises grpc.RpcError if trying again is useless."""
         pause = 0.05
-        complained = False
+        complaint = ""
         while True:
+            problem = ""
+            believed = not self._is_open()  # who answers at another port is batond
             try:
                 with self._connect() as channel:
-                    for number, message in enumerate(self._stub(channel).Attach(self._requests())):
-                        if number == 0 and (stranger := self._stranger()):
-                            if not complained:
-                                complain(f"{self._address} {stranger}; trying again")
-                            complained = True
+                    for message in self._stub(channel).Attach(self._requests()):
+                        if not believed and (problem := self._stranger()):
                             break
+                        believed = True
                         pause = 0.05
-                        complained = False
+                        complaint = ""
                         self._take(message)
             except self._grpc.RpcError as error:
-                if error.code().name in FINAL:
+                if error.code().name in FINAL and believed:
                     raise
-                if not complained:
-                    complain(f"batond is not connected: {error.details()}; trying again")
-                complained = True
+                problem = f"batond is not connected: {error.details()}"
+            if problem and problem != complaint:
+                complain(problem + "; trying again")
+                complaint = problem
             time.sleep(pause)  # shards stay led until the deadline
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -202,15 +213,17 @@ class Member:
         name = [("grpc.ssl_target_name_override", self._tls.name)] if self._tls.name else []
         return self._grpc.secure_channel(self._address, self._grpc.ssl_channel_credentials(*self._pems), name)
 
+    def _is_open(self):
+        """Whether any user of this host may have taken the port."""
+        return self._tls is None and not self._address.startswith("unix:")
+
     def _stranger(self):
-        """Why nobody knows that batond has the other end of the stream; None if it has."""
-        if self._tls is not None or self._address.startswith("unix:"):
-            return None
+        """Why it is not known that batond has the other end of the stream; empty if it is."""
         users = server_users(int(self._address.rpartition(":")[2]))
         if users and users <= self._users:
-            return None
+            return ""
         others = ", ".join(f"user {user}" for user in users - self._users if user is not None) or "nobody who is known"
-        return f"is served by {others}: name batond's user (--server-user), or use TLS or a unix socket"
+        return f"{self._address} is served by {others}: name batond's user (--server-user), or use TLS or a unix socket"
 
     def _requests(self):
         answers = queue.SimpleQueue()
@@ -399,8 +412,8 @@ def main():
                        ("cert", "PEM file: your certificate, if the node asks for one"), ("key", "PEM file: its key"),
                        ("name", "the name in the node's certificate, if it is not the sidecar's address")):
         parser.add_argument(f"--tls-{name}", default=os.environ.get(f"BATON_TLS_{name.upper()}"), help=what)
-    parser.add_argument("--server-user", help="as which user batond runs, if that is neither "
-                        "root nor this program's user; asked only at a port without TLS")
+    parser.add_argument("--server-user", help="as which user batond runs (a name or a number), if "
+                        "that is neither root nor this program's user; for a port without TLS")
     options = parser.parse_args()
     if options.lookup is not None:
         return answer_lookup(options)
@@ -413,7 +426,9 @@ def main():
         # The variables of TLS may be batond's own, in whose environment this program runs.
         tls = None if options.sidecar.startswith("unix:") else tls_of(options)
         sayer = Sayer()
-        users = {0, pwd.getpwnam(options.server_user).pw_uid} if options.server_user else {0, os.getuid()}
+        users = None
+        if options.server_user is not None:
+            users = [int(options.server_user) if options.server_user.isdigit() else pwd.getpwnam(options.server_user).pw_uid]
         member = sayer.member = Member(options.sidecar, sayer, tls=tls, users=users)
     except (OSError, ValueError) as error:
         complain(error)

@@ -168,7 +168,8 @@ int VerifyMode(ClientCertificates clients) {
 }
 
 // A client may change its keys as often as it likes in TLS 1.3. It costs the server far more time
-// than the client, and nobody but OpenSSL sees it. Real clients do it after 2^24 records.
+// than the client, and nobody but OpenSSL sees it. Real clients do it once in some
+// 2^24 records at most.
 constexpr std::intptr_t kMaxKeyUpdates = 8;
 
 void CountKeyUpdates(int sent, int, int type, const void* message, std::size_t size, SSL* ssl,

@@ -239,14 +239,9 @@ void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited
   }
 }
 
-bool ReceiveBudget::IsCounted(Held& connection) {
-  if (connection.trusted != nullptr && connection.trusted->load()) {
-    for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_})
-      lately->Forget(connection.caller);
-    connection.trusted = nullptr;
-    connection.caller.clear();
-  }
-  return !connection.caller.empty();
+bool ReceiveBudget::IsCounted(const Held& connection) {
+  const bool trusted = connection.trusted != nullptr && connection.trusted->load();
+  return !trusted && !connection.caller.empty();
 }
 
 ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
@@ -260,6 +255,7 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
     } else if (known.may_stay && !known.may_stay()) {
       known.may_stay = nullptr;
       EndConnection(known.second.get());
+      log::Info("a gRPC connection is ended: its user is no operator any more");
     } else if (IsCounted(known)) {
       Record(known, senders, passed).sockets.push_back(known.second.get());
     }

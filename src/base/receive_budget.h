@@ -140,7 +140,8 @@ class ReceiveBudget {
     std::int64_t most = kMostUnserved;
     bool calls_count = true;  ///< false: calls of this connection account for nothing
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
-    /// more, and it is never ended. Null: that never happens.
+    /// more, and it is never ended. What it sent before goes on to count for its caller. Null: that
+    /// never happens.
     std::shared_ptr<const std::atomic<bool>> trusted = {};
     /// Weigh calls it with the lock held, and ends the connection once it returns false. Null: the
     /// connection may stay. REQUIRES: it waits only for short locks, and does not call this object.
@@ -201,9 +202,7 @@ class ReceiveBudget {
   };
   using Senders = std::unordered_map<std::string, Sender>;
 
-  /// Whether the connection has a caller. One that has become trusted loses it, and its caller is
-  /// no suspect for what it sent before.
-  bool IsCounted(Held& connection);
+  static bool IsCounted(const Held& connection);
   Senders Count(Duration passed);
   /// Adds what the connection received since Weigh last looked, `passed` ago.
   Sender& Record(Held& connection, Senders& senders, Duration passed);

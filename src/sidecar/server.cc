@@ -174,8 +174,7 @@ Status Server::ListenOnPort() {
   if (tls_.identity == nullptr) {
     log::Warn(
         "the sidecar's port has no TLS: while batond is away, any user of this host can take it "
-        "and tell the "
-        "application what to lead; see docs/security.md, who serves an application");
+        "and tell the application what to lead; see docs/security.md, Who serves an application");
   }
   return Ok();
 }

@@ -184,7 +184,7 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
   EXPECT_THAT(Batonctl(server_, {"status"}).out,
               AllOf(HasSubstr("1 shard without a leader (1 that no live node may lead, by rule 2 "
                               "(node=n9))"),
-                    HasSubstr("1 shard led by nodes that may not begin to lead them, by rule 1")));
+                    HasSubstr("1 shard with leaders that may not begin to lead, by rule 1")));
   EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
               HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
 }

@@ -383,21 +383,6 @@ TEST_F(ReceiveBudgetTest, ATrustedConnectionIsNeverEnded) {
   EXPECT_FALSE(trusted.Ended());
 }
 
-// Plan: a connection sends something before it is trusted. Then the process grows.
-TEST_F(ReceiveBudgetTest, ATrustedCallerIsNoSuspectForWhatItSentBefore) {
-  const auto trust = std::make_shared<std::atomic<bool>>(false);
-  const TcpPair pair;
-  ASSERT_TRUE(budget_.Add(pair.server, "caller", LeastReserved(), {.trusted = trust}));
-  Weigh();
-  pair.Send(2'000);
-  Weigh();
-  trust->store(true);
-  resident_ += 1'100'000;
-  Weigh();
-  EXPECT_FALSE(Barred("caller"));
-  EXPECT_FALSE(pair.Ended());
-}
-
 // Plan: two connections without a caller may stay for a while. One of them ends, with what it sent.
 TEST_F(ReceiveBudgetTest, AConnectionThatMayNotStayEnds) {
   bool may_stay = true;

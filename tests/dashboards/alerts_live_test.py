@@ -208,10 +208,13 @@ class AlertsLive(unittest.TestCase):
         self.await_quiet("GroupDown")
 
     def test_ruled_out(self):
-        """A rule wants a node that is gone. It ends when the rule does."""
+        """A rule wants a node that never was, and then one that is gone. It ends when the rule does."""
         nodes = self.start("n1", "n2")
         with tempfile.TemporaryDirectory() as folder:
             rules = pathlib.Path(folder) / "rules.yaml"
+            rules.write_text("rules: [{shards: 3, node: n9}]", encoding="utf-8")
+            self.fleet.ctl(nodes[0], "placement", "set", str(rules))
+            self.await_firing("ShardsLedAgainstRules")
             rules.write_text("rules: [{shards: 3, node: n2}]", encoding="utf-8")
             self.fleet.ctl(nodes[0], "placement", "set", str(rules))
             fleet.until("n2 leads shard 3", lambda: any(
@@ -220,7 +223,7 @@ class AlertsLive(unittest.TestCase):
             self.await_firing("ShardsNobodyMayLead")
             rules.write_text("rules: []", encoding="utf-8")
             self.fleet.ctl(nodes[0], "placement", "set", str(rules))
-            self.await_quiet("ShardsNobodyMayLead")
+            self.await_quiet("ShardsNobodyMayLead", "ShardsLedAgainstRules")
 
     def test_unattended(self):
         """A rule asks for standbys, and the leader's node is the last one. It ends when the rule does."""

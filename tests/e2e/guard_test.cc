@@ -267,7 +267,7 @@ TEST(Guard, EndsTheSessionOnceEtcdAnswersAgain) {
   cluster.AwaitBalanced({"n1", "n2"});
   etcd.Pause(0);
   cluster.node("n2").Kill();
-  poll(nullptr, 0, 4'000);
+  poll(nullptr, 0, 8'000);  // more than three calls of the guard
   etcd.Resume(0);
   cluster.AwaitBalanced({"n1"});
   EXPECT_EQ(cluster.Metric("n1", "baton_transitions_total{reason=\"process_died\"}"), 6);

@@ -194,7 +194,7 @@ describe('three nodes and 24 shards', () => {
     await page.locator('#grid').click({position: await cellOf(page, 9)});
     await shows(page, '#shard', 'rule 1 would not let its leader begin to lead it');
     await findings(page, '1 shard has a leader that a rule forbids');
-    await findings(page, 'placement rule 1; they go on');
+    await findings(page, 'placement rule 1; until other nodes take over, nothing changes');
     await shows(page, '#verdict', 'All 24 shards are led');
     await writeFile(rules, 'rules: []');
     await cluster.batonctl('n1', ['placement', 'set', rules]);

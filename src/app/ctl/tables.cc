@@ -217,7 +217,7 @@ std::string WithoutReadyStandby(const NodeStatus& status) {
 
 std::string LedAgainstRules(const NodeStatus& status) {
   if (status.led_against_rules == 0) return "";
-  return fmt::format("{} led by nodes that may not begin to lead them, by {}",
+  return fmt::format("{} with leaders that may not begin to lead, by {}",
                      CountOf(status.led_against_rules, "shard"),
                      runtime::RulesOf(status, &ShardStatus::led_against_rule));
 }

@@ -8,8 +8,8 @@
 // included: the free descriptors divided by kDescriptors. So one caller alone has about three
 // quarters of the places at most, and many together leave some to others. Users of this host with
 // the role kOperate are not limited and not counted; only they get the last places
-// (ConnectionListener::kLastPlaces). A user who loses the role loses these connections within some
-// 100 ms, and may connect again as everybody else. What callers send is bounded by
+// (ConnectionListener::kLastPlaces). A user who loses the role loses these connections with the
+// next look at the budget, and may connect again as everybody else. What callers send is bounded by
 // base/receive_budget.h, which takes the second descriptor of each connection. It may bar a caller;
 // then the caller gets no connection, not even a first one.
 //

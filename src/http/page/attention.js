@@ -122,7 +122,7 @@ function nodeFindings({overview}) {
   if (overview.paused) add('note', 'Balance is paused', ['run batonctl resume to end the pause']);
   const against = overview.led_against_rules;
   const {led_against_rule: rules} = overview.attention.rules;
-  if (against > 0) add('note', `${count(against, 'shard')} ${against === 1 ? 'has a leader that a rule forbids' : 'have leaders that rules forbid'}`, [`${rulesOf(rules)}; they go on until nodes that may lead take over`]);
+  if (against > 0) add('note', `${count(against, 'shard')} ${against === 1 ? 'has a leader that a rule forbids' : 'have leaders that rules forbid'}`, [`${rulesOf(rules)}; until other nodes take over, nothing changes`]);
   const cold = overview.without_ready_standby;
   const late = overview.without_ready_standby_ms >= STANDBYS_LOAD_MS;
   if (cold > 0) add(late ? 'warn' : 'note', `${count(cold, 'shard')} ${cold === 1 ? 'has' : 'have'} no ready standby`, [late ? 'a placement rule asks for standbys; batonctl shards list shows them' : 'their standbys may still load; batonctl shards list shows them']);

@@ -70,7 +70,7 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
     for (const std::string& key : reply.response.keys()) {
       if (key != keyspace_.MemberKey(dead_.node)) return NotOurs("the lease holds the key " + key);
     }
-    if (denied_) return Revoke();
+    if (found_ != SessionFound::kRevoked || denied_) return Revoke();
     // etcd was away, and answers again. The transaction also says why the session ends.
     examined_ = true;
     Delete();

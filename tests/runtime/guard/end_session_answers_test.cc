@@ -139,6 +139,20 @@ TEST_F(EndSessionAnswers, ATransactionIsTriedOnceMoreWhenEtcdAnswersAgain) {
   }
 }
 
+// Plan: the session has lost its key already. The transaction is refused, and not sent again.
+TEST_F(EndSessionAnswers, ARefusedTransactionIsNotTriedAgain) {
+  End();
+  transport.TakeTxn().Answer({});
+  Settle();
+  Show({});
+  EXPECT_TRUE(transport.txns.empty());
+  ASSERT_EQ(transport.revocations.size(), 1u);
+  transport.TakeRevoke().Answer({});
+  Settle();
+  ASSERT_TRUE(result && result->ok());
+  EXPECT_EQ(result->value(), SessionFound::kGone);
+}
+
 // Plan: etcd does not say what the lease holds, because the role may not read it. The lease is not
 // revoked.
 TEST_F(EndSessionAnswers, ALeaseThatMayNotBeLookedAtIsNotRevoked) {
