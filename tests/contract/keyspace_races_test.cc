@@ -102,7 +102,8 @@ TEST(KeyspaceLimits, HalveBatchesForAServerThatAllowsFewOperations) {
   EXPECT_EQ(again.items, std::vector(100, Outcome::kRefused));
 }
 
-// NOSPACE: puts are refused or unknown, but confirmations pass, so a leader goes on.
+// NOSPACE: puts are refused or unknown, but confirmations pass, so a leader goes on. It can also
+// give a handoff up.
 TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   Store store({.members = 1, .arguments = {"--quota-backend-bytes=2097152"}});
   const Keyspace keys(kDefaultPrefix, "full");
@@ -117,6 +118,17 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   const WriteResult joined = execute(MemberCreate{member});
   ASSERT_EQ(joined.outcome, Outcome::kDone) << joined.detail;
   const SessionGuard guard{"n1", member.session, joined.revision};
+  const ShardId shard{3};
+  const WriteResult claimed =
+      execute(ClaimBatch{.guard = guard, .claims = {Claim{.shard = shard}}});
+  ASSERT_EQ(claimed.outcome, Outcome::kDone) << claimed.detail;
+  MoveFact move;
+  move.shard = shard;
+  move.from = "n1";
+  move.to = "n2";
+  move.present = true;
+  move.ends = Term{claimed.revision.value};
+  ASSERT_EQ(execute(MoveBatch{.moves = {MoveWrite{.move = move}}}).outcome, Outcome::kDone);
   WriteResult last = joined;
   // etcd counts the database's size when it writes it out, every 100 ms, so this is far more than
   // fits.
@@ -135,6 +147,16 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
       [&](auto done) { executor.Confirm(guard, testing::kCallDeadline, done); });
   EXPECT_EQ(confirmed.outcome, Outcome::kDone) << confirmed.detail;
   EXPECT_TRUE(confirmed.passed);
+  // The leader goes on in its term, and the move is gone: its transfer can't be carried out later.
+  const WriteResult abandoned =
+      execute(AbandonBatch{{Abandon{.shard = shard, .term = Term{claimed.revision.value}}}});
+  EXPECT_EQ(abandoned.outcome, Outcome::kDone) << abandoned.detail;
+  const bool deleted =
+      std::any_of(abandoned.read_back.begin(), abandoned.read_back.end(), [&](const Fact& fact) {
+        const auto* const left = std::get_if<MoveFact>(&fact);
+        return left != nullptr && left->shard == shard && !left->present;
+      });
+  EXPECT_TRUE(deleted);
 }
 
 }  // namespace

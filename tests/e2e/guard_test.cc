@@ -222,6 +222,10 @@ TEST(Guard, ThatIsKilledIsStartedAgain) {
     return guard && *guard != first;
   }));
   EXPECT_THAT(node.Log(), HasSubstr("the guard ended, and is started again: signal 9"));
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    return cluster.Metric("n2", "baton_guard_starts_total") == 2 &&
+           cluster.Metric("n2", "baton_guard_running") == 1;
+  }));
   node.Kill();
   cluster.AwaitBalanced({"n1"});
 }
