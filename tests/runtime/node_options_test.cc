@@ -220,6 +220,8 @@ TEST(NodeOptionsCheck, SaysWhichDurationsItTakes) {
   EXPECT_EQ(Check(options).error().message,
             "callback_timeout is 9223372036854775807 ms; give 1 ms to 31622400000 ms (366 days)");
   options = Options();
+  options.guard = GuardMode::kOwn;
+  options.state_dir = "/state";
   for (const milliseconds wrong : {milliseconds::min(), milliseconds(-1), milliseconds(499),
                                    milliseconds(31'622'400'001), milliseconds::max()}) {
     options.hang_timeout = wrong;
