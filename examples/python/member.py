@@ -184,8 +184,8 @@ class Member:
         while True:
             problem = ""
             believed = not self._is_open()  # who answers at another port is batond
-            try:
-                with self._connect() as channel:
+            with self._connect() as channel:
+                try:
                     for message in self._stub(channel).Attach(self._requests()):
                         if not believed and (problem := self._stranger()):
                             break
@@ -193,10 +193,10 @@ class Member:
                         pause = 0.05
                         complaint = ""
                         self._take(message)
-            except self._grpc.RpcError as error:
-                if error.code().name in FINAL and believed:
-                    raise
-                problem = f"batond is not connected: {error.details()}"
+                except self._grpc.RpcError as error:
+                    if error.code().name in FINAL and (believed or not self._stranger()):
+                        raise
+                    problem = f"batond is not connected: {error.details()}"
             if problem and problem != complaint:
                 complain(problem + "; trying again")
                 complaint = problem

@@ -34,10 +34,15 @@ KIND = sidecar_pb2.AttachEvent.Kind
 class Batond(sidecar_pb2_grpc.SidecarServiceServicer):
     """Each stream that begins is put into `streams`."""
 
+    refuses = False
+
     def __init__(self):
         self.streams = queue.Queue()
 
     def Attach(self, request_iterator, context):
+        if self.refuses:
+            self.streams.put(None)
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, "no")
         stream = Stream(request_iterator)
         context.add_callback(stream.end)
         self.streams.put(stream)
@@ -148,6 +153,16 @@ class MemberStandsBy(unittest.TestCase):
             stream = self.batond.welcome(resumed=False)
             stream.send((KIND.KIND_ACQUIRED, 1, 7))
         self.assertTrue(self.application.calls.empty())
+
+    def test_a_refusal_is_final_if_batonds_user_says_it(self):
+        self.batond.refuses = True
+        with self.assertRaises(grpc.RpcError):
+            member.Member(self.address, self.application).run()
+        self.batond.streams.get(timeout=PATIENCE)
+        its = member.Member(self.address, self.application, users=[4711])
+        threading.Thread(target=its.run, daemon=True).start()
+        for _ in range(2):  # it tries again
+            self.batond.streams.get(timeout=PATIENCE)
 
     def test_says_a_change_once_and_only_while_the_standby_goes_on(self):
         its, stream = self.attach()
