@@ -82,7 +82,7 @@ enum class ShardState : std::uint8_t {
   kLed,         ///< the shard has a leader, whose Acquired callback has returned
   kActivating,  ///< the shard's leader may act; its Acquired callback still runs
   kMoving,      ///< the shard has a leader, and a move to another node is in flight
-  kSuspended,   ///< the shard's leader has stopped until a renewal is confirmed
+  kSuspended,   ///< the leader has stopped: its lease is not confirmed, or it has lost its session
   kLeaderless,  ///< the shard has no leader
 };
 /// "led", "activating", "moving", "suspended" or "leaderless".

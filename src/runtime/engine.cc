@@ -455,7 +455,11 @@ void Engine::Do(const core::AnswerNodeChange& action) { requests_.Answer(action)
 // Only this node's history has it, because nothing in etcd says who changed a member's record.
 void Engine::Do(const core::ReportNodeChange& action) { follower_.AddToHistory(action); }
 
+// A node that wakes up past its deadline may be asked for its status before it has taken a step.
 NodeStatus Engine::MakeStatus(TimePoint now, StatusBoard& board) const {
+  if (core_.session().live(now) != was_live_) {
+    for (const auto& [shard, held] : core_.leaderships().held()) board.Note(shard);
+  }
   NodeStatus status = StatusOf(core_, now, board);
   status.counters.transitions = transitions_;
   status.counters.callbacks_failed += standby_callbacks_failed_;

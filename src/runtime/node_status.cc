@@ -27,9 +27,9 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
   const auto found = core.leaderships().held().find(shard);
   if (found == core.leaderships().held().end()) {
     // A claim of ours that etcd has not answered yet, or a leadership of this node's earlier
-    // session.
+    // session: the record is still there, and nobody acts by it.
     const bool ours = core.view().record(shard).session == core.session().id();
-    return ours ? ShardState::kActivating : ShardState::kLed;
+    return ours ? ShardState::kActivating : ShardState::kSuspended;
   }
   if (!core.session().live(now)) return ShardState::kSuspended;
   if (!std::holds_alternative<core::Leaderships::Leading>(found->second.phase))

@@ -14,7 +14,9 @@ class StatusOfChanges : public SmallGroup {
  protected:
   // Compares what operators are shown with what the facts say now.
   void ExpectTrue(Process& process) {
-    if (!process.running()) return;
+    if (process.running()) Look(process);
+  }
+  void Look(Process& process) {
     const core::Core& core = process.engine().core();
     runtime::GroupFollower& follower = process.engine().follower();
     const TimePoint now = NowAt(process);
@@ -23,8 +25,14 @@ class StatusOfChanges : public SmallGroup {
     runtime::StatusBoard empty;
     const runtime::NodeStatus anew = runtime::StatusOf(core, now, empty);
     ASSERT_EQ(shown->shards.size(), anew.shards.size());
-    for (std::size_t s = 0; s < anew.shards.size(); ++s)
+    for (std::size_t s = 0; s < anew.shards.size(); ++s) {
       ExpectSame(shown->shards[s], anew.shards[s]);
+      const bool own = anew.shards[s].leader == core.options().self.node;
+      if (!own || core.leaderships().held().contains(anew.shards[s].shard)) continue;
+      EXPECT_NE(anew.shards[s].state, ShardState::kLed)
+          << core.options().self.node << " says that it leads shard " << s << ", and does not";
+      if (anew.shards[s].state == ShardState::kSuspended) ++stopped_;
+    }
     EXPECT_EQ(shown->leaderless, anew.leaderless);
     EXPECT_EQ(shown->waiting, anew.waiting);
     EXPECT_EQ(anew.waiting,
@@ -74,6 +82,7 @@ class StatusOfChanges : public SmallGroup {
                                                   [](const auto& one) { return one.deaths > 0; }));
   }
   std::size_t compared_ = 0;
+  std::size_t stopped_ = 0;  ///< own shards that were shown as led by a session that is over
 };
 
 // Plan: a group forms; etcd stalls, so that all are suspended; operators move and drain; sessions
@@ -109,6 +118,38 @@ TEST_F(StatusOfChanges, IsWhatAStatusFromNothingShows) {
   processes_[0]->Drain();
   Compare(seconds(3));
   EXPECT_GT(compared_, 1000u);
+}
+
+// Plan: a process is stopped for longer than its lease. When it goes on, the first thing that it
+// sees may be a request for its status.
+TEST_F(StatusOfChanges, SaysThatItHasStoppedOnceItsDeadlineHasPassed) {
+  RunFor(seconds(5));
+  ExpectTrue(*processes_[0]);
+  processes_[0]->Pause();
+  RunFor(seconds(20));
+  Look(*processes_[0]);
+  for (const runtime::ShardStatus& shard : processes_[0]->engine().follower().Status()->shards) {
+    EXPECT_TRUE(shard.leader != "n0" || shard.state == ShardState::kSuspended) << shard.shard.value;
+  }
+  processes_[0]->Resume();
+  Compare(seconds(6));
+}
+
+// Plan: the application of a node gives no sign of life, so the node ends its session. It sees its
+// records go later, and until then it says that it has stopped.
+TEST_F(StatusOfChanges, DoesNotSayThatANodeLeadsByAnEarlierSession) {
+  Compare(seconds(5));
+  for (int round = 0; round < 20; ++round) {
+    processes_[0]->SetSilent(true);
+    for (int look = 0; look < 200; ++look) {
+      ExpectTrue(*processes_[0]);
+      RunFor(std::chrono::microseconds(50));
+    }
+    RunFor(seconds(2));
+    processes_[0]->SetSilent(false);
+    RunFor(seconds(15));
+  }
+  EXPECT_GT(stopped_, 0u);
 }
 
 // Plan: n2 has left, and its key is known to be gone. A dry run says what the change itself would.
