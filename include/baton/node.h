@@ -20,10 +20,10 @@
 // If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
 // returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
 // nothing there, so the child never frees its copy of the node's memory. (Linux before 4.14 and
-// some sandboxes lack MADV_WIPEONFORK. There, a child that calls a method of the node ends by
-// SIGSEGV.) The child inherits the lock in state_dir: until the child ends or calls exec, no node
-// can start in that folder. Before the child calls exec, it must not use gRPC, which would harm
-// gRPC in the parent. So Node::Start and Router::Start fail there.
+// some sandboxes lack MADV_WIPEONFORK. There, a child that calls a method or the destructor of the
+// node ends by SIGSEGV.) The child inherits the lock in state_dir: until the child ends or calls
+// exec, no node can start in that folder. Before the child calls exec, it must not use gRPC, which
+// would harm gRPC in the parent. So Node::Start and Router::Start fail there.
 #pragma once
 
 #include <chrono>
@@ -57,7 +57,7 @@ class BATON_EXPORT Node {
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
   ///                        from one that had started a node
-  ///   kNotFound            there is no such guard_program
+  ///   kNotFound            there is no such guard_program, or this process may not execute it
   ///   kInternal            the system gave no descriptor, memory or thread for the guard
   /// Throws an exception derived from std::runtime_error if the system gives no thread for the node
   /// itself. After an error or an exception no node runs, the lock is free, and no callback comes.
@@ -65,8 +65,9 @@ class BATON_EXPORT Node {
                                              std::shared_ptr<Listener> listener = nullptr);
 
   /// Calls Stop. If `batonctl doctor` examines the node at that time, the destructor also waits for
-  /// the end of the examination (up to about 12 s). To hand the shards over first, call Drain
-  /// before. REQUIRES: no method runs any more, and none is called later.
+  /// the end of the examination (up to about 12 s). With GuardMode::kOwn it also waits up to 1 s
+  /// for the guard's end. To hand the shards over first, call Drain before. REQUIRES: no method
+  /// runs any more, and none is called later. If callbacks call methods, call Stop before.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -90,9 +91,9 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before the
   /// new ones are used; open connections go on. The node continues to use the earlier credentials
   /// until etcd accepts the new ones, so you may change a password here before you change it in
-  /// etcd. A certificate that etcd refuses does no harm. The user stays the same. If the node was
-  /// started without a user, etcd takes the user from the certificate. A certificate of another
-  /// user then changes the node's rights. The log says whether etcd accepts the new credentials.
+  /// etcd. A certificate that etcd refuses does no harm. EtcdOptions::user stays as it is. If it is
+  /// empty, etcd takes the user from the certificate: then a certificate of another user changes
+  /// the node's rights. The log says whether etcd accepts the new credentials.
   /// Give all fields, also those that stay the same: an empty field means none, as in EtcdOptions.
   /// If TLS was on at the start, it stays on; an empty `ca_pem` then means that the node trusts the
   /// system's roots. Errors (nothing changes):
@@ -100,11 +101,11 @@ class BATON_EXPORT Node {
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
   ///                     start
-  ///   kUnavailable      the node has stopped: Stop has returned, or is about to
+  ///   kUnavailable      the node has stopped: Stop has ended all callbacks
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// Says that the program works. If NodeOptions::watchdog is set, call Alive at least that often,
-  /// from when the node is first ready until you call Drain or Stop. Does nothing without a
+  /// Says that the program works. If NodeOptions::watchdog is set, call Alive again within that
+  /// time, from when the node is first ready until you call Drain or Stop. Does nothing without a
   /// watchdog, and in a forked child. Lock-free, and tens of nanoseconds. Only a call that comes
   /// too late takes a lock.
   void Alive() noexcept;
@@ -123,13 +124,13 @@ class BATON_EXPORT Node {
   /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
   /// once; false at first. If the leader dies, a ready standby takes over. Call it when the answer
   /// changes, also from inside Standby. Returns at once. Other nodes may know it only after some
-  /// seconds, because the node pauses between two writes of such changes to etcd. The pause is the
-  /// longer of 1 s and 50 ms for each node of the group. It is 1 ms longer for each shard of which
-  /// this node is a ready standby. But if the node is no longer ready for a shard, it writes this
-  /// within about 1 s, unless that happens again and again.
-  /// Does nothing if the node is no standby of the shard any more, after Stop, and in a forked
-  /// child. A node can be a ready standby of at most 100,000 shards; it counts as not ready for the
-  /// others.
+  /// seconds, because the node pauses between two writes of such changes to etcd. The pause is 50
+  /// ms for each live node of the group, at least 1 s, plus 1 ms for each shard of which this node
+  /// is a ready standby. But if the node is no longer ready for a shard, it writes this within
+  /// about 1 s, unless that happens again and again.
+  /// Does nothing, now or later, if the node is not a standby of the shard at the time of the call.
+  /// Also does nothing after Stop and in a forked child. A node can be a ready standby of at most
+  /// 100,000 shards; it counts as not ready for the others.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Hands every shard over to the other members, then ends the session. Each handoff calls
@@ -172,9 +173,9 @@ class BATON_EXPORT Node {
   /// up to 30 s; then the lease runs out by itself. Stop also waits, without a limit, until every
   /// callback has returned, including Lost of each shard, and until the log sink has taken the
   /// records that wait for it (up to 8,192). If callbacks hold Stop up for 5 s, the log says so,
-  /// and names one of the shards. Afterwards no callback runs, and the lock in state_dir is free
-  /// once the node is destroyed. A call during another Stop waits for the same end. Later calls do
-  /// nothing.
+  /// and names one of the shards. Afterwards no callback runs. But the lock in state_dir stays
+  /// taken until the node is destroyed. A call during another Stop waits for the same end. Later
+  /// calls do nothing.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

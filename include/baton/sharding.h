@@ -1,6 +1,6 @@
 // ShardFor: which shard a key belongs to. batonctl, HTTP and baton::Router give the same answer,
 // but refuse empty keys and keys above 4,096 bytes. ShardFor has no such limits. With kMurmur2, the
-// answer is also the partition that Kafka's producers choose on a topic with as many partitions:
+// answer is also the partition that Kafka's producers choose on a topic with `shards` partitions:
 // the Java producer by default, and librdkafka with partitioner=murmur2_random.
 //
 //   const auto shard = baton::ShardFor("order-4711", baton::HashFunction::kMurmur2, 1024);
@@ -42,9 +42,9 @@ BATON_EXPORT std::uint64_t ShardNumberFor(std::string_view key, HashFunction has
 
 }  // namespace detail
 
-// Inline, so that no call returns an optional. GCC writes a returned optional to the stack in two
-// parts and reads it back as one, and such a read waits until both writes are done. That was most
-// of the time of a look-up by key.
+// Inline, so that the caller makes the optional. If a call returned it, GCC would write it to the
+// stack in two parts and read it back as one. That read waits for both writes, which was most of
+// the time of a look-up by key.
 inline std::optional<ShardId> ShardFor(std::string_view key, HashFunction hash,
                                        std::uint32_t shards) noexcept {
   const std::uint64_t number = detail::ShardNumberFor(key, hash, shards);

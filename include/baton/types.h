@@ -1,8 +1,8 @@
 // The types of Baton's model: shards, nodes, sessions, revisions, terms, reasons.
 //
-// All types are plain values: copyable, comparable, and safe to read from several threads at once.
-// Each number has a type of its own, so that the compiler refuses a Term where a Revision is
-// expected, though etcd counts both.
+// All types are plain values: copyable, and safe to read from several threads at once. All except
+// Leadership and Transition are comparable. Each number has a type of its own, so that the compiler
+// refuses a Term where a Revision is expected, though etcd counts both.
 #pragma once
 
 #include <chrono>
@@ -44,18 +44,19 @@ struct SessionId {
   friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
 
-/// A node's name: 1 to 128 letters, digits, '-', '_' and '.'; neither "." nor "..". Empty: no node.
+/// A node's name: 1 to 128 ASCII letters, digits, '-', '_' and '.'; neither "." nor "..". Empty: no
+/// node.
 using NodeId = std::string;
 
 /// Why a shard's leadership changed. Metrics, log lines, records and listeners all use this enum.
 enum class Reason : std::uint8_t {
-  kStartup,          ///< the shard had no leader that this node ever saw alive
+  kStartup,          ///< the shard had no leader that the claiming node ever saw alive
   kLeaseExpired,     ///< the leader's session ended without a resignation
   kProcessDied,      ///< the leader's process was proven dead, by its guard or its next process
   kRebalance,        ///< moved by the balancer
-  kDrain,            ///< moved off a node that an operator drains
+  kDrain,            ///< moved off a node that an operator drains, or that is not healthy
   kShutdown,         ///< moved or resigned by a node that drains or stops
-  kOperator,         ///< moved by an operator, or its record was changed from outside
+  kOperator,         ///< moved or released by an operator, or its record was changed from outside
   kCallbackTimeout,  ///< given away because Acquired failed or took too long. If the group has a
                      ///< lock delay (`batonctl group set`), also: resigned because Releasing
                      ///< failed or took too long
@@ -80,8 +81,8 @@ BATON_EXPORT const char* ToString(MemberState state);
 /// the shards that it leads itself. Meanwhile other nodes show such a shard as kLed or kMoving.
 enum class ShardState : std::uint8_t {
   kLed,         ///< the shard has a leader, whose Acquired callback has returned
-  kActivating,  ///< the shard's leader may act; its Acquired callback still runs
-  kMoving,      ///< the shard has a leader, and a move to another node is in flight
+  kActivating,  ///< the shard's leader may act; its Acquired callback has not succeeded yet
+  kMoving,      ///< the shard has a leader, and a move is in flight, or the leader resigns it
   kSuspended,   ///< the leader has stopped: its lease is not confirmed, or it has lost its session
   kLeaderless,  ///< the shard has no leader
 };
@@ -108,31 +109,30 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
 /// At most one node counts each change, in its log, metrics and listener: the node that gained the
-/// shard. With a listener, it counts the change when the first call of Acquired for this term has
-/// returned, thrown, or exceeded callback_timeout, or when it loses the shard before that. Without
-/// a listener, it counts the change at once. If it dies before it has counted, nobody counts the
-/// change. A node counts its own kSuspended (`to` is empty) and kResumed (`from` is empty). If
-/// nobody may take the shard over (all members have weight 0, placement rules forbid it, or the
-/// failover setting is `never`), the balancer counts the loss.
+/// shard. Without a listener, it counts the change at once. With a listener, it counts the change
+/// once the first Acquired of this term has returned, thrown or exceeded callback_timeout, or the
+/// node has lost the shard. If the node dies before that, nobody counts the change. A node counts
+/// its own kSuspended (`to` is empty) and kResumed (`from` is empty). If nobody may take the shard
+/// over (all members have weight 0, placement rules forbid it, or the failover setting is `never`),
+/// the balancer counts the loss (`to` is empty).
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
   NodeId from{};  ///< the previous leader; empty: none
   NodeId to{};    ///< the leader now; empty: none
-  Term term{};    ///< the new leadership's term; if `to` is empty, the ended leadership's
+  Term term{};    ///< of the leadership of `to`; if `to` is empty, of the ended or suspended one
   /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
   /// the shard's damaged record was replaced. Otherwise empty.
   std::string actor{};
   /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
   Cause cause{};
-  /// How long the shard had no leader, as this node saw it: from when the node first knew that
-  /// until it saw the new leader, by its own clock. 0 if it never saw the shard without a leader in
-  /// between, as in each planned move. For kResumed: how long this node was suspended. For
-  /// kSuspended: 0.
+  /// How long the shard had no leader, by this node's clock: from when the node saw that nobody led
+  /// until it saw the new leader. 0 if it never saw the shard without a leader in between, as in
+  /// each planned move, and if `to` is empty. For kResumed: how long this node was suspended.
   std::chrono::nanoseconds elect{0};
   /// How long activation took: from when this node saw the new leader until Acquired returned, by
   /// its own clock. 0 if the first Acquired threw or exceeded callback_timeout, if the shard was
-  /// lost before Acquired returned, or without a listener. For kSuspended and kResumed: 0.
+  /// lost before Acquired returned, or without a listener. For kResumed, and if `to` is empty: 0.
   std::chrono::nanoseconds activate{0};
   /// Set if the previous leader's lease ended (kLeaseExpired): at most this long passed from the
   /// leader's death until this node knew of it. The exact time is unknown, because only the dead
@@ -140,9 +140,9 @@ struct Transition {
   /// later, or its watch missed the death.
   std::optional<std::chrono::nanoseconds> detect_at_most{};
   /// Set if the previous leader's guard saw it die (kProcessDied): the time from when the guard got
-  /// the lock of the dead process until the guard told etcd. The clock of the guard's host measures
-  /// it. The time until this node then knew is not included; it is mostly milliseconds. Unset if
-  /// nobody waited for the death, for example because the leader's next process proved it.
+  /// the lock of the dead process until the guard told etcd, by the clock of the guard's host. The
+  /// time from then until this node knew (mostly milliseconds) is not included. Unset if nobody
+  /// waited for the death, for example because the leader's next process proved it.
   std::optional<std::chrono::nanoseconds> detect{};
 };
 

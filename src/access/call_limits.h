@@ -1,8 +1,9 @@
-// CallLimits: how often a caller without the role kOperate may call a node.
+// CallLimits: how often a caller may call a node. It does not know roles: Access asks it about the
+// calls of callers without kOperate, and about the TLS handshakes of all callers.
 //
-// Each caller has a token bucket for each kind of call (see Limit). LimitedAs says who is one
-// caller. At most kMaxLimitedCallers callers are remembered. If none of them can be forgotten, all
-// further callers share one set of buckets.
+// Each caller has a token bucket for each kind of call (see Limit). Callers with the same LimitedAs
+// count as one. At most kMaxLimitedCallers callers are remembered. While none of them can be
+// forgotten, all further callers share one set of buckets.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -18,8 +19,9 @@
 
 namespace baton::access {
 
-/// How many callers are remembered. When there is no room for a new one, callers whose buckets are
-/// full again are forgotten. A bucket is full at most half a minute after the caller's last call.
+/// The most callers that are remembered. If there is no room for a new one, CallLimits forgets the
+/// callers whose buckets are all full, but looks for them at most once a second. A bucket is full
+/// again at most half a minute after the caller's last call.
 inline constexpr std::size_t kMaxLimitedCallers = 4096;
 
 class CallLimits {
@@ -66,12 +68,12 @@ inline constexpr std::array kCallKinds = {CallLimits::Kind::kRoutes, CallLimits:
                                           CallLimits::Kind::kHandshake};
 /// "routes", "read", "diagnose" or "handshakes".
 const char* ToString(CallLimits::Kind kind);
-/// Returns the limit in words, such as "at most 50 questions a second".
+/// Returns the limit in words, such as "at most 50 questions a second". Not for kHandshake.
 std::string Words(CallLimits::Kind kind);
 
 /// Returns the name under which a caller's calls are counted. The first of these that is known: its
-/// token, its certificate, its user, its host. IPv6 hosts of one network (64 bits) count as one,
-/// because one host may have all addresses of its network.
+/// valid token, its valid certificate, its user, its host. IPv6 hosts of one network (64 bits)
+/// count as one, because one host may have all addresses of its network.
 std::string LimitedAs(const Caller& caller);
 
 }  // namespace baton::access

@@ -1,5 +1,5 @@
 // Tokens: secrets by which callers identify themselves, in the header `authorization: Bearer T`. A
-// node knows only the tokens' SHA-256.
+// node stores only the tokens' SHA-256.
 //
 // Pure; any thread.
 #pragma once
@@ -12,21 +12,21 @@
 
 namespace baton::access {
 
-inline constexpr std::size_t kLongestToken = 4096;  ///< bytes
+inline constexpr std::size_t kLongestToken = 4096;  ///< bytes; a node refuses longer ones
 inline constexpr std::string_view kAuthorization = "authorization";
 
 using Digest = std::array<std::uint8_t, 32>;
 
 /// Returns the SHA-256.
 Digest DigestOf(std::string_view bytes);
-/// Reads 64 hexadecimal digits, in upper or lower case; nullopt: it is another text.
+/// Reads 64 hexadecimal digits, in upper or lower case. nullopt: `hex` is anything else.
 std::optional<Digest> DigestNamed(std::string_view hex);
 /// Whether both are equal. The time does not depend on which bytes differ.
 bool IsSame(const Digest& one, const Digest& other);
 
-/// Returns the token in an Authorization header, as a part of `header`. It may be empty or have any
-/// bytes, and does not begin with a space. nullopt: the scheme is not Bearer, in upper or lower
-/// case.
+/// Returns the token in an Authorization header, as a part of `header`. It may be empty, be longer
+/// than kLongestToken, have any bytes, and end with spaces. It does not begin with a space.
+/// nullopt: the scheme is not Bearer (upper and lower case count as equal).
 std::optional<std::string_view> TokenIn(std::string_view header);
 
 }  // namespace baton::access

@@ -1,10 +1,9 @@
-// StatusBoard: keeps the shards' part of a status, and how many shards each member should lead. A
-// new status costs the loop only the shards that changed after the status before; the two statuses
-// share all other shards.
+// StatusBoard: keeps the shards' part of a status, and how many shards each member should lead. For
+// a new status, the loop renders only the shards that changed since the last one. The two statuses
+// share each block of shards (SharedBlocks) in which no shard changed.
 //
-// Before the first call of Shards it keeps nothing. If anything changes that ShardOf
-// (node_status.h) shows, call Note: the view's changes, and what only the node knows of its own
-// shards.
+// Until the first call of Shards it keeps no shards. Call Note for each change that ShardOf
+// (node_status.h) shows: a change of the view, or of what only the node knows of its own shards.
 //
 // For the loop alone; other threads may read what Shards returned. REQUIRES: all calls pass the
 // same view.
@@ -24,7 +23,7 @@
 
 namespace baton::runtime {
 
-/// Makes shards with equal standbys share one list, also with shards of earlier statuses.
+/// Makes all shards with equal standbys share one list, also shards of different statuses.
 class SharedStandbys {
  public:
   using List = std::shared_ptr<const std::vector<StandbyStatus>>;
@@ -54,7 +53,7 @@ class StatusBoard {
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
   // Counts at the last call of Shards; 0 before the first call.
-  /// How many shards had ShardStatus::claims_wait.
+  /// How many shards had a ShardStatus::claims_wait above 0.
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
   /// How many shards had ShardStatus::nobody_may_lead.
   std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
@@ -62,15 +61,15 @@ class StatusBoard {
   std::uint32_t led_against_rules() const { return led_against_rules_; }
   /// How many shards had ShardStatus::without_ready_standby.
   std::uint32_t without_ready_standby() const { return without_ready_standby_; }
-  /// Since when each call of Shards has found such shards, by the `now` of these calls.
-  /// TimePoint::max(): the last call found no such shard.
+  /// Each call of Shards since this time found such shards: the `now` of the first of these calls.
+  /// TimePoint::max(): the last call found no such shard, or there was no call yet.
   TimePoint without_ready_standby_since() const { return without_ready_standby_since_; }
-  /// How many shards that `node` leads were suspended. `look` knows that only of this node's own
-  /// shards, so it is 0 for other nodes.
+  /// How many of the shards that `node` leads were suspended. Only a node itself knows this of its
+  /// shards, so it is 0 if `node` is not this process's node.
   std::uint32_t SuspendedBy(const NodeId& node) const;
-  /// By member: how many shards it should lead by the assignment. A member that gets nothing for
-  /// now may be missing. Valid until the next call. `settle`: see AssignmentFrom. REQUIRES: all
-  /// calls pass the same `settle`.
+  /// By live member: how many shards it should lead by the assignment. A member that gets nothing
+  /// for now (NodesThatGetNothing) is missing. Valid until the next call of Targets. `settle`: see
+  /// AssignmentFrom. REQUIRES: all calls pass the same `settle`.
   const std::map<NodeId, std::uint32_t>& Targets(const core::View& view, Duration settle,
                                                  TimePoint now);
   /// The assignment behind the last Targets; null: Targets was not called yet.

@@ -9,12 +9,13 @@
 namespace baton::app {
 
 /// Returns the word of `known` that is nearest to `word`; of equally near words, the first one. The
-/// distance is how many letters must be added, removed or replaced. Returns "" if the least
-/// distance is more than a third of the length of `word`, rounded to the nearest number, or if
-/// `word` has more than 100 bytes. Upper and lower case count as equal, and so do '_' and '-'.
+/// distance is how many bytes must be added, removed or replaced. Upper and lower case count as
+/// equal, and so do '_' and '-'. Returns "" if `known` is empty, if `word` has more than 100 bytes,
+/// or if the least distance is more than a third of the length of `word` (this third is rounded to
+/// the nearest whole number).
 std::string Nearest(const std::string& word, const std::vector<std::string>& known);
 
-/// Returns a text such as "; did you mean "allow-remote-admin"?", or "" if Nearest finds nothing.
+/// Returns `; did you mean "WORD"?` with the word of Nearest, or "" if Nearest finds nothing.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace baton::app

@@ -9,10 +9,10 @@
 
 namespace baton::app {
 
-/// Parses `text`, which came from `path`. Returns a null node if the text is empty or has only
-/// comments. Does not look for repeated keys; the caller must. kInvalidArgument: the text is not
-/// YAML, or has more than one document. The message is one line that names `path` and the number of
-/// the line there. Any thread.
+/// Parses `text`, which came from `path`. Returns a null node if the text is empty, has only
+/// comments, or is a YAML null such as "~". Does not look for repeated keys; the caller must.
+/// kInvalidArgument: the text is not YAML, or has more than one document. The message is one line:
+/// "PATH:LINE: " and what is wrong. Any thread.
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text);
 
 }  // namespace baton::app

@@ -2,18 +2,18 @@
 // the error, and returns the exit code. kDone: the change is made, or a dry run found it possible.
 //
 // The long verbs (transfer, retry, drain, apply) follow the operation to its end. With
-// ChangeOptions::detach they return kDone as soon as the request is written. Without it, these
-// codes mean that the verb has stopped waiting, and that the operation goes on in the group if its
-// request was written:
-//   kTimedOut     CtlOptions::timeout (unset: kWorkTimeout) has passed; kPartly if a part is done
-//   kInterrupted  Ctrl-C or SIGTERM has come
-//   kUnreachable  the node has not answered for a minute
+// ChangeOptions::detach they return kDone as soon as the request is written. These codes mean that
+// the verb has stopped waiting; an operation whose request was written goes on:
+//   kTimedOut     CtlOptions::timeout (unset: kWorkTimeout) has passed, or kCallTimeout before the
+//                 request was answered. kPartly instead if a part is done
+//   kInterrupted  Ctrl-C, SIGTERM or SIGPIPE has come
+//   kUnreachable  the request was not written; or it was, and then all calls failed for a minute
 //
 // Each call of any verb ends after kCallTimeout at the latest (AdminClient may add 2.1 s), and all
 // of a verb's calls together after CtlOptions::timeout, if it is set. Most verbs make one call.
 // UndrainNode, CancelRebalance and SetPlacement make two, and the long verbs several. ReleaseShard
-// makes two, which have one kCallTimeout together. If any verb returns kTimedOut or kInterrupted,
-// the change may still be made.
+// makes two, which share one kCallTimeout. If any verb returns kTimedOut or kInterrupted, the
+// change may still be made.
 //
 // Blocking; one thread.
 #pragma once
@@ -58,17 +58,18 @@ struct ReleaseOptions {
 ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
 /// kDone: the node leads nothing, or has left the group. kPrecondition (kPartly if some shards have
-/// moved): no other node can take the shards. The node goes on leading them, and the drain goes on
-/// when another node joins; a dry run has written nothing. kNotFound: the group has no such node.
-/// If the node joins while the verb runs, the verb may return kNotFound although the drain was
-/// written.
+/// moved): no other node can take any shards. The node goes on leading them, and the drain (unless
+/// this is a dry run) goes on when another node joins. If only placement rules keep other nodes
+/// from leading the shards, the verb waits until its time is over. kNotFound: the group has no such
+/// node. If the node joins while the verb runs, the verb may return kNotFound although the drain
+/// was written.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
-/// kDone also if the node was not drained, or if it is away and its drain is still in force.
-/// kNotFound: the group has no such node, and no drain for it.
+/// Ends the drain of a node, also of one that has left the group. kDone also if the node was not
+/// drained. kNotFound: the group has no such node, and no drain for it.
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// Changes weight and labels of `node`, which must be the node at options.endpoint. The node takes
 /// them at once; other nodes see them when etcd has the node's new record, maybe after the verb has
-/// returned. They hold until the node's process ends, which the verb says. kDone also if the node
+/// returned. They hold until the node's process ends; the verb says so, too. kDone also if the node
 /// has these settings already.
 /// kPrecondition: another node answers at the endpoint; the message says where to ask `node`.
 /// kNotFound: the group has no such node. kUsage: the settings make no sense (SettingsAfter).
@@ -80,14 +81,14 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 /// Moves that are prepared already are still carried out. kDone also if no rebalance is under way.
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
 /// kUsage: the settings are out of their bounds, or make no sense with those of the group.
-/// kPrecondition: some member's version would not keep to them.
+/// kPrecondition: some member's version is too old for them.
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change);
 /// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If the
-/// rules let no live node lead some shards, or if too few live nodes may stand by for a rule's
-/// shards, the verb prints a warning first, and sets the rules all the same. kUsage: the file can't
-/// be read, or is not valid. kPrecondition: a member's version is too old to follow rules. If
-/// Ctrl-C comes before the end of the file, nothing is changed (kInterrupted).
+/// rules leave shards without a live node that may lead them, or with too few that may stand by,
+/// the verb first prints a warning, and still sets the rules. kUsage: the file can't be read, or is
+/// not valid. kPrecondition: a member's version is too old to follow rules. If Ctrl-C comes before
+/// the end of the file, nothing is changed (kInterrupted).
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change);
 /// Stops moves for balance and for placement rules, and moves of failing shards to other nodes.

@@ -10,10 +10,12 @@ namespace baton::app {
 /// prints findings about other nodes, 16 nodes at most:
 ///  - a problem if the node fails to activate shards;
 ///  - a warning if callbacks of shards that the node gave up have not returned.
-/// For these findings it asks up to 128 live nodes (AskOthers), and says nothing of those that
-/// don't answer. Waits up to CtlOptions::timeout for everything; unset: 20 s. Returns kFailed if a
-/// finding is a problem, also another node's; warnings give kDone. If the node itself does not
-/// answer, prints that error and returns its exit code (see Fail).
+/// For these findings it asks the node for its members, and then up to 128 live ones (AskOthers,
+/// without the token). Each of these two steps takes 0.7 s at most; nodes that don't answer are
+/// left out. Waits up to CtlOptions::timeout for everything (AdminClient may add 2.1 s); unset:
+/// 20 s. Returns kFailed if any finding is a problem, also one about another node; warnings alone
+/// give kDone. If the node itself does not answer, prints that error and returns its exit code (see
+/// Fail).
 ExitCode Examine(const CtlOptions& options);
 
 }  // namespace baton::app

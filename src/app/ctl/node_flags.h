@@ -18,12 +18,14 @@ struct NodeFlags {
   std::vector<std::string> removed = {};  ///< "disk"
 };
 
-/// kInvalidArgument, with a message of one line:
+/// Returns the change that the flags ask for. A name may be in `removed` twice. The node itself
+/// checks that it then has at most kMaxLabels labels. kInvalidArgument, with a message that repeats
+/// labels unescaped:
 ///  - no flag is given;
-///  - a label in `labels` has no '=', or its name is there twice, or in `removed`, too;
+///  - a label in `labels` has no '=', or its name is in `labels` twice, or in `removed`, too;
 ///  - the weight is above kMaxWeight (1,000,000);
 ///  - CheckLabels forbids the labels in `labels`, for example because one is `node` or `zone`;
-///  - `removed` has more than kMaxLabels (32) names, or a name that no label can have.
+///  - `removed` has more than kMaxLabels (32) names, or a name that CheckLabels forbids.
 Result<NodeChange> ParseNodeFlags(const NodeFlags& flags);
 
 }  // namespace baton::app

@@ -1,8 +1,9 @@
-// Asks other nodes of a group. Only a shard's leader knows whether the shard fails to activate.
+// Asks other nodes of a group, because only a shard's leader knows whether the shard fails to
+// activate.
 //
 // Blocking; any thread. Errors are not reported: a node that gives no valid answer counts as
 // silent. The token of --token-file is not sent. If a node does not know this user yet, the call
-// takes 2.1 s longer than this header says (see AdminClient).
+// may end 2.1 s later than this header says (see AdminClient), and the node counts as silent.
 #pragma once
 
 #include <chrono>
@@ -29,15 +30,16 @@ struct OthersAnswers {
 };
 
 /// Asks the live members of `status`, except the node that gave `status`, on one thread each. Waits
-/// until the deadline, at most kOthersPatience. Members without an address that can be used
-/// (IsPeerEndpoint) are in neither list; they serve no operators.
+/// for their answers until the deadline, but at most for kOthersPatience. Members without an
+/// address that can be used (IsPeerEndpoint) are in neither list; they serve no operators. Throws
+/// std::system_error if the host lacks threads.
 OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
                         TimePoint deadline);
 
 /// Asks the leader of `shard` what it knows of the shard. `group` and `shard` are earlier answers
-/// of one node. Waits as long as AskOthers. Returns nullopt if nobody leads the shard, if the node
-/// that gave `group` leads it itself, if the leader has no address that can be used, if it gives no
-/// valid answer in time, or if it no longer leads in the term of `shard`.
+/// of the same node. Waits as long as AskOthers. Returns nullopt if nobody leads the shard, if the
+/// node that gave `group` leads it itself, or if the leader is not a live member, has no address
+/// that can be used, gives no valid answer in time, or no longer leads in the term of `shard`.
 std::optional<runtime::ShardStatus> AskLeader(const runtime::NodeStatus& group,
                                               const runtime::ShardStatus& shard,
                                               const ClientTls& tls, TimePoint deadline);

@@ -1,5 +1,5 @@
 // batonctl's output: data to stdout, messages and progress to stderr. All functions show control
-// characters in what they print as escapes. One thread.
+// characters in what they print as escapes. A write that fails is not reported. One thread.
 #pragma once
 
 #include <string>
@@ -26,13 +26,13 @@ void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 void Say(const std::string& line);
 /// Prints the error and returns its exit code: kInvalidArgument gives kUsage, kFailedPrecondition
 /// and kStaleTerm give kPrecondition, kUnavailable gives kUnreachable, kNotFound and kTimedOut give
-/// the codes of these names, and all others give kFailed. If Interrupt has happened, prints only
-/// "interrupted" and returns kInterrupted, for every error.
+/// the exit codes of the same names, and all others give kFailed. If Interrupt has happened, prints
+/// only "interrupted" and returns kInterrupted, for every error.
 ExitCode Fail(const Error& error);
 
-/// Shows the progress of a long operation on stderr. If stderr is a terminal, one line is rewritten
-/// in place, at each change. Otherwise each change is a new line; but a change that comes within a
-/// second after the last printed line is dropped, even if it is the last one.
+/// Shows the progress of a long operation on stderr. On a terminal, one line is rewritten in place,
+/// at each change. Otherwise each change is a new line; but a change within a second after the
+/// last printed line is skipped, even the last one, unless Show gets it again later.
 class Progress {
  public:
   Progress();

@@ -5,12 +5,12 @@
 //       require: {zone: a, disk: [ssd, nvme]}
 //       prefer: [{zone: a}, {zone: b}]
 //       standbys: 2
-//       spread: zone            # leader and standbys in different zones
+//       spread: zone            # leader and standbys in different zones, if possible
 //     - shards: 7
 //       node: n3                # a pin: short for require: {node: n3}
 //
 // `rules` is required; `rules: []` says that there are no rules. All parts of a rule are optional.
-// If a rule has `node` and `require`, a node must fit both.
+// If a rule has `node` and `require`, a node must fit both; `require` must not name `node` then.
 //
 // Pure functions, except ReadPlacementFile; any thread.
 #pragma once
@@ -25,17 +25,17 @@ namespace baton::app {
 
 /// Reads rules from YAML text, which may be JSON. The rules keep their order. They pass
 /// CheckPlacement, but may name shards and nodes that the group does not have. kInvalidArgument:
-/// the text has another form, or is out of bounds. The message is one line: `name`, the line in the
-/// text, what is wrong and what was expected.
+/// the text has another form, or CheckPlacement refuses the rules. The message is one line: `name`,
+/// the line in the text, what is wrong, and mostly what was expected.
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text);
 
 /// Reads the file ("-": stdin), and parses it. kInvalidArgument also if the file can't be read or
-/// has more than 1 MiB, or if Interrupt::Happened() is true after stdin was read. Blocks as long as
-/// the file system or the writer of stdin does.
+/// has more than 1 MiB, or if Interrupt::Happened() is true after stdin was read. Waits for the
+/// file system, and for the end of stdin or of a pipe.
 Result<Placement> ReadPlacementFile(const std::string& path);
 
-/// Writes the rules as YAML with a line feed at the end; ParsePlacement reads the same rules from
-/// it. REQUIRES: CheckPlacement(placement).
+/// Returns the rules as YAML with a line feed at the end; ParsePlacement reads the same rules from
+/// it. REQUIRES (not checked; PlacementJson, too): CheckPlacement(placement).
 std::string PlacementYaml(const Placement& placement);
 /// The same as one line of JSON without a line feed: {"rules":[{"shards":["0-99"],
 /// "require":{"zone":["a"]},"prefer":[{"zone":["a"]}],"standbys":2,"spread":"zone"}]}. An empty

@@ -1,5 +1,5 @@
-// batonctl's verb `plan`: plans for a made-up state; asks and changes no group. Blocking; one
-// thread.
+// batonctl's verb `plan`: prints what a group would do in a made-up state. Asks no node and changes
+// nothing. Blocking; one thread at a time.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace baton::app {
 
-/// Reads the state from a file, or from stdin if `path` is "-". Prints the plan (plan_state.h) as
-/// JSON, also if the format is a table. kUsage: the file can't be read, or the state is wrong.
+/// Reads the state from a file, or from stdin if `path` is "-", to the end, without a time limit.
+/// Prints the plan (plan_state.h): as YAML if the format is kYaml, otherwise as one line of JSON.
+/// kUsage: the file can't be read, or the state is wrong.
 ExitCode PlanFile(const CtlOptions& options, const std::string& path);
 
 }  // namespace baton::app

@@ -17,17 +17,19 @@ namespace baton::runtime {
 
 class Approval {
  public:
-  /// The change is asked for now, and its time begins. The time ends a little before the caller's
-  /// deadline (20 to 500 ms, for the answer), but after a minute at the latest. REQUIRES: the call
-  /// is not finished while this object is used; `gate` outlives this object.
+  /// Begins the time of a change that is asked for now. Of the time until the caller's deadline, an
+  /// eighth (at least 20 ms, at most 500 ms) is kept for the answer. The change gets the rest, but
+  /// at most a minute. REQUIRES: the call is finished only after the last use of this object and
+  /// its copies; `gate` outlives them.
   Approval(const grpc::CallbackServerContext& context, const access::Gate& gate);
 
   /// How long the change may take from now on, so that its caller still hears the outcome. Zero or
   /// less: no time is left.
   Duration TimeLeft() const { return by_ - BootClock::now(); }
-  /// Why the change must not be made now; unset: it may be made. UNAVAILABLE: no time is left.
-  /// CANCELLED: the caller hung up. Another code: the caller may not make the change any more
-  /// (access::Gate::Refusal).
+  /// Why the change must not be made now; unset: it may be made. Identifies the call's caller again,
+  /// and ignores `change.caller`. The first of these that applies: the caller may not make the
+  /// change any more (another code, see access::Gate::Refusal); UNAVAILABLE: no time is left;
+  /// CANCELLED: the caller hung up.
   std::optional<grpc::Status> WhyNot(const AskedChange& change) const;
 
  private:
