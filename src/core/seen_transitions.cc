@@ -5,8 +5,8 @@
 namespace baton::core {
 
 std::optional<Transition> SeenTransitions::Look(const View& view, ShardId shard) {
+  if (!view.InForce(shard)) return std::nullopt;
   const RecordFact& record = view.record(shard);
-  if (!view.InForce(record)) return std::nullopt;
   const bool noted = std::exchange(noted_[shard.value], record.term()) == record.term();
   if (noted || !begun_) return std::nullopt;
   Transition transition{.shard = shard,

@@ -123,7 +123,7 @@ void Succession::NoteProgress(const Context& context) {
   was_vacant_.resize(context.view.shard_count(), true);
   for (const ShardId shard : noted_.shards) {
     const RecordFact& record = context.view.record(shard);
-    const bool vacant = !context.view.InForce(record);
+    const bool vacant = !context.view.InForce(shard);
     const bool was_vacant = was_vacant_[shard.value];
     was_vacant_[shard.value] = vacant;
     if (vacant) continue;

@@ -448,7 +448,7 @@ void View::UpdateDeaths(ShardId shard, TimePoint now) {
   const bool named =
       known.present && known.readability == Readability::kReadable && !known.leader.empty();
   const SessionRef session{known.leader, known.session};
-  if (!named || SessionAlive(session)) return deaths_.NoteNoDeath(shard);
+  if (!named || InForce(shard) || SessionAlive(session)) return deaths_.NoteNoDeath(shard);
   deaths_.NoteEnded(
       shard, known,
       {.seen_at = now, .seen_alive = SeenAlive(session), .certain = MembersAsNewAs(known)});

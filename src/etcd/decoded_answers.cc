@@ -46,6 +46,7 @@ DecodedPage DecodePage(const Keyspace& keyspace, const Reply<RangeResponse>& rep
   page.facts.reserve(static_cast<std::size_t>(answer.kvs_size()));
   for (const auto& stored : answer.kvs()) Take(keyspace.Decode(stored), page.facts, page.strays);
   page.more = answer.more() && answer.kvs_size() > 0;
+  page.keys = static_cast<std::size_t>(std::max<std::int64_t>(answer.count(), answer.kvs_size()));
   if (page.more) page.last_key = answer.kvs(answer.kvs_size() - 1).key();
   return page;
 }

@@ -22,6 +22,7 @@ struct DecodedPage {
   std::uint64_t strays = 0;  ///< the number of unknown keys (Decoded::stray)
   std::string last_key;      ///< of this page; empty unless `more`
   bool more = false;         ///< another page follows; false if the server sent no keys
+  std::size_t keys = 0;      ///< of this page and all that follow
 };
 
 /// The facts of one revision of a watch's message, in no particular order. `facts` is empty if the

@@ -94,8 +94,15 @@ class Transport {
   // Unary calls. If there is no answer within `deadline`, counted from the call, the outcome is
   // unknown. Transactions can be large, so callers share them with the transport. REQUIRES: nobody
   // changes a transaction before its handler is called.
-  virtual void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
-                     ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
+  void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
+             ReplyHandler<etcdserverpb::RangeResponse> handler) {
+    RangeAvoiding({}, std::move(request), deadline, std::move(handler));
+  }
+  /// Like Range, but begins at another endpoint than `avoid` (an address; empty: no endpoint), if
+  /// there is one.
+  virtual void RangeAvoiding(const std::string& avoid, etcdserverpb::RangeRequest request,
+                             std::chrono::milliseconds deadline,
+                             ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
   virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
                    std::chrono::milliseconds deadline,
                    ReplyHandler<etcdserverpb::TxnResponse> handler) = 0;

@@ -34,6 +34,7 @@ struct Inbox {
 
 // Without an answer to a progress request the next one comes after so many pauses.
 constexpr int kUnansweredPauses = 2;
+constexpr std::size_t kMaxReserved = 1'000'000;  // facts of a read, about 400 bytes each
 
 // A delay that doubles with each attempt, until Reset.
 class Backoff {
@@ -147,7 +148,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
         if (self && !self->closed_ && self->read_ == read) self->TakePage(std::move(*page));
       });
     };
-    transport_.Range(request, options_.read_deadline, arrived);
+    transport_.RangeAvoiding(avoid_, request, options_.read_deadline, arrived);
   }
 
   void TakePage(DecodedPage page) {
@@ -162,7 +163,11 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
           fmt::format("an answer at revision {} is older than the view", page.revision.value));
     }
     read_backoff_.Reset();
-    if (first) snapshot_.revision = page.revision;
+    if (first) {
+      snapshot_.revision = page.revision;
+      // Otherwise one turn of the loop would move most of a large group to a larger vector.
+      snapshot_.facts.reserve(std::min(page.keys, kMaxReserved));
+    }
     cluster_id_ = page.cluster_id;
     counts_.strays += page.strays;
     std::move(page.facts.begin(), page.facts.end(), std::back_inserter(snapshot_.facts));
@@ -339,8 +344,10 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
 
   void Canceled(const DecodedMessage& message) {
     if (message.compact_revision == 0) return WatchFailed(message.cancel_reason);
+    // This endpoint answers. The one before may be stuck, so the read avoids it, too.
+    const std::string avoid = avoid_;
     CloseWatch();
-    avoid_.clear();
+    avoid_ = avoid;
     ++counts_.resyncs;
     BeginRead(Purpose::kResync);  // replaces an audit in flight
     Trouble(fmt::format(

@@ -10,6 +10,7 @@ import records
 
 SECOND = 10**9
 REPORTED_WITHIN = SECOND
+STANDS_STILL = 2 * SECOND  # then a node opens its watch on another endpoint
 SHORT_LEADERSHIP = 60  # seconds; a leader that dies within them counts against its shard
 
 
@@ -166,7 +167,8 @@ def _overlap(history, replay, place, span, earliest):
     tampered = [changed for changed, _ in replay.changes[place] if span.term < changed <= revision
                 and (changed, place) in replay.tampered]
     early = ended and ended[0] <= revision and history.may_end_early(span.node, ended[1])
-    if (tampered or early) and length <= history.ttl + SECOND:
+    # An ended session is found by the next confirmation. A record that changed is found by the watch, which may stand still.
+    if length <= history.ttl + SECOND + (STANDS_STILL if tampered else 0) and (tampered or early):
         history.overlaps["by hand" if tampered else "ended early"].append(length)
         return
     yield "I1", text

@@ -104,6 +104,22 @@ TEST_F(TransportFailover, ReadsAroundAFrozenEndpoint) {
   EXPECT_EQ(Count("Range", "OK"), 3u);
 }
 
+// Plan: freeze the member in use, then read, avoiding it: the read does not wait for it.
+TEST_F(TransportFailover, ReadsElsewhereThanTold) {
+  const auto transport = Connect(options_);
+  ASSERT_TRUE(Put(*transport, "k", "v").status.ok());
+  UseFirst(*transport);
+  etcd_->Pause(first_);
+  etcdserverpb::RangeRequest request;
+  request.set_key("k");
+  const auto got = Await<etcdserverpb::RangeResponse>([&](auto handler) {
+    transport->RangeAvoiding(Address(first_), request, kDeadline, std::move(handler));
+  });
+  ASSERT_TRUE(got.status.ok()) << got.status.message;
+  EXPECT_EQ(Count("Range", "DEADLINE_EXCEEDED"), 0u);
+  EXPECT_EQ(Count("Range", "OK"), 1u);
+}
+
 // Plan: streams to a frozen member stay silent; opened with `avoid`, they go elsewhere and work.
 TEST_F(TransportFailover, OpensStreamsElsewhereThanTold) {
   const auto transport = Connect(options_);

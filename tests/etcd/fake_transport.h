@@ -16,6 +16,7 @@ namespace baton::etcd::testing {
 
 template <typename Request, typename Response>
 struct FakeCall {
+  std::string avoid = {};  ///< of a Range
   Request request;
   std::chrono::milliseconds deadline{0};
   ReplyHandler<Response> handler;
@@ -63,9 +64,11 @@ class FakeTransport final : public Transport {
   int sent_elsewhere = 0;                           ///< of the transactions
   std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all that were ever opened
 
-  void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
-             ReplyHandler<etcdserverpb::RangeResponse> handler) override {
-    ranges.push_back({.request = request, .deadline = deadline, .handler = std::move(handler)});
+  void RangeAvoiding(const std::string& avoid, etcdserverpb::RangeRequest request,
+                     std::chrono::milliseconds deadline,
+                     ReplyHandler<etcdserverpb::RangeResponse> handler) override {
+    ranges.push_back(
+        {.avoid = avoid, .request = request, .deadline = deadline, .handler = std::move(handler)});
   }
   void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
            std::chrono::milliseconds deadline,

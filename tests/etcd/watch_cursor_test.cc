@@ -433,6 +433,19 @@ TEST_F(WatchCursorTest, ReadsEverythingAgainAfterACompaction) {
   EXPECT_EQ(Watch().request.start_revision(), 51);
 }
 
+// Plan: the watch is opened elsewhere, because its endpoint stands still, and its revision was
+// compacted. The read and the next watch also avoid the endpoint that stood still.
+TEST_F(WatchCursorTest, ReadsEverythingElsewhereThanWhereTheWatchStoodStill) {
+  Begin();
+  cursor->Reopen();
+  ASSERT_EQ(Watch().avoid, "e0");
+  Tell(Compacted(40));
+  ASSERT_EQ(transport.ranges.size(), 1u);
+  EXPECT_EQ(transport.ranges[0].avoid, "e0");
+  AnswerPage(Page(50, {{1, 45}}));
+  EXPECT_EQ(Watch().avoid, "e0");
+}
+
 // Plan: page 2's revision is compacted during the read. The read starts again at a new revision,
 // and nothing of the first attempt is delivered. A page without an answer is read again at the same
 // revision.

@@ -92,13 +92,32 @@ bool Rest(Size size) {
   crowd.node().executor().Post([&] { crowd.node().engine().follower().watch().Audit(); });
   crowd.RunFor(seconds(5));
   good = Print("the view is read again", size, crowd, true) && good;
+  crowd.StartAnother();
+  return Print("a node joins: its first read of the group", size, crowd, true) && good;
+}
+
+bool LoseAThird(Size size, Duration pause, const char* dies) {
+  Crowd crowd({.members = size.members, .shards = size.shards});
+  for (int n = 0; n < size.members; ++n) crowd.Join(n);
+  crowd.Start();
+  crowd.GiveAll();
+  crowd.RunFor(seconds(1));
+  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
+  crowd.RunFor(seconds(10));
+  crowd.TakeCost();
   for (int n = 0; n < size.members / 3; ++n) {
     crowd.Die(n);
-    crowd.RunFor(milliseconds(15));
+    if (pause > Duration{0}) crowd.RunFor(pause);
   }
-  good = Print("a third dies, one each 15 ms", size, crowd, true) && good;
+  const bool good = Print(dies, size, crowd, true);
   return Print("... until all is led", size, crowd, crowd.RunUntilAllAreLed(kMaxWait)) && good;
 }
+
+bool LoseOneByOne(Size size) {
+  return LoseAThird(size, milliseconds(15), "a third dies, one each 15 ms");
+}
+
+bool LoseAtOnce(Size size) { return LoseAThird(size, Duration{0}, "a third dies at once"); }
 
 // Three nodes: a third of the shards is a lot.
 bool LoseSession(Size size) {
@@ -141,7 +160,9 @@ bool Standbys(Size size) {
   good = Print("a member dies", size, crowd, ended) && good;
   crowd.Join(0);
   crowd.RunFor(seconds(10));
-  return Print("a member joins", size, crowd, true) && good;
+  good = Print("a member joins", size, crowd, true) && good;
+  crowd.StartAnother();
+  return Print("a node joins: its first read of the group", size, crowd, true) && good;
 }
 
 int RunAll(int count, char** words) {
@@ -160,7 +181,8 @@ int RunAll(int count, char** words) {
   QuietLog(false);
   std::printf("| what | members x shards | turns | processor ms | longest turn, ms |\n");
   std::printf("| --- | --- | --- | --- | --- |\n");
-  const std::vector<bool (*)(Size)> cases{JoinEmpty, JoinOne, Rest, LoseSession, Standbys};
+  const std::vector<bool (*)(Size)> cases{JoinEmpty,    JoinOne,    Rest,    LoseSession,
+                                          LoseOneByOne, LoseAtOnce, Standbys};
   bool good = true;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!only || *only == i) good = cases[i](size) && good;

@@ -32,15 +32,7 @@ pb::RequestOp PutOf(const std::string& key, const std::string& value, std::int64
 }  // namespace
 
 Crowd::Crowd(Options options) : options_(options), keyspace_(etcd::kDefaultPrefix, kGroup) {
-  core::CoreOptions core = VirtualGroup::OptionsFor("real", options_.shards);
-  core.has_listener = options_.listener;
-  core.self.zone = ZoneOf(options_.members);
-  process_ = &group_.Add(std::move(core));
-  process_->executor().Meter([this](Duration took) {
-    ++cost_.turns;
-    cost_.all += took;
-    cost_.longest = std::max(cost_.longest, took);
-  });
+  AddReal("real");
   // Members come after the config.
   Put(keyspace_.ConfigKey(),
       etcd::EncodeConfig({.present = true,
@@ -53,6 +45,24 @@ Crowd::Crowd(Options options) : options_(options), keyspace_(etcd::kDefaultPrefi
     std::snprintf(name, sizeof(name), "n%04d", n);
     members_.push_back({.name = name});
   }
+}
+
+void Crowd::AddReal(const NodeId& node) {
+  core::CoreOptions core = VirtualGroup::OptionsFor(node, options_.shards);
+  core.has_listener = options_.listener;
+  core.self.zone = ZoneOf(options_.members);
+  if (process_ != nullptr) process_->executor().Meter(nullptr);
+  process_ = &group_.Add(std::move(core));
+  process_->executor().Meter([this](Duration took) {
+    ++cost_.turns;
+    cost_.all += took;
+    cost_.longest = std::max(cost_.longest, took);
+  });
+}
+
+void Crowd::StartAnother() {
+  AddReal("another");
+  Start();
 }
 
 void Crowd::Start() {

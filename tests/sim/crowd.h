@@ -39,6 +39,9 @@ class Crowd {
 
   /// Starts the real node, and waits until it has read the group.
   void Start();
+  /// Adds another real node, and waits until it has read the group. From then on the real node is
+  /// this one, and only its turns count.
+  void StartAnother();
   // Members are numbered from 0. The changes are made at once.
   void Join(int member);
   void Die(int member);
@@ -73,6 +76,7 @@ class Crowd {
   };
 
   std::string ZoneOf(int number) const;
+  void AddReal(const NodeId& node);
   void Put(const std::string& key, const std::string& value, std::int64_t lease);
   void PlanClaims();
   void ClaimOne();

@@ -232,7 +232,8 @@ void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
   world_.Began(host_.number(), kind.phase);
   ProbeQuarantined();
   const int current = static_cast<int>(book_.Current(host_.clock().Now()));
-  Attempt(call, kind.elsewhere ? OtherThan(AddressOf(current)) : current);
+  const bool other = kind.elsewhere || AddressOf(current) == kind.avoid;
+  Attempt(call, other ? OtherThan(AddressOf(current)) : current);
 }
 
 bool SimTransport::Current(const CallPointer& call, int attempt) const {
@@ -368,11 +369,12 @@ void SimTransport::ProbeQuarantined() {
   }
 }
 
-void SimTransport::Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
-                         etcd::ReplyHandler<pb::RangeResponse> handler) {
+void SimTransport::RangeAvoiding(const std::string& avoid, pb::RangeRequest request,
+                                 std::chrono::milliseconds deadline,
+                                 etcd::ReplyHandler<pb::RangeResponse> handler) {
   BATON_CHECK(role_ == nullptr || role_->Allows(request.key(), request.range_end()));
   Start<pb::RangeResponse>(
-      {Retry::kReads, Phase::kReading}, deadline,
+      {Retry::kReads, Phase::kReading, false, avoid}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::RangeResponse> reply) {
         etcd_.Range(member, request, std::move(reply));
       },

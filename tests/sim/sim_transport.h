@@ -68,8 +68,9 @@ class SimTransport final : public etcd::Transport {
   /// The process is dead: no handler is called any more.
   void Abandon();
 
-  void Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
-             etcd::ReplyHandler<pb::RangeResponse> handler) override;
+  void RangeAvoiding(const std::string& avoid, pb::RangeRequest request,
+                     std::chrono::milliseconds deadline,
+                     etcd::ReplyHandler<pb::RangeResponse> handler) override;
   void Txn(std::shared_ptr<const pb::TxnRequest> request, std::chrono::milliseconds deadline,
            etcd::ReplyHandler<pb::TxnResponse> handler) override {
     SendTxn(std::move(request), deadline, std::move(handler), false);
@@ -154,6 +155,7 @@ class SimTransport final : public etcd::Transport {
     Retry retry = Retry::kReads;
     Phase phase = Phase::kReading;
     bool elsewhere = false;  ///< begins at another member than the current one
+    std::string avoid = {};  ///< begins at another member than this one
   };
   template <typename Response>
   void Start(Kind kind, std::chrono::milliseconds deadline,

@@ -79,9 +79,11 @@ Status GrpcTransport::SetCredentials(EtcdCredentials credentials) {
   return Ok();
 }
 
-void GrpcTransport::Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
-                          ReplyHandler<etcdserverpb::RangeResponse> handler) {
-  StartUnary<RangeMethod>(*core_, Share(std::move(request)), In(deadline), std::move(handler));
+void GrpcTransport::RangeAvoiding(const std::string& avoid, etcdserverpb::RangeRequest request,
+                                  std::chrono::milliseconds deadline,
+                                  ReplyHandler<etcdserverpb::RangeResponse> handler) {
+  StartUnary<RangeMethod>(*core_, Share(std::move(request)), In(deadline), std::move(handler),
+                          {.avoid = avoid});
 }
 
 void GrpcTransport::Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,

@@ -140,8 +140,9 @@ class GrpcTransport final : public Transport {
   /// password, but no user. Then nothing changes; the message says in one line what is wrong.
   Status SetCredentials(EtcdCredentials credentials);
 
-  void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
-             ReplyHandler<etcdserverpb::RangeResponse> handler) override;
+  void RangeAvoiding(const std::string& avoid, etcdserverpb::RangeRequest request,
+                     std::chrono::milliseconds deadline,
+                     ReplyHandler<etcdserverpb::RangeResponse> handler) override;
   void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
            std::chrono::milliseconds deadline,
            ReplyHandler<etcdserverpb::TxnResponse> handler) override;

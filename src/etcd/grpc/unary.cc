@@ -77,7 +77,9 @@ void UnaryCall::Begin() {
 std::size_t UnaryCall::FirstEndpoint() {
   if (plan_.only_endpoint) return *plan_.only_endpoint;
   const std::size_t current = core_.CurrentEndpoint();
-  return plan_.elsewhere ? core_.EndpointOtherThan(core_.address(current)) : current;
+  const std::string& address = core_.address(current);
+  const bool other = plan_.elsewhere || address == plan_.avoid;
+  return other ? core_.EndpointOtherThan(address) : current;
 }
 
 void UnaryCall::FetchToken() {

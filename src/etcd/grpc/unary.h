@@ -34,6 +34,8 @@ struct UnaryPlan {
   std::optional<std::size_t> only_endpoint = std::nullopt;  ///< unset: any endpoint
   /// True: begins at another endpoint than the current one, if there is one.
   bool elsewhere = false;
+  /// Begins at another endpoint than the one with this address, if there is one.
+  std::string avoid = {};
   /// Null: the endpoint's connections. Otherwise the call uses these, without a token, and reports
   /// nothing about the endpoint.
   std::shared_ptr<EndpointStubs> through = nullptr;
@@ -44,6 +46,7 @@ struct UnaryTarget {
   std::optional<std::size_t> only_endpoint = std::nullopt;
   std::shared_ptr<EndpointStubs> through = nullptr;
   bool elsewhere = false;
+  std::string avoid = {};
 };
 
 template <typename Response>
@@ -188,6 +191,7 @@ void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> 
   plan.only_endpoint = target.only_endpoint;
   if (plan.only_endpoint) plan.retry = Retry::kNever;
   plan.elsewhere = target.elsewhere;
+  plan.avoid = std::move(target.avoid);
   plan.through = std::move(target.through);
   if (plan.through) plan.needs_token = false;
   std::make_shared<UnaryCallOf<Method>>(core, plan, std::move(request), std::move(handler))
