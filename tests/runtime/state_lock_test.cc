@@ -37,6 +37,10 @@ class StateLockTest : public ::testing::Test {
     return taken.ok() ? std::move(taken).value() : nullptr;
   }
   std::string File() const { return directory_ + "/session.lock"; }
+  StateFile Content() const {
+    std::ifstream file(File(), std::ios::binary);
+    return *ParseStateFile({std::istreambuf_iterator<char>(file), {}});
+  }
 
   std::string directory_;
 };
@@ -258,7 +262,9 @@ TEST_F(StateLockTest, AProgramThatClosesDescriptorsKeepsTheLock) {
     ASSERT_EQ(open(other.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), file);
   }
   EXPECT_FALSE(StateLock::Take(directory_, "orders", "n1").ok()) << "the lock stays";
-  EXPECT_THAT(node->RecordHighest(Revision{5}).error().message, HasSubstr("closed its descriptor"));
+  const Status written = node->RecordHighest(Revision{5});
+  ASSERT_FALSE(written.ok());
+  EXPECT_THAT(written.error().message, HasSubstr("closed its descriptor"));
   EXPECT_EQ(std::filesystem::file_size(other), 0u);
   node.reset();
   EXPECT_THAT(Take(directory_)->found().proven_dead, ElementsAre(SessionId{1}));
@@ -310,10 +316,41 @@ TEST_F(StateLockTest, DamageProvesNothing) {
   }
 }
 
-// Plan: another node id finds the first one's file.
+// Plan: the file says the id of another boot, as after a reboot of the host. Its locks are gone
+// with that boot, so a free lock says nothing of the process.
+TEST_F(StateLockTest, AFileOfAnEarlierBootProvesNothing) {
+  Take(directory_)->RecordSession({.session = SessionId{1}}).ok();
+  StateFile content = Content();
+  content.boot = "00000000-0000-0000-0000-000000000000";
+  std::ofstream(File(), std::ios::binary | std::ios::in) << Format(content);
+  const auto lock = Take(directory_);
+  EXPECT_TRUE(lock->found().proven_dead.empty());
+  EXPECT_THAT(lock->found().no_proof, HasSubstr("rebooted"));
+}
+
+// Plan: another node id finds the first one's file, and then the same node id in another group.
 TEST_F(StateLockTest, AnotherNodesFileProvesNothing) {
   Take(directory_, "n1")->RecordSession({.session = SessionId{7}}).ok();
   EXPECT_TRUE(Take(directory_, "n2")->found().proven_dead.empty());
+  const auto elsewhere = StateLock::Take(directory_, "billing", "n1");
+  ASSERT_TRUE(elsewhere.ok()) << elsewhere.error().message;
+  EXPECT_TRUE(elsewhere.value()->found().proven_dead.empty());
+}
+
+// Plan: a recovery reads the highest revision in a state directory of its group. It gets none from
+// the directory of another group's node, also if that group's name begins with the same letters.
+TEST_F(StateLockTest, ANoteIsOfOneGroup) {
+  Take(directory_, "n1")->RecordHighest(Revision{99}).ok();
+  const auto note = StateLock::NoteIn(directory_, "orders");
+  ASSERT_TRUE(note.ok()) << note.error().message;
+  EXPECT_EQ(note.value().node, "n1");
+  EXPECT_EQ(note.value().highest, Revision{99});
+  for (const char* group : {"billing", "order"}) {
+    const auto other = StateLock::NoteIn(directory_, group);
+    ASSERT_FALSE(other.ok()) << group;
+    EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(other.error().message, HasSubstr("belongs to 'orders/n1'"));
+  }
 }
 
 // Mounts a file system on a folder, in a mount namespace of the test's own. Needs root.

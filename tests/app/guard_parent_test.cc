@@ -1,0 +1,102 @@
+// The guard that a node has started: whose sessions it ends.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "app/guard/guard.h"
+#include "runtime/guard/guard_settings.h"
+#include "runtime/state_lock.h"
+
+namespace baton::app {
+namespace {
+
+constexpr int kPatienceMs = 60'000;
+
+class GuardParentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "baton-guard-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    etcd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(bind(etcd_, generic, size), 0);
+    ASSERT_EQ(listen(etcd_, 8), 0);
+    ASSERT_EQ(getsockname(etcd_, generic, &size), 0);
+    endpoint_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  void TearDown() override {
+    close(etcd_);
+    std::filesystem::remove_all(directory_);
+  }
+
+  /// Runs a guard of this node on the state directory. Returns its exit code; nullopt: it turned to
+  /// etcd, which never answers, and was killed.
+  std::optional<int> GuardOf(const std::string& group, const NodeId& node) const {
+    const std::string line = runtime::Format({.group = group,
+                                              .node = node,
+                                              .state_dir = directory_,
+                                              .etcd = {.endpoints = {endpoint_}}});
+    std::array<int, 2> input{};
+    EXPECT_EQ(pipe2(input.data(), O_CLOEXEC), 0);
+    EXPECT_EQ(write(input[1], line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    const pid_t guard = fork();
+    if (guard == 0) _exit(GuardParent(input[0], nullptr));
+    const int handle = static_cast<int>(syscall(SYS_pidfd_open, guard, 0));
+    std::array<pollfd, 2> waited{pollfd{handle, POLLIN, 0}, pollfd{etcd_, POLLIN, 0}};
+    EXPECT_GT(poll(waited.data(), waited.size(), kPatienceMs), 0) << "it does nothing";
+    const bool asked = waited[1].revents != 0;
+    kill(guard, SIGKILL);
+    int status = 0;
+    waitpid(guard, &status, 0);
+    for (const int each : {handle, input[0], input[1]}) close(each);
+    if (asked || !WIFEXITED(status)) return std::nullopt;
+    return WEXITSTATUS(status);
+  }
+
+  std::string directory_;
+  int etcd_ = -1;
+  std::string endpoint_;
+};
+
+// Plan: the state directory is that of n2, which is dead. A guard of n1, and one of n2 in another
+// group, ask etcd for nothing and fail. The guard of n2 turns to etcd.
+TEST_F(GuardParentTest, ActsForItsOwnNodeAlone) {
+  {
+    auto node = runtime::StateLock::Take(directory_, "orders", "n2", {.guarded = true});
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    ASSERT_TRUE(node.value()->RecordSession({.session = SessionId{5}}).ok());
+  }
+  EXPECT_EQ(GuardOf("orders", "n1"), EXIT_FAILURE);
+  EXPECT_EQ(GuardOf("billing", "n2"), EXIT_FAILURE);
+  EXPECT_EQ(GuardOf("orders", "n2"), std::nullopt);
+}
+
+// Plan: the node has left in order. Its guard ends with success, and asks etcd for nothing.
+TEST_F(GuardParentTest, HasNothingToDoForANodeThatLeft) {
+  {
+    auto node = runtime::StateLock::Take(directory_, "orders", "n1", {.guarded = true});
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    ASSERT_TRUE(node.value()->RecordSession({.session = SessionId{5}}).ok());
+    ASSERT_TRUE(node.value()->RecordSession({}).ok());
+  }
+  EXPECT_EQ(GuardOf("orders", "n1"), EXIT_SUCCESS);
+}
+
+}  // namespace
+}  // namespace baton::app

@@ -1,0 +1,87 @@
+// A node's own guard: when the program is started, and what it reads.
+#include "runtime/guard/own_guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace baton::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr std::chrono::seconds kPatience{60};
+constexpr int kLookMs = 5;
+
+bool Eventually(const std::function<bool()>& condition) {
+  const TimePoint until = Clock::Real().Now() + kPatience;
+  while (!condition()) {
+    if (Clock::Real().Now() > until) return false;
+    poll(nullptr, 0, kLookMs);
+  }
+  return true;
+}
+
+class OwnGuardTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "baton-guard-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    std::ofstream(Program()) << "#!/bin/sh\n"
+                             << "echo $$ >>'" << directory_ << "/starts'\n"
+                             << "while read -r line; do\n"
+                             << "  printf '%s\\n' \"$line\" >>'" << directory_ << "/lines'\n"
+                             << "done\n";
+    std::filesystem::permissions(Program(), std::filesystem::perms::owner_all);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string Program() const { return directory_ + "/guard"; }
+  std::vector<std::string> LinesOf(const std::string& name) const {
+    std::ifstream file(directory_ + "/" + name);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+  /// The certificates in what all guards have read so far.
+  std::vector<std::string> CertificatesRead() const {
+    std::vector<std::string> found;
+    for (const std::string& line : LinesOf("lines")) {
+      const auto settings = ParseGuardSettings(line);
+      found.push_back(settings ? settings.value().etcd.cert_pem : "half a line");
+    }
+    return found;
+  }
+
+  std::string directory_;
+  NodeLog log_{[](const LogRecord&) {}, LogLevel::kError};
+};
+
+// Plan: the node's certificate changes while a guard runs, and that guard reads the new one. Then
+// the guard is killed. The next one reads the new certificate, too, and never the first one.
+TEST_F(OwnGuardTest, EachGuardReadsTheNewestCredentials) {
+  auto started = OwnGuard::Start(
+      Program(), {.group = "orders", .node = "n1", .etcd = {.cert_pem = "first"}}, log_);
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  OwnGuard& guard = *started.value();
+  EXPECT_TRUE(Eventually([&] { return CertificatesRead() == std::vector<std::string>{"first"}; }));
+  guard.SetCredentials({.cert_pem = "second"});
+  EXPECT_TRUE(Eventually([&] { return CertificatesRead().back() == "second"; }));
+  ASSERT_EQ(LinesOf("starts").size(), 1u);
+  kill(static_cast<pid_t>(std::stol(LinesOf("starts").front())), SIGKILL);
+  EXPECT_TRUE(Eventually([&] { return CertificatesRead().size() == 3; }));
+  EXPECT_THAT(CertificatesRead(), ElementsAre("first", "second", "second"));
+  EXPECT_EQ(LinesOf("starts").size(), 2u);
+  EXPECT_EQ(guard.counters().starts, 2u);
+}
+
+}  // namespace
+}  // namespace baton::runtime
