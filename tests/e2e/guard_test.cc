@@ -408,6 +408,79 @@ TEST(Guard, UsesThePasswordThatItsNodeGotLater) {
   std::filesystem::remove_all(folder);
 }
 
+/// A client's certificate and key in files that the test replaces.
+class ReplacedCertificate {
+ public:
+  explicit ReplacedCertificate(const Authority& authority) : authority_(authority) {}
+  ~ReplacedCertificate() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  ReplacedCertificate(const ReplacedCertificate&) = delete;
+  ReplacedCertificate& operator=(const ReplacedCertificate&) = delete;
+
+  void Use(const std::string& name) const {
+    std::filesystem::copy_file(authority_.cert(name), folder_ + "/new");
+    std::filesystem::rename(folder_ + "/new", folder_ + "/cert");
+    std::filesystem::copy_file(authority_.key(name), folder_ + "/new");
+    std::filesystem::rename(folder_ + "/new", folder_ + "/key");
+  }
+  /// batond's flags, and baton-guard's.
+  std::vector<std::string> Flags() const {
+    return {"--etcd-ca",       authority_.ca(), "--etcd-cert",
+            folder_ + "/cert", "--etcd-key",    folder_ + "/key"};
+  }
+
+ private:
+  const Authority& authority_;
+  const std::string folder_ = FreshFolder();
+};
+
+// Plan: the nodes' certificate is replaced on disk, and the old one is revoked in etcd once the
+// nodes have the new one. Two nodes are killed, of which one has a guard of its own and the other a
+// shared one. Neither guard has spoken to etcd before; each ends its node's session with the new
+// certificate.
+TEST(Guard, UsesTheCertificateThatItsNodeGotLater) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings an etcd of its own, with certificates";
+  const Authority authority;
+  authority.Issue("old");
+  authority.Issue("new");
+  lab::PrivateEtcdOptions members;
+  authority.Protect(&members);
+  auto etcd = lab::PrivateEtcd::Start(members);
+  ASSERT_TRUE(etcd.ok()) << etcd.error().message;
+  const ReplacedCertificate certificate(authority);
+  certificate.Use("old");
+  Cluster cluster(*etcd.value(), {.shards = 12, .ttl = kLongLease, .flags = certificate.Flags()});
+  std::vector<std::string> line = {BATON_GUARD, "--etcd", etcd.value()->endpoints().front(),
+                                   "--state-dir", cluster.StateDir("n3")};
+  const std::vector<std::string> flags = certificate.Flags();
+  line.insert(line.end(), flags.begin(), flags.end());
+  auto shared = Subprocess::Start({.arguments = line});
+  ASSERT_TRUE(shared.ok()) << shared.error().message;
+  cluster.Start("n1");
+  cluster.Start("n2", {"--guard", "own"});
+  cluster.Start("n3", {"--guard", "shared"});
+  cluster.AwaitBalanced({"n1", "n2", "n3"});
+  const pid_t own = AwaitGuard(cluster.node("n2"));
+  ASSERT_TRUE(Eventually(
+      kPatience, [&] { return WaitsForALock(own) && WaitsForALock(shared.value()->pid()); }));
+
+  const std::int64_t read_before = BytesReadBy(own);
+  certificate.Use("new");
+  for (const char* id : {"n1", "n2", "n3"}) {
+    cluster.AwaitLogged(id, "accepts the new certificates");
+  }
+  cluster.Await("the guard has read it",
+                [&] { return BytesReadBy(own) > read_before && SleepsAltogether(own); });
+  authority.Revoke("old");
+  cluster.node("n2").Kill();
+  cluster.AwaitBalanced({"n1", "n3"});
+  cluster.node("n3").Kill();
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_EQ(cluster.Metric("n1", "baton_transitions_total{reason=\"lease_expired\"}"), 0);
+}
+
 // Plan: a guard has no descriptors left. Its node does not mind. They are there again before the
 // node is killed, and the guard ends the session.
 TEST(Guard, WithoutDescriptorsCostsItsNodeNothing) {

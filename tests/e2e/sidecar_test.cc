@@ -231,6 +231,31 @@ TEST_F(SidecarRunsShortly, ThePythonExampleSaysOnceThatBatondIsGone) {
   EXPECT_THAT(ran.err, HasSubstr("trying again\n"));
 }
 
+// Plan: a shared guard watches n1's state directory, and n1's batond is killed. The guard sees that
+// another process acts for n1, and leaves the session alone: the lease decides.
+TEST_F(SidecarRunsShortly, ASharedGuardLeavesAKilledBatondToTheLease) {
+  NodeProcess& first = RunPython("n1", {"--guard", "shared"});
+  RunPython("n2");
+  cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string log = cluster_.folder() + "/guard.log";
+  std::vector<std::string> line = {BATON_GUARD, "--etcd", SharedEtcd().endpoints().front(),
+                                   "--state-dir", cluster_.StateDir("n1")};
+  for (const std::string& word : EtcdFlags()) line.push_back(word);
+  auto guard = Subprocess::Start({.arguments = line, .output_path = log});
+  ASSERT_TRUE(guard.ok()) << guard.error().message;
+  const auto said = [&] {
+    std::ifstream file(log);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  first.Kill();
+  cluster_.Await("the guard has seen the death", [&] {
+    return said().find("nothing is ended: another process acts for the node") != std::string::npos;
+  });
+  cluster_.AwaitBalanced({"n2"});
+  EXPECT_EQ(cluster_.Metric("n2", "baton_transitions_total{reason=\"process_died\"}"), 0);
+  EXPECT_EQ(Count(said(), "\n"), 1u) << said();
+}
+
 // Plan: at SIGTERM batond asks the program to release each of its shards, and the other node gets
 // them. Only then the program gets the signal. Its exit code becomes that of batond.
 TEST_F(SidecarRuns, HandsOverBeforeItPassesTheSignalOn) {
