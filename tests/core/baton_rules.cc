@@ -25,10 +25,13 @@ int TryDeaths(std::uint64_t from, std::uint64_t groups) {
     std::printf("%s\n", found.wrong.c_str());
     return 1;
   }
-  std::printf(
-      "%llu groups: at most %.2f of a target if any node may take over, else %.2f of a fair "
-      "share\n",
-      static_cast<unsigned long long>(groups), found.most_of_target, found.most_of_share);
+  for (std::size_t by = 0; by < kHeirsBy; ++by) {
+    const JudgedDeaths& judged = found.judged[by];
+    std::printf("%-8s %6llu groups, %7llu nodes judged: at most %.2f of %s\n",
+                ToString(HeirsBy(by)), static_cast<unsigned long long>(judged.groups),
+                static_cast<unsigned long long>(judged.nodes), judged.most,
+                HeirsBy(by) == HeirsBy::kAnyNode ? "the target" : "the fair share");
+  }
   return 0;
 }
 

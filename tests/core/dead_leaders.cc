@@ -13,9 +13,13 @@
 namespace baton::core {
 namespace {
 
+// The bound of docs/placement.md.
 constexpr double kMaxShare = 1.25;
 constexpr double kSlack = 3;
-constexpr double kDeviations = 1;  // of a Poisson distribution
+// Standard deviations of a Poisson distribution: what may be chance in the bound, and at most in
+// what arrives at one node.
+constexpr double kDeviations = 1;
+constexpr double kMostDeviations = 5;
 
 std::string ZoneName(std::uint32_t number) {
   return std::string(1, static_cast<char>('a' + number));
@@ -24,7 +28,8 @@ std::string ZoneName(std::uint32_t number) {
 /// What one node should hold after the death.
 struct Share {
   double kept = 0;
-  double part = 0;  ///< of the dead node's shards
+  double part = 0;     ///< of the dead node's shards
+  double may_get = 0;  ///< of the dead node's shards: how many may go to it at all
 };
 
 // The nodes, rules and leaders of a group before the death.
@@ -50,10 +55,15 @@ class WarmGroup {
   void DrawLeaders();
   void SetPools();
   std::vector<const MemberFact*> Pointers() const;
+  bool KeptApart(const PlacementRule& rule) const;
+  std::vector<MemberIndex> FirstOf(const PlacementRule& rule, MemberIndex dead, bool apart) const;
   std::vector<MemberIndex> MayTakeOver(ShardId shard, MemberIndex dead) const;
+  std::set<MemberIndex> MayGet(ShardId shard, MemberIndex dead) const;
   std::vector<Share> SharesAfter(MemberIndex dead) const;
-  bool AnyMayTakeAny(MemberIndex dead) const;
+  HeirsBy HeirsOf(MemberIndex dead) const;
   void Remove(MemberIndex dead);
+  void Claim();
+  std::string Judge(MemberIndex node, const Share& share, HeirsBy by, JudgedDeaths& judged) const;
   std::string CheckMoves();
 
   Dice dice_;
@@ -121,16 +131,19 @@ void WarmGroup::DrawLeaders() {
   }
 }
 
-// The nodes to which the shard may go by its rule: those that fit it, without the dead leader and,
-// if there are values of `spread` enough for all replicas, without the nodes that share its value.
-// Of these, those of the earliest preference.
-std::vector<MemberIndex> WarmGroup::MayTakeOver(ShardId shard, MemberIndex dead) const {
-  const PlacementRule& rule = *rules_.Of(shard);
+// Whether the label's values are enough to keep all replicas apart.
+bool WarmGroup::KeptApart(const PlacementRule& rule) const {
   std::set<std::string> values;
   for (const MemberFact& fact : facts_) {
     if (fact.Fits(rule.require)) values.insert(fact.Label(rule.spread));
   }
-  const bool apart = values.size() > rule.standbys;
+  return values.size() > rule.standbys;
+}
+
+// Of the other nodes that fit the rule those of the earliest preference. `apart`: without those
+// that share the dead leader's value of `spread`.
+std::vector<MemberIndex> WarmGroup::FirstOf(const PlacementRule& rule, MemberIndex dead,
+                                            bool apart) const {
   std::vector<const MemberFact*> others;
   for (const MemberFact& fact : facts_) {
     const bool shares = fact.Label(rule.spread) == facts_[dead].Label(rule.spread);
@@ -141,6 +154,25 @@ std::vector<MemberIndex> WarmGroup::MayTakeOver(ShardId shard, MemberIndex dead)
     result.push_back(static_cast<MemberIndex>(fact - facts_.data()));
   }
   return result;
+}
+
+// The nodes among which the shards of this rule should be divided.
+std::vector<MemberIndex> WarmGroup::MayTakeOver(ShardId shard, MemberIndex dead) const {
+  const PlacementRule& rule = *rules_.Of(shard);
+  return FirstOf(rule, dead, KeptApart(rule));
+}
+
+// The nodes one of which gets the shard for sure. If there are too few values to keep all replicas
+// apart, the first two are apart all the same: so if the dead leader is the first one, the shard
+// goes to another value.
+std::set<MemberIndex> WarmGroup::MayGet(ShardId shard, MemberIndex dead) const {
+  const PlacementRule& rule = *rules_.Of(shard);
+  const std::vector<MemberIndex> apart = FirstOf(rule, dead, !rule.spread.empty());
+  std::set<MemberIndex> may(apart.begin(), apart.end());
+  if (KeptApart(rule)) return may;
+  const std::vector<MemberIndex> all = FirstOf(rule, dead, false);
+  may.insert(all.begin(), all.end());
+  return may;
 }
 
 // What each node holds if each of the dead node's shards is divided, by weight, among all nodes to
@@ -158,18 +190,29 @@ std::vector<Share> WarmGroup::SharesAfter(MemberIndex dead) const {
     double weights = 0;
     for (const MemberIndex heir : heirs) weights += facts_[heir].weight;
     for (const MemberIndex heir : heirs) shares[heir].part += facts_[heir].weight / weights;
+    for (const MemberIndex heir : MayGet(ShardId{s}, dead)) ++shares[heir].may_get;
   }
   shares.erase(shares.begin() + dead);
   return shares;
 }
 
-bool WarmGroup::AnyMayTakeAny(MemberIndex dead) const {
-  if (!input_.pools.empty()) return false;
+HeirsBy WarmGroup::HeirsOf(MemberIndex dead) const {
+  std::set<HeirsBy> by;
   for (const std::uint32_t shard : {0u, 100u}) {
     if (shard >= input_.shards.size()) continue;
-    if (MayTakeOver(ShardId{shard}, dead).size() + 1 < facts_.size()) return false;
+    const PlacementRule& rule = *rules_.Of(ShardId{shard});
+    const bool apart = KeptApart(rule);
+    PlacementRule without_order = rule;
+    without_order.prefer.clear();
+    const std::size_t allowed = FirstOf(without_order, dead, false).size();
+    const std::size_t spread = FirstOf(without_order, dead, apart).size();
+    if (allowed + 1 < facts_.size()) by.insert(HeirsBy::kRequire);
+    if (spread < allowed) by.insert(HeirsBy::kSpread);
+    if (FirstOf(rule, dead, apart).size() < spread) by.insert(HeirsBy::kPrefer);
   }
-  return true;
+  // The dead node itself may be the one that a rule keeps out: then its targets are others'.
+  if (by.size() > 1 || (by.empty() && !input_.pools.empty())) return HeirsBy::kSeveral;
+  return by.empty() ? HeirsBy::kAnyNode : *by.begin();
 }
 
 // Each shard that loses its leader goes to its first ready standby.
@@ -202,32 +245,50 @@ std::string WarmGroup::CheckMoves() {
   return "planned moves leave the group uneven; " + InWords();
 }
 
-// A hash decides, so small parts deviate by chance. Without that, the bound is 1.25 times the fair
-// share, plus 3. If each other node may take over each shard, chance has no room beside that.
-DeadLeaders WarmGroup::Kill() {
-  const MemberIndex dead = dice_.Roll(facts_.size());
-  const std::vector<Share> shares = SharesAfter(dead);
-  const bool any_may_take_any = AnyMayTakeAny(dead);
-  Remove(dead);
+void WarmGroup::Claim() {
   for (const PlannedClaim& claim : Assign(input_).claims) {
     AssignmentShard& shard = input_.shards[claim.shard.value];
     shard.leader = claim.to;
     shard.standby = kNobody;
   }
+}
+
+// A hash decides, so small parts deviate by chance. Without that, the bound is 1.25 times the fair
+// share, plus 3. If each other node may take over each shard, chance has no room beside that. What
+// arrives is judged by itself, too: a node that keeps much has a wide bound.
+std::string WarmGroup::Judge(MemberIndex node, const Share& share, HeirsBy by,
+                             JudgedDeaths& judged) const {
+  const double holds = CountLed(input_)[node];
+  const double target = Assign(input_).target[node];
+  const bool any = by == HeirsBy::kAnyNode;
+  const double fair = any ? target : std::max(target, share.kept + share.part);
+  const double chance = any ? 0 : kDeviations * std::sqrt(share.part);
+  const double bound = kMaxShare * fair + kSlack + chance;
+  if (share.kept + share.may_get > bound) ++judged.nodes;
+  if (holds > kSlack + chance)
+    judged.most = std::max(judged.most, (holds - kSlack - chance) / fair);
+  const double got = holds - share.kept;
+  const double most = share.part + kSlack + kMostDeviations * std::sqrt(share.part);
+  const bool foreign = share.may_get == 0 && got > 0;
+  if (holds <= bound && got <= most && !foreign) return {};
+  return facts_[node].node + " holds " + std::to_string(holds) + ", " + std::to_string(got) +
+         " of them from the dead leader, where its part is " + std::to_string(share.part) +
+         "; its fair share is " + std::to_string(fair) + ", its target " + std::to_string(target) +
+         "; " + InWords();
+}
+
+DeadLeaders WarmGroup::Kill() {
+  const MemberIndex dead = dice_.Roll(facts_.size());
+  const std::vector<Share> shares = SharesAfter(dead);
+  const HeirsBy by = HeirsOf(dead);
+  Remove(dead);
+  Claim();
   DeadLeaders result;
-  const std::vector<std::uint32_t> led = CountLed(input_);
-  const std::vector<std::uint32_t> targets = Assign(input_).target;
-  for (MemberIndex m = 0; m < led.size(); ++m) {
-    const double target = targets[m];
-    const double fair =
-        any_may_take_any ? target : std::max(target, shares[m].kept + shares[m].part);
-    const double chance = any_may_take_any ? 0 : kDeviations * std::sqrt(shares[m].part);
-    double& most = any_may_take_any ? result.most_of_target : result.most_of_share;
-    if (led[m] > kSlack + chance) most = std::max(most, (led[m] - kSlack - chance) / fair);
-    if (led[m] <= kMaxShare * fair + kSlack + chance || !result.wrong.empty()) continue;
-    result.wrong = facts_[m].node + " holds " + std::to_string(led[m]) + ", its fair share is " +
-                   std::to_string(fair) + ", its target " + std::to_string(targets[m]) + "; " +
-                   InWords();
+  JudgedDeaths& judged = result.judged[static_cast<std::size_t>(by)];
+  ++judged.groups;
+  for (MemberIndex m = 0; m < input_.members.size(); ++m) {
+    std::string wrong = Judge(m, shares[m], by, judged);
+    if (result.wrong.empty()) result.wrong = std::move(wrong);
   }
   if (result.wrong.empty()) result.wrong = CheckMoves();
   return result;
@@ -249,12 +310,26 @@ std::string WarmGroup::InWords() const {
 
 }  // namespace
 
+const char* ToString(HeirsBy by) {
+  switch (by) {
+    case HeirsBy::kAnyNode: return "any node";
+    case HeirsBy::kSpread: return "spread";
+    case HeirsBy::kRequire: return "require";
+    case HeirsBy::kPrefer: return "prefer";
+    case HeirsBy::kSeveral: return "several";
+  }
+  return "unknown";
+}
+
 DeadLeaders TryDeadLeaders(std::uint64_t seed, std::uint64_t groups) {
   DeadLeaders all;
   for (const std::uint64_t end = seed + groups; seed < end; ++seed) {
-    DeadLeaders one = WarmGroup(seed).Kill();
-    all.most_of_share = std::max(all.most_of_share, one.most_of_share);
-    all.most_of_target = std::max(all.most_of_target, one.most_of_target);
+    const DeadLeaders one = WarmGroup(seed).Kill();
+    for (std::size_t by = 0; by < kHeirsBy; ++by) {
+      all.judged[by].groups += one.judged[by].groups;
+      all.judged[by].nodes += one.judged[by].nodes;
+      all.judged[by].most = std::max(all.judged[by].most, one.judged[by].most);
+    }
     if (one.wrong.empty()) continue;
     all.wrong = "seed " + std::to_string(seed) + ": " + one.wrong;
     return all;
