@@ -50,8 +50,8 @@ void Guard::TakeLock() {
 // The lock is let go before anything is sent.
 void Guard::Read() {
   const StateDirectory& read = parts_.directory;
-  const std::vector<SessionId> sessions =
-      read.guarded ? std::vector<SessionId>{read.session, read.previous} : std::vector<SessionId>{};
+  std::vector<SessionId> sessions;
+  if (read.guarded) sessions = {read.session, read.previous, parts_.forged()};
   holds_ = false;
   --parts_.directory.guards;
   for (const SessionId session : sessions) {

@@ -1,10 +1,11 @@
 // Guard: a process beside a machine's node that ends the node's sessions once its process is dead,
 // by the production code (runtime/guard/end_session.h). It may be slow, stand still under its lock
-// or between its read and its writes, and die.
+// or between its read and its writes, read a forged file, and die.
 //
 // For one thread. What it sends may arrive after its own end.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct GuardParts {
   Dice& dice;
   NodeId node;
   StateDirectory& directory;
+  /// The session that a forged file names besides the node's own; 0: none, the file is true.
+  std::function<SessionId()> forged = [] { return SessionId{}; };
 };
 
 class Guard {

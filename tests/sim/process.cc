@@ -126,6 +126,7 @@ class Process::SimRecord final : public runtime::StateRecord {
     return Write();
   }
   bool locked() const { return locked_; }
+  void CloseDescriptor() { closed_ = true; }
   void LetGo() {
     if (!std::exchange(locked_, false)) return;
     directory_.locked = false;
@@ -141,6 +142,7 @@ class Process::SimRecord final : public runtime::StateRecord {
     return locked_ = directory_.locked = true;
   }
   Status Write() {
+    if (closed_) return Error{ErrorCode::kUnavailable, "the program has closed the descriptor"};
     if (!Lock()) return Error{ErrorCode::kUnavailable, "a guard holds the lock"};
     if (session_.value != 0 || wrote_session_) {
       directory_.session = session_;
@@ -156,6 +158,7 @@ class Process::SimRecord final : public runtime::StateRecord {
   Revision highest_;
   bool wrote_session_ = false;
   bool locked_ = false;
+  bool closed_ = false;
 };
 
 class Process::SimListener final : public Listener {
@@ -311,6 +314,10 @@ void Process::Kill() {
   engine_->Close();
   engine_.reset();
   if (record_ != nullptr && children_ == 0) record_->LetGo();
+}
+
+void Process::CloseDescriptors() {
+  if (alive() && record_ != nullptr) record_->CloseDescriptor();
 }
 
 void Process::EndChild() {

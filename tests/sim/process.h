@@ -174,6 +174,9 @@ class Process {
   /// Ends at once. What it had sent still arrives. Its lock is free, unless a child still shares
   /// it.
   void Kill();
+  /// The program closes descriptors that it does not know, also that of its state directory's lock
+  /// file. The lock stays, and nothing is written there any more.
+  void CloseDescriptors();
   /// A child is forked, which shares the lock of the state directory until it ends.
   void Fork() { ++children_; }
   bool forked() const { return children_ > 0; }

@@ -28,6 +28,7 @@ constexpr std::uint64_t kFailover = 0x6661696C6F76ull << 8;
 constexpr std::uint64_t kPlacement = 0x706C61636500ull << 8;
 constexpr std::uint64_t kDirectories = 0x646972656374ull << 8;
 constexpr std::uint64_t kHealth = 0x6865616C7468ull << 8;
+constexpr std::uint64_t kFiles = 0x66696C657300ull << 8;
 
 CheckerOptions CheckerOptionsOf(const Plan& plan) {
   CheckerOptions options;
@@ -57,6 +58,7 @@ Simulation::Simulation(const RunOptions& options)
     : health_random_(Mixed(options.seed, kHealth)),
       failover_random_(Mixed(options.seed, kFailover)),
       placement_random_(Mixed(options.seed, kPlacement)),
+      files_random_(Mixed(options.seed, kFiles)),
       plan_(options.storms ? DrawStormPlan(options.seed) : DrawPlan(options.seed)),
       world_(options.seed, options.verbose),
       schedule_(Mixed(options.seed, kSchedule)),
@@ -140,7 +142,8 @@ void Simulation::AddGuard(Machine& machine, Random random) {
                                                               .network = network_,
                                                               .dice = *machine.dice,
                                                               .node = machine.node,
-                                                              .directory = machine.directory},
+                                                              .directory = machine.directory,
+                                                              .forged = ForgedFor(machine)},
                                                    random));
 }
 
@@ -236,6 +239,7 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
     world_.Say(machine.node + " starts as process " + std::to_string(machine.process) +
                (process.proven() ? ", with a proof of death" : ""));
   }
+  if (plan_.storms > 0) PlanToCloseDescriptors(process);
   process.Start();
 }
 

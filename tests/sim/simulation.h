@@ -6,6 +6,7 @@
 // For one thread; simulations are independent of each other.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -158,9 +159,13 @@ class Simulation {
   void StartAgain(Machine& machine, int most_millis);
   void StartOnceEnded(Machine& machine, SessionId session, int looks);
   void ForkSome(Process& process);
+  /// What a guard of this machine finds in the file besides its node's sessions (Guard).
+  std::function<SessionId()> ForgedFor(const Machine& machine);
+  void PlanToCloseDescriptors(Process& process);
   void StopGuards(Machine& machine);
   void KillGuards(Machine& machine);
   void DieTwice(Machine& machine, int times);
+  Random files_random_;  ///< of what happens to the files in state directories
 
   // Mishaps (mishaps.cc).
   void NextMishap();

@@ -4,7 +4,8 @@
 // starts again at once, in a race with its guard, or late. Most storms wait until the process
 // leads.
 //
-// What is drawn here comes from random_, as with mishaps.
+// What is drawn here comes from random_, as with mishaps; but not what happens to the files in
+// state directories.
 #include <algorithm>
 
 #include "sim/simulation.h"
@@ -24,6 +25,9 @@ constexpr int kSoon = 600;               // milliseconds
 constexpr int kWithoutDirectoryPerMille = 20;
 constexpr int kForksPerMille = 100;
 constexpr int kCalmPerMille = 60;
+constexpr int kForgedPerMille = 200;  // of the files that guards read
+constexpr int kClosesPerMille = 100;
+constexpr int kClosesWithin = 3000;  // milliseconds
 
 }  // namespace
 
@@ -165,6 +169,23 @@ void Simulation::StartAgain(Machine& machine, int most_millis) {
     const bool free = process == nullptr && !machine.directory.locked;
     return free ? StartWith(machine, &machine.directory) : StartAgain(machine, most_millis + 20);
   });
+}
+
+// A forged file names the session of a member that lives: only that member's own guard may end it.
+std::function<SessionId()> Simulation::ForgedFor(const Machine& machine) {
+  if (plan_.storms == 0) return [] { return SessionId{}; };
+  return [this, &machine] {
+    if (!files_random_.Chance(kForgedPerMille)) return SessionId{};
+    const Machine& other = machines_[files_random_.Below(machines_.size())];
+    const pb::KeyValue* const member = etcd_.store().Get(keyspace_.MemberKey(other.node));
+    return &other == &machine || member == nullptr ? SessionId{} : SessionId{member->lease()};
+  };
+}
+
+void Simulation::PlanToCloseDescriptors(Process& process) {
+  if (!files_random_.Chance(kClosesPerMille)) return;
+  world_.After(milliseconds(files_random_.Between(0, kClosesWithin)),
+               [&process] { process.CloseDescriptors(); });
 }
 
 // Its guard has ended the session, or the lease has run out.
