@@ -287,7 +287,44 @@ TEST(FailedActivations, ANodeWithFailuresDrainsAtOnce) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: the same under a failover policy. The application is asked to release what it has before
+// Plan: the same beside a node that is well, once when the process stops and once by an operator. A
+// pause forbids other tries, so all shards are still on the failing node. They go to the other one
+// by handovers, without a `releasing` and without a time in which nobody leads them. Most wait for
+// a try that would come much later, and some for their first.
+TEST(FailedActivations, ANodeWithFailuresGivesAllToItsHealthyPeerAtOnce) {
+  for (const bool stops : {true, false}) {
+    Cluster cluster(Group(2, 40));
+    cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
+    cluster.Start("n1");
+    ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 40; }, seconds(20)));
+    cluster.Policy("n1", {PolicyKind::kPause});
+    cluster.Start("n2");
+    cluster.Run(seconds(30));
+    ASSERT_EQ(cluster.LedBy("n1"), 40u);
+    if (stops) {
+      cluster.Drain("n1");
+    } else {
+      cluster.Policy("n2", {.kind = PolicyKind::kDrain, .node = "n1"});
+    }
+    EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n2") == 40; }, seconds(2)));
+    cluster.Run(seconds(2));
+    EXPECT_TRUE(AllActivated(cluster, 40));
+    EXPECT_EQ(cluster.finished("n1"), stops);
+    EXPECT_EQ(cluster.drained("n1"), stops);
+    for (std::uint32_t s = 0; s < 40; ++s) {
+      const RecordFact record = cluster.store().Record(ShardId{s});
+      EXPECT_EQ(record.reason, stops ? Reason::kShutdown : Reason::kDrain) << s;
+      EXPECT_EQ(record.previous, "n1") << s;
+    }
+    for (const auto& [at, callback] : cluster.Asked<core::RunCallback>("n1")) {
+      EXPECT_NE(callback.kind, CallbackKind::kReleasing);
+    }
+    EXPECT_EQ(cluster.violations(), kNone);
+  }
+}
+
+// Plan: a node of which every activation fails stops alone, under a failover policy. The
+// application is asked to release what it has before
 // that is resigned, but it has nothing of these shards. Their records say that they were released.
 TEST(FailedActivations, ANodeWithFailuresStopsAtOnceUnderAFailoverPolicy) {
   Cluster cluster(Group(1, 40));
