@@ -82,11 +82,16 @@ void EtcdModel::Propose(int member, Phases phase, Command command) {
 void EtcdModel::SetStalled(bool stalled) {
   stalled_ = stalled;
   if (stalled) return;
+  if (leader_ >= 0) CommitLimbo();
   for (const std::uint64_t number : std::exchange(waiting_, {})) Commit(number);
 }
 
 void EtcdModel::Commit(std::uint64_t number) {
-  if (stalled_) return waiting_.push_back(number);
+  if (stalled_) {
+    const auto waits = proposals_.find(number);
+    if (waits != proposals_.end()) world_.Hit(Fault::kCommitStalled, waits->second.phase);
+    return waiting_.push_back(number);
+  }
   const auto found = proposals_.extract(number);
   if (!found.empty()) Carry(found.mapped());
 }
@@ -262,13 +267,17 @@ void EtcdModel::Elect() {
     lease.revoking = false;
     lease.expires = world_.now() + OnLeaderClock(lease.ttl + options_.election_timeout);
   }
-  // Commits what the old leader had told a majority; the clients that asked have given up.
+  if (!stalled_) CommitLimbo();
+  world_.Trace(1, leader_, static_cast<std::int64_t>(raft_term_));
+  if (world_.verbose()) world_.Say("etcd: member " + std::to_string(leader_) + " leads");
+}
+
+// What an old leader had told a majority; the clients that asked have given up.
+void EtcdModel::CommitLimbo() {
   for (Proposal& proposal : std::exchange(limbo_, {})) {
     const Reply unheard = proposal.command();
     for (int member = 0; member < kMembers; ++member) Enqueue(member, {}, {});
   }
-  world_.Trace(1, leader_, static_cast<std::int64_t>(raft_term_));
-  if (world_.verbose()) world_.Say("etcd: member " + std::to_string(leader_) + " leads");
 }
 
 // ---- keys ----

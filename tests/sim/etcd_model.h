@@ -148,8 +148,10 @@ class EtcdModel {
   }
   void SetClockRate(int member, int ppm) { members_[Index(member)].ppm = ppm; }
   /// Commits wait until the stall is over: the leader's disk or a follower is slow. The leader does
-  /// not step down, renews leases, and answers reads.
+  /// not step down, renews leases, and answers reads. If another one is elected, its commits wait
+  /// as well: the members share slow storage.
   void SetStalled(bool stalled);
+  bool stalled() const { return stalled_; }
   /// The leader steps down in favour of another.
   void MoveLeader();
   int leader() const { return leader_; }
@@ -294,6 +296,7 @@ class EtcdModel {
   void LoseLeader();
   void ScheduleElection();
   void Elect();
+  void CommitLimbo();
 
   Reply ApplyTxn(int member, const pb::TxnRequest& request, int origin,
                  const Replied<pb::TxnResponse>& reply);

@@ -47,6 +47,7 @@ constexpr const char* kFaultNames[kFaultCount] = {
     "callback_hung",
     "suspend",
     "token_refused",
+    "commit_stalled",
 };
 
 constexpr const char* kPhaseNames[kPhaseCount] = {

@@ -58,8 +58,9 @@ enum class Fault : std::uint8_t {
   kCallbackHung,
   kSuspend,       ///< of the whole machine: only CLOCK_BOOTTIME goes on
   kTokenRefused,  ///< unseen: "invalid auth token"
+  kCommitStalled,
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kTokenRefused) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kCommitStalled) + 1;
 /// "request_lost", ...
 const char* ToString(Fault fault);
 using FaultCounts = std::array<std::uint64_t, kFaultCount>;

@@ -17,7 +17,8 @@ std::vector<Fault> OfExchanges() {
           Fault::kMemberLags,     Fault::kQuorumLost,          Fault::kProposalLost,
           Fault::kNoSpaceRefused, Fault::kNoSpaceApplied,      Fault::kStuckLeaderAnswered,
           Fault::kWatchSilent,    Fault::kRenewedWhileRevoked, Fault::kEventsRepeated,
-          Fault::kDeletionLost,   Fault::kWatchCompacted,      Fault::kTokenRefused};
+          Fault::kDeletionLost,   Fault::kWatchCompacted,      Fault::kTokenRefused,
+          Fault::kCommitStalled};
 }
 
 }  // namespace
@@ -34,6 +35,9 @@ const std::vector<Impossible>& ImpossibleCells() {
       {Phase::kWatching,
        {Fault::kMemberIsolated, Fault::kQuorumLost, Fault::kProposalLost},
        "a watch proposes nothing; what it misses is counted by what ends it"},
+      {{Phase::kReading, Phase::kWatching, Phase::kRenewing},
+       {Fault::kCommitStalled},
+       "it waits for no commit"},
       {Phases::All().Without({Phase::kJoining, Phase::kTakingOver}),
        {Fault::kRestart},
        "who starts has nothing else under way"},

@@ -26,7 +26,7 @@ void Simulation::NextMishap() {
   world_.After(gap, [this] {
     if (calm_) return;
     const Mishap mishap = plan_.mishaps[schedule_.Below(plan_.mishaps.size())];
-    Inject(mishap, schedule_.Fork());
+    Inject(mishap, ++mishap_, schedule_.Fork());
     NextMishap();
   });
 }
@@ -34,13 +34,13 @@ void Simulation::NextMishap() {
 void Simulation::NextSteered(const SteeredMishap& next) {
   world_.After(next.gap, [this, next] {
     if (calm_) return;
-    Inject(next.mishap, Random(next.random));
+    Inject(next.mishap, ++mishap_, Random(next.random));
     NextMishap();
   });
 }
 
-void Simulation::Inject(Mishap mishap, Random random) {
-  const FaultId id{.source = 0, .kind = static_cast<std::uint32_t>(mishap), .number = ++mishap_};
+void Simulation::Inject(Mishap mishap, std::uint32_t number, Random random) {
+  const FaultId id{.source = 0, .kind = static_cast<std::uint32_t>(mishap), .number = number};
   const bool possible = Possible(mishap, plan_.etcd.personality);
   if (!possible || !world_.injection().Allows(id)) return;
   world_.Trace(10, static_cast<std::int64_t>(mishap), 0);
@@ -135,6 +135,7 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kStuckRecovers: return RecoverStuck();
     case Mishap::kLateTakeover: return LateTakeover();
     case Mishap::kBadNetwork: return WorsenNetwork();
+    case Mishap::kCommitsStall: return StallCommits();
   }
 }
 

@@ -12,6 +12,7 @@ constexpr std::uint64_t kFailoverDraw = 0x6661696C;
 constexpr std::uint64_t kPlacementDraw = 0x706C6163;
 constexpr std::uint64_t kLimitsDraw = 0x6C696D69;
 constexpr std::uint64_t kStandbysDraw = 0x7374616E;
+constexpr std::uint64_t kStallsDraw = 0x7374616C;
 constexpr std::uint64_t kStormDraw = 0x73746F72;
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
@@ -210,6 +211,12 @@ std::vector<LimitsOrder> DrawLimits(Random random, const Plan& plan) {
   return orders;
 }
 
+// Some come one after another, so that nearly every commit is slow.
+Duration DrawStallGap(Random random, std::uint64_t seed) {
+  if (seed < kFirstSeedWithStalls || !random.Chance(250)) return {};
+  return milliseconds(random.Chance(300) ? random.Between(50, 1000) : random.Between(2000, 20'000));
+}
+
 constexpr const char* kMishapNames[kMishaps] = {
     "pause",
     "kill",
@@ -246,6 +253,7 @@ constexpr const char* kMishapNames[kMishaps] = {
     "stuck leader recovers",
     "late takeover",
     "bad network",
+    "commits stall",
 };
 
 }  // namespace
@@ -310,6 +318,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.placement = DrawPlacementChanges(Random(Mixed(seed, kPlacementDraw)), plan);
   plan.limits = DrawLimits(Random(Mixed(seed, kLimitsDraw)), plan);
   DrawStandbys(Random(Mixed(seed, kStandbysDraw)), plan);
+  plan.stall_gap_most = DrawStallGap(Random(Mixed(seed, kStallsDraw)), seed);
   return plan;
 }
 

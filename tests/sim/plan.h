@@ -50,8 +50,13 @@ enum class Mishap : std::uint8_t {
   kStuckRecovers,  // 3.4.23 alone
   kLateTakeover,   // 3.4.23 alone
   kBadNetwork,
+  kCommitsStall,  ///< drawn by itself (stalls.cc)
 };
-inline constexpr int kMishaps = static_cast<int>(Mishap::kBadNetwork) + 1;
+inline constexpr int kMishaps = static_cast<int>(Mishap::kCommitsStall) + 1;
+
+/// Smaller seeds draw no stalls, so they are as they were before there were any: the mutants'
+/// bounds, the fixed seeds and the fuzzer's corpus are seeds of these.
+inline constexpr std::uint64_t kFirstSeedWithStalls = 100'000;
 
 /// False if only 3.4.23 does this, and the personality is another one.
 bool Possible(Mishap mishap, Personality personality);
@@ -91,6 +96,7 @@ struct Plan {
   Placement placement_in_calm;      ///< lets all nodes lead all shards; it may ask for standbys
   bool standbys = false;            ///< some of these rules ask for standbys
   std::vector<LimitsOrder> limits;  ///< empty: each node has its own limits alone; so it is in calm
+  Duration stall_gap_most{};        ///< between two stalls of etcd's commits; 0: there are none
   bool leaders_crash = false;       ///< again and again, besides the mishaps; no seed draws it
   /// Each machine is hit by so many storms (storms.cc), and there are no mishaps. 0: no storms.
   int storms = 0;

@@ -29,6 +29,7 @@ constexpr std::uint64_t kPlacement = 0x706C61636500ull << 8;
 constexpr std::uint64_t kDirectories = 0x646972656374ull << 8;
 constexpr std::uint64_t kHealth = 0x6865616C7468ull << 8;
 constexpr std::uint64_t kFiles = 0x66696C657300ull << 8;
+constexpr std::uint64_t kStalls = 0x7374616C6C73ull << 8;
 
 CheckerOptions CheckerOptionsOf(const Plan& plan) {
   CheckerOptions options;
@@ -59,6 +60,7 @@ Simulation::Simulation(const RunOptions& options)
       failover_random_(Mixed(options.seed, kFailover)),
       placement_random_(Mixed(options.seed, kPlacement)),
       files_random_(Mixed(options.seed, kFiles)),
+      stalls_random_(Mixed(options.seed, kStalls)),
       plan_(options.storms ? DrawStormPlan(options.seed) : DrawPlan(options.seed)),
       world_(options.seed, options.verbose),
       schedule_(Mixed(options.seed, kSchedule)),
@@ -319,6 +321,7 @@ RunResult Simulation::Run() {
   StartFailover();
   StartPlacement();
   StartLimits();
+  StartStalls();
   TroublesFor(plan_.troubles);
   Calm();
   Rest();
@@ -342,6 +345,7 @@ void Simulation::Calm() {
   world_.injection().Force({});
   failures_.clear();
   etcd_.SetNoSpace(false);
+  etcd_.SetStalled(false);
   etcd_.SetOperations(128);
   etcd_.LoseDeletions(false);
   for (int member = 0; member < EtcdModel::kMembers; ++member) {

@@ -144,6 +144,12 @@ class Simulation {
   void StartLimits();
   void AskLimits(const LimitsChange& limits);
 
+  // Stalls of etcd's commits (stalls.cc).
+  void StartStalls();
+  void StallCommits();
+  Random stalls_random_;
+  std::uint32_t stalls_ = 0;
+
   /// Both are in the config.
   void SetSettings();
   bool setting_ = false;
@@ -170,7 +176,7 @@ class Simulation {
   // Mishaps (mishaps.cc).
   void NextMishap();
   void NextSteered(const SteeredMishap& next);
-  void Inject(Mishap mishap, Random random);
+  void Inject(Mishap mishap, std::uint32_t number, Random random);
   /// Runs it later, unless calm has come, with the random numbers of the same mishap.
   void Later(Duration delay, std::function<void()> what);
   void Happen(Mishap mishap);

@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint8_t kFirstExchange = 192;
 constexpr std::uint8_t kClose = 32;  // gaps are milliseconds up to here, and grow to 5 s beyond
 constexpr std::uint32_t kMaxMachines = 7;
+// Later mishaps are left out, so that the bytes of the corpus keep their meaning.
+constexpr int kSteered = static_cast<int>(Mishap::kBadNetwork) + 1;
 
 constexpr std::array kOfCalls = {Fault::kRequestLost,  Fault::kReplyLost,
                                  Fault::kReplyLate,    Fault::kRequestLate,
@@ -57,7 +59,7 @@ Steering::Steering(std::span<const std::uint8_t> bytes) {
 void Steering::AddMishap(std::span<const std::uint8_t> record) {
   const int over = std::max(0, record[0] - kClose);
   mishaps_.push_back({.gap = milliseconds(std::min(record[0], kClose) + over * over / 5),
-                      .mishap = Mishap(record[1] % kMishaps),
+                      .mishap = Mishap(record[1] % kSteered),
                       .random = std::uint64_t{record[2]} << 8 | record[3]});
 }
 
