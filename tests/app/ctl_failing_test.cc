@@ -1,4 +1,5 @@
-// batonctl about shards that fail to activate: the real program against two fake nodes of a group.
+// batonctl about what only some nodes know, above all shards that fail to activate: the real
+// program against two fake nodes of a group.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@ using runtime::NodeStatus;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class BatonctlFailing : public testing::Test {
  protected:
@@ -92,6 +94,37 @@ TEST_F(BatonctlFailing, ShardsThatWereGivenUpAndDontStopAreNamed) {
   EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
               HasSubstr(R"("stopping":200,"stopping_shards":[{"shard":3,"lasted_ms":7000},)"
                         R"({"shard":5,"lasted_ms":6000}])"));
+}
+
+// Plan: n1, which is asked, has started lately. n2 saw two nodes leave long before, one of which is
+// a member now, and saw how a third one left, which n1 missed. Of n4 each saw another session end.
+// `status` says what both know; JSON and `nodes list`, which ask one node, what n1 knows.
+TEST_F(BatonctlFailing, StatusNamesThoseWhoLeftBeforeTheNodeAskedStarted) {
+  using std::chrono::minutes;
+  other_.control.Change([](NodeStatus& status) {
+    status.departed = {{.node = "n4", .session = SessionId{40}, .age = minutes(8), .led = 9},
+                       {.node = "n5",
+                        .session = SessionId{50},
+                        .age = minutes(9),
+                        .why = Reason::kProcessDied,
+                        .led = 2},
+                       {.node = "n6", .session = SessionId{60}, .age = minutes(30), .led = 1},
+                       {.node = "n3", .session = SessionId{30}, .age = minutes(40)},
+                       {.node = "n7", .session = SessionId{70}, .age = minutes(50), .back = true}};
+  });
+  server_.control.Change([](NodeStatus& status) {
+    status.departed = {{.node = "n4", .session = SessionId{41}, .age = minutes(5), .led = 3},
+                       {.node = "n5", .session = SessionId{50}, .age = minutes(9)},
+                       {.node = "n7", .session = SessionId{70}, .age = minutes(50)}};
+  });
+  const std::string status = Batonctl(server_, {"status"}).out;
+  EXPECT_THAT(status, HasSubstr("gone      n4, reason unknown 5m0s ago, led 3 shards\n"
+                                "gone      n5, process_died 9m0s ago, led 2 shards\n"
+                                "gone      n6, reason unknown 30m0s ago, led 1 shard\n"
+                                "balance "));
+  EXPECT_THAT(status, testing::ContainsRegex("n6 +gone .*reason unknown 30m0s ago\n"));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out, Not(HasSubstr("n6")));
+  EXPECT_THAT(Batonctl(server_, {"nodes", "list"}).out, Not(HasSubstr("n6")));
 }
 
 // Plan: the node asked leads another shard; n2, which leads this one, is asked for it.

@@ -1,15 +1,18 @@
 #include "app/ctl/others.h"
 
 #include <algorithm>
+#include <map>
 #include <thread>
 #include <utility>
 
 #include "app/ctl/client.h"
 #include "base/endpoint.h"
+#include "core/departures.h"
 
 namespace baton::app {
 namespace {
 
+using runtime::DepartedMember;
 using runtime::MemberStatus;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
@@ -23,6 +26,22 @@ bool Asks(const MemberStatus& member, const NodeStatus& status) {
 /// Another process may have got the address meanwhile.
 bool Is(const NodeStatus& answer, const MemberStatus& member, const NodeStatus& status) {
   return answer.node == member.fact.node && answer.group == status.group;
+}
+
+// Two nodes see the end of one session at slightly different times, and perhaps only one of them
+// how it ended.
+void Merge(const DepartedMember& seen, std::map<NodeId, DepartedMember>* last) {
+  const auto [known, added] = last->emplace(seen.node, seen);
+  if (added) return;
+  DepartedMember& kept = known->second;
+  if (seen.session != kept.session) {
+    if (seen.age < kept.age) kept = seen;
+    return;
+  }
+  kept.age = std::max(kept.age, seen.age);
+  if (!kept.why) kept.why = seen.why;
+  kept.led = std::max(kept.led, seen.led);
+  kept.back = kept.back || seen.back;
 }
 
 }  // namespace
@@ -61,6 +80,25 @@ OthersAnswers AskOthers(const NodeStatus& status, const ClientTls& tls, TimePoin
     }
   }
   return answers;
+}
+
+void AddDepartures(const std::vector<NodeStatus>& others, NodeStatus* status) {
+  std::map<NodeId, DepartedMember> last;
+  for (const DepartedMember& departed : status->departed) last.emplace(departed.node, departed);
+  for (const NodeStatus& other : others) {
+    for (const DepartedMember& departed : other.departed) Merge(departed, &last);
+  }
+  for (const MemberStatus& member : status->members) {
+    const auto found = last.find(member.fact.node);
+    if (found != last.end() && member.fact.Live()) found->second.back = true;
+  }
+  status->departed.clear();
+  for (auto& [node, departed] : last) status->departed.push_back(std::move(departed));
+  std::stable_sort(status->departed.begin(), status->departed.end(),
+                   [](const auto& a, const auto& b) { return a.age < b.age; });
+  if (status->departed.size() > core::Departures::kMaxKept) {
+    status->departed.resize(core::Departures::kMaxKept);
+  }
 }
 
 std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus& shard,

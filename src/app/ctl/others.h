@@ -1,5 +1,5 @@
-// Asks other nodes of a group, because only a shard's leader knows whether the shard fails to
-// activate.
+// Asks other nodes of a group. Only a shard's leader knows whether the shard fails to activate, and
+// only nodes that were there know who left.
 //
 // Blocking; any thread. Errors are not reported: a node that gives no valid answer counts as
 // silent. The token of --token-file is not sent. If a node does not know this user yet, the call
@@ -35,6 +35,11 @@ struct OthersAnswers {
 /// std::system_error if the host lacks threads.
 OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
                         TimePoint deadline);
+
+/// Adds to `status` who left the group as the others saw it: a node knows only of those that left
+/// since its own start. For each node the last session counts that anybody saw end. A node that is
+/// a live member in `status`, or whose return anybody saw, is back. Keeps Departures::kMaxKept.
+void AddDepartures(const std::vector<runtime::NodeStatus>& others, runtime::NodeStatus* status);
 
 /// Asks the leader of `shard` what it knows of the shard. `group` and `shard` are earlier answers
 /// of the same node. Waits as long as AskOthers. Returns nullopt if nobody leads the shard, if the

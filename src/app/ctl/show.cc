@@ -56,8 +56,7 @@ std::string BalanceLine(const StatusAnswer& answer) {
 
 /// Only its leader knows that a shard fails, and only a former leader that it has not stopped. So
 /// every node is asked.
-void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint deadline) {
-  OthersAnswers others = AskOthers(status, options.tls, deadline);
+void PrintFailing(const CtlOptions& options, const NodeStatus& status, OthersAnswers others) {
   others.answered.push_back(status);
   const std::string failing = FailingLine(others.answered);
   if (!failing.empty()) PrintField(options, "failing", {failing, Style::kBad});
@@ -89,8 +88,10 @@ std::string LiveNodesWord(const NodeStatus& status) {
   return fmt::format("{} of {} expected", live, status.expected_nodes);
 }
 
-void PrintStatus(const CtlOptions& options, const StatusAnswer& answer, TimePoint deadline) {
-  const NodeStatus& status = answer.status;
+void PrintStatus(const CtlOptions& options, StatusAnswer answer, TimePoint deadline) {
+  NodeStatus& status = answer.status;
+  OthersAnswers others = AskOthers(status, options.tls, deadline);
+  AddDepartures(others.answered, &status);
   const std::string unhealthy = Unhealthy(status);
   PrintField(options, "group",
              {fmt::format("{}: {}, {}", status.group, CountOf(status.shard_count, "shard"),
@@ -102,7 +103,7 @@ void PrintStatus(const CtlOptions& options, const StatusAnswer& answer, TimePoin
     PrintField(options, "gone", {line, Style::kWarning});
   }
   PrintField(options, "balance", {BalanceLine(answer)});
-  PrintFailing(options, status, deadline);
+  PrintFailing(options, status, std::move(others));
   const std::string against = LedAgainstRules(status);
   if (!against.empty()) PrintField(options, "placement", {against, Style::kWarning});
   const std::string without = WithoutReadyStandby(status);
@@ -206,12 +207,12 @@ std::string StandbysLine(const std::vector<StandbyStatus>& standbys) {
 ExitCode ShowStatus(const CtlOptions& options) {
   const TimePoint deadline = CallDeadline(options);
   AdminClient client(options);
-  const auto answer = client.GetStatus(true, deadline);
+  auto answer = client.GetStatus(true, deadline);
   if (!answer) return Fail(answer.error());
   if (options.structured()) {
     PrintStructured(options, http::StatusJson(answer.value().status));
   } else {
-    PrintStatus(options, answer.value(), deadline);
+    PrintStatus(options, std::move(answer.value()), deadline);
   }
   return ExitCode::kDone;
 }

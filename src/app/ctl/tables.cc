@@ -422,7 +422,7 @@ std::vector<std::string> GoneLines(const NodeStatus& status) {
     lines.push_back(fmt::format("{}, {}, led {}", departed.node, LeftWord(departed),
                                 CountOf(departed.led, "shard")));
   }
-  if (more > 0) lines.push_back(fmt::format("and {} more: see `batonctl nodes list`", more));
+  if (more > 0) lines.push_back(fmt::format("and {} more: see LEFT below", more));
   return lines;
 }
 
