@@ -244,6 +244,7 @@ bool Cluster::Up() {
 void Cluster::Deliver(const NodeId& id, core::Event event) {
   Node& node = nodes_.at(id);
   if (!node.core) return;
+  if (on_event) on_event(id, event);
   if (node.paused) {
     node.inbox.push_back(std::move(event));
     return;

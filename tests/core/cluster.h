@@ -191,6 +191,8 @@ class Cluster {
   std::vector<NodeId> names() const;
   /// Called for each action, for traces.
   std::function<void(const NodeId&, const core::Action&)> on_action;
+  /// Called for each event before the node gets it, and may change it.
+  std::function<void(const NodeId&, core::Event&)> on_event;
 
  private:
   struct Callback {
