@@ -27,10 +27,10 @@
 //   grpc::ServerBuilder builder;
 //   (*certificates)->AddListeningPort(builder, "0.0.0.0:7400");
 //
-// To renew certificates, write their files: within about 1 s new connections use them, and open
-// connections go on. Each object logs nothing, and runs one thread, which reads the files twice a
-// second. FromFiles throws std::system_error if the system gives no thread for this. A pipe is read
-// only once, by FromFiles. All methods are thread-safe, except the destructors.
+// To renew certificates, write their files: within about 1 s new channels and servers' new
+// connections use them; open connections go on. Each object has one thread, which reads the files
+// twice a second, and logs nothing. FromFiles throws std::system_error if the system gives no
+// thread. Only FromFiles reads a pipe, and awaits its writer. Thread-safe, except the destructors.
 #pragma once
 
 #include <memory>
@@ -49,9 +49,9 @@ class ServerBuilder;
 namespace baton {
 
 struct GroupCredentialsOptions {
-  /// REQUIRED: a PEM file with the certificates of the authorities that sign for the servers. To
-  /// change an authority, first add the new one here, then renew the servers' certificates, then
-  /// remove the earlier one. The two authorities must have different names.
+  /// REQUIRED: a PEM file with the certificates of the authorities that sign the servers'
+  /// certificates. To change an authority, first add the new one here, then renew the servers'
+  /// certificates, then remove the earlier one. The two must have different subject names.
   std::string ca_file;
   /// REQUIRED: the names of the group's nodes and relays, 1 to 16 of them. A certificate's name is
   /// the first of these that it has: its spiffe:// URI; "dns:" and its first DNS name; "cn:" and
@@ -59,13 +59,13 @@ struct GroupCredentialsOptions {
   /// spiffe:// URI lacks a host or a path.
   ///
   /// Each name here begins with spiffe://, dns: or cn:, or is "*" alone. A "*" as its last
-  /// character stands for any characters. Choose names that fit no certificate of the authorities
-  /// except the servers' own. For example, if operators have the names
-  /// "spiffe://example.org/orders/operator/...", then "spiffe://example.org/orders/*" would let
-  /// each operator serve your requests.
+  /// character stands for any characters, also none. Choose names that fit no certificate of the
+  /// authorities except the servers' own. For example, "spiffe://example.org/orders/*" also fits
+  /// operators with names like "spiffe://example.org/orders/operator/ann": each could serve your
+  /// requests. A certificate without a name fits nothing.
   std::vector<std::string> servers;
-  /// A PEM file with this caller's certificate, and the certificates between it and its authority,
-  /// if servers ask for one. Empty: the caller shows none.
+  /// If servers ask for a certificate: a PEM file with this caller's, and the certificates between
+  /// it and its authority. Empty: the caller shows none.
   std::string cert_file = {};
   std::string key_file = {};  ///< its key, without a password; give both files or neither
 };
@@ -86,9 +86,9 @@ class BATON_EXPORT GroupCredentials {
   /// The newest credentials, for channels of your own; never null. Each channel keeps those with
   /// which it was made. Returns another object only after a change. Waits only for a short lock.
   std::shared_ptr<grpc::ChannelCredentials> Get() const;
-  /// Why the files' present content is not used, as one line; empty: nothing is wrong. It is set
-  /// after two reads in a row found the same error. The earlier credentials stay in use. The first
-  /// read without this error empties it; nothing else is needed. Waits only for a short lock.
+  /// Why the files' present content is not used, as one line; empty: nothing is wrong. Dates are
+  /// not checked. It is set after two reads in a row found the same error. The earlier credentials
+  /// stay in use. The first read without this error empties it. Waits only for a short lock.
   std::string problem() const;
 
  private:
@@ -102,8 +102,8 @@ struct ServerCertificateFiles {
   /// authority.
   std::string cert_file;
   std::string key_file;  ///< REQUIRED: its key, without a password
-  /// A PEM file with the certificates of the authorities that sign for clients: each client must
-  /// show a certificate of one of them. The certificate's name does not matter. Empty: the server
+  /// A PEM file with the certificates of the authorities that sign the clients': each client must
+  /// show a valid certificate signed by one of them. Its name does not matter. Empty: the server
   /// asks for no certificate, and every client gets in.
   std::string client_ca_file = {};
 };
@@ -118,11 +118,11 @@ class BATON_EXPORT ServerCertificates {
   ServerCertificates(const ServerCertificates&) = delete;
   ServerCertificates& operator=(const ServerCertificates&) = delete;
 
-  /// Lets the builder's server listen at `address` with TLS, in place of
-  /// grpc::ServerBuilder::AddListeningPort. The address is host:port, where port 0 picks a free
-  /// one, or unix:/path. BuildAndStart sets `*port`, unless `port` is null. It returns null if the
-  /// server can't listen there. If a host name has several addresses, one of them is enough.
-  /// REQUIRES: called before BuildAndStart; `*port` lives until then.
+  /// Lets the builder's server listen at `address` with TLS, in place of the builder's own method.
+  /// The address is host:port, where port 0 picks a free one, or unix:/path. BuildAndStart looks
+  /// the host up, which may take time; one address of several is enough. It sets `*port` (to 1 for
+  /// a unix socket), unless `port` is null. If the server can't listen, it returns null and leaves
+  /// `*port`. REQUIRES: called before BuildAndStart; `*port` lives until then.
   ///
   /// Also turns SO_REUSEPORT off for the whole server. With SO_REUSEPORT gRPC 1.51 accepts
   /// connections on several threads, which is unsafe while certificates are replaced.

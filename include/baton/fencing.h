@@ -48,22 +48,22 @@ class BATON_EXPORT TermStore {
   /// Stores `term` if it is greater than the shard's stored term, or if the shard has none. Returns
   /// the highest stored term, but only after that term is durable (it survives a crash). The result
   /// must be at least `term`; the guard does not check this. Never lower a stored term, even if a
-  /// write is delayed: a call that seemed to fail may reach the storage after a call with a newer
-  /// term. May block. May return an error or throw: see FenceGuard::Run.
+  /// write is delayed: a call that seemed to fail may reach the storage after one with a newer
+  /// term. Never call the guard's Run or Check. May block, fail or throw: see FenceGuard::Run.
   virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe, except the
 /// destructor. Use one guard for one resource: two replicas of a server, each with its own guard,
-/// don't fence each other. A shared store does not help: a guard asks the store only about terms
-/// above the highest that it remembers. So it does not notice that another guard stored a newer
-/// one. In a child made by fork(), Run and Check of the parent's guard return kFailedPrecondition.
-/// A shard count out of range, a null store, and Highest of a shard out of range end the process.
+/// don't fence each other, not even with a shared store: a guard asks it only about terms above the
+/// highest that it remembers, so it misses a newer one stored by another guard. In a forked child,
+/// Run and Check of the parent's guard return kFailedPrecondition, and Highest stays as it was. A
+/// shard count out of range, a null store, and Highest of a shard out of range end the process.
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
   /// both are lost together.
-  /// REQUIRES: `shards` is 1 to 1,000,000; give the group's shard count.
+  /// REQUIRES: `shards` is 1 to 1,000,000: the group's shard count. Takes about 50 bytes a shard.
   explicit FenceGuard(std::uint32_t shards);
   /// Stores each newer term in `store` before the guard accepts it.
   /// REQUIRES: `shards` is 1 to 1,000,000; `store` is not null.
@@ -73,12 +73,12 @@ class BATON_EXPORT FenceGuard {
   FenceGuard& operator=(const FenceGuard&) = delete;
 
   /// Remembers `term` and runs `effect` on this thread, unless a newer term of the shard was seen.
-  /// The same term may run any number of times. Blocks while another effect of the same shard runs,
+  /// The same term may come any number of times. Blocks while another effect of this shard runs,
   /// and while the guard waits for the store. So when the effect of a newer term begins, no effect
   /// of an older term is still running. After an error, `effect` did not run:
   ///   kStaleTerm           a newer term was seen, or is in the store
   ///   kInvalidArgument     the shard is out of range, or the term is not above 0
-  ///   kFailedPrecondition  this process is a forked child
+  ///   kFailedPrecondition  this process was forked after the guard was made, and is the child
   ///   (the store's own)    the store failed. The guard does not remember `term`, and still accepts
   ///                        the earlier one. This is safe: the leader with `term` has written
   ///                        nothing here yet, and its next call asks the store again

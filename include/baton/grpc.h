@@ -58,7 +58,7 @@ BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 /// Who may make changes through an admin service. Such a caller may make every change, also those
 /// that need the role admin in batond. Everybody who reaches the server may make calls that only
 /// read. One exception: if a caller's certificate has expired since the caller connected, all its
-/// calls get UNAUTHENTICATED.
+/// new calls get UNAUTHENTICATED.
 struct AdminOptions {
   /// Whether calls that change something are accepted from other hosts, too. By default they are
   /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.
@@ -69,10 +69,10 @@ struct AdminOptions {
   /// any host, and `allow_remote` has no effect. An empty list: from nobody. If `operators` is
   /// unset, `allow_remote` decides about other hosts, and every user of this host may make changes:
   /// gRPC can't tell which user has opened a connection. A certificate's name is the first of these
-  /// that it has: (1) spiffe://...; (2) "dns:" followed by its first DNS name; (3) "cn:" followed
-  /// by its common name. A name here begins with spiffe://, dns: or cn:, or is "*" alone. If it
-  /// ends with "*", it stands for all names that begin like it. REQUIRES: the server has TLS and
-  /// verifies the certificates of its clients.
+  /// that it has: (1) spiffe://...; (2) "dns:" and its first DNS name; (3) "cn:" and its common
+  /// name. A name here begins with spiffe://, dns: or cn:, or is "*" alone. If it ends with "*", it
+  /// stands for all names that begin like it; a certificate without a name fits nothing. REQUIRES:
+  /// the server has TLS and verifies the certificates of its clients.
   std::optional<std::vector<std::string>> operators = {};
 };
 
@@ -86,9 +86,9 @@ class AdminService {
   virtual ~AdminService() = default;
 };
 
-/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. The node's log
-/// (NodeOptions::log) gets a record of each change that somebody asks for: who asked, for what, and
-/// whether it was made. Returns null, and adds nothing, if CheckAdminOptions refuses the options.
+/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), for batonctl. The node's log gets a
+/// record of each change that somebody asks for: who, what, and whether it was made (of refused
+/// callers, one a second). Returns null and adds nothing if CheckAdminOptions refuses the options.
 /// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
 ///
 /// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
@@ -108,21 +108,21 @@ class RoutingService {
  public:
   virtual ~RoutingService() = default;
   /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
-  /// to another node. Waits a moment, for the service's own thread. Node::Stop ends the streams,
-  /// too. Call one of the two before the server's Shutdown, which waits for streams. If the node
-  /// halts, its streams end with UNAVAILABLE, too. Later streams are refused with
-  /// RESOURCE_EXHAUSTED. If Shutdown was not called, but the node was stopped or has halted, they
-  /// are refused with UNAVAILABLE. Later Lookup calls get UNAVAILABLE in all these cases.
-  /// Idempotent; any thread.
+  /// to another node. Waits a moment, for the service's own thread. Idempotent; any thread. A stop
+  /// or a halt of the node ends the streams, too. Before the server's Shutdown, which waits for
+  /// streams, call Node::Stop or this method.
+  ///
+  /// Later streams are refused: with RESOURCE_EXHAUSTED after a call of this method, with
+  /// UNAVAILABLE if only the node was stopped or has halted. Later Lookup calls get UNAVAILABLE.
   virtual void Shutdown() = 0;
 };
 
 /// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
-/// callers which node leads which shard. It costs one thread and about 100 bytes a shard. At most
+/// callers which node leads which shard. Costs one thread and about 100 bytes a shard. At most
 /// 1,024 Lookup calls wait at once; further ones get UNAVAILABLE. Each caller on another host may
 /// make 10,000 calls in a burst, and 1,000 a second after that; further ones get
-/// RESOURCE_EXHAUSTED. Never returns null. Throws std::system_error if the host has no thread left.
-/// REQUIRES: called before BuildAndStart.
+/// RESOURCE_EXHAUSTED. Calls with an expired certificate get UNAUTHENTICATED. Never returns null.
+/// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});

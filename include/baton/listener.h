@@ -30,10 +30,10 @@
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
 // of different shards run side by side. A callback may block, be slow or throw. The node still
 // renews its lease. Other shards' callbacks go on as long as fewer than 256 callbacks block at
-// once. Only Prepare, Acquired and Releasing have a time limit; the node never ends a callback. If
-// a callback throws, the node catches and logs the exception. A Prepare or Acquired that throws
-// counts as failed. A Releasing that throws has the same effect as one that took longer than
-// release_timeout.
+// once. Only Prepare, Acquired and Releasing have a time limit; the node never ends a callback. The
+// node catches what a callback throws, and logs it (of Acquired: a shard's first failure, one a
+// second). A Prepare or Acquired that throws counts as failed. A Releasing that throws has the same
+// effect as one that took longer than release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -58,15 +58,15 @@ class BATON_EXPORT Listener {
   /// or lost meanwhile. Leadership::activated turns true when Acquired returns.
   ///
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
-  /// after up to 5 s. Neither Releasing nor Lost comes in between. A repeated call may come later,
-  /// because at most 64 of them run at once on a node, and none begins while the node is suspended
-  /// or drains. If Acquired takes longer than callback_timeout, it does not come again while it
-  /// still runs. If it then returns without an exception, the shard is activated. After three
-  /// failures or one timeout, but not before 2 s after the first failure, the node usually moves
-  /// the shard to another node. A shard is moved like this only once: if Acquired fails there too,
-  /// the shard stays there. The shard does not move if the group has a lock delay or the failover
-  /// setting `never` (`batonctl group set`), while moves are paused, or if Acquired fails on many
-  /// nodes of the group. A shard that was never activated is handed over without Releasing.
+  /// after up to 5 s. Neither Releasing nor Lost comes in between. It may come later than that,
+  /// because at most 64 repeated calls run at once on a node, and none begins while the node is
+  /// suspended or drains. If Acquired takes longer than callback_timeout, it does not come again
+  /// while it still runs. If it then returns without an exception, the shard is activated. After
+  /// three failures or one timeout, but not before 2 s after the first failure, the node usually
+  /// moves the shard to another node. A shard is moved like this only once: if Acquired fails there
+  /// too, the shard stays there. The shard does not move if the group has a lock delay or the
+  /// failover setting `never` (`batonctl group set`), while moves are paused, or if Acquired fails
+  /// on many nodes of the group. A shard that was never activated is handed over without Releasing.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
   /// because the handoff was given up or etcd refused the resignation.
@@ -85,12 +85,12 @@ class BATON_EXPORT Listener {
   /// if the group has a lock delay and Releasing is late or throws, the shard is resigned instead,
   /// and nobody leads it for that delay.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
-  /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
-  /// lead already, so write nothing more; clean up. Comes once for each leadership, also if
-  /// Acquired failed or never came, if the node stops or halts (`reason` is kShutdown), and if the
-  /// session is lost (kLeaseExpired). After a handoff or a resignation, `reason` says why that was
-  /// done, for example kRebalance. kOperator also stands for a record that was deleted or damaged
-  /// from outside.
+  /// This node no longer leads `shard` with `term`. Leads() turned false before; if it is true now,
+  /// that is for a newer term. Another node may lead already, so write nothing more; clean up.
+  /// Comes once for each leadership, also if Acquired failed or never came, if the node stops or
+  /// halts (`reason` is kShutdown), and if the session is lost (kLeaseExpired). After a handoff or
+  /// resignation, `reason` says why, for example kRebalance. kOperator also stands for a record
+  /// that was deleted or damaged from outside.
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }

@@ -143,8 +143,8 @@ struct NodeOptions {
 
   /// Lifetime that the node asks etcd to give its lease: 1 s to 3,600 s, whole seconds. If etcd
   /// grants another lifetime, that one counts (etcd's default minimum is 2 s). The node renews the
-  /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
-  /// sent the last renewal that was confirmed.
+  /// lease three times per lifetime. It stops leading once 95 % of the lifetime has passed since it
+  /// sent the newest renewal that etcd has confirmed.
   ///
   /// When a node dies, its shards have no leader for up to `ttl` + 0.5 s, plus the time of the
   /// claims. If etcd changes its leader meanwhile, this can be up to twice `ttl` plus a few
