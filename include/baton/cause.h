@@ -17,7 +17,7 @@
 namespace baton {
 
 enum class CauseKind : std::uint8_t {
-  kUnknown,  ///< not known: a version of Baton without causes wrote the record or the move
+  kUnknown,  ///< not known: an older version wrote no cause, or a newer one wrote a new kind
   // Why a node claimed a shard that had no leader.
   kHasRoom,        ///< it led fewer shards than its share
   kLedBefore,      ///< it led the shard before its session ended, and has a new session
@@ -28,7 +28,7 @@ enum class CauseKind : std::uint8_t {
   kRulePrefers,    ///< a placement rule prefers it. Also the cause of a planned move
   kDamagedRecord,  ///< the shard's record could not be read, and was replaced
   // Why a shard was moved.
-  kBalance,           ///< to spread the shards evenly
+  kBalance,           ///< to spread the shards by the nodes' weights
   kDrain,             ///< its leader drained, stopped, or was not healthy
   kRuleForbids,       ///< a placement rule does not let its leader lead it
   kActivationFailed,  ///< its leader could not activate it
@@ -47,7 +47,7 @@ struct Cause {
   std::uint32_t rule = 0;
   /// Visible ASCII, at most kLongestCauseDetail bytes. Its meaning depends on `kind`:
   ///  - kRuleRequires, kRulePrefers: the labels of the new leader that the rule asks for, for
-  ///    example "zone=a,disk=ssd". Those for which there is no room are left out.
+  ///    example "zone=a,disk=ssd". The first one without room and all after it are left out.
   ///  - kReadyStandby: the new leader's value of the label by which the rule spreads standbys, or
   ///    its zone: "zone=b". Empty if it has neither.
   ///  - kPassedOver: the node that did not claim the shard.

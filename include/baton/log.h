@@ -13,7 +13,7 @@
 namespace baton {
 
 enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
-/// "trace", "debug", "info", "warn" or "error".
+/// "trace", "debug", "info", "warn" or "error". Never null.
 BATON_EXPORT const char* ToString(LogLevel level);
 
 /// One record of a node's log.
@@ -24,15 +24,15 @@ struct LogRecord {
   /// (malformed bytes become U+FFFD). Line ends, control characters and marks of writing direction
   /// are escaped.
   std::string text{};
-  /// The transition, counted by this node, that a kInfo record is about; otherwise unset.
+  /// Set if a kInfo record is about a transition; the node has counted it (see Transition).
   std::optional<Transition> transition{};
 };
 
 /// Takes a node's records. The node calls the sink on a thread of its own, one record at a time and
-/// in order, though `time` may go back. No record names its node, and two nodes may call one sink
+/// in order, though `time` may go back. Few records name their node. Two nodes may call one sink
 /// at once. Calls may begin before Node::Start returns. None comes after Stop, the destructor or a
 /// failed Start has returned. These three deliver all waiting records first, so the sink must not
-/// call Stop or the destructor. It may call any other method of the node. It may block, and holds
+/// call Stop or the destructor. It may call any other method of the node. It may block; this holds
 /// up only these three. At most 8,192 records wait. If there are more, the oldest are dropped. The
 /// sink's next record says how many, with kWarn whatever NodeOptions::log_level is, and
 /// baton_log_records_dropped_total counts them. The node ignores an exception of the sink.

@@ -60,7 +60,7 @@ BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
 /// What Check knows about a request that may be served.
 struct Owned {
   ShardId shard;
-  Term term{};                ///< this node's leadership's term: the fencing token for all writes
+  Term term{};                ///< of this node's leadership: the fencing token for all writes
   std::string request_id{};   ///< the same in all attempts of one call; empty: the caller sent none
   std::uint32_t attempt = 0;  ///< 1, 2, ...; 0: the caller sent none
 };
@@ -88,9 +88,9 @@ struct OwnerGuardOptions {
 class BATON_EXPORT OwnerGuard {
  public:
   /// Begins to follow the node's routes, and returns at once. Until the node has read its group and
-  /// given the routes to this guard, the guard refuses with NO_LEADER. If the node is ready, that
-  /// takes milliseconds. A guard made after the node stopped or halted refuses with NO_LEADER for
-  /// ever. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
+  /// given this guard the routes (milliseconds on a ready node), it refuses with NO_LEADER. A guard
+  /// made after the node stopped or halted does so for ever. The node keeps some kB of each guard
+  /// until its end. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
@@ -128,7 +128,7 @@ class BATON_EXPORT OwnerGuard {
   /// Until the node has read its group, any number gets NO_LEADER, and the details name that shard.
   grpc::Status Check(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
 
-  /// How many requests were refused with NOT_LEADER. Lock-free.
+  /// How many requests this guard has refused with NOT_LEADER. Lock-free.
   std::uint64_t misroutes() const noexcept;
 
  private:

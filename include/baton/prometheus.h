@@ -11,9 +11,9 @@
 // a server of your own serves a registry, append the result of each collectable's Collect() to that
 // of the registry's Collect().
 //
-// Call Collectables right after Node::Start: events before the call are missing from the histograms
-// and from the counts of shards. Names and labels are listed in docs/reference.md. All functions
-// and collectables are thread-safe.
+// Call Collectables once for a node, right after Node::Start: histograms and the counts of shards
+// lack earlier events, and the node keeps what each call made. docs/reference.md lists names and
+// labels. Functions and collectables are thread-safe. In a forked child Collect may hang.
 #pragma once
 
 #include <cstddef>
@@ -50,19 +50,19 @@ BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 
-/// baton_misroutes_total{group}: how many requests an OwnerGuard of yours refused with NOT_LEADER.
-/// Each scrape calls `count`, which returns OwnerGuard::misroutes(), on the scrape's thread.
-/// Several scrapes may call it at once. REQUIRES: what `count` uses outlives the collectable.
+/// baton_misroutes_total{group}: let `count` return OwnerGuard::misroutes(). Use it for at most
+/// one guard per group. Each scrape calls `count` on its own thread, maybe several at once.
+/// REQUIRES: `count` is not empty and never throws; what it uses outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
     std::function<std::uint64_t()> count, std::string group);
 
 /// A router's families, label `group`; see RouterCounters and RoutesAge for what they count. All
 /// names begin with baton_router_: calls_total{result}, attempts_total, misroutes_total,
 /// redirects_total, waits_total, superseded_total, own_calls_total, own_misroutes_total,
-/// reconnects_total, streams_total{start}, revision, stale, age_seconds. Each scrape calls the
-/// functions, which return Router::counters() and Router::Age(), on the scrape's thread. Several
-/// scrapes may call them at once. REQUIRES: the router outlives the collectable. Use it for at most
-/// one router per group.
+/// reconnects_total, streams_total{start}, revision, stale, age_seconds. Let `counters` and `age`
+/// return Router::counters() and Router::Age(). Each scrape calls both on its own thread, maybe
+/// several scrapes at once. Use it for at most one router per group. REQUIRES: the functions are
+/// not empty and never throw; the router outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 

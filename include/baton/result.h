@@ -24,7 +24,7 @@ enum class ErrorCode {
   kInvalidArgument,     ///< an argument is invalid; the same call will fail again
   kNotFound,            ///< no such shard, node, move, group or program
   kFailedPrecondition,  ///< the state is not, or no longer, the one that the call needs
-  kUnavailable,         ///< etcd or the node can't be reached, or has stopped; try again later
+  kUnavailable,         ///< etcd, node or router: not reachable, not ready or stopped; try later
   kTimedOut,            ///< the time is over; the call may still take effect: read before you retry
   kInternal,            ///< a fault in Baton itself, or the system lacks a resource
   kStaleTerm,           ///< a newer leadership of the shard has begun: stop writing

@@ -23,7 +23,7 @@
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
 // CallWith it keeps one channel for each leader's address: at most 1,024, and each for about 5
-// minutes after its last use.
+// minutes after its last use. Over it a response may have at most 4 MiB, gRPC's default.
 #pragma once
 
 #include <chrono>
@@ -166,8 +166,8 @@ class BATON_EXPORT Router {
   ///   - A thread's first read allocates memory. This read, and the thread's first read after the
   ///     router became ready, may wait for a short lock.
   ///   - A thread's first read after each later change of the routes takes the lock only if it is
-  ///     free. Otherwise the read returns the earlier route. The routes that
-  ///     Owner reads change at most 100 times a second.
+  ///     free. Otherwise the read returns the earlier route. What Owner reads changes at most 100
+  ///     times a second.
   ///
   /// Memory: each reading thread keeps its last table of routes, 16 bytes a shard, until it reads a
   /// newer one or ends, or the router is destroyed. A Route's texts live as long as the router.
@@ -190,8 +190,8 @@ class BATON_EXPORT Router {
   /// tables with the same standbys share.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
 
-  /// How current the routes are, and what is wrong if not. Waits only for a short lock. A router
-  /// that met 1,000,000 pairs of node id and address takes no new routes: start another.
+  /// How current the routes are, and what is wrong if not. Waits only for a short lock. After
+  /// 1,000,000 different pairs of node id and address a router takes no new ones: start another.
   RoutesAge Age() const;
   /// What the router has done so far. Lock-free.
   RouterCounters counters() const;
@@ -215,8 +215,8 @@ class BATON_EXPORT Router {
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
   /// pause, up to 500 ms. A pause takes a random time between half of the backoff and all of it.
-  /// But if the refusal has a RetryInfo, which asks for a pause of r, the pause takes at least r,
-  /// and at most r / 2 longer than the greater of r and the backoff. A changed route ends the pause
+  /// But if the refusal has a RetryInfo of r, the pause takes at least r, and at most r / 2 more
+  /// than the greater of r and the backoff. In each case a changed route ends the pause
   /// early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it

@@ -34,7 +34,7 @@ struct RouteStandby {
 /// How current a router's routes are.
 struct RoutesAge {
   /// The routes are complete up to this revision; 0: they are incomplete. It may go back when the
-  /// router has switched to another server, because servers of a quiet group differ in it.
+  /// router switches servers, because in a quiet group they have read up to different revisions.
   Revision revision{};
   /// How old the routes are: the age that the server's last message gave for its own view, plus the
   /// time since that message. 0: nothing was read.
@@ -62,7 +62,7 @@ struct RouterCounters {
 
   std::uint64_t attempts = 0;    ///< requests sent for all these calls
   std::uint64_t misroutes = 0;   ///< attempts answered with NOT_LEADER
-  std::uint64_t redirects = 0;   ///< misroutes that named a newer leader, which was tried next
+  std::uint64_t redirects = 0;   ///< misroutes that named a newer leader, tried without a pause
   std::uint64_t waits = 0;       ///< pauses of calls: for a route, or before another attempt
   std::uint64_t superseded = 0;  ///< attempts ended early because the shard had a newer leader
 
@@ -72,7 +72,7 @@ struct RouterCounters {
   std::uint64_t own_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
 
   std::uint64_t reconnects = 0;  ///< streams of routes that ended, also those that failed to open
-  /// Streams that began with all routes: the first one, those after etcd was restored, and those
+  /// Streams that began with all routes: until all were read once, after etcd was restored, and
   /// after a server had shown that an earlier one told false routes.
   std::uint64_t snapshots = 0;
   std::uint64_t resumes = 0;  ///< streams that began where the last one ended
