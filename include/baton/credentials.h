@@ -78,7 +78,7 @@ class BATON_EXPORT GroupCredentials {
   ///  - A file can't be read, is empty, has more than 1 MiB, or is no PEM text.
   ///  - The certificate and the key don't belong together.
   static Result<std::shared_ptr<const GroupCredentials>> FromFiles(GroupCredentialsOptions options);
-  /// Ends the thread. The results of Get stay usable. May wait for the file system.
+  /// Ends the thread. Get's results stay usable. May wait for files. Nothing in a forked child.
   ~GroupCredentials();
   GroupCredentials(const GroupCredentials&) = delete;
   GroupCredentials& operator=(const GroupCredentials&) = delete;
@@ -113,7 +113,7 @@ class BATON_EXPORT ServerCertificates {
   /// Reads the files. kInvalidArgument: as GroupCredentials::FromFiles says, or OpenSSL refuses the
   /// certificate or its key, for example because the key is too short.
   static Result<std::unique_ptr<ServerCertificates>> FromFiles(ServerCertificateFiles files);
-  /// Ends the thread; servers then keep the last certificates. May wait for the file system.
+  /// As ~GroupCredentials. Servers then keep the last certificates.
   ~ServerCertificates();
   ServerCertificates(const ServerCertificates&) = delete;
   ServerCertificates& operator=(const ServerCertificates&) = delete;

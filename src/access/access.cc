@@ -312,7 +312,9 @@ std::optional<Refused> Access::Refusal(const Caller& caller, Role needed) const 
                    .line = fmt::format("{}, and {}; ask again in 2 s", line, kGroupsNotKnown)};
   }
   auto why = Refused::Why::kRole;
-  if (!caller.token.empty()) {
+  if (defaults_.tokens == Tokens::kIgnored) {
+    line += "; the program's AdminOptions say who has it (operators, allow_remote)";
+  } else if (!caller.token.empty()) {
     line += "; --access of the node gives roles to tokens";
   } else if (!caller.certificate.empty() && !IsUnknownUser(caller)) {
     line += "; --access of the node gives roles to certificates";
@@ -367,6 +369,8 @@ std::optional<Refused> Access::RefuseRead(const Caller& caller, const Demand& de
   auto refusal = WhyNot(caller, demand);
   if (!refusal) return std::nullopt;
   Tell(caller, what, *refusal);
+  // The log of an embedding program is not known here (NodeOptions::log). The caller is told.
+  if (defaults_.tokens == Tokens::kIgnored) return refusal;
   std::uint64_t not_logged = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -158,7 +158,8 @@ struct Rules {
 class Access {
  public:
   /// Whether tokens are read from the header `authorization`. kIgnored is for programs that embed a
-  /// node: their server may use this header for services of its own.
+  /// node: their server may use this header for services of its own, and refused reads are not
+  /// logged there.
   enum class Tokens : std::uint8_t { kRead, kIgnored };
   struct Defaults {
     Role this_host = Role::kRead;    ///< for this host's users without a rule

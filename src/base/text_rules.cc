@@ -21,10 +21,19 @@ bool IsAddressText(std::string_view text) {
   return text.size() <= kLongestAddress && IsVisibleAscii(text);
 }
 
+// A prefix may end anywhere. A whole SPIFFE name has a trust domain and a path.
 bool IsCertificatePattern(std::string_view pattern) {
-  const bool form = pattern == "*" || pattern.starts_with("spiffe://") ||
-                    pattern.starts_with("dns:") || pattern.starts_with("cn:");
-  return form && pattern.find('*') >= pattern.size() - 1;
+  if (pattern == "*") return true;
+  if (pattern.find('*') < pattern.size() - 1) return false;
+  for (const std::string_view kind : {"spiffe://", "dns:", "cn:"}) {
+    if (!pattern.starts_with(kind)) continue;
+    if (pattern.ends_with('*')) return true;
+    const std::string_view name = pattern.substr(kind.size());
+    if (!kind.starts_with("spiffe")) return !name.empty();
+    const std::size_t path = name.find('/');
+    return path != 0 && path < name.size() - 1;
+  }
+  return false;
 }
 
 bool FitsCertificatePattern(std::string_view name, std::string_view pattern) {

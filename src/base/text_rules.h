@@ -25,8 +25,8 @@ bool IsVisibleAscii(std::string_view text);
 /// bytes of visible ASCII. True if `text` is empty.
 bool IsAddressText(std::string_view text);
 
-/// Whether `pattern` can be used as a pattern for names of certificates: "*" alone, or a text that
-/// begins with spiffe://, dns: or cn: and has no "*" except as its last character.
+/// Whether `pattern` can be used as a pattern for names of certificates: "*"; spiffe://DOMAIN/PATH,
+/// dns:NAME or cn:NAME; or the beginning of such a name, and one "*" at its end.
 bool IsCertificatePattern(std::string_view pattern);
 /// Whether a certificate's name (NameInCertificate) fits a pattern: it is the same text, or the
 /// pattern ends in "*" and the name begins with the text before the "*". An empty name never fits.

@@ -12,6 +12,7 @@
 #include <grpcpp/security/tls_credentials_options.h>
 
 #include "base/escape.h"
+#include "base/fork_wiped_words.h"
 #include "base/grpc/server_tls.h"
 #include "base/pem.h"
 #include "base/pem_follower.h"
@@ -76,6 +77,12 @@ std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(const PemTexts& texts,
   return tls::TlsCredentials(options);
 }
 
+// The follower's thread is not in a forked child, so its destructor would wait for it for ever.
+template <typename Impl>
+void LeakInForkedChild(std::unique_ptr<Impl>& impl) {
+  if (impl->InForkedChild()) static_cast<void>(impl.release());
+}
+
 Error BadCredentials(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }
@@ -114,6 +121,7 @@ class GroupCredentials::Impl {
     return credentials_;
   }
   std::string problem() const { return follower_.problem(); }
+  bool InForkedChild() const { return fork_mark_.InForkedChild(); }
 
  private:
   Status Use(const PemTexts& texts) {
@@ -124,6 +132,7 @@ class GroupCredentials::Impl {
     return Ok();
   }
 
+  const ForkMark fork_mark_;
   const std::vector<std::string> servers_;
   mutable std::mutex mutex_;
   std::shared_ptr<grpc::ChannelCredentials> credentials_;  // guarded by mutex_
@@ -150,8 +159,10 @@ class ServerCertificates::Impl {
 
   const std::shared_ptr<ServerIdentity>& identity() const { return identity_; }
   std::string problem() const { return follower_.problem(); }
+  bool InForkedChild() const { return fork_mark_.InForkedChild(); }
 
  private:
+  const ForkMark fork_mark_;
   const std::shared_ptr<ServerIdentity> identity_;
   PemFollower follower_;  // last, because its thread uses the identity
 };
@@ -178,10 +189,10 @@ void ServerCertificates::AddListeningPort(grpc::ServerBuilder& builder, const st
 
 std::string ServerCertificates::problem() const { return impl_->problem(); }
 ServerCertificates::ServerCertificates(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ServerCertificates::~ServerCertificates() = default;
+ServerCertificates::~ServerCertificates() { LeakInForkedChild(impl_); }
 
 GroupCredentials::GroupCredentials(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-GroupCredentials::~GroupCredentials() = default;
+GroupCredentials::~GroupCredentials() { LeakInForkedChild(impl_); }
 
 std::shared_ptr<grpc::ChannelCredentials> GroupCredentials::Get() const { return impl_->Get(); }
 std::string GroupCredentials::problem() const { return impl_->problem(); }

@@ -34,7 +34,8 @@ std::optional<std::string> Thrown(const std::function<void()>& function) {
     function();
     return std::nullopt;
   } catch (const std::exception& exception) {
-    return exception.what();
+    const char* const what = exception.what();
+    return what != nullptr ? what : "an exception without a text";
   } catch (...) {
     return "something that is not a std::exception";
   }

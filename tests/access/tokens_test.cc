@@ -138,5 +138,20 @@ TEST(Tokens, AreIgnoredIfTheServerSaysSo) {
   EXPECT_FALSE(access.Refusal(caller, Role::kRead));
 }
 
+// batond's flags, and a wait for the kernel that nobody asks, would be bad advice there. And the
+// program may have a log of its own.
+TEST(Tokens, AnEmbeddingProgramsRefusalsNameItsOptionsAndAreNotLogged) {
+  const Access access({.tokens = Access::Tokens::kIgnored});
+  testing::internal::CaptureStderr();
+  for (const char* const peer : {"ipv4:127.0.0.1:5", "ipv4:10.0.0.1:5"}) {
+    const auto refused = access.RefuseRead({.peer = peer}, {.role = Role::kOperate}, "x");
+    ASSERT_TRUE(refused.has_value());
+    EXPECT_EQ(refused->why, Refused::Why::kRole);
+    EXPECT_THAT(refused->line, testing::EndsWith("the program's AdminOptions say who has it "
+                                                 "(operators, allow_remote)"));
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 }  // namespace
 }  // namespace baton::access

@@ -37,7 +37,8 @@ TEST(TextRules, ACertificatePatternIsANameOrTheBeginningOfNames) {
     EXPECT_TRUE(IsCertificatePattern(pattern)) << pattern;
   }
   for (const char* const text :
-       {"", "a", "spiffe://a/*/b", "**", "*a", "cn:**", "uri:spiffe://a"}) {
+       {"", "a", "spiffe://a/*/b", "**", "*a", "cn:**", "uri:spiffe://a",
+        "cn:", "dns:", "spiffe://", "spiffe:///b", "spiffe://a", "spiffe://a/"}) {
     EXPECT_FALSE(IsCertificatePattern(text)) << text;
   }
   EXPECT_TRUE(FitsCertificatePattern("cn:x", "cn:x"));

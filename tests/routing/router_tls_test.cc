@@ -2,6 +2,7 @@
 // groups.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -356,6 +357,26 @@ TEST_F(GroupCredentialsTest, RefuseInvalidOptions) {
                 .error()
                 .message,
             "credentials and group_credentials are given; give one of them");
+}
+
+// Plan: a forked child destroys credentials that the parent made. The thread that reads the files
+// is not in the child, so nothing can be waited for.
+TEST_F(GroupCredentialsTest, AreDestroyedInAForkedChildWithoutWaiting) {
+  Write(issuer_.Issue("client"));
+  auto credentials = Read();
+  auto certificates =
+      ServerCertificates::FromFiles({.cert_file = Path("cert"), .key_file = Path("key")});
+  ASSERT_TRUE(certificates.ok()) << certificates.error().message;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);  // ends a child that waits
+    credentials.reset();
+    certificates.value().reset();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "the child waited for ever";
 }
 
 // Plan: a caller without a certificate of its own, at a server that asks for none.
