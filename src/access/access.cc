@@ -369,7 +369,7 @@ std::optional<Refused> Access::RefuseRead(const Caller& caller, const Demand& de
   auto refusal = WhyNot(caller, demand);
   if (!refusal) return std::nullopt;
   Tell(caller, what, *refusal);
-  // The log of an embedding program is not known here (NodeOptions::log). The caller is told.
+  // The log of an embedding program is not known here (NodeOptions::log).
   if (defaults_.tokens == Tokens::kIgnored) return refusal;
   std::uint64_t not_logged = 0;
   {
