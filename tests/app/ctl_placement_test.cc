@@ -275,8 +275,9 @@ TEST_F(BatonctlPlacement, ASimulationSaysWhoWouldLeadWhat) {
       R"({"node":"n3","away":true,"weight":1,"leads":2,"gives":2,"gets":0,"then":0}],)"
       R"("rules":[{"rule":1,"shards":2,"require":"zone=a","may_lead":0,"preference":null,)"
       R"("wanted":[],"standbys":0,"spread":null,"led_now":{"by_preference":[],"by_others":2,)"
-      R"("against_rule":0,"by_nobody":0},)"
-      R"("led_then":{"by_preference":[],"by_others":0,"against_rule":0,"by_nobody":2}}],)"
+      R"("against_rule":0,"by_nobody":0,"fewer_standbys":0,"not_apart":0},)"
+      R"("led_then":{"by_preference":[],"by_others":0,"against_rule":0,"by_nobody":2,)"
+      R"("fewer_standbys":0,"not_apart":0}}],)"
       R"("without_rule":4,"leaderless":2,"leaderless_shards":[{"why":"rule_forbids","rule":1,)"
       R"("count":2,"shards":["0-1"]}]})"
       "\n");

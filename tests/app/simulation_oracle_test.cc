@@ -406,6 +406,7 @@ class Oracle {
       return;
     }
     const MemberFact& leader = left_.at(leaders_[shard])->fact;
+    CountStandbys(*rule, leader, of_rule);
     if (!HasAll(leader, rule->require)) {
       ++of_rule.against_rule;
       return;
@@ -416,6 +417,24 @@ class Oracle {
       return;
     }
     ++of_rule.by_others;
+  }
+
+  // Of the other nodes that may stand by as many do as the rule asks for, or all. They are apart
+  // from the leader and from each other if there are enough values.
+  void CountStandbys(const PlacementRule& rule, const MemberFact& leader, RuleKept& kept) const {
+    if (rule.standbys == 0) return;
+    std::size_t nodes = 0;
+    std::set<std::string> values;
+    for (const auto& [id, node] : left_) {
+      const bool may = node->fact.weight > 0 && !Drains(*node) && HasAll(node->fact, rule.require);
+      if (!may || id == leader.node) continue;
+      ++nodes;
+      const std::string value = LabelOf(node->fact, rule.spread);
+      if (value != LabelOf(leader, rule.spread)) values.insert(value);
+    }
+    if (nodes < rule.standbys) ++kept.fewer_standbys;
+    const bool apart = values.size() >= std::min<std::size_t>(nodes, rule.standbys);
+    if (!rule.spread.empty() && !apart) ++kept.not_apart;
   }
 
   const NodeStatus& status_;
@@ -472,11 +491,16 @@ TEST(SimulationOracle, AgreesInTenThousandRandomCases) {
     }
     for (const MoveForecast& move : simulation->forecast.moves) ++seen[ToString(move.why)];
     for (const Leaderless& leaderless : simulation->leaderless) ++seen[ToString(leaderless.why)];
+    for (const RuleOutlook& rule : simulation->rules) {
+      seen["fewer standbys"] += rule.then.fewer_standbys;
+      seen["not apart"] += rule.then.not_apart;
+    }
   }
   // Each kind of answer comes often enough to be judged.
-  for (const char* word : {"claims", "ready standbys", "claim: has_room", "claim: rule_requires",
-                           "claim: rule_prefers", "rule_forbids", "rule_prefers", "drain",
-                           "balance", "no_node", "waits_for_leader", "waits"}) {
+  for (const char* word :
+       {"claims", "ready standbys", "claim: has_room", "claim: rule_requires",
+        "claim: rule_prefers", "rule_forbids", "rule_prefers", "drain", "balance", "no_node",
+        "waits_for_leader", "waits", "fewer standbys", "not apart"}) {
     EXPECT_GT(seen[word], kCases / BATON_FEWER_SEEDS / 50) << word;
   }
 }

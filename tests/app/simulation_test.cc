@@ -224,6 +224,31 @@ TEST(Simulation, OfStandbysIsAsTheDocumentShows) {
             "RULE  LED BY    NOW  THEN\n"
             "   1  any node   12    12\n");
   EXPECT_EQ(MoveWords(simulation->forecast), "1 shard would move: 1 to spread shards evenly");
+  EXPECT_THAT(StandbyLines(*simulation, status.placement), IsEmpty());
+}
+
+// Plan: the same group, and a rule that asks for two standbys in zones of their own. Without zone a
+// two zones are left, so leader and standbys share one. Without all but n1 and n3 there is one
+// standby for each shard, in the other zone.
+TEST(Simulation, SaysWhichRulesAboutStandbysWouldNotHold) {
+  NodeStatus status =
+      StatusOf({LiveNode("n1", "a"), LiveNode("n2", "a"), LiveNode("n3", "b"), LiveNode("n4", "b"),
+                LiveNode("n5", "c"), LiveNode("n6", "c")},
+               {"n1", "n1", "n2", "n2", "n3", "n3", "n4", "n4", "n5", "n5", "n6", "n6"});
+  status.placement.push_back({.shards = {}, .require = {}, .prefer = {}, .standbys = 2});
+  status.placement[0].spread = "zone";
+  Result<Simulation> simulation = Simulate(status, kWithoutZoneA);
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_EQ(simulation->rules[0].now.not_apart, 0u);
+  EXPECT_THAT(
+      StandbyLines(*simulation, status.placement),
+      ElementsAre("rule 1: leader and standbys of 12 shards would share a value of zone (now 0)"));
+  std::vector<LabelTerm> without;
+  for (const char* const node : {"n2", "n4", "n5", "n6"}) without.push_back({"node", {node}});
+  simulation = Simulate(status, without);
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_THAT(StandbyLines(*simulation, status.placement),
+              ElementsAre("rule 1: 12 shards would have fewer than 2 standbys (now 0)"));
 }
 
 TEST(Simulation, ReadsWhatToTakeAway) {

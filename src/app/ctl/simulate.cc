@@ -21,6 +21,7 @@ void PrintSimulation(const CtlOptions& options, const Simulation& simulation,
   print(OutlookTable(simulation));
   print(KeptTable(simulation, placement));
   PrintLine("");
+  for (const std::string& line : StandbyLines(simulation, placement)) PrintLine(line);
   if (wide && !simulation.forecast.moves.empty()) {
     PrintTable(options, MovesTable(simulation.forecast));
     PrintLine("");

@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "base/text_rules.h"
 #include "core/shard_rules.h"
+#include "core/standbys.h"
 
 namespace baton::app {
 namespace {
@@ -65,16 +66,27 @@ NodeStatus WithoutNodes(const NodeStatus& status, const std::vector<LabelTerm>& 
   return left;
 }
 
-// Who leads the shards, counted by rule.
+bool Drains(const MemberStatus& member) {
+  return member.drained_by_policy || member.fact.state == MemberState::kDraining;
+}
+
+// Who leads the shards and who stands by for them, counted by rule.
 class KeptCounter {
  public:
   KeptCounter(const NodeStatus& status) : placement_(status.placement) {
     rules_.Set(status.placement, status.shard_count);
+    std::map<NodeId, const MemberFact*> stay;  // sorted by id
     for (const MemberStatus& member : status.members) {
-      if (member.fact.Live()) nodes_[member.fact.node] = &member.fact;
+      if (!member.fact.Live()) continue;
+      nodes_[member.fact.node] = &member.fact;
+      if (member.fact.weight > 0 && !Drains(member)) stay[member.fact.node] = &member.fact;
     }
+    std::vector<const MemberFact*> nodes;
+    for (const auto& [id, fact] : stay) nodes.push_back(fact);
+    standbys_.Update(rules_, status.shard_count, nodes);
   }
 
+  /// Who leads each shard, by number.
   std::vector<RuleKept> Count(const std::vector<NodeId>& leaders) const {
     std::vector<RuleKept> kept(placement_.size());
     for (std::size_t r = 0; r < kept.size(); ++r) {
@@ -82,7 +94,7 @@ class KeptCounter {
     }
     for (std::uint32_t s = 0; s < leaders.size(); ++s) {
       const std::size_t rule = rules_.NumberOf(ShardId{s});
-      if (rule < kept.size()) Add(placement_[rule], leaders[s], kept[rule]);
+      if (rule < kept.size()) Add(placement_[rule], {s}, leaders[s], kept[rule]);
     }
     return kept;
   }
@@ -93,7 +105,7 @@ class KeptCounter {
   }
 
  private:
-  void Add(const PlacementRule& rule, const NodeId& leader, RuleKept& kept) const {
+  void Add(const PlacementRule& rule, ShardId shard, const NodeId& leader, RuleKept& kept) const {
     const auto found = nodes_.find(leader);
     if (found == nodes_.end()) {
       ++kept.by_nobody;
@@ -104,11 +116,23 @@ class KeptCounter {
     ++(!node.Fits(rule.require) ? kept.against_rule
        : preference > 0         ? kept.by_preference[preference - 1]
                                 : kept.by_others);
+    if (rule.standbys > 0) AddStandbys(rule, shard, node, kept);
+  }
+
+  void AddStandbys(const PlacementRule& rule, ShardId shard, const MemberFact& leader,
+                   RuleKept& kept) const {
+    const std::vector<NodeId> standbys = standbys_.Of(shard, &leader);
+    if (standbys.size() < rule.standbys) ++kept.fewer_standbys;
+    if (rule.spread.empty()) return;
+    std::set<std::string> values = {leader.Label(rule.spread)};
+    for (const NodeId& standby : standbys) values.insert(nodes_.at(standby)->Label(rule.spread));
+    if (values.size() <= standbys.size()) ++kept.not_apart;
   }
 
   const Placement& placement_;
   core::ShardRules rules_;
   std::map<NodeId, const MemberFact*> nodes_;  // live ones
+  core::Standbys standbys_;
 };
 
 std::vector<NodeId> LeadersOf(const NodeStatus& status) {
@@ -223,8 +247,8 @@ Result<Simulation> Simulate(const NodeStatus& status, const std::vector<LabelTer
         claims.begin(), claims.end(), [](const ClaimForecast& claim) { return claim.ready(); }));
   }
   AddNodes(status, simulation);
-  const KeptCounter counter(status);
-  std::vector<RuleKept> now = counter.Count(simulation.leaders);
+  std::vector<RuleKept> now = KeptCounter(status).Count(simulation.leaders);
+  const KeptCounter counter(left);
   std::vector<RuleKept> then = counter.Count(simulation.forecast.leaders);
   for (std::size_t r = 0; r < now.size(); ++r) {
     simulation.rules.push_back({.now = std::move(now[r]), .then = std::move(then[r])});

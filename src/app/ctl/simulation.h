@@ -37,13 +37,17 @@ struct NodeOutlook {
   std::uint32_t then() const { return leads - gives + gets; }
 };
 
-/// How many of a rule's shards are led by which nodes.
+/// How many of a rule's shards are led by which nodes, and how many lack standbys.
 struct RuleKept {
   /// By nodes that fit the rule's first preference, its second, and so on.
   std::vector<std::uint32_t> by_preference;
   std::uint32_t by_others = 0;     ///< by nodes that fit `require` and none of the preferences
   std::uint32_t against_rule = 0;  ///< by nodes that don't fit `require`
   std::uint32_t by_nobody = 0;     ///< by no live node
+  /// Of the shards that are led: how many have fewer standbys than the rule asks for, ready or not.
+  std::uint32_t fewer_standbys = 0;
+  /// Of these shards: in how many the leader and the standbys share a value of the `spread` label.
+  std::uint32_t not_apart = 0;
   friend bool operator==(const RuleKept&, const RuleKept&) = default;
 };
 struct RuleOutlook {

@@ -30,7 +30,9 @@ json::object KeptJson(const RuleKept& kept) {
   return {{"by_preference", json::array(kept.by_preference.begin(), kept.by_preference.end())},
           {"by_others", kept.by_others},
           {"against_rule", kept.against_rule},
-          {"by_nobody", kept.by_nobody}};
+          {"by_nobody", kept.by_nobody},
+          {"fewer_standbys", kept.fewer_standbys},
+          {"not_apart", kept.not_apart}};
 }
 
 json::array OutlookJson(const Simulation& simulation) {
@@ -239,6 +241,24 @@ Table KeptTable(const Simulation& simulation, const Placement& placement) {
     }
   }
   return table;
+}
+
+std::vector<std::string> StandbyLines(const Simulation& simulation, const Placement& placement) {
+  std::vector<std::string> lines;
+  for (std::size_t r = 0; r < simulation.rules.size(); ++r) {
+    const auto& [now, then] = simulation.rules[r];
+    if (then.fewer_standbys > 0) {
+      lines.push_back(fmt::format("rule {}: {} would have fewer than {} (now {})", r + 1,
+                                  CountOf(then.fewer_standbys, "shard"),
+                                  CountOf(placement[r].standbys, "standby"), now.fewer_standbys));
+    }
+    if (then.not_apart > 0) {
+      lines.push_back(
+          fmt::format("rule {}: leader and standbys of {} would share a value of {} (now {})",
+                      r + 1, CountOf(then.not_apart, "shard"), placement[r].spread, now.not_apart));
+    }
+  }
+  return lines;
 }
 
 std::string SimulationJson(const Simulation& simulation, const Placement& placement) {

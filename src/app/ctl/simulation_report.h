@@ -22,6 +22,9 @@ Table ClaimsTable(const Simulation& simulation, bool wide);
 Table OutlookTable(const Simulation& simulation);
 /// By whom each rule's shards are led, now and then.
 Table KeptTable(const Simulation& simulation, const Placement& placement);
+/// A line for each rule some of whose shards would have fewer standbys than it asks for, or a
+/// leader and standbys that share a value of its `spread` label. A rule that holds has no line.
+std::vector<std::string> StandbyLines(const Simulation& simulation, const Placement& placement);
 /// One line: {"without":[…],"away":[…],"failover":…,"failover_delay_ms":…,"lock_delay_ms":…,
 /// "claims":[…],"claims_by_ready_standbys":…,"moves":[…],"nodes":[…],"rules":[…],"without_rule":…,
 /// "leaderless":…,"leaderless_shards":[…]}.
