@@ -103,6 +103,13 @@ inline constexpr std::size_t kStorms = static_cast<std::size_t>(Storm::kDiskLost
 const char* ToString(Storm storm);
 using StormCounts = std::array<std::uint64_t, kStorms>;
 
+/// The rule under which a leader dies among standbys (standbys.cc).
+enum class HeirRule : std::uint8_t { kStandbys, kSpread, kPrefer, kRequire, kSpreadAndPrefer };
+inline constexpr std::size_t kHeirRules = static_cast<std::size_t>(HeirRule::kSpreadAndPrefer) + 1;
+/// "standbys", "spread", ...
+const char* ToString(HeirRule rule);
+using HeirCounts = std::array<std::uint64_t, kHeirRules>;
+
 struct Observed {
   std::uint64_t leader_changes = 0;  ///< of shards, their first leader not counted
   std::uint64_t revisions = 0;
@@ -119,7 +126,13 @@ struct Observed {
   std::uint64_t crashed_leaderships = 0;  ///< that these processes had
   std::uint64_t placed = 0;               ///< leaderships that began by a placement rule
   std::uint64_t claims_by_standbys = 0;   ///< of dead leaders' shards, by ready standbys
-  std::uint64_t takeovers = 0;            ///< of kept shards, by another node or state directory
+  std::uint64_t claims_judged = 0;  ///< of these shards, while one was surely known to be ready
+  std::uint64_t groups_with_standbys = 0;  ///< 1: the rules asked for standbys at some time
+  HeirCounts heir_deaths{};                ///< at rest, under rules of each kind: leaders that died
+  HeirCounts heirs_judged{};               ///< their shards that had a ready standby
+  std::uint64_t held_judged =
+      0;  ///< nodes that could have held more after such a death than they may
+  std::uint64_t takeovers = 0;  ///< of kept shards, by another node or state directory
   StormCounts storms{};
   std::uint64_t leaderships = 0;              ///< that began
   std::uint64_t leaderships_under_never = 0;  ///< whose claim was committed under kNever
@@ -186,9 +199,16 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// Who does not stand by as it should, or does not say so; empty: nobody.
   std::string StandbysUnsettled() const;
   /// The most shards that each other node may hold if this one dies: a quarter and 3 more than its
-  /// share, or what it has and is the first ready standby for.
-  std::map<NodeId, std::size_t> MostHeldAfter(const NodeId& dead) const;
+  /// share among the nodes that the rules want then, or what it has and is the first ready standby
+  /// for.
+  std::map<NodeId, std::size_t> MostHeldAfter(const NodeId& dead);
   void CheckHeld(const std::map<NodeId, std::size_t>& most);
+  /// This node is about to die, at rest, under such a rule: each of its shards has to go to its
+  /// first ready standby. REQUIRES: no node fails.
+  void ExpectHeirs(const NodeId& dead, HeirRule rule);
+  /// Judges the claims since then. `at_once`: all nodes saw the same vacancies at once; otherwise
+  /// nothing is judged, because a node passes over another one that still waits.
+  void JudgeHeirs(bool at_once);
   /// How long claims of the shard wait, if its present leader dies now or has died. 0 if that does
   /// not count.
   Duration WaitIfItDies(ShardId shard) const;
@@ -357,6 +377,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void NoteStandbys(const std::vector<Fact>& facts);
   void CheckReadyFirst(ShardId shard, const RecordFact& before, const RecordFact& after,
                        int origin);
+  void NoteHeir(ShardId shard, const NodeId& leader);
+  void CheckOrder(ShardId shard, const NodeId& heir, const core::View& truth);
   void CheckSaid(const Process& process, const pb::PutRequest& put);
   // Failover settings (checkers_failover.cc).
   struct Away {
@@ -470,6 +492,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<int, SentNow> sent_;
   std::vector<std::string> violations_;
   bool core_wrong_ = false;
+  std::map<ShardId, NodeId> heirs_;    ///< who has to claim it (ExpectHeirs)
+  std::map<ShardId, NodeId> took_it_;  ///< who did, while the same nodes were ready
+  TimePoint heirs_since_{};
+  HeirRule heirs_by_{};
   Observed observed_;
   std::optional<TimePoint> config_spoilt_at_;  ///< since when it is; nullopt: it is good
   std::optional<TimePoint> config_bad_until_;  ///< the end of the last time that was long

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/options.h"
+#include "core/pools.h"
 #include "core/standbys.h"
 #include "etcd/records.h"
 #include "sim/checkers.h"
@@ -120,13 +121,17 @@ void StandbyChecker::NoteGroup(const core::View& truth, TimePoint now) {
     for (const ShardId shard : member.ready) says.insert({shard, node});
   }
   for (const Place& place : says_) {
-    if (!says.contains(place)) said_until_[place] = now;
+    if (says.contains(place)) continue;
+    said_until_[place] = said_at_[place.first] = now;
+  }
+  for (const Place& place : says) {
+    if (!says_.contains(place)) said_at_[place.first] = now;
   }
   says_ = std::move(says);
   std::map<Place, TimePoint> ready;
-  const std::vector<std::vector<NodeId>> replicas = Replicas(truth);
+  replicas_ = Replicas(truth);
   for (std::uint32_t s = 0; s < truth.shard_count(); ++s) {
-    for (const NodeId& node : replicas[s]) {
+    for (const NodeId& node : replicas_[s]) {
       const Place place(ShardId{s}, node);
       if (!says_.contains(place) || truth.member(node)->failing) continue;
       const auto known = ready_since_.find(place);
@@ -142,24 +147,28 @@ void StandbyChecker::NoteVacancies(bool some, TimePoint now) {
   (some ? vacancies_since_ : no_vacancies_since_) = now;
 }
 
-void StandbyChecker::CheckClaim(const Claim& claim) const {
+bool StandbyChecker::CheckClaim(const Claim& claim) const {
   // Clocks' rates differ by less than a twentieth.
-  if (!vacancies_ || claim.sent >= vacancies_since_ + core::kPassOverAfter * 19 / 20) return;
-  if (!claim.knew(vacancies_since_, no_vacancies_since_)) return;
+  if (!vacancies_ || claim.sent >= vacancies_since_ + core::kPassOverAfter * 19 / 20) return false;
+  if (!claim.knew(vacancies_since_, no_vacancies_since_)) return false;
   // The death itself may be the last change.
   const TimePoint changed = changed_at_ >= vacancies_since_ ? changed_before_ : changed_at_;
-  if (!claim.knew(vacancies_since_, changed)) return;
+  if (!claim.knew(vacancies_since_, changed)) return false;
   const Place own(claim.shard, claim.by);
-  if (says_.contains(own)) return;
   const auto said = said_until_.find(own);
-  if (said != said_until_.end() && !claim.knew(vacancies_since_, said->second)) return;
-  for (const auto& [place, since] : ready_since_) {
-    const auto& [shard, node] = place;
-    if (shard != claim.shard || !claim.knew(vacancies_since_, since)) continue;
-    if (!claim.steady(node)) continue;
-    report_(OfShard(shard) + " was claimed by " + claim.by + ", and " + node +
-            " is a ready standby");
+  const bool lately = said != said_until_.end() && !claim.knew(vacancies_since_, said->second);
+  if (!says_.contains(own) && lately) return false;
+  // Of the ready ones the first decides. The claimer may be one that comes before it, or itself.
+  for (const NodeId& node : replicas_.at(claim.shard.value)) {
+    const auto since = ready_since_.find({claim.shard, node});
+    const bool is_ready = since != ready_since_.end();
+    if (node == claim.by && is_ready) return true;
+    if (!is_ready || !claim.knew(vacancies_since_, since->second) || !claim.steady(node)) continue;
+    report_(OfShard(claim.shard) + " was claimed by " + claim.by + ", and " + node +
+            " is a ready standby" + (says_.contains(own) ? " before it" : ""));
+    return true;
   }
+  return false;
 }
 
 // ---- at rest ----
@@ -200,6 +209,7 @@ void Checkers::NoteStandbys(const std::vector<Fact>& facts) {
                                  [](const PlacementRule& rule) { return rule.standbys > 0; });
   standbys_asked_ = standbys_asked_ || asked;
   if (!standbys_asked_) return;
+  observed_.groups_with_standbys = 1;
   const bool group = std::any_of(facts.begin(), facts.end(), [](const Fact& fact) {
     return std::holds_alternative<MemberFact>(fact) || std::holds_alternative<PolicyFact>(fact) ||
            std::holds_alternative<ConfigFact>(fact);
@@ -218,12 +228,13 @@ void Checkers::CheckReadyFirst(ShardId shard, const RecordFact& before, const Re
   const bool died = after.reason == Reason::kLeaseExpired || after.reason == Reason::kProcessDied;
   if (!standbys_asked_ || !died || before.leader.empty()) return;
   if (standbys_.SaysReady(shard, after.leader)) ++observed_.claims_by_standbys;
+  NoteHeir(shard, after.leader);
   if (failover_.policy != FailoverPolicy::kImmediate || failover_.lock_delay > Duration{0}) return;
   if (world_.faults()[static_cast<std::size_t>(Fault::kDeletionLost)] > 0) return;
   const std::optional<TimePoint> sent = FirstSent(keyspace_.ShardKey(shard), origin);
   const auto seen = seen_.find(origin);
   if (!sent || seen == seen_.end()) return;
-  standbys_.CheckClaim(
+  const bool judged = standbys_.CheckClaim(
       {.shard = shard,
        .by = after.leader,
        .sent = *sent,
@@ -234,6 +245,7 @@ void Checkers::CheckReadyFirst(ShardId shard, const RecordFact& before, const Re
              return came != seen->second.came.end() &&
                     came->second.short_at_most < core::kFlapsAfter;
            }});
+  if (judged) ++observed_.claims_judged;
 }
 
 // Each record that a process sends of itself for the first time.
@@ -246,13 +258,85 @@ void Checkers::CheckSaid(const Process& process, const pb::PutRequest& put) {
 
 std::string Checkers::StandbysUnsettled() const { return standbys_.Unsettled(Truth(), processes_); }
 
+// ---- the death of a leader, at rest ----
+
+const char* ToString(HeirRule rule) {
+  switch (rule) {
+    case HeirRule::kStandbys: return "standbys";
+    case HeirRule::kSpread: return "spread";
+    case HeirRule::kPrefer: return "prefer";
+    case HeirRule::kRequire: return "require";
+    case HeirRule::kSpreadAndPrefer: return "spread and prefer";
+  }
+  return "unknown";
+}
+
+void Checkers::ExpectHeirs(const NodeId& dead, HeirRule rule) {
+  heirs_.clear();
+  took_it_.clear();
+  heirs_since_ = world_.now();
+  heirs_by_ = rule;
+  ++observed_.heir_deaths[static_cast<std::size_t>(rule)];
+  const core::View truth = Truth();
+  const std::vector<std::vector<NodeId>> replicas = StandbyChecker::Replicas(truth, dead);
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    if (shards_[s].record.leader != dead) continue;
+    const auto heir = std::find_if(replicas[s].begin(), replicas[s].end(), [&](const NodeId& node) {
+      return truth.member(node)->ReadyFor(ShardId{s});
+    });
+    if (heir == replicas[s].end()) continue;
+    CheckOrder(ShardId{s}, *heir, truth);
+    heirs_[ShardId{s}] = *heir;
+  }
+}
+
+// What the order of the replicas means, judged without them: unless they are kept apart by a label,
+// no ready standby fits an earlier preference than the first one.
+void Checkers::CheckOrder(ShardId shard, const NodeId& heir, const core::View& truth) {
+  const PlacementRule* const rule = truth.rules().Of(shard);
+  if (rule == nullptr || !rule->spread.empty()) return;
+  const auto place = [&](const MemberFact& member) {
+    const std::size_t preference = core::PreferenceOf(*rule, member);
+    return preference > 0 ? preference : rule->prefer.size() + 1;
+  };
+  const std::size_t of_heir = place(*truth.member(heir));
+  for (const auto& [node, member] : truth.members()) {
+    const bool ready = member.Live() && member.ReadyFor(shard) && node != RecordOf(shard).leader;
+    if (!ready || place(member) >= of_heir) continue;
+    Violation("I14", heir + " comes first for " + Text(shard) + ", and the rule prefers " + node +
+                         ", which is ready, too");
+  }
+}
+
+// Who claims a dead leader's shard, unless the nodes that are ready for it changed meanwhile.
+void Checkers::NoteHeir(ShardId shard, const NodeId& leader) {
+  if (heirs_.contains(shard) && !standbys_.SaidSince(shard, heirs_since_)) {
+    took_it_.try_emplace(shard, leader);
+  }
+}
+
+void Checkers::JudgeHeirs(bool at_once) {
+  for (const auto& [shard, leader] : std::exchange(took_it_, {})) {
+    if (!at_once) continue;
+    ++observed_.heirs_judged[static_cast<std::size_t>(heirs_by_)];
+    const NodeId& heir = heirs_.at(shard);
+    if (leader == heir) continue;
+    Violation("I14", "at rest " + Text(shard) + " was claimed by " + leader + ", and " + heir +
+                         " was its first ready standby");
+  }
+  heirs_.clear();
+}
+
 // A node may hold more than its share if it is the first ready standby of more than that.
-std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) const {
+std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) {
   const core::View truth = Truth();
   const std::vector<std::vector<NodeId>> replicas = StandbyChecker::Replicas(truth, dead);
   std::map<NodeId, std::size_t> holds;
+  std::map<NodeId, std::size_t> kept;
+  std::size_t vacant = 0;
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     NodeId next = shards_[s].record.leader;
+    ++(next == dead ? vacant : kept[next]);
     if (next == dead) {
       const auto ready = std::find_if(
           replicas[s].begin(), replicas[s].end(),
@@ -261,15 +345,21 @@ std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) const 
     }
     ++holds[next];
   }
-  std::size_t weights = 0;
-  for (const auto& [node, member] : members_) {
-    if (member.Live() && node != dead) weights += member.weight;
+  std::vector<const MemberFact*> others;
+  for (const auto& [node, member] : truth.members()) {
+    if (member.Live() && member.weight > 0 && node != dead) others.push_back(&member);
   }
+  // A rule that leaves out nodes counts for all shards here (standbys.cc).
+  std::vector<const MemberFact*> wanted = others;
+  if (!placement_.empty()) wanted = core::FirstChoice(placement_.front(), others);
+  std::size_t weights = 0;
+  for (const MemberFact* member : wanted) weights += member->weight;
   std::map<NodeId, std::size_t> most;
-  for (const auto& [node, member] : members_) {
-    if (!member.Live() || node == dead) continue;
-    const std::size_t share = options_.shards * member.weight * 5 / 4 / weights + 3;
-    most[node] = std::max(share, holds[node]);
+  for (const MemberFact* member : others) {
+    const bool wants = std::find(wanted.begin(), wanted.end(), member) != wanted.end();
+    const std::size_t share = wants ? options_.shards * member->weight * 5 / 4 / weights + 3 : 0;
+    most[member->node] = std::max(share, holds[member->node]);
+    if (kept[member->node] + vacant > most[member->node]) ++observed_.held_judged;
   }
   return most;
 }

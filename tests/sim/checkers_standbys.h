@@ -11,8 +11,8 @@
 //  - A member says only of shards that it is ready for them if its application said so a moment
 //    ago, about that very standby. What it says of a shard that it leads counts for nobody; at rest
 //    it says nothing of it.
-//  - If a leader dies, a node that is no ready standby claims no shard that has one. (What is left
-//    out: CheckClaim.)
+//  - If a leader dies, its shard goes to the first of its ready standbys, if there is one. (What is
+//    left out: CheckClaim.) At rest each claim is judged: Checkers::ExpectHeirs.
 //  - At rest, exactly the nodes that a new computation finds stand by, and each member says that it
 //    is ready for exactly what its application said last.
 //
@@ -64,15 +64,20 @@ class StandbyChecker {
   /// The claimer assigned the shard after the group's present vacancies began. So it is judged by
   /// what it knew by then. Another node's claim is a violation if a replica of the shard, which may
   /// lead and neither drains nor fails, says that it is ready, since long before then and until
-  /// now. These claims are not judged:
+  /// now. So is the claim of a ready standby that comes after this one. Returns whether the claim
+  /// was judged. These are not:
   ///  - Those sent so late that the claimer may have passed over the ready standby.
   ///  - Those made while an earlier wave of vacancies, or an earlier change of those who may stand
   ///    by, is so young that the claimer may not have known all of it.
-  ///  - Those by a node that is or was a moment ago a ready standby itself, also if another one
-  ///    comes before it.
-  void CheckClaim(const Claim& claim) const;
+  ///  - Those by a node that was a ready standby a moment ago.
+  bool CheckClaim(const Claim& claim) const;
   /// Whether the node's record says that it is ready for the shard.
   bool SaysReady(ShardId shard, const NodeId& node) const { return says_.contains({shard, node}); }
+  /// Whether some node began or ceased to say so of the shard after `since`.
+  bool SaidSince(ShardId shard, TimePoint since) const {
+    const auto found = said_at_.find(shard);
+    return found != said_at_.end() && found->second > since;
+  }
 
   /// What is not as it should be at rest; empty: nothing.
   std::string Unsettled(const core::View& truth, const Processes& processes) const;
@@ -99,9 +104,11 @@ class StandbyChecker {
   Placement rules_;
   TimePoint changed_at_{};
   TimePoint changed_before_{};
-  std::map<Place, TimePoint> ready_since_;  ///< of replicas that are ready
-  std::set<Place> says_;                    ///< whose member record says so
-  std::map<Place, TimePoint> said_until_;   ///< when it stopped saying so
+  std::vector<std::vector<NodeId>> replicas_;  ///< by shard, in their order
+  std::map<Place, TimePoint> ready_since_;     ///< of replicas that are ready
+  std::set<Place> says_;                       ///< whose member record says so
+  std::map<Place, TimePoint> said_until_;      ///< when it stopped saying so
+  std::map<ShardId, TimePoint> said_at_;       ///< when the last node began or stopped
   bool vacancies_ = false;
   TimePoint vacancies_since_{};
   TimePoint no_vacancies_since_{};

@@ -412,6 +412,7 @@ void Simulation::Rest() {
   CheckMoves();
   CheckSuccession();
   CheckUnhealthy();
+  CheckHeirs();
   TroubleMembers();
 }
 

@@ -139,6 +139,8 @@ class Simulation {
   // Standbys at rest (standbys.cc).
   void SettleStandbys();
   void CheckDeathAmongStandbys(Machine& machine);
+  void CheckHeirs();
+  PlacementRule DrawHeirRule(HeirRule kind);
 
   // The group's limits of planned moves (limits.cc).
   void StartLimits();

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "sim/shrink.h"
 #include "sim/summary.h"
@@ -80,6 +82,30 @@ TEST(Simulation, StallsOfCommitsAreSafeToo) {
         << seed;
   }
   EXPECT_GE(met, kRunsWithStalls * 3 / 4);
+}
+
+// Plan: leaders died under a rule that prefers nodes, again and again, and nothing of it was
+// judged. Once one shard and one node were judged, the runs count.
+TEST(Simulation, RunsDoNotCountIfARuleAboutStandbysWasNeverJudged) {
+  constexpr auto kPrefer = static_cast<std::size_t>(HeirRule::kPrefer);
+  RunResult result;
+  result.observed.heir_deaths[kPrefer] = 10;
+  result.observed.groups_with_standbys = 10;
+  Summary summary;
+  for (int run = 0; run < 5; ++run) {
+    EXPECT_TRUE(summary.Shortfalls().empty());
+    summary.Add(result);
+  }
+  EXPECT_FALSE(summary.good());
+  EXPECT_EQ(
+      summary.Shortfalls(),
+      (std::vector<std::string>{"no claim in a group with standbys was judged",
+                                "no heir of a rule of the kind prefer was judged",
+                                "no node that could hold too much after a death was judged"}));
+  result.observed.heirs_judged[kPrefer] = 1;
+  result.observed.claims_judged = result.observed.held_judged = 1;
+  summary.Add(result);
+  EXPECT_TRUE(summary.good());
 }
 
 // Plan: seeds that nobody has run before, as many as fit the time.

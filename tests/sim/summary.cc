@@ -32,6 +32,9 @@ constexpr std::uint64_t kMedianShards = 24;
 constexpr std::uint64_t kMedianChanges = 3;
 constexpr std::uint64_t kMedianSeconds = 60;
 constexpr std::uint64_t kHitsOfEachCell = 100;
+// If none of so many occasions was judged, a rule's check is void. (Of 11 deaths under `require`
+// some two were judged: at the others some shard waited, as its leaders had died soon.)
+constexpr std::uint64_t kOccasions = 50;
 
 }  // namespace
 
@@ -54,6 +57,13 @@ void Summary::Add(const RunResult& result) {
   observed_.takeovers += result.observed.takeovers;
   observed_.placed += result.observed.placed;
   observed_.claims_by_standbys += result.observed.claims_by_standbys;
+  observed_.claims_judged += result.observed.claims_judged;
+  observed_.groups_with_standbys += result.observed.groups_with_standbys;
+  observed_.held_judged += result.observed.held_judged;
+  for (std::size_t i = 0; i < kHeirRules; ++i) {
+    observed_.heir_deaths[i] += result.observed.heir_deaths[i];
+    observed_.heirs_judged[i] += result.observed.heirs_judged[i];
+  }
   for (std::size_t i = 0; i < kStorms; ++i) observed_.storms[i] += result.observed.storms[i];
   observed_.leaderships += result.observed.leaderships;
   observed_.leaderships_under_never += result.observed.leaderships_under_never;
@@ -75,8 +85,26 @@ void Summary::Add(const RunResult& result) {
   lengths_.push_back(Millis(result.virtual_time) / 1000);
 }
 
+// What the runs about standbys never judged, although they had the occasion again and again.
+std::vector<std::string> Summary::UnjudgedStandbys() const {
+  std::vector<std::string> lacks;
+  const auto wants = [&](std::uint64_t occasions, std::uint64_t judged, const std::string& what) {
+    if (occasions >= kOccasions && judged == 0) lacks.push_back("no " + what + " was judged");
+  };
+  wants(observed_.groups_with_standbys, observed_.claims_judged, "claim in a group with standbys");
+  std::uint64_t deaths = 0;
+  for (std::size_t i = 0; i < kHeirRules; ++i) {
+    deaths += observed_.heir_deaths[i];
+    wants(observed_.heir_deaths[i], observed_.heirs_judged[i],
+          std::string("heir of a rule of the kind ") + ToString(HeirRule(i)));
+  }
+  wants(deaths, observed_.held_judged, "node that could hold too much after a death");
+  return lacks;
+}
+
 std::vector<std::string> Summary::Shortfalls() const {
   std::vector<std::string> lacks = HitThoughImpossible(fault_table_);
+  for (std::string& lack : UnjudgedStandbys()) lacks.push_back(std::move(lack));
   if (runs_ < kRunsForMedians) return lacks;
   if (storms_) {
     for (std::size_t i = 0; i < kStorms; ++i) {
@@ -111,28 +139,39 @@ std::string Summary::StormText() const {
          Line("by others, not released", observed_.foreign_leaderships);
 }
 
+std::string Summary::StandbyText() const {
+  std::string text = Line("  judged", observed_.claims_judged) +
+                     Line("nodes that could hold more", observed_.held_judged);
+  for (std::size_t i = 0; i < kHeirRules; ++i) {
+    const std::string rule = ToString(HeirRule(i));
+    text += Line(("deaths by " + rule).c_str(), observed_.heir_deaths[i]) +
+            Line("  heirs judged", observed_.heirs_judged[i]);
+  }
+  return text;
+}
+
 std::string Summary::Text() const {
   std::string text = Line("runs", runs_) + Line("invalid", invalid_);
   if (invalid_ > 0) text += "    the last: " + last_invalid_ + "\n";
-  text += Line("median nodes", static_cast<std::uint64_t>(Median(nodes_))) +
-          Line("median shards", Median(shards_)) + Line("median leader changes", Median(changes_)) +
-          Line("median virtual seconds", Median(lengths_)) +
-          Line("leader changes", observed_.leader_changes) + Line("handoffs", observed_.handoffs) +
-          Line("revisions", observed_.revisions) +
-          Line("resource writes", observed_.writes_accepted) +
-          Line("fenced off", observed_.writes_fenced_off) +
-          Line("excused overlaps", observed_.overlaps) +
-          Line("longest of them, ms", Millis(observed_.longest_overlap)) +
-          Line("longest unaware, ms", Millis(observed_.longest_unaware)) +
-          Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) +
-          Line("longest step of a move, ms", Millis(observed_.longest_step)) +
-          Line("crashes under never", observed_.crashes) +
-          Line("leaderships lost in them", observed_.crashed_leaderships) +
-          Line("takeovers before a release", observed_.takeovers) +
-          Line("leaderships by a rule", observed_.placed) +
-          Line("claims by ready standbys", observed_.claims_by_standbys) + StormText() +
-          Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
-          Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
+  text +=
+      Line("median nodes", static_cast<std::uint64_t>(Median(nodes_))) +
+      Line("median shards", Median(shards_)) + Line("median leader changes", Median(changes_)) +
+      Line("median virtual seconds", Median(lengths_)) +
+      Line("leader changes", observed_.leader_changes) + Line("handoffs", observed_.handoffs) +
+      Line("revisions", observed_.revisions) + Line("resource writes", observed_.writes_accepted) +
+      Line("fenced off", observed_.writes_fenced_off) +
+      Line("excused overlaps", observed_.overlaps) +
+      Line("longest of them, ms", Millis(observed_.longest_overlap)) +
+      Line("longest unaware, ms", Millis(observed_.longest_unaware)) +
+      Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) +
+      Line("longest step of a move, ms", Millis(observed_.longest_step)) +
+      Line("crashes under never", observed_.crashes) +
+      Line("leaderships lost in them", observed_.crashed_leaderships) +
+      Line("takeovers before a release", observed_.takeovers) +
+      Line("leaderships by a rule", observed_.placed) +
+      Line("claims by ready standbys", observed_.claims_by_standbys) + StandbyText() + StormText() +
+      Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
+      Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);
   }

@@ -21,6 +21,9 @@ class Summary {
   const FaultTable& fault_table() const { return fault_table_; }
   /// What the runs lack to count as evidence, one line each.
   std::vector<std::string> Shortfalls() const;
+  std::vector<std::string> UnjudgedStandbys() const;
+  /// How often standbys were judged.
+  std::string StandbyText() const;
   /// What storms broke or might have broken.
   std::string StormText() const;
   std::chrono::nanoseconds took{};  ///< of real time; 0: not measured
