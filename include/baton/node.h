@@ -56,7 +56,7 @@ class BATON_EXPORT Node {
   /// Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
-  ///                        from one that had started a node
+  ///                        from one that had started a node or a router
   ///   kNotFound            there is no such guard_program, or this process may not execute it
   ///   kInternal            the system gave no descriptor, memory or thread for the guard
   /// Throws an exception derived from std::runtime_error if the system gives no thread for the node

@@ -30,13 +30,4 @@ ForkWipedWords::ForkWipedWords(std::size_t count)
 
 ForkWipedWords::~ForkWipedWords() { munmap(words_, bytes_); }
 
-Status CheckNotForked() {
-  static const ForkMark first_call;
-  if (!first_call.InForkedChild()) return Ok();
-  return Error{ErrorCode::kFailedPrecondition,
-               "this process was forked from one that uses gRPC: nothing that uses gRPC can start "
-               "here without harm to the parent; call exec first, or fork before the parent starts "
-               "a node or a router"};
-}
-
 }  // namespace baton

@@ -14,8 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "baton/result.h"
-
 namespace baton {
 
 class ForkWipedWords {
@@ -50,12 +48,5 @@ class ForkMark {
  private:
   ForkWipedWords mark_{1};
 };
-
-/// Whether this process may use gRPC. kFailedPrecondition: it was forked from a process that had
-/// called this function before the fork. gRPC in such a child changes what gRPC in the parent waits
-/// for (both have the same epoll instance), and so crashes the parent. On a kernel that can't wipe
-/// words, SIGSEGV ends such a child instead. Any thread. Each of our shared libraries has a
-/// function of its own, which knows only the calls in its library.
-Status CheckNotForked();
 
 }  // namespace baton

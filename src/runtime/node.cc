@@ -10,6 +10,7 @@
 
 #include "base/fork_wiped_words.h"
 #include "base/limits.h"
+#include "base/not_forked.h"
 #include "baton/version.h"
 #include "etcd/grpc/transport.h"
 #include "runtime/call_stats.h"
