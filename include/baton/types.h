@@ -1,8 +1,8 @@
 // The types of Baton's model: shards, nodes, sessions, revisions, terms, reasons.
 //
-// All types are plain values: copyable, and safe to read from several threads at once. All except
-// Leadership and Transition are comparable. Each number has a type of its own, so that the compiler
-// refuses a Term where a Revision is expected, though etcd counts both.
+// All types are plain values: copyable, comparable, and safe to read from several threads at once.
+// Each number has a type of its own, so that the compiler refuses a Term where a Revision is
+// expected, though etcd counts both.
 #pragma once
 
 #include <chrono>
@@ -99,6 +99,7 @@ struct Leadership {
   /// no new work once Releasing has begun. If the node then keeps the shard, this is false until
   /// Acquired has returned once more.
   bool activated = false;
+  friend bool operator==(const Leadership&, const Leadership&) = default;
 };
 
 /// How keys map to shards (see baton/sharding.h). Fixed when the group is created.
@@ -144,6 +145,7 @@ struct Transition {
   /// time from then until this node knew (mostly milliseconds) is not included. Unset if nobody
   /// waited for the death, for example because the leader's next process proved it.
   std::optional<std::chrono::nanoseconds> detect{};
+  friend bool operator==(const Transition&, const Transition&) = default;
 };
 
 }  // namespace baton
