@@ -38,7 +38,7 @@ namespace baton {
 struct LeaderHint {
   ShardId shard;
   NodeId leader;        ///< node id; empty: the shard has no leader (use NoLeaderStatus then)
-  std::string address;  ///< the leader's service address, for requests; empty: it has none
+  std::string address;  ///< for requests; none if empty, above 512 bytes, or not visible ASCII
   /// The term of that leadership. A caller follows the hint only if this term is greater than the
   /// term that the caller knew.
   Term term;
@@ -47,12 +47,12 @@ struct LeaderHint {
 
 /// The refusal NOT_LEADER: FAILED_PRECONDITION, with google.rpc.ErrorInfo in its details (reason
 /// NOT_LEADER, domain baton; metadata shard, leaderNode, leaderAddress, term, and group unless it
-/// is empty). See proto/baton/v1/errors.proto.
+/// is empty). See proto/baton/v1/errors.proto. A name above 128 bytes is cut.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
 /// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
 /// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the
-/// message, for example "nobody leads it at the moment". A `retry_after` below 0 counts as 0, one
-/// above a day as a day.
+/// message, for example "nobody leads it at the moment". A `why` above 1,000 bytes is cut. A
+/// `retry_after` below 0 counts as 0, one above a day as a day.
 BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});

@@ -72,5 +72,33 @@ TEST(NoLeaderStatus, TakesAnyPause) {
   }
 }
 
+// Plan: texts of a program that are far too long, or have line ends. gRPC's clients refuse metadata
+// of more than some kB, so the refusal would reach no caller.
+TEST(NoLeaderStatus, CutsALongReason) {
+  const grpc::Status status = NoLeaderStatus(ShardId{3}, "a\n" + std::string(20'000, 'x'),
+                                             std::chrono::seconds(1), std::string(20'000, 'g'));
+  EXPECT_EQ(status.error_message(), "shard 3: a\\n" + std::string(997, 'x') + "...; try again");
+  EXPECT_EQ(routing::DetailsOf(status).metadata.at("group"), std::string(128, 'g') + "...");
+  EXPECT_LT(status.error_details().size(), 2'000u);
+}
+
+// Plan: the longest name and address that there can be stay as they are. A longer name is cut. A
+// longer address counts as none, as it does for callers.
+TEST(NotLeaderStatus, CutsLongNamesAndLeavesOutLongAddresses) {
+  const std::string name(128, 'n');
+  const std::string address(512, 'a');
+  const auto longest = routing::HintOf(
+      routing::DetailsOf(NotLeaderStatus({ShardId{3}, name, address, Term{7}, "orders"})));
+  ASSERT_TRUE(longest.has_value());
+  EXPECT_EQ(longest->leader, name);
+  EXPECT_EQ(longest->address, address);
+  const grpc::Status status = NotLeaderStatus(
+      {ShardId{3}, std::string(20'000, 'n'), std::string(20'000, 'a'), Term{7}, "orders"});
+  EXPECT_EQ(status.error_message(), "shard 3: led by " + name + "... in term 7, not by this node");
+  const auto metadata = routing::DetailsOf(status).metadata;
+  EXPECT_EQ(metadata.at("leaderNode"), name + "...");
+  EXPECT_EQ(metadata.at("leaderAddress"), "");
+}
+
 }  // namespace
 }  // namespace baton

@@ -113,6 +113,25 @@ TEST(Router, NoHintKeepsACall) {
   }
 }
 
+// Plan: a leader's refusal has a reason of 20 kB. It reaches the router, which tries again.
+TEST(Router, TriesAgainHoweverLongTheReasonOfARefusalIs) {
+  ScriptedRoutes routes, leader;
+  std::atomic<int> asked{0};
+  leader.Handle([&](grpc::ServerContext&, const v1::LookupRequest&, v1::LookupResponse*) {
+    if (asked.fetch_add(1) > 0) return grpc::Status::OK;
+    return NoLeaderStatus({}, std::string(20'000, '\xE4'), milliseconds(1), "orders");
+  });
+  routes.Greet(First({}, 10, {{0, "a", 10, 10, v1::Route::STATE_LED, leader.address()}}));
+  auto router = Follow({routes.address()});
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  v1::LookupRequest request;
+  v1::LookupResponse response;
+  const grpc::Status status = router->Call(ShardId{0}, &v1::RoutingService::Stub::Lookup, request,
+                                           &response, {.deadline = kPatience});
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(asked.load(), 2);
+}
+
 TEST(Router, RefusesInvalidOptions) {
   const RouterOptions good{.group = "orders", .endpoints = {"127.0.0.1:1"}};
   const std::pair<const char*, std::function<void(RouterOptions&)>> cases[] = {

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 #include <grpcpp/server_context.h>
 
+#include "base/escape.h"
 #include "base/fork_wiped_words.h"
+#include "base/text_rules.h"
 #include "routing/lookup_key.h"
 #include "routing/refusals.h"
 #include "routing/request_metadata.h"
@@ -22,10 +24,14 @@ grpc::Status Invalid(std::string message) {
   return {grpc::StatusCode::INVALID_ARGUMENT, std::move(message)};
 }
 
+// gRPC's clients refuse metadata of more than some kB. A refusal carries its message twice, so
+// longer texts of the application would make another error of it.
+constexpr std::size_t kLongestWhy = 1000;
+
 using Metadata = std::map<std::string, std::string>;
 
 Metadata WithGroup(const std::string& group, Metadata metadata) {
-  if (!group.empty()) metadata[routing::kGroupDetail] = group;
+  if (!group.empty()) metadata[routing::kGroupDetail] = OneLine(group, kLongestName);
   return metadata;
 }
 
@@ -34,25 +40,29 @@ Metadata WithGroup(const std::string& group, Metadata metadata) {
 grpc::Status NotLeaderStatus(const LeaderHint& hint) {
   const std::string number = std::to_string(hint.shard.value);
   const std::string term = std::to_string(hint.term.value);
+  const std::string leader = OneLine(hint.leader, kLongestName);
+  // Callers ignore any other address.
+  const std::string address = IsAddressText(hint.address) ? hint.address : "";
   return routing::StatusOf(
       {.code = grpc::StatusCode::FAILED_PRECONDITION,
-       .message = fmt::format("shard {}: led by {}{} in term {}, not by this node", number,
-                              hint.leader, hint.address.empty() ? "" : " at " + hint.address, term),
+       .message = fmt::format("shard {}: led by {}{} in term {}, not by this node", number, leader,
+                              address.empty() ? "" : " at " + address, term),
        .reason = routing::kNotLeader,
        .metadata = WithGroup(hint.group, {{routing::kShardDetail, number},
-                                          {"leaderNode", hint.leader},
-                                          {"leaderAddress", hint.address},
+                                          {"leaderNode", leader},
+                                          {"leaderAddress", address},
                                           {"term", term}})});
 }
 
 grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                             std::chrono::milliseconds retry_after, const std::string& group) {
   const std::string number = std::to_string(shard.value);
-  return routing::StatusOf({.code = grpc::StatusCode::UNAVAILABLE,
-                            .message = fmt::format("shard {}: {}; try again", number, why),
-                            .reason = routing::kNoLeader,
-                            .metadata = WithGroup(group, {{routing::kShardDetail, number}}),
-                            .retry_after = retry_after});
+  return routing::StatusOf(
+      {.code = grpc::StatusCode::UNAVAILABLE,
+       .message = fmt::format("shard {}: {}; try again", number, OneLine(why, kLongestWhy)),
+       .reason = routing::kNoLeader,
+       .metadata = WithGroup(group, {{routing::kShardDetail, number}}),
+       .retry_after = retry_after});
 }
 
 /// Observes the node's routes. The node owns it too, so it may outlive the guard.
