@@ -377,6 +377,30 @@ TEST(Router, ForgetsTheRoutesOfAStoreThatWasReplaced) {
   EXPECT_EQ(router->Owner(ShardId{1}).leader, "");
 }
 
+// Plan: the router opens its stream again for new credentials, and finds that the store was
+// replaced. The new snapshot is slow. Until its end, the routes are incomplete and stale.
+TEST(Router, RoutesAreStaleUntilANewSnapshotEnds) {
+  ScriptedRoutes server;
+  server.Greet(First({}, 900, {{0, "a", 800, 800}}));
+  auto router = Follow({server.address()});
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  ASSERT_FALSE(router->Age().stale);
+  server.Greet(First({.cluster = 78, .anew = true, .ends = false}, 0, {{0, "b", 8, 8}}));
+  router->SetCredentials(grpc::InsecureChannelCredentials());
+  ASSERT_TRUE(Until([&] { return router->counters().snapshots == 2; }));
+  ASSERT_EQ(router->WaitReady(milliseconds(0)).error().code, ErrorCode::kTimedOut);
+  const RoutesAge age = router->Age();
+  EXPECT_EQ(age.revision, Revision{});
+  EXPECT_TRUE(age.stale);
+  EXPECT_EQ(age.server, "n1");
+  v1::WatchRoutesResponse last = Delta(9);
+  last.set_snapshot_end(true);
+  server.Send(last);
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  EXPECT_EQ(router->Age().revision, Revision{9});
+  EXPECT_FALSE(router->Age().stale);
+}
+
 // Plan: a false server says that it is of the same store, and gives its own address as that of all
 // leaders, with revisions that etcd does not have. Then an honest server is back at its port. Once
 // its check has come, the router reads all routes of it, and follows their changes.

@@ -260,12 +260,13 @@ Duration RouteFollower::Jittered() {
 
 RoutesAge RouteFollower::Age() const {
   RoutesAge age;
-  age.revision = store_.revision();
   const std::lock_guard lock(mutex_);
+  age.revision = store_.revision();
   if (shown_.arrived != TimePoint::min()) {
     age.age = shown_.age + (BootClock::now() - shown_.arrived);
   }
-  age.stale = shown_.stale;
+  // A stream may begin with a long snapshot, while shown_ has what the last one said.
+  age.stale = shown_.stale || age.revision == Revision{};
   age.server = shown_.server;
   age.problem = shown_.problem;
   return age;
