@@ -46,7 +46,8 @@ struct RoutesAge {
   bool stale = true;
   std::string server{};  ///< name of the followed node or relay; empty: none
   /// One line: what was wrong with the last endpoint. Empty again once a stream of routes has
-  /// begun.
+  /// begun. In this line and in `server`, control characters of the server's texts are escaped, and
+  /// long texts are cut.
   std::string problem{};
 };
 

@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -352,6 +354,36 @@ TEST(Router, SaysInOneLineThatTheEndpointsAreOfAnotherGroup) {
   // First a server without this group, then one that has it.
   server.Greet(First({}, 20));
   EXPECT_TRUE(Until([&] { return router->WaitReady(kPatience).ok(); }));
+}
+
+// Plan: servers whose texts have line ends and escape sequences, and are far too long: the name of
+// another group, a status, and a server's name.
+TEST(Router, ShowsServersTextsInOneShortLine) {
+  const std::string raw = "a\n\x1b[31m" + std::string(3'000, 'x');
+  const std::string shown = "a\\n\\u001b[31m";
+  const auto is_line = [&](const std::string& text) {
+    return std::none_of(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\x1b'; });
+  };
+  ScriptedRoutes server;
+  server.Greet(First({.group = raw}, 20));
+  auto router = Follow({server.address()});
+  const std::string other = router->WaitReady(kPatience).error().message;
+  EXPECT_THAT(other, HasSubstr("serves group '" + shown));
+  EXPECT_THAT(other, HasSubstr("...', not 'orders': name endpoints of that group"));
+  EXPECT_TRUE(is_line(other)) << other;
+
+  server.Refuse(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, raw));
+  ASSERT_TRUE(Until([&] { return router->Age().problem.find("status 7") != std::string::npos; }));
+  const std::string problem = router->Age().problem;
+  EXPECT_THAT(problem, HasSubstr(server.address() + " answered with status 7: " + shown));
+  EXPECT_TRUE(is_line(problem)) << problem;
+  EXPECT_LT(problem.size(), 1'100u);
+
+  server.Greet(First({.server = raw}, 20));
+  server.Refuse(std::nullopt);
+  ASSERT_TRUE(Until([&] { return !router->Age().stale; }));
+  const std::string name = router->Age().server;
+  EXPECT_EQ(name, shown + std::string(128 - shown.size(), 'x') + "...");
 }
 
 TEST(Router, KeepsItsRoutesWhereAServerMapsKeysAnotherWay) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/escape.h"
 #include "base/text_rules.h"
 #include "routing/request_metadata.h"
 
@@ -94,7 +95,7 @@ Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
   if (message.group() != group_) {
     return Error{ErrorCode::kNotFound,
                  fmt::format("serves group '{}', not '{}': name endpoints of that group",
-                             message.group(), group_)};
+                             OneLine(message.group(), kLongestName), group_)};
   }
   const auto hash = HashOf(message.mapping().hash());
   const std::uint32_t shards = message.mapping().shards();

@@ -12,7 +12,9 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include "base/check.h"
+#include "base/escape.h"
 #include "base/grpc/channel_limits.h"
+#include "base/text_rules.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "routing/client/channel_cache.h"
 
@@ -207,7 +209,7 @@ void RouteFollower::OnMessage(TimePoint now) {
   changed_ |= merged.value().changed;
   if (merged.value().begun_stream) {
     (merged.value().resumed ? resumes_ : snapshots_).fetch_add(1, std::memory_order_relaxed);
-    shown_.server = message.server();
+    shown_.server = OneLine(message.server(), kLongestName);
     shown_.problem.clear();
     shown_.refused[stream.endpoint] = false;
     refused_by_all_.store(false);
@@ -223,11 +225,11 @@ void RouteFollower::OnMessage(TimePoint now) {
   }
 }
 
-void RouteFollower::Leave(std::string problem, bool refused) {
+void RouteFollower::Leave(const std::string& problem, bool refused) {
   stream_->left = true;
   stream_->context.TryCancel();
   const std::lock_guard lock(mutex_);
-  shown_.problem = options_.endpoints[stream_->endpoint] + " " + std::move(problem);
+  shown_.problem = options_.endpoints[stream_->endpoint] + " " + OneLine(problem, kLongestLine);
   shown_.refused[stream_->endpoint] = refused;
   shown_.server.clear();
   shown_.stale = true;

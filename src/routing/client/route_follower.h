@@ -97,7 +97,7 @@ class RouteFollower {
   void Open(TimePoint now);
   void OnEvent(bool ok, TimePoint now);
   void OnMessage(TimePoint now);
-  void Leave(std::string problem, bool refused);
+  void Leave(const std::string& problem, bool refused);
   void OnEnded(TimePoint now);
   Duration Jittered();
 
