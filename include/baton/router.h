@@ -55,8 +55,8 @@ struct RouterOptions {
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
   /// serves it, and so does each program that calls RegisterRoutingService. An address is
   /// host:port, [::1]:port, or a target of gRPC that begins with unix:, unix-abstract:, dns:, ipv4:
-  /// or ipv6:. Start refuses other URIs, such as xds:///name, and a host without a port. The router
-  /// tries the addresses in random order.
+  /// or ipv6:. Start refuses other URIs, such as xds:///name or xds:7400, and a host without a
+  /// port. The router tries the addresses in random order.
   std::vector<std::string> endpoints;
   /// Used for the connections to the endpoints and to the leaders. If both this and
   /// group_credentials are null, the connections are insecure. See also SetCredentials.

@@ -136,7 +136,7 @@ TEST(Router, TriesAgainHoweverLongTheReasonOfARefusalIs) {
 
 TEST(Router, RefusesInvalidOptions) {
   const RouterOptions good{.group = "orders", .endpoints = {"127.0.0.1:1"}};
-  const std::pair<const char*, std::function<void(RouterOptions&)>> cases[] = {
+  const std::pair<std::string, std::function<void(RouterOptions&)>> cases[] = {
       {"group '' is not a valid name", [](auto& options) { options.group.clear(); }},
       {"0 endpoints are given", [](auto& options) { options.endpoints.clear(); }},
       {"65 endpoints are given", [](auto& options) { options.endpoints.resize(65, "a:1"); }},
@@ -150,7 +150,9 @@ TEST(Router, RefusesInvalidOptions) {
       {"\"dns:a b\" is not an endpoint", [](auto& options) { options.endpoints[0] = "dns:a b"; }},
       {"\"orders.example\" is not an endpoint",
        [](auto& options) { options.endpoints[0] = "orders.example"; }},
-      {"client 'a\nb' is invalid", [](auto& options) { options.client = "a\nb"; }},
+      {"client 'a\\nb\\u001b' is invalid", [](auto& options) { options.client = "a\nb\x1b"; }},
+      {"client '" + std::string(64, 'c') + "...' is invalid",
+       [](auto& options) { options.client = std::string(1'000, 'c'); }},
       {"silence is 9 ms; give 10 ms to 31622400000 ms (366 days)",
        [](auto& options) { options.silence = milliseconds(9); }},
       {"silence is 31622400001 ms",
@@ -168,6 +170,20 @@ TEST(Router, RefusesInvalidOptions) {
     EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);
     EXPECT_THAT(started.error().message, HasSubstr(said));
   }
+}
+
+// Plan: addresses that look like a host and a port, but that gRPC takes for URIs.
+TEST(Router, RefusesEndpointsThatGrpcTakesForUris) {
+  for (const char* endpoint : {"xds:7400", "google-c2p:7400", "google-c2p-experimental:7400",
+                               "vsock:7400", "binder:7400"}) {
+    const auto started = Router::Start({.group = "orders", .endpoints = {endpoint}});
+    ASSERT_FALSE(started.ok()) << endpoint;
+    EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(started.error().message, std::string("endpoint \"") + endpoint +
+                                           "\" is a URI to gRPC, not a host; write the host's "
+                                           "address, such as 10.0.0.7:7400");
+  }
+  EXPECT_TRUE(Router::Start({.group = "orders", .endpoints = {"xds.example:7400"}}).ok());
 }
 
 // Plan: timeouts whose sum with the time now would overflow. As nanoseconds, the first negative one

@@ -66,13 +66,19 @@ Status Check(const RouterOptions& options) {
       return bad("endpoint " + checked.error().message +
                  (tls ? " (TLS: set RouterOptions::group_credentials)" : ""));
     }
+    if (!IsPeerEndpoint(endpoint)) {
+      return bad(
+          fmt::format("endpoint \"{}\" is a URI to gRPC, not a host; write the host's "
+                      "address, such as 10.0.0.7:{}",
+                      endpoint, kNodePort));
+    }
   }
   if (options.credentials != nullptr && options.group_credentials != nullptr) {
     return bad("credentials and group_credentials are given; give one of them");
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
     return bad(fmt::format("client '{}' is invalid; give at most {} visible ASCII characters",
-                           options.client, kLongestClient));
+                           OneLine(options.client, kLongestClient), kLongestClient));
   }
   if (options.silence < kLeastSilence || options.silence > kLongestDurationOption) {
     return bad(fmt::format("silence is {} ms; give {} ms to {} ms (366 days)",
