@@ -46,13 +46,14 @@ struct MetricsCollectables {
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
 
 /// baton_stale_terms_total{group}: FenceGuard::refused() of your guard. Use it for at most one
-/// guard per group. REQUIRES: `guard` is not null.
+/// guard per group. REQUIRES: `guard` is not null; otherwise the program aborts.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 
 /// baton_misroutes_total{group}: let `count` return OwnerGuard::misroutes(). Use it for at most
 /// one guard per group. Each scrape calls `count` on its own thread, maybe several at once.
-/// REQUIRES: `count` is not empty and never throws; what it uses outlives the collectable.
+/// REQUIRES: `count` is not empty (otherwise the program aborts) and never throws; what it uses
+/// outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
     std::function<std::uint64_t()> count, std::string group);
 
@@ -62,7 +63,7 @@ BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
 /// reconnects_total, streams_total{start}, revision, stale, age_seconds. Let `counters` and `age`
 /// return Router::counters() and Router::Age(). Each scrape calls both on its own thread, maybe
 /// several scrapes at once. Use it for at most one router per group. REQUIRES: the functions are
-/// not empty and never throw; the router outlives the collectable.
+/// not empty (otherwise the program aborts) and never throw; the router outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 

@@ -529,5 +529,14 @@ TEST(RouterCollectable, TellsCallsAndTheAgeOfRoutes) {
   }
 }
 
+TEST(CollectablesDeathTest, NeedTheirGuardAndFunctions) {
+  const auto counters = [] { return RouterCounters{}; };
+  const auto age = [] { return RoutesAge{}; };
+  EXPECT_DEATH(StaleTerms(nullptr, "orders"), "guard != nullptr");
+  EXPECT_DEATH(Misroutes({}, "orders"), "count != nullptr");
+  EXPECT_DEATH(RouterCollectable({}, age, "orders"), "counters != nullptr");
+  EXPECT_DEATH(RouterCollectable(counters, {}, "orders"), "age != nullptr");
+}
+
 }  // namespace
 }  // namespace baton::runtime

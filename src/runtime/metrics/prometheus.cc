@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/check.h"
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/metrics.h"
 
@@ -106,17 +107,20 @@ MetricsCollectables Collectables(Node& node, std::size_t max_shard_series) {
 
 std::shared_ptr<prometheus::Collectable> StaleTerms(std::shared_ptr<const FenceGuard> guard,
                                                     std::string group) {
+  BATON_CHECK(guard != nullptr);
   return std::make_shared<FenceMetrics>(std::move(guard), std::move(group));
 }
 
 std::shared_ptr<prometheus::Collectable> Misroutes(std::function<std::uint64_t()> count,
                                                    std::string group) {
+  BATON_CHECK(count != nullptr);
   return std::make_shared<MisrouteMetrics>(std::move(count), std::move(group));
 }
 
 std::shared_ptr<prometheus::Collectable> RouterCollectable(std::function<RouterCounters()> counters,
                                                            std::function<RoutesAge()> age,
                                                            std::string group) {
+  BATON_CHECK(counters != nullptr && age != nullptr);
   return std::make_shared<RouterMetrics>(std::move(counters), std::move(age), std::move(group));
 }
 
