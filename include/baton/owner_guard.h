@@ -15,6 +15,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -127,6 +128,8 @@ class BATON_EXPORT OwnerGuard {
   /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
   /// Until the node has read its group, any number gets NO_LEADER, and the details name that shard.
   grpc::Status Check(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
+  /// A literal 0 would be a null const char*. Write ShardId{0}.
+  grpc::Status Check(const grpc::ServerContextBase& context, std::nullptr_t, Owned* owned) = delete;
 
   /// How many requests this guard has refused with NOT_LEADER. Lock-free.
   std::uint64_t misroutes() const noexcept;

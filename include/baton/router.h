@@ -27,6 +27,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -110,6 +111,7 @@ class CallTarget {
   CallTarget(std::string_view key) : key_(key) {}    // NOLINT(google-explicit-constructor)
   CallTarget(const std::string& key) : key_(key) {}  // NOLINT(google-explicit-constructor)
   CallTarget(const char* key) : key_(key) {}         // NOLINT(google-explicit-constructor)
+  CallTarget(std::nullptr_t) = delete;  ///< otherwise a literal 0 would be a null const char*
 
   const std::optional<ShardId>& shard() const { return shard_; }
   std::string_view key() const { return key_; }  ///< empty if there is a shard
@@ -157,6 +159,7 @@ class BATON_EXPORT Router {
   /// Like Owner, it keeps a table of routes in memory for the calling thread, and may wait for a
   /// short lock.
   Result<ShardId> ShardFor(std::string_view key) const;
+  Result<ShardId> ShardFor(std::nullptr_t) const = delete;
 
   /// The shard's route, at most about 10 ms behind the last message of the followed server. While
   /// the router reads all routes again (see WaitReady), it returns the earlier routes. The state is
@@ -174,6 +177,8 @@ class BATON_EXPORT Router {
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key. nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
+  /// A literal 0 would be a null const char*. Write ShardId{0}.
+  Route Owner(std::nullptr_t) const = delete;
 
   /// The nodes that stand by for a shard, the first to take over first, with their service
   /// addresses. Use it for reads that may be stale. The list is only a hint: a node in it may no

@@ -8,6 +8,7 @@
 // Pure: any thread, no locks, no allocation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -32,6 +33,8 @@ namespace baton {
 /// nullopt for any other key; the other functions never return nullopt.
 inline std::optional<ShardId> ShardFor(std::string_view key, HashFunction hash,
                                        std::uint32_t shards) noexcept;
+/// A literal 0 would be a null const char*.
+std::optional<ShardId> ShardFor(std::nullptr_t, HashFunction, std::uint32_t) = delete;
 
 namespace detail {
 
