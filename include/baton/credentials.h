@@ -29,8 +29,8 @@
 //
 // To renew certificates, write their files: within about 1 s new channels and servers' new
 // connections use them; open connections go on. Each object has one thread, which reads the files
-// twice a second, and logs nothing. FromFiles throws std::system_error if the system gives no
-// thread. Only FromFiles reads a pipe, and awaits its writer. Thread-safe, except the destructors.
+// twice a second, and logs nothing. FromFiles throws if the system gives no thread or memory.
+// Only FromFiles reads a pipe, and awaits its writer. Thread-safe, except the destructors.
 #pragma once
 
 #include <memory>
@@ -58,8 +58,8 @@ struct GroupCredentialsOptions {
   /// its common name. It has no name if it has several URIs and one of them is spiffe://, or if its
   /// spiffe:// URI lacks a host or a path.
   ///
-  /// Each name here begins with spiffe://, dns: or cn:, or is "*" alone. A "*" as its last
-  /// character stands for any characters, also none. Choose names that fit no certificate of the
+  /// Each name here is whole (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), or its beginning and a "*",
+  /// which stands for any characters, or "*" alone. Choose names that fit no certificate of the
   /// authorities except the servers' own. For example, "spiffe://example.org/orders/*" also fits
   /// operators with names like "spiffe://example.org/orders/operator/ann": each could serve your
   /// requests. A certificate without a name fits nothing.
@@ -78,7 +78,7 @@ class BATON_EXPORT GroupCredentials {
   ///  - A file can't be read, is empty, has more than 1 MiB, or is no PEM text.
   ///  - The certificate and the key don't belong together.
   static Result<std::shared_ptr<const GroupCredentials>> FromFiles(GroupCredentialsOptions options);
-  /// Ends the thread. Get's results stay usable. May wait for files. Nothing in a forked child.
+  /// Ends the thread; Get's results stay usable. May wait for files. A forked child: see node.h.
   ~GroupCredentials();
   GroupCredentials(const GroupCredentials&) = delete;
   GroupCredentials& operator=(const GroupCredentials&) = delete;

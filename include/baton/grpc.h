@@ -70,9 +70,9 @@ struct AdminOptions {
   /// unset, `allow_remote` decides about other hosts, and every user of this host may make changes:
   /// gRPC can't tell which user has opened a connection. A certificate's name is the first of these
   /// that it has: (1) spiffe://...; (2) "dns:" and its first DNS name; (3) "cn:" and its common
-  /// name. A name here begins with spiffe://, dns: or cn:, or is "*" alone. If it ends with "*", it
-  /// stands for all names that begin like it; a certificate without a name fits nothing. REQUIRES:
-  /// the server has TLS and verifies the certificates of its clients.
+  /// name. A name here is whole (with a path after spiffe://DOMAIN), or the beginning of names and
+  /// a "*", or "*" alone; a certificate without a name fits nothing. REQUIRES: the server has TLS
+  /// and verifies the certificates of its clients.
   std::optional<std::vector<std::string>> operators = {};
 };
 
@@ -87,9 +87,10 @@ class AdminService {
 };
 
 /// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), for batonctl. The node's log gets a
-/// record of each change that somebody asks for: who, what, and whether it was made (of refused
-/// callers, one a second). Returns null and adds nothing if CheckAdminOptions refuses the options.
-/// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
+/// record of each change that somebody asks for: who, what, and whether it was made; of refused
+/// callers it gets at most one record a second. Returns null and adds nothing if CheckAdminOptions
+/// refuses the options. Throws std::system_error if the host has no thread left. REQUIRES: called
+/// before BuildAndStart.
 ///
 /// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
 /// WatchEvents. Each caller that may not make changes may make 500 calls in a burst, and 50 a

@@ -27,8 +27,8 @@ bool IsCertificatePattern(std::string_view pattern) {
   if (pattern.find('*') < pattern.size() - 1) return false;
   for (const std::string_view kind : {"spiffe://", "dns:", "cn:"}) {
     if (!pattern.starts_with(kind)) continue;
-    if (pattern.ends_with('*')) return true;
     const std::string_view name = pattern.substr(kind.size());
+    if (pattern.ends_with('*')) return !kind.starts_with("spiffe") || !name.starts_with('/');
     if (!kind.starts_with("spiffe")) return !name.empty();
     const std::size_t path = name.find('/');
     return path != 0 && path < name.size() - 1;

@@ -28,6 +28,9 @@ bool IsAddressText(std::string_view text);
 /// Whether `pattern` can be used as a pattern for names of certificates: "*"; spiffe://DOMAIN/PATH,
 /// dns:NAME or cn:NAME; or the beginning of such a name, and one "*" at its end.
 bool IsCertificatePattern(std::string_view pattern);
+/// What a message says of a text that is no such pattern: what is expected.
+inline constexpr std::string_view kCertificatePatterns =
+    "spiffe://DOMAIN/PATH, dns:NAME or cn:NAME, or the beginning of one with a * at its end";
 /// Whether a certificate's name (NameInCertificate) fits a pattern: it is the same text, or the
 /// pattern ends in "*" and the name begins with the text before the "*". An empty name never fits.
 bool FitsCertificatePattern(std::string_view name, std::string_view pattern);

@@ -446,7 +446,10 @@ bool Session::LostBy(const View& view) const {
   return !stored->HoldsSession(ours->lease) || stored->create_revision != ours->create_revision;
 }
 
-void Session::Lose(TimePoint now) { BeginAnew(now, PresentLease()); }
+void Session::Lose(TimePoint now) {
+  if (member()) lost_ = id();
+  BeginAnew(now, PresentLease());
+}
 
 SessionId Session::PresentLease() const {
   if (const auto* granting = std::get_if<Granting>(&state_)) return granting->lease;

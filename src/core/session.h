@@ -119,6 +119,8 @@ class Session {
   /// The session's lease if member() is true; otherwise 0, even if the session that is being opened
   /// has a lease already.
   SessionId id() const;
+  /// The last session that Lose ended; 0: there was none.
+  SessionId lost() const { return lost_; }
   /// REQUIRES: member().
   SessionGuard guard() const;
   /// The TTL that etcd gave last; the option's before the first grant.
@@ -275,6 +277,7 @@ class Session {
   TimePoint say_failing_not_before_{};
   TimePoint say_health_not_before_{};
   std::optional<Error> refused_;
+  SessionId lost_{};
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;
   Duration hold_ = kMinRetryPause;  ///< the backoff if the attempt to open a session is refused

@@ -34,7 +34,8 @@ struct Inbox {
 
 // Without an answer to a progress request the next one comes after so many pauses.
 constexpr int kUnansweredPauses = 2;
-constexpr std::size_t kMaxReserved = 1'000'000;  // facts of a read, about 400 bytes each
+// A read of everything reserves room for so many pages like the first at most.
+constexpr std::size_t kPagesReserved = 100;
 
 // A delay that doubles with each attempt, until Reset.
 class Backoff {
@@ -166,7 +167,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (first) {
       snapshot_.revision = page.revision;
       // Otherwise one turn of the loop would move most of a large group to a larger vector.
-      snapshot_.facts.reserve(std::min(page.keys, kMaxReserved));
+      snapshot_.facts.reserve(std::min(page.keys, kPagesReserved * page.facts.size()));
     }
     cluster_id_ = page.cluster_id;
     counts_.strays += page.strays;

@@ -97,9 +97,8 @@ Status CheckOptions(const GroupCredentialsOptions& options) {
   }
   for (const std::string& name : options.servers) {
     if (IsCertificatePattern(name)) continue;
-    return BadCredentials(QuotedName(name) +
-                          " can't name a server's certificate; give spiffe://..., dns:... or "
-                          "cn:..., with * at most as its last character");
+    return BadCredentials(QuotedName(name) + " can't name a server's certificate; give " +
+                          std::string(kCertificatePatterns));
   }
   if (options.cert_file.empty() != options.key_file.empty()) {
     return BadCredentials("cert_file and key_file go together: give both or none");

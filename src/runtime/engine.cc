@@ -122,7 +122,10 @@ void Engine::PostWeak(Function function) {
 
 void Engine::Step(const core::Event& event) {
   if (closed_) return;
-  core::Output output = core_.Step(parts_.clock.Now(), event);
+  const TimePoint now = parts_.clock.Now();
+  // Since the last step somebody may have been shown that this node has stopped.
+  lapsed_ = was_live_ && !core_.session().live(now);
+  core::Output output = core_.Step(now, event);
   // Transfers are encoded first: from SetLeadership on, the shards that they give away have no
   // leader.
   std::vector<std::shared_ptr<etcd::PreparedWrite>> transfers;
@@ -202,7 +205,7 @@ void Engine::AfterStep() {
   follower_.Followed(core_.changed(), core_.watch_proven());
   // Routes show the view; for this node's own shards they also show whether it may act.
   const bool live = core_.session().live(parts_.clock.Now());
-  if (std::exchange(was_live_, live) != live) {
+  if (std::exchange(was_live_, live) != live || lapsed_) {
     for (const auto& [shard, held] : core_.leaderships().held()) follower_.NoteShard(shard);
   }
   Heartbeat();

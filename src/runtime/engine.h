@@ -182,6 +182,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   bool closed_ = false;
   bool was_ready_ = false;
   bool was_live_ = false;  ///< the session was live after the last step
+  bool lapsed_ = false;    ///< before the present step its deadline had passed
   bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;

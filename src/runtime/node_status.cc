@@ -26,10 +26,11 @@ std::string WhyNotReady(const core::Core& core, TimePoint now) {
 ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
   const auto found = core.leaderships().held().find(shard);
   if (found == core.leaderships().held().end()) {
-    // A claim of ours that etcd has not answered yet, or a leadership of this node's earlier
-    // session: the record is still there, and nobody acts by it.
-    const bool ours = core.view().record(shard).session == core.session().id();
-    return ours ? ShardState::kActivating : ShardState::kSuspended;
+    // A claim of ours that etcd has not answered yet; a leadership of the session that this process
+    // has lost, which is over though its record is still there; or one of another process.
+    const SessionId session = core.view().record(shard).session;
+    if (session == core.session().id()) return ShardState::kActivating;
+    return session == core.session().lost() ? ShardState::kSuspended : ShardState::kLed;
   }
   if (!core.session().live(now)) return ShardState::kSuspended;
   if (!std::holds_alternative<core::Leaderships::Leading>(found->second.phase))

@@ -27,6 +27,9 @@ constexpr int kPatienceMs = 60'000;
 class GuardParentTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    const int probe = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+    if (probe < 0) GTEST_SKIP() << "needs pidfd_open (Linux 5.3)";
+    close(probe);
     std::string pattern = testing::TempDir() + "baton-guard-XXXXXX";
     directory_ = mkdtemp(pattern.data());
     etcd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

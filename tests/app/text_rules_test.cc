@@ -38,7 +38,7 @@ TEST(TextRules, ACertificatePatternIsANameOrTheBeginningOfNames) {
   }
   for (const char* const text :
        {"", "a", "spiffe://a/*/b", "**", "*a", "cn:**", "uri:spiffe://a",
-        "cn:", "dns:", "spiffe://", "spiffe:///b", "spiffe://a", "spiffe://a/"}) {
+        "cn:", "dns:", "spiffe://", "spiffe:///b", "spiffe:///*", "spiffe://a", "spiffe://a/"}) {
     EXPECT_FALSE(IsCertificatePattern(text)) << text;
   }
   EXPECT_TRUE(FitsCertificatePattern("cn:x", "cn:x"));

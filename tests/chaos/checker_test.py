@@ -174,6 +174,25 @@ class Broken(unittest.TestCase):
         self.made.report("n1.1", 3.1, 0, self.terms["n1"], "startup")
         self.assertBroken("I1", "n1.1 led by term")
 
+    def led_on_after_a_change(self, until, targets=()):
+        """n3 leads on after its record was overwritten at 23 s, while a member of etcd may be frozen."""
+        key = "/baton/v1/kv/shards/2"
+        value = self.made.record("kv", 2, "n3", 103, "startup")[1]
+        self.made.fault("records_overwritten", 23, 23.1, 24, tampered=[{"at": at(22.9), "key": key, "value": value}])
+        if targets:
+            self.made.fault("freeze_member_v1", 22.9, 29, 29, targets=list(targets))
+        self.made.commit(23, (key, value, 0))
+        self.made.lines("n3.1", 3, 30, [(2, self.terms["n3"], 3, until)])
+        return [text for invariant, text in checker.violations(history.History(self.parts))[0] if invariant == "I1"]
+
+    def test_who_leads_on_after_a_change_of_the_record(self):
+        for until, targets, wrong in ((27.1, (), False), (27.6, (), True), (27.6, ("e2",), False), (27.6, ("h2",), True),
+                                      (29.1, ("e2",), False), (29.6, ("e2",), True)):
+            with self.subTest(until=until, targets=targets):
+                self.setUp()
+                said = [text for text in self.led_on_after_a_change(until, targets) if "n3.1 led by term" in text]
+                self.assertEqual(bool(said), wrong, said)
+
     def test_two_leaders_for_longer_than_an_early_end_explains(self):
         self.made.lines("n1.1", 3, 21, [(0, self.terms["n1"], 3, 21)])
         self.made.report("n1.1", 3.1, 0, self.terms["n1"], "startup")

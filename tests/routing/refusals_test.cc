@@ -47,8 +47,8 @@ TEST(CheckAdminOptions, RefusesANameThatNoCertificateHas) {
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
     EXPECT_EQ(refused.error().message,
               std::string("operators: \"") + name +
-                  "\" can't name a certificate; give spiffe://..., dns:... or cn:..., with * at "
-                  "most as its last character");
+                  "\" can't name a certificate; give spiffe://DOMAIN/PATH, dns:NAME or cn:NAME, or "
+                  "the beginning of one with a * at its end");
   }
 }
 

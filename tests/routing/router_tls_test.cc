@@ -333,7 +333,7 @@ TEST_F(GroupCredentialsTest, RefuseInvalidOptions) {
       {"ca_file is empty", [](auto& options) { options.ca_file.clear(); }},
       {"0 servers are named; name 1 to 16", [](auto& options) { options.servers.clear(); }},
       {"17 servers are named", [](auto& options) { options.servers.assign(17, "dns:a"); }},
-      {"\"orders\\n\" can't name a server's certificate; give spiffe://..., dns:... or cn:...",
+      {"\"orders\\n\" can't name a server's certificate; give spiffe://DOMAIN/PATH, dns:NAME or",
        [](auto& options) { options.servers = {"orders\n"}; }},
       {"cert_file and key_file go together", [](auto& options) { options.key_file.clear(); }},
       {"can't read " + Path("none"), [this](auto& options) { options.ca_file = Path("none"); }},

@@ -13,7 +13,7 @@ namespace {
 
 // The application's word reaches the core by then, if the process runs.
 constexpr Duration kHeardWithin = milliseconds(1);
-// A process says what was so at most a second ago, by its own clock.
+// A process says what was so at most a second ago, by its own clock, or before it was stopped.
 constexpr Duration kSaidOf = milliseconds(1200);
 
 std::string OfShard(ShardId shard) { return "shard " + std::to_string(shard.value); }
@@ -79,14 +79,15 @@ void StandbyChecker::Leaves(const Process& process) {
   }
 }
 
-void StandbyChecker::CheckSaid(const Process& process, const MemberFact& said, TimePoint now) {
+void StandbyChecker::CheckSaid(const Process& process, const MemberFact& said) {
   if (!process.core().options().has_listener) return;
+  const TimePoint least = process.RanSince(kSaidOf);
   for (const ShardId shard : said.ready) {
     const auto last = process.standbys().LastReady(shard);
-    if (last && *last + kSaidOf >= now) continue;
+    if (last && *last >= least) continue;
     const auto found = roles_.find({process.number(), shard});
     const bool leads = found != roles_.end() && found->second.role == Role::kLeads;
-    const bool lately = found != roles_.end() && found->second.at + kSaidOf >= now;
+    const bool lately = found != roles_.end() && found->second.at >= least;
     if (leads || lately) continue;
     report_(process.Name() + " says that it is ready for " + OfShard(shard) +
             ", and its application did not say so");
@@ -253,7 +254,7 @@ void Checkers::CheckSaid(const Process& process, const pb::PutRequest& put) {
   if (!standbys_asked_ || put.key() != keyspace_.MemberKey(process.node())) return;
   const MemberFact said = etcd::DecodeMember(put.value(), process.node());
   if (said.readability != Readability::kReadable) return;
-  standbys_.CheckSaid(process, said, world_.now());
+  standbys_.CheckSaid(process, said);
 }
 
 std::string Checkers::StandbysUnsettled() const { return standbys_.Unsettled(Truth(), processes_); }

@@ -48,7 +48,7 @@ class StandbyChecker {
   /// Whether some shard has no leader in force.
   void NoteVacancies(bool some, TimePoint now);
   /// The process sends this as its member record, for the first time.
-  void CheckSaid(const Process& process, const MemberFact& said, TimePoint now);
+  void CheckSaid(const Process& process, const MemberFact& said);
 
   struct Claim {
     ShardId shard;

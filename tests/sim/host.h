@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -77,20 +78,36 @@ class Host {
     Arm(world_.now() + clock_.TrueDuration(local), std::move(what));
   }
 
-  void Pause() { paused_ = true; }
+  void Pause() {
+    if (!paused_) stops_.push_back({world_.now(), TimePoint::max()});
+    paused_ = true;
+  }
   /// The whole machine sleeps: its timers go on where they stood, while CLOCK_BOOTTIME counts.
   void Suspend() {
-    paused_ = true;
+    Pause();
     asleep_since_ = world_.now();
   }
   /// What piled up happens now, in order.
   void Resume() {
     paused_ = false;
+    if (!stops_.empty()) stops_.back().second = world_.now();
     if (asleep_since_) slept_ += world_.now() - *asleep_since_;
     asleep_since_.reset();
     std::vector<std::function<void()>> waiting;
     waiting.swap(waiting_);
     for (auto& what : waiting) Enter(std::move(what));
+  }
+  /// Since then the process has run for `length`: times in which it was stopped don't count.
+  /// REQUIRES: it is not paused.
+  TimePoint RanSince(Duration length) const {
+    TimePoint at = world_.now();
+    for (auto stop = stops_.rbegin(); stop != stops_.rend(); ++stop) {
+      const Duration ran = at - stop->second;
+      if (ran >= length) break;
+      length -= ran;
+      at = stop->first;
+    }
+    return at - length;
   }
   void Die() {
     dead_ = true;
@@ -112,6 +129,7 @@ class Host {
   const int number_;
   bool paused_ = false;
   bool dead_ = false;
+  std::vector<std::pair<TimePoint, TimePoint>> stops_;
   std::optional<TimePoint> asleep_since_;
   Duration slept_{0};
   std::vector<std::function<void()>> waiting_;

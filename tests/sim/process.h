@@ -105,6 +105,8 @@ class SimExecutor final : public runtime::Executor {
   /// Called after each turn with the processor time that it took.
   void Meter(std::function<void(Duration)> took) { took_ = std::move(took); }
   std::size_t longest() const { return longest_; }
+  /// How many functions wait for the loop's next turn.
+  std::size_t waiting() const { return queue_.size(); }
   std::uint64_t turns() const { return turns_; }
 
  private:
@@ -207,6 +209,7 @@ class Process {
   bool alive() const { return !host_.dead(); }
   bool running() const { return alive() && !host_.paused(); }
   bool paused() const { return alive() && host_.paused(); }
+  TimePoint RanSince(Duration length) const { return host_.RanSince(length); }
   bool leaving() const { return leaving_; }
   bool halted() const { return halted_; }
   bool proven() const { return proven_; }

@@ -135,6 +135,38 @@ TEST_F(StatusOfChanges, SaysThatItHasStoppedOnceItsDeadlineHasPassed) {
   Compare(seconds(6));
 }
 
+// Plan: a process is stopped until just after its deadline, when the answers to a renewal have
+// arrived and its loop has not had them yet. It is asked for its status, and then its loop gets
+// them: it leads on, and no step saw that it had stopped.
+TEST_F(StatusOfChanges, SaysThatItLeadsOnIfARenewalWasUnderWay) {
+  using std::chrono::microseconds;
+  Process& process = *processes_[0];
+  const core::Session& session = process.core().session();
+  int led_on = 0;
+  RunFor(seconds(5));
+  for (int round = 0; round < 100; ++round) {
+    const TimePoint before = session.deadline();
+    while (session.deadline() == before) RunFor(milliseconds(1));
+    RunFor(Duration(ttl_) / 3 - milliseconds(2));
+    for (int answers = round % 4, steps = 0; answers >= 0 && steps < 5000; ++steps) {
+      RunFor(microseconds(2));
+      answers -= process.executor().waiting() > 0 ? 1 : 0;
+    }
+    const TimePoint deadline = session.deadline();
+    process.Pause();
+    RunFor(deadline - NowAt(process) + milliseconds(1));
+    Look(process);
+    process.Resume();
+    for (int look = 0; look < 20; ++look) {
+      ExpectTrue(process);
+      RunFor(microseconds(50));
+    }
+    led_on += session.live(NowAt(process)) && session.deadline() > deadline ? 1 : 0;
+    RunFor(seconds(20));
+  }
+  EXPECT_GT(led_on, 0);
+}
+
 // Plan: the application of a node gives no sign of life, so the node ends its session. It sees its
 // records go later, and until then it says that it has stopped.
 TEST_F(StatusOfChanges, DoesNotSayThatANodeLeadsByAnEarlierSession) {

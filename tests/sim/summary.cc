@@ -89,7 +89,9 @@ void Summary::Add(const RunResult& result) {
 std::vector<std::string> Summary::UnjudgedStandbys() const {
   std::vector<std::string> lacks;
   const auto wants = [&](std::uint64_t occasions, std::uint64_t judged, const std::string& what) {
-    if (occasions >= kOccasions && judged == 0) lacks.push_back("no " + what + " was judged");
+    if (occasions < kOccasions || judged * kOccasions >= occasions) return;
+    lacks.push_back(judged == 0 ? "no " + what + " was judged"
+                                : "hardly any " + what + " was judged");
   };
   wants(observed_.groups_with_standbys, observed_.claims_judged, "claim in a group with standbys");
   std::uint64_t deaths = 0;

@@ -35,7 +35,10 @@ void Merge(const DepartedMember& seen, std::map<NodeId, DepartedMember>* last) {
   if (added) return;
   DepartedMember& kept = known->second;
   if (seen.session != kept.session) {
-    if (seen.age < kept.age) kept = seen;
+    // Who missed how it ended may have noticed an earlier end late.
+    const bool better =
+        seen.why.has_value() != kept.why.has_value() ? seen.why.has_value() : seen.age < kept.age;
+    if (better) kept = seen;
     return;
   }
   kept.age = std::max(kept.age, seen.age);

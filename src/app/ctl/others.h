@@ -37,8 +37,9 @@ OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
                         TimePoint deadline);
 
 /// Adds to `status` who left the group as the others saw it: a node knows only of those that left
-/// since its own start. For each node the last session counts that anybody saw end. A node that is
-/// a live member in `status`, or whose return anybody saw, is back. Keeps Departures::kMaxKept.
+/// since its own start. For each node, an end that somebody saw comes before one that was only
+/// noticed, and then the later one. A node that is a live member in `status`, or whose return
+/// anybody saw, is back. Keeps Departures::kMaxKept.
 void AddDepartures(const std::vector<runtime::NodeStatus>& others, runtime::NodeStatus* status);
 
 /// Asks the leader of `shard` what it knows of the shard. `group` and `shard` are earlier answers

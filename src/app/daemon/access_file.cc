@@ -135,10 +135,9 @@ Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
 Status CheckCertificateName(const std::string& path, const YAML::Node& node,
                             const std::string& name) {
   if (IsCertificatePattern(name)) return Ok();
-  return At(path, node,
-            Quoted(name) +
-                " can't name a certificate; expected spiffe://..., dns:... "
-                "or cn:..., with * at most as its last character");
+  return At(
+      path, node,
+      Quoted(name) + " can't name a certificate; expected " + std::string(kCertificatePatterns));
 }
 
 constexpr std::chrono::sys_seconds kFirstTime =

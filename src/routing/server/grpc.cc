@@ -22,9 +22,8 @@ Status CheckAdminOptions(const AdminOptions& options) {
   for (const std::string& name : *options.operators) {
     if (IsCertificatePattern(name)) continue;
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("operators: \"{}\" can't name a certificate; give spiffe://..., "
-                             "dns:... or cn:..., with * at most as its last character",
-                             OneLine(name, kLongestShown))};
+                 fmt::format("operators: \"{}\" can't name a certificate; give {}",
+                             OneLine(name, kLongestShown), kCertificatePatterns)};
   }
   return Ok();
 }

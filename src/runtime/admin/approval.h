@@ -26,9 +26,9 @@ class Approval {
   /// How long the change may take from now on, so that its caller still hears the outcome. Zero or
   /// less: no time is left.
   Duration TimeLeft() const { return by_ - BootClock::now(); }
-  /// Why the change must not be made now; unset: it may be made. Identifies the call's caller again,
-  /// and ignores `change.caller`. The first of these that applies: the caller may not make the
-  /// change any more (another code, see access::Gate::Refusal); UNAVAILABLE: no time is left;
+  /// Why the change must not be made now; unset: it may be made. Identifies the call's caller
+  /// again, and ignores `change.caller`. The first of these that applies: the caller may not make
+  /// the change any more (another code, see access::Gate::Refusal); UNAVAILABLE: no time is left;
   /// CANCELLED: the caller hung up.
   std::optional<grpc::Status> WhyNot(const AskedChange& change) const;
 
