@@ -20,18 +20,24 @@ const grpc::Status kNoTime{grpc::StatusCode::UNAVAILABLE,
 const grpc::Status kGivenUp{grpc::StatusCode::CANCELLED,
                             "the caller has given it up: the change was not made"};
 
-Duration TimeFor(const grpc::CallbackServerContext& context) {
+// A call without a deadline has the greatest time there is.
+Duration TimeUntil(std::chrono::system_clock::time_point deadline) {
   const auto now = std::chrono::system_clock::now();
-  const auto deadline = context.deadline();
-  if (deadline >= now + kLongestChange) return kLongestChange;
-  const Duration left = std::max<Duration>(deadline - now, Duration{0});
-  return std::max(left - std::clamp(left / 8, kLeastReserve, kMaxReserve), Duration{0});
+  return deadline > now ? Duration(deadline - now) : Duration{0};
 }
 
 }  // namespace
 
+Duration TimeForChange(Duration callers_time) {
+  callers_time = std::max(callers_time, Duration{0});
+  const Duration reserve = std::clamp(callers_time / 8, kLeastReserve, kMaxReserve);
+  return std::clamp(callers_time - reserve, Duration{0}, kLongestChange);
+}
+
 Approval::Approval(const grpc::CallbackServerContext& context, const access::Gate& gate)
-    : context_(context), gate_(gate), by_(BootClock::now() + TimeFor(context)) {}
+    : context_(context),
+      gate_(gate),
+      by_(BootClock::now() + TimeForChange(TimeUntil(context.deadline()))) {}
 
 std::optional<grpc::Status> Approval::WhyNot(const AskedChange& change) const {
   // The caller shows its token again, whose rule may be gone or over.

@@ -15,11 +15,15 @@
 
 namespace baton::runtime {
 
+/// How long a change may take if its caller waits for this time, which may be negative. An eighth
+/// of the time (at least 20 ms, at most 500 ms) is kept for the answer. The change gets the rest,
+/// but at most a minute. Never negative.
+Duration TimeForChange(Duration callers_time);
+
 class Approval {
  public:
-  /// Begins the time of a change that is asked for now. Of the time until the caller's deadline, an
-  /// eighth (at least 20 ms, at most 500 ms) is kept for the answer. The change gets the rest, but
-  /// at most a minute. REQUIRES: the call is finished only after the last use of this object and
+  /// Begins the time of a change that is asked for now: TimeForChange of the time until the
+  /// caller's deadline. REQUIRES: the call is finished only after the last use of this object and
   /// its copies; `gate` outlives them.
   Approval(const grpc::CallbackServerContext& context, const access::Gate& gate);
 
