@@ -19,8 +19,8 @@ struct NodeFlags {
 };
 
 /// Returns the change that the flags ask for. A name may be in `removed` twice. The node itself
-/// checks that it then has at most kMaxLabels labels. kInvalidArgument, with a message that repeats
-/// labels unescaped:
+/// checks that it then has at most kMaxLabels labels. kInvalidArgument, with a message of one
+/// line:
 ///  - no flag is given;
 ///  - a label in `labels` has no '=', or its name is in `labels` twice, or in `removed`, too;
 ///  - the weight is above kMaxWeight (1,000,000);
