@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <cstddef>
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -11,16 +13,23 @@
 
 namespace baton {
 
+inline constexpr std::size_t kMaxSmallFile = 1 << 20;  ///< bytes
+
 /// Returns the content of a file, which may be empty. If the file is a pipe, waits for its writer,
-/// without a limit. kInvalidArgument: the file can't be read (it may be missing), or has more than
-/// 1 MiB; the message names the file and says why.
-Result<std::string> ReadSmallFile(const std::string& path);
+/// without a limit. Reads at most `most` bytes and one more. kInvalidArgument: the file can't be
+/// read (it may be missing, or a folder), or has more than `most` bytes; the message names the file
+/// and says why. REQUIRES (not checked; ReadStream, too): `most` is a whole number of MiB.
+Result<std::string> ReadSmallFile(const std::string& path, std::size_t most = kMaxSmallFile);
+/// The same for an open stream, such as stdin: reads it to its end. `name` names it in messages. A
+/// signal that ends a wait for the stream is an error, too.
+Result<std::string> ReadStream(std::FILE* stream, const std::string& name, std::size_t most);
 
 /// Judges an open file before it is read: OK, or why it is refused.
 using SmallFileCheck = std::function<Status(const struct stat& found)>;
-/// The same, but first asks `check` about the file that it has opened. Nobody can exchange the file
-/// between the check and the read. An error of `check` is returned unchanged. REQUIRES: `check`
-/// accepts only regular files. The call does not wait for content, so it could not read a pipe.
+/// Reads at most kMaxSmallFile. First asks `check` about the file that it has opened: nobody can
+/// exchange the file between the check and the read. An error of `check` is returned unchanged.
+/// REQUIRES: `check` is not empty, and accepts only regular files. The call does not wait for
+/// content, so it could not read a pipe.
 Result<std::string> ReadSmallFile(const std::string& path, const SmallFileCheck& check);
 
 /// Returns the content without any line ends (LF and CR) at its end: a password, for example.

@@ -2,7 +2,7 @@
 // output any more. Once the flag is set, batonctl stops waiting. An operation that it has started
 // is not undone: the group carries it out. The flag is never reset, and a further signal does not
 // end the process either. In the thread that takes it, each signal also ends a waiting system call
-// early (EINTR), and so a read of std::cin.
+// early (EINTR), and so a read of stdin.
 //
 // One flag for the process. Call Install once, before threads start. The other functions can be
 // called from any thread.

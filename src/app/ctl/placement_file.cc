@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iostream>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -14,7 +13,7 @@
 
 #include "app/common/did_you_mean.h"
 #include "app/common/yaml_document.h"
-#include "app/ctl/interrupt.h"
+#include "app/ctl/input_file.h"
 #include "base/escape.h"
 #include "base/small_file.h"
 #include "base/text_rules.h"
@@ -23,7 +22,6 @@ namespace baton::app {
 namespace {
 
 constexpr std::size_t kLongestQuote = 64;
-constexpr std::size_t kLargestInput = 1 << 20;
 constexpr const char* kDocumentForm = "expected rules: and a list of rules, or rules: []";
 constexpr const char* kRuleForm = "expected shards, require, prefer, node, standbys or spread";
 constexpr const char* kShardsForm =
@@ -324,16 +322,6 @@ std::string JsonRule(const PlacementRule& rule) {
   return fmt::format("{{{}}}", fmt::join(parts, ","));
 }
 
-Result<std::string> ReadInput() {
-  std::string text(kLargestInput + 1, '\0');
-  std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::cin.gcount()));
-  if (Interrupt::Happened())
-    return Error{ErrorCode::kInvalidArgument, "interrupted"};  // not its end
-  if (text.size() <= kLargestInput) return text;
-  return Error{ErrorCode::kInvalidArgument, "stdin has more than 1 MiB; expected less"};
-}
-
 }  // namespace
 
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text) {
@@ -343,10 +331,9 @@ Result<Placement> ParsePlacement(const std::string& name, const std::string& tex
 }
 
 Result<Placement> ReadPlacementFile(const std::string& path) {
-  const bool input = path == "-";
-  const Result<std::string> text = input ? ReadInput() : ReadSmallFile(path);
+  const Result<std::string> text = ReadInputFile(path, kMaxSmallFile);
   if (!text) return text.error();
-  return ParsePlacement(input ? "stdin" : path, text.value());
+  return ParsePlacement(path == "-" ? "stdin" : path, text.value());
 }
 
 std::string PlacementYaml(const Placement& placement) {
