@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "app/ctl/blocked_drain.h"
 #include "app/ctl/client.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
@@ -131,15 +132,30 @@ Result<MemberStatus> FindMember(const StatusAnswer& answer, const NodeId& node) 
                fmt::format("no node {} in group {}", node, answer.status.group)};
 }
 
+/// The status before a drain; of a dry run with the shards, if placement rules may forbid moves.
+Result<StatusAnswer> StatusBeforeDrain(AdminClient& client, const ChangeOptions& change,
+                                       TimePoint deadline) {
+  Result<StatusAnswer> answer = client.GetStatus(false, CallDeadline(deadline));
+  if (!answer || !change.dry_run || answer->status.placement.empty()) return answer;
+  return client.GetStatus(true, CallDeadline(deadline));
+}
+
 ExitCode DryDrain(const CtlOptions& options, const StatusAnswer& answer,
                   const MemberStatus& member) {
   const NodeId& node = member.fact.node;
+  const std::string shards = CountOf(member.led, "shard");
   if (member.led > 0 && !HasOtherCandidate(answer.status, node)) {
-    return Fail({ErrorCode::kFailedPrecondition, fmt::format("no other node could take {}'s {}",
-                                                             node, CountOf(member.led, "shard"))});
+    return Fail({ErrorCode::kFailedPrecondition,
+                 fmt::format("no other node could take {}'s {}", node, shards)});
   }
-  return Report(options, "dry_run",
-                fmt::format("would drain {}: {} would move", node, CountOf(member.led, "shard")),
+  const LedShards led = LedBy(answer.status, node);
+  if (led.blocked > 0) {
+    return Fail(
+        {ErrorCode::kFailedPrecondition,
+         fmt::format("{} of {}'s {} would stay: no other node may lead them by placement {}",
+                     led.blocked, node, shards, RuleWords(answer.status, led.rules))});
+  }
+  return Report(options, "dry_run", fmt::format("would drain {}: {} would move", node, shards),
                 {{"node", node}, {"shards", member.led}});
 }
 
@@ -224,7 +240,7 @@ ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options);
-  const auto before = client.GetStatus(false, CallDeadline(deadline));
+  const auto before = StatusBeforeDrain(client, change, deadline);
   if (!before) return Fail(before.error());
   const Status result =
       client.Request(PolicyOf(PolicyRequest::Verb::kDrain, change, node), CallDeadline(deadline));
@@ -239,7 +255,11 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
                   fmt::format("draining {} of {}", node, CountOf(initial, "shard")));
   }
   const Followed followed =
-      Follow(client, {"the drain of " + node, std::nullopt, deadline},
+      Follow(client,
+             {.what = "the drain of " + node,
+              .shard = std::nullopt,
+              .deadline = deadline,
+              .needs_shards = [&](const auto& status) { return RulesMayBlock(status, node); }},
              [&](const StatusAnswer& answer) { return JudgeDrain(node, initial, answer); });
   return ReportFollowed(options, followed, {{"node", node}, {"shards", initial}});
 }

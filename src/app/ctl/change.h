@@ -9,8 +9,8 @@
 //   kInterrupted  Ctrl-C, SIGTERM or SIGPIPE has come
 //   kUnreachable  the request was not written; or it was, and then all calls failed for a minute
 //
-// Each call of any verb ends after kCallTimeout at the latest (AdminClient may add 2.1 s), and all
-// of a verb's calls together after CtlOptions::timeout, if it is set. Most verbs make one call.
+// Each call of any verb ends after kCallTimeout at the latest, and all of a verb's calls together
+// after CtlOptions::timeout, if it is set. Most verbs make one call.
 // UndrainNode, CancelRebalance and SetPlacement make two, and the long verbs several. ReleaseShard
 // makes two, which share one kCallTimeout. If any verb returns kTimedOut or kInterrupted, the
 // change may still be made.
@@ -58,11 +58,11 @@ struct ReleaseOptions {
 ExitCode ReleaseShard(const CtlOptions& options, const ReleaseOptions& release,
                       const ChangeOptions& change);
 /// kDone: the node leads nothing, or has left the group. kPrecondition (kPartly if some shards have
-/// moved): no other node can take any shards. The node goes on leading them, and the drain (unless
-/// this is a dry run) goes on when another node joins. If only placement rules keep other nodes
-/// from leading the shards, the verb waits until its time is over. kNotFound: the group has no such
-/// node. If the node joins while the verb runs, the verb may return kNotFound although the drain
-/// was written.
+/// moved): no other node can take any shards, or placement rules let no other node lead any of
+/// those that are left; the message names the rules. The node goes on leading them, and the drain
+/// (unless this is a dry run) goes on when another node joins. A dry run returns kPrecondition also
+/// if rules would keep only some of the shards. kNotFound: the group has no such node. If the node
+/// joins while the verb runs, the verb may return kNotFound although the drain was written.
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 /// Ends the drain of a node, also of one that has left the group. kDone also if the node was not
 /// drained. kNotFound: the group has no such node, and no drain for it.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/ctl/blocked_drain.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
@@ -18,6 +19,7 @@ using runtime::ShardStatus;
 
 constexpr std::chrono::milliseconds kPoll{200};
 constexpr std::chrono::minutes kSilence{1};
+constexpr std::chrono::seconds kShardsPause{2};
 
 const ShardStatus* FindShard(const NodeStatus& status, ShardId shard) {
   for (const ShardStatus& candidate : status.shards) {
@@ -46,12 +48,34 @@ Verdict JudgeNewLeadership(const MoveFact& move, const ShardStatus& shard) {
                       ShardName(move.shard), move.to, shard.leader, term)};
 }
 
-Result<StatusAnswer> Ask(AdminClient& client, const FollowOptions& options) {
+/// `next_shards`: from when on the shards of the whole group may be asked for.
+Result<StatusAnswer> Ask(AdminClient& client, const FollowOptions& options,
+                         TimePoint* next_shards) {
   const TimePoint deadline = std::min(options.deadline, BootClock::now() + kOneCall);
-  if (!options.shard) return client.GetStatus(false, deadline);
-  Result<NodeStatus> status = client.DescribeShard(*options.shard, deadline);
-  if (!status) return status.error();
-  return StatusAnswer{std::move(status).value(), {}};
+  if (options.shard) {
+    Result<NodeStatus> status = client.DescribeShard(*options.shard, deadline);
+    if (!status) return status.error();
+    return StatusAnswer{std::move(status).value(), {}};
+  }
+  Result<StatusAnswer> answer = client.GetStatus(false, deadline);
+  const bool needed = answer && options.needs_shards && options.needs_shards(answer->status);
+  if (!needed || BootClock::now() < *next_shards) return answer;
+  *next_shards = BootClock::now() + kShardsPause;
+  Result<StatusAnswer> with_shards = client.GetStatus(true, deadline);
+  if (with_shards) return with_shards;
+  return answer;
+}
+
+/// Why nothing that the node leads can move, as far as the answer shows; empty: some can.
+std::string WhyNoneMoves(const NodeStatus& status, const MemberStatus& member) {
+  const NodeId& node = member.fact.node;
+  if (!HasOtherCandidate(status, node)) {
+    return fmt::format("no other node can take {}'s {}", node, CountOf(member.led, "shard"));
+  }
+  const LedShards led = LedBy(status, node);
+  if (led.blocked == 0 || led.movable > 0) return "";
+  return fmt::format("no other node may lead {}'s {} by placement {}", node,
+                     CountOf(led.blocked, "shard"), RuleWords(status, led.rules));
 }
 
 Followed EndEarly(const FollowOptions& options, const Verdict& last) {
@@ -83,12 +107,6 @@ Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer) {
   return {{}, waiting + ToString(shard->move->phase)};
 }
 
-bool HasOtherCandidate(const NodeStatus& status, const NodeId& node) {
-  return std::any_of(status.members.begin(), status.members.end(), [&](const MemberStatus& member) {
-    return member.fact.node != node && runtime::MayBeginToLead(member);
-  });
-}
-
 Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer& answer) {
   const MemberStatus* member = FindMember(answer.status, node);
   if (member == nullptr) return {ExitCode::kDone, node + " is drained: it left the group"};
@@ -98,11 +116,12 @@ Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer
     return {ExitCode::kDone, fmt::format("{} is drained: it leads nothing, {} moved", node,
                                          CountOf(moved, "shard"))};
   }
-  if (known && !HasOtherCandidate(answer.status, node)) {
+  const std::string why = known ? WhyNoneMoves(answer.status, *member) : "";
+  if (!why.empty()) {
     return {moved > 0 ? ExitCode::kPartly : ExitCode::kPrecondition,
-            fmt::format("no other node can take {}'s {}: it goes on leading them; the drain "
-                        "stands, and goes on when a node joins",
-                        node, CountOf(member->led, "shard"))};
+            fmt::format(
+                "{}: it goes on leading them; the drain stands, and goes on when {} joins", why,
+                HasOtherCandidate(answer.status, node) ? "a node that may lead them" : "a node")};
   }
   return {{},
           fmt::format("{} leads {} of {}", node, member->led, CountOf(initial, "shard")),
@@ -156,8 +175,9 @@ Followed Follow(AdminClient& client, const FollowOptions& options,
   Progress progress;
   Verdict last;
   TimePoint heard = BootClock::now();
+  TimePoint next_shards = heard;
   while (!Interrupt::Happened() && BootClock::now() < options.deadline) {
-    const Result<StatusAnswer> answer = Ask(client, options);
+    const Result<StatusAnswer> answer = Ask(client, options, &next_shards);
     if (answer) {
       heard = BootClock::now();
       last = judge(answer.value());

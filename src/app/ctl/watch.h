@@ -31,7 +31,9 @@ Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer);
 
 /// Judges a drain. `initial`: the number of shards that the node led at first. kDone: the answer
 /// knows the drain and the node leads nothing, or the node has left the group. kPrecondition, or
-/// kPartly if some shards have moved: no other node can take the shards.
+/// kPartly if some shards have moved: no other node can take the shards, or placement rules let no
+/// other node lead any of those that are left. The rules count only if the answer has the shards;
+/// RulesMayBlock says when they are needed.
 Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer& answer);
 
 /// A shard for which an operator asked for a retry, as it was before.
@@ -57,14 +59,13 @@ Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
 /// How many moves balance still needs: how many shards live members lead beyond their targets.
 std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
 
-/// Whether a member other than `node` can take shards: it is live, its weight is not 0, and it
-/// neither leaves nor is drained. Ignores placement rules.
-bool HasOtherCandidate(const runtime::NodeStatus& status, const NodeId& node);
-
 struct FollowOptions {
   std::string what;              ///< names the operation in messages, such as "the drain of n1"
   std::optional<ShardId> shard;  ///< asks for this shard only; unset: asks for the group
   TimePoint deadline;
+  /// Whether the shards are needed to judge an answer about the group that has none. Then asks for
+  /// them, too, but at most every 2 s, because there may be many. Empty: they are never needed.
+  std::function<bool(const runtime::NodeStatus&)> needs_shards = {};
 };
 struct Followed {
   ExitCode exit = ExitCode::kDone;
