@@ -1,14 +1,24 @@
 #include "app/ctl/call_wait.h"
 
 #include <chrono>
+#include <string>
 #include <utility>
 
+#include "access/access.h"
 #include "app/ctl/interrupt.h"
 
 namespace baton::app {
 namespace {
 
 constexpr std::chrono::milliseconds kInterruptCheck{20};
+constexpr std::chrono::milliseconds kUntilKnown{2100};  // longer than access::Callers::kContested
+
+// This port of ours had another user's connection a moment ago.
+bool IsUserNotKnown(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::PERMISSION_DENIED &&
+         (status.error_message().find(access::kUserNotKnown) != std::string::npos ||
+          status.error_message().find(access::kGroupsNotKnown) != std::string::npos);
+}
 
 }  // namespace
 
@@ -42,6 +52,11 @@ InterruptGuard::~InterruptGuard() {
   }
   changed_.notify_one();
   thread_.join();
+}
+
+bool WaitedUntilKnown(const grpc::Status& status, TimePoint deadline) {
+  return IsUserNotKnown(status) && deadline - BootClock::now() > kUntilKnown &&
+         Interrupt::Sleep(kUntilKnown);
 }
 
 }  // namespace baton::app

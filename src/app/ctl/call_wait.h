@@ -8,6 +8,8 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 
+#include "base/clock.h"
+
 namespace baton::app {
 
 /// Lets one thread wait for one call with a callback. REQUIRES: this object outlives the call.
@@ -42,5 +44,10 @@ class InterruptGuard {
   bool over_ = false;  // guarded by mutex_
   std::thread thread_;
 };
+
+/// If the node refused the call because it does not know this user or the user's groups yet, and
+/// more than 2.1 s are left until the deadline, waits for 2.1 s. Returns whether to make the call
+/// once more. Otherwise, and after an Interrupt, returns false at once.
+bool WaitedUntilKnown(const grpc::Status& status, TimePoint deadline);
 
 }  // namespace baton::app

@@ -14,6 +14,7 @@
 #include "app/ctl/interrupt.h"
 #include "base/escape.h"
 #include "base/grpc/channel_limits.h"
+#include "base/limits.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "http/address.h"
 #include "runtime/admin/diagnosis_proto.h"
@@ -33,8 +34,7 @@ template <typename Request, typename Response>
 using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
-constexpr std::chrono::milliseconds kUntilKnown{2100};  // longer than access::Callers::kContested
-constexpr int kLongestAnswer = 256 << 20;               // bytes
+constexpr int kLongestAnswer = 256 << 20;  // bytes
 
 /// Nobody but its owner and root reaches a unix socket, so there is no TLS on it.
 bool IsUnixSocket(const std::string& endpoint) { return endpoint.starts_with("unix:"); }
@@ -130,8 +130,7 @@ class AdminClient::Impl {
     if (bad_files_) return *bad_files_;
     Response response;
     grpc::Status status = CallOnce(method, request, deadline, &response);
-    // This port of ours had another user's connection a moment ago.
-    if (IsUserNotKnown(status) && Interrupt::Sleep(kUntilKnown)) {
+    if (WaitedUntilKnown(status, deadline)) {
       status = CallOnce(method, request, deadline, &response);
     }
     if (status.ok()) return response;
@@ -164,7 +163,7 @@ class AdminClient::Impl {
               const std::function<void(const v1::WatchEventsResponse&)>& message) {
     if (bad_files_) return *bad_files_;
     grpc::Status status = WatchOnce(request, deadline, message);
-    if (IsUserNotKnown(status) && Interrupt::Sleep(kUntilKnown)) {
+    if (WaitedUntilKnown(status, deadline)) {
       status = WatchOnce(request, deadline, message);
     }
     // There may be a place among the node's streams soon.
@@ -216,12 +215,6 @@ class AdminClient::Impl {
   void SayWho(grpc::ClientContext& context) const {
     if (authorization_.empty()) return;
     context.AddMetadata(std::string(access::kAuthorization), authorization_);
-  }
-
-  static bool IsUserNotKnown(const grpc::Status& status) {
-    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED &&
-           (status.error_message().find(access::kUserNotKnown) != std::string::npos ||
-            status.error_message().find(access::kGroupsNotKnown) != std::string::npos);
   }
 
   Error ErrorOf(const grpc::Status& status) const {
@@ -322,6 +315,9 @@ Result<StatusAnswer> AdminClient::GetStatus(bool with_shards, TimePoint deadline
   auto response = impl_->Call<v1::GetStatusResponse, v1::GetStatusRequest>(&Async::GetStatus,
                                                                            request, deadline);
   if (!response) return response.error();
+  if (response.value().status().shard_count() > kMaxShards) {
+    return Error{ErrorCode::kInternal, "the answer names too many shards: is it a Baton node's?"};
+  }
   StatusAnswer answer{FromProto(response.value().status()), {}};
   for (const auto& move : response.value().moves()) answer.moves.push_back(FromProto(move));
   return answer;

@@ -1,10 +1,9 @@
 // AdminClient: calls one node's AdminService and returns plain values.
 //
-// Blocking; one thread at a time. Every call ends at its deadline, or when Interrupt happens. One
-// exception: if the node does not know this user or the user's groups yet, a call waits for 2.1 s
-// and tries once more, with the same deadline; so it may end up to 2.1 s late. Interrupt ends this
-// wait, too. REQUIRES (not checked): a deadline is not TimePoint::max(), except that of
-// WatchEvents.
+// Blocking; one thread at a time. Every call ends at its deadline, or when Interrupt happens. If
+// the node does not know this user or the user's groups yet, and the deadline is more than 2.1 s
+// away, a call waits for 2.1 s and tries once more, with the same deadline. REQUIRES (not checked):
+// a deadline is not TimePoint::max(), except that of WatchEvents.
 //
 // Errors:
 //  - kUnavailable: the node can't be reached, the endpoint is no node, the node can't reach etcd,

@@ -12,7 +12,7 @@ namespace baton::app {
 ///  - a warning if callbacks of shards that the node gave up have not returned.
 /// For these findings it asks the node for its members, and then up to 128 live ones (AskOthers,
 /// without the token). Each of these two steps takes 0.7 s at most; nodes that don't answer are
-/// left out. Waits up to CtlOptions::timeout for everything (AdminClient may add 2.1 s); unset:
+/// left out. Waits up to CtlOptions::timeout for everything; unset:
 /// 20 s. Returns kFailed if any finding is a problem, also one about another node; warnings alone
 /// give kDone. If the node itself does not answer, prints that error and returns its exit code (see
 /// Fail).

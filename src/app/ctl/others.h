@@ -2,8 +2,7 @@
 // only nodes that were there know who left.
 //
 // Blocking; any thread. Errors are not reported: a node that gives no valid answer counts as
-// silent. The token of --token-file is not sent. If a node does not know this user yet, the call
-// may end 2.1 s later than this header says (see AdminClient), and the node counts as silent.
+// silent, also one that does not know this user yet. The token of --token-file is not sent.
 #pragma once
 
 #include <chrono>
