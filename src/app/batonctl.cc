@@ -1,4 +1,6 @@
 // batonctl: the operators' command line. Data goes to stdout, messages to stderr.
+#include <fcntl.h>
+#include <unistd.h>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -16,6 +18,8 @@
 #include "base/escape.h"
 
 namespace {
+
+using baton::app::ExitCode;
 
 // The last verb that the parser knew, or the program itself.
 const CLI::App& LastVerb(const CLI::App& app) {
@@ -67,10 +71,28 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
                      what.ends_with('?') ? " See" : "; see");
 }
 
+// A standard stream that is closed must not become a pipe or a connection of ours. It is at its end
+// for reads, and refuses writes.
+void FillClosedStreams() {
+  int descriptor = 0;
+  do {
+    descriptor = open("/dev/null", O_RDONLY);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) close(descriptor);
+}
+
+// The exit code of the process. If nobody reads the output any more, that is no fault to speak of.
+int Finish(int exit) {
+  std::cout.flush();
+  if (std::cout.good() || baton::app::Interrupt::Happened()) return exit;
+  std::cerr << "batonctl: cannot write to stdout: the output is not complete\n";
+  return exit == 0 ? static_cast<int>(ExitCode::kFailed) : exit;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  using baton::app::ExitCode;
+  FillClosedStreams();
   // batonctl's own messages say what went wrong.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   google::protobuf::SetLogHandler(nullptr);
@@ -86,9 +108,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (error.get_exit_code() == 0) return Finish(app.exit(error));  // --help
     std::cerr << Complaint(app, error) << '\n';
     return static_cast<int>(ExitCode::kUsage);
   }
-  return static_cast<int>(commands.run());
+  return Finish(static_cast<int>(commands.run()));
 }

@@ -12,8 +12,8 @@ namespace baton::app {
 /// Exit codes. They are API: scripts branch on them.
 enum class ExitCode : int {
   kDone = 0,
-  /// Failed or unhealthy; also if the node refuses this caller, or if a relay is asked for a change
-  /// or for a plan of moves.
+  /// Failed or unhealthy; also if the node refuses this caller, if a relay is asked for a change or
+  /// for a plan of moves, or if a verb did what it should, but stdout can't be written.
   kFailed = 1,
   kUsage = 2,  ///< a flag, a file or a value is invalid
   /// The node can't be reached, or can't answer now. A change was not made. But a long operation

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <iostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -107,15 +108,24 @@ ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
   if (!known) return EndOfFollowing(known.error());
   bool heard = false;
   bool told = false;
+  bool written = true;
   while (true) {
     const Error end = client.WatchEvents(watch, deadline, [&](const HistoryPage& page, bool reset) {
       if (std::exchange(told, false)) Say("following node " + page.node + " again");
       if (reset) SayReset(page, watch.after.value_or(0), events.shard);
       PrintEvents(options, page);
+      if (!std::cout && !Interrupt::Happened()) {
+        written = false;
+        Interrupt::Raise();  // ends the call
+      }
       heard = true;
       watch.started = page.started;
       watch.after = page.upto;
     });
+    if (!written) {
+      Say("cannot write to stdout: stopped following");
+      return ExitCode::kFailed;
+    }
     const bool goes_on = heard && end.code == ErrorCode::kUnavailable && !Interrupt::Happened();
     if (heard && BootClock::now() >= deadline) return EndOfFollowing(TimeIsUp());
     if (!goes_on) return EndOfFollowing(end);

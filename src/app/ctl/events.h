@@ -25,7 +25,8 @@ struct EventsOptions {
   std::optional<ShardId> shard = {};  ///< unset: all shards, and operators' changes
 };
 /// Prints each event as one line, or as a JSON or YAML document. With `follow` it ends by Ctrl-C
-/// (kInterrupted, without a message), the timeout (kTimedOut) or an error. If the node goes away
+/// (kInterrupted, without a message), the timeout (kTimedOut) or an error, also if stdout can't be
+/// written (kFailed). If the node goes away
 /// after its first answer, that is no error: the node is asked again every 500 ms, for the events
 /// after the last one that was printed. Says on stderr if events are missing.
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events);

@@ -1,5 +1,7 @@
 // batonctl's output: data to stdout, messages and progress to stderr. All functions show control
-// characters in what they print as escapes. A write that fails is not reported. One thread.
+// characters in what they print as escapes. No function reports a write that fails. When the verb
+// has ended, main looks at std::cout, says that the output is not complete, and returns kFailed
+// instead of kDone. A write to stderr that fails is never reported. One thread.
 #pragma once
 
 #include <string>
