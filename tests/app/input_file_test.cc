@@ -24,7 +24,7 @@ class ZeroFile {
   std::FILE* const file_ = std::tmpfile();
 };
 
-std::string Refusal(const std::string& path) {
+std::string ReadingSays(const std::string& path) {
   const Result<std::string> read = ReadInputFile(path, kMiB);
   if (read.ok()) return "read " + std::to_string(read.value().size());
   EXPECT_EQ(read.error().code, ErrorCode::kInvalidArgument);
@@ -33,13 +33,13 @@ std::string Refusal(const std::string& path) {
 
 // Plan: files around the bound, and one without an end.
 TEST(InputFile, IsReadUpToItsBound) {
-  EXPECT_EQ(Refusal(ZeroFile(kMiB).path()), "read 1048576");
-  EXPECT_THAT(Refusal(ZeroFile(kMiB + 1).path()), testing::EndsWith("it is larger than 1 MiB"));
-  EXPECT_EQ(Refusal("/dev/zero"), "can't read /dev/zero: it is larger than 1 MiB");
+  EXPECT_EQ(ReadingSays(ZeroFile(kMiB).path()), "read 1048576");
+  EXPECT_THAT(ReadingSays(ZeroFile(kMiB + 1).path()), testing::EndsWith("it is larger than 1 MiB"));
+  EXPECT_EQ(ReadingSays("/dev/zero"), "can't read /dev/zero: it is larger than 1 MiB");
 }
 
 TEST(InputFile, AFolderIsNoFile) {
-  EXPECT_EQ(Refusal("/proc/self"), "can't read /proc/self: Is a directory");
+  EXPECT_EQ(ReadingSays("/proc/self"), "can't read /proc/self: Is a directory");
 }
 
 }  // namespace
