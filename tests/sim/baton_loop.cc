@@ -109,6 +109,7 @@ bool LoseAThird(Size size, Duration pause, const char* dies) {
     crowd.Die(n);
     if (pause > Duration{0}) crowd.RunFor(pause);
   }
+  crowd.RunFor(milliseconds(50));
   const bool good = Print(dies, size, crowd, true);
   return Print("... until all is led", size, crowd, crowd.RunUntilAllAreLed(kMaxWait)) && good;
 }
