@@ -174,11 +174,12 @@ std::size_t TriesOfAProvenNode(Behaviour behaviour) {
 // it tries all that it inherits if they hang, and a part if they fail at once; the others wait.
 // All of them get another leader.
 TEST(FailingGroup, AProvenNodeThatBreaksTriesEachShardOnceAtMost) {
+  if (BATON_FEWER_SEEDS > 1) return;  // with sanitizers it takes minutes
   const std::size_t thrown = TriesOfAProvenNode(Behaviour::kThrows);
+  EXPECT_LT(thrown, 400u);
   const std::size_t hung = TriesOfAProvenNode(Behaviour::kHangs);
   std::printf("a proven node that breaks: of 500 shards that it inherits %zu fail, or %zu hang\n",
               thrown, hung);
-  EXPECT_LT(thrown, 400u);
   EXPECT_EQ(hung, 500u);
 }
 
