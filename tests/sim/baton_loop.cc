@@ -70,17 +70,23 @@ bool JoinOne(Size size) {
   return Join(crowd, size, "members join a node that leads all, 100 a second", nullptr) && good;
 }
 
-bool Rest(Size size) {
-  Crowd crowd({.members = size.members, .shards = size.shards});
+// All members are there and lead evenly; what it costs is not measured.
+bool ComeToRest(Crowd& crowd, Size size) {
   for (int n = 0; n < size.members; ++n) crowd.Join(n);
   crowd.Start();
   crowd.GiveAll();
   crowd.RunFor(seconds(1));
-  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
+  const bool led = crowd.RunUntilAllAreLed(kMaxWait);
   crowd.RunFor(seconds(10));
   crowd.TakeCost();
+  return led;
+}
+
+bool Rest(Size size) {
+  Crowd crowd({.members = size.members, .shards = size.shards});
+  if (!ComeToRest(crowd, size)) return false;
   for (int n = 0; n < 60; ++n) {
-    crowd.Update(n);
+    crowd.Update(n % size.members);
     crowd.RunFor(seconds(1));
   }
   bool good = Print("a member's key changes each second, 60 s", size, crowd, true);
@@ -98,13 +104,7 @@ bool Rest(Size size) {
 
 bool LoseAThird(Size size, Duration pause, const char* dies) {
   Crowd crowd({.members = size.members, .shards = size.shards});
-  for (int n = 0; n < size.members; ++n) crowd.Join(n);
-  crowd.Start();
-  crowd.GiveAll();
-  crowd.RunFor(seconds(1));
-  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
-  crowd.RunFor(seconds(10));
-  crowd.TakeCost();
+  if (!ComeToRest(crowd, size)) return false;
   for (int n = 0; n < size.members / 3; ++n) {
     crowd.Die(n);
     if (pause > Duration{0}) crowd.RunFor(pause);
@@ -137,13 +137,7 @@ bool LoseSession(Size size) {
 // Rules that ask for two standbys of each shard, in other zones.
 bool Standbys(Size size) {
   Crowd crowd({.members = size.members, .shards = size.shards, .listener = true, .zones = 3});
-  for (int n = 0; n < size.members; ++n) crowd.Join(n);
-  crowd.Start();
-  crowd.GiveAll();
-  crowd.RunFor(seconds(1));
-  if (!crowd.RunUntilAllAreLed(kMaxWait)) return false;
-  crowd.RunFor(seconds(10));
-  crowd.TakeCost();
+  if (!ComeToRest(crowd, size)) return false;
   PlacementRule rule;
   rule.standbys = 2;
   rule.spread = kZoneLabel;
