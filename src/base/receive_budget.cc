@@ -29,6 +29,7 @@ constexpr int kFew = 3, kMany = 10;
 constexpr std::chrono::hours kLongest{1};  // between two looks, as far as it counts
 constexpr const char* kBytes = "callers sent too much";
 constexpr const char* kOne = "a connection sent much more than its calls need";
+constexpr const char* kCalls = "a connection has too many open calls";
 constexpr const char* kMemory = "this process grew too fast";
 constexpr const char* kTime = "this process had no time for others";
 
@@ -131,6 +132,7 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Ex
       expected.calls_count && !address.empty()) {
     held.key = KeyOf(address);
     held.served = served_->at(*held.key).load(std::memory_order_relaxed);
+    held.others = open_->at(*held.key).load(std::memory_order_relaxed);
   }
   held_.emplace(connection, std::move(held));
   return true;
@@ -142,12 +144,12 @@ std::size_t ReceiveBudget::KeyOf(std::string_view address) const {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15ull;
     hash ^= hash >> 32;
   }
-  return hash % std::tuple_size_v<Counts>;
+  return hash % std::tuple_size_v<Counts<std::int32_t>>;
 }
 
 // gRPC percent-encodes the brackets of an IPv6 address. That of one link has a zone: fe80::1%2.
-void ReceiveBudget::Served(std::string_view peer) {
-  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return;
+std::optional<std::size_t> ReceiveBudget::Served(std::string_view peer) {
+  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return std::nullopt;
   std::string address(peer.substr(5));
   for (const auto& [code, bracket] : {std::pair("%5B", "["), std::pair("%5D", "]")}) {
     if (const auto at = address.find(code); at != std::string::npos)
@@ -155,7 +157,14 @@ void ReceiveBudget::Served(std::string_view peer) {
   }
   if (const auto zone = address.find('%'); zone != std::string::npos)
     address.erase(zone, std::min(address.find(']', zone), address.size()) - zone);
-  served_->at(KeyOf(address)).fetch_add(1, std::memory_order_relaxed);
+  const std::size_t key = KeyOf(address);
+  served_->at(key).fetch_add(1, std::memory_order_relaxed);
+  open_->at(key).fetch_add(1, std::memory_order_relaxed);
+  return key;
+}
+
+void ReceiveBudget::Over(std::optional<std::size_t> call) {
+  if (call) open_->at(*call).fetch_sub(1, std::memory_order_relaxed);
 }
 
 bool ReceiveBudget::IsBarred(const std::string& caller, TimePoint now) const {
@@ -183,9 +192,9 @@ void ReceiveBudget::Weigh(TimePoint now, Duration waited) {
     lately->Add(now, resident, by_caller);
   for (auto sender = senders.begin(); sender != senders.end();) {
     const auto each = sender++;
-    if (!each->second.too_much) continue;
+    if (each->second.too_much == nullptr) continue;
     sent -= each->second.sent;
-    EndForBytes(senders, each, kOne, now);
+    EndForBytes(senders, each, each->second.too_much, now);
   }
   if (sent > left_) {
     for (const auto each : ByMostSent(senders)) {
@@ -263,7 +272,7 @@ ReceiveBudget::Senders ReceiveBudget::Count(Duration passed) {
   for (const auto& [caller, before] : std::exchange(ended_before_, {})) {
     Sender& sender = senders[caller];
     sender.sent += before.sent;
-    sender.too_much = sender.too_much || before.too_much;
+    if (before.too_much != nullptr) sender.too_much = before.too_much;
   }
   return senders;
 }
@@ -285,6 +294,7 @@ ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders,
     accounted += OfCalls(std::uint32_t(served - connection.served), periods);
     connection.served = served;
   }
+  const bool calls = HasTooManyCalls(connection);
   connection.left = std::min(connection.most, connection.left - received + accounted);
   connection.received = bytes.received;
   connection.taken = bytes.taken;
@@ -292,10 +302,20 @@ ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders,
   Sender& sender = senders[connection.caller];
   sender.sent += received;
   if (connection.left < 0) {
-    sender.too_much = true;
+    sender.too_much = kOne;
     connection.left = connection.most;  // once for all that it was ahead
   }
+  if (calls) sender.too_much = kCalls;
   return sender;
+}
+
+// At two looks in a row: a client that has just connected may not know gRPC's bound yet.
+bool ReceiveBudget::HasTooManyCalls(Held& connection) const {
+  if (!connection.key) return false;
+  const std::int32_t open = open_->at(*connection.key).load(std::memory_order_relaxed);
+  connection.others = std::min(connection.others, open);
+  const bool many = open - connection.others > bounds_.open_calls;
+  return std::exchange(connection.many_calls, many) && many;
 }
 
 void ReceiveBudget::Forget(HeldByDescriptor::iterator held, Duration passed) {
@@ -316,7 +336,7 @@ void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, cons
                                 TimePoint now) {
   const auto& [caller, what] = *sender;
   End(caller, what.sockets, {why, what.sent}, now);
-  ++ended_.for_bytes;
+  ++(why == kCalls ? ended_.for_calls : ended_.for_bytes);
   for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) lately->Forget(caller);
   senders.erase(sender);
 }

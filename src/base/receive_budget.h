@@ -3,12 +3,16 @@
 //
 // Some bytes cost gRPC (1.51) far more than others. A call that is begun and reset costs 28 bytes
 // on the wire, and some kilobytes of memory until gRPC handles it. A header in small pieces costs
-// time that grows with the square of its length. So there are four bounds:
+// time that grows with the square of its length. A call that is never over costs some 16 KiB for as
+// long as it is open. So there are five bounds:
 //   - The bytes of all callers together (`a_second`, `at_once`). Above it, the callers that sent
 //     most since the last Weigh lose their connections, until the others are within the bound.
 //   - The bytes of one connection for which no call was served (Expected::most). They are a call
 //     that was begun and not finished, or no call at all. Above it, the connection's caller loses
 //     all its connections.
+//   - The open calls of one connection (`open_calls`). gRPC's own bound (base/grpc/server_limits.h)
+//     binds only clients that have acknowledged it. A connection that is above this at two looks in
+//     a row costs its caller all its connections.
 //   - The growth of this process's memory (`growth`, `growth_in_10_s`, `growth_in_100_s`).
 //   - The time that a callback waits (`wait`).
 // Above one of the last two bounds, every suspect loses its connections, because the caller that
@@ -81,6 +85,8 @@ class ReceiveBudget {
     std::int64_t harmless = 16 << 10;
     /// How long a callback may wait.
     Duration wait = std::chrono::seconds(1);
+    /// Open calls of one connection: four times what a client may have that keeps to gRPC's bound.
+    std::int32_t open_calls = 64;
   };
   /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
@@ -149,9 +155,12 @@ class ReceiveBudget {
   };
   /// The same, with `expected` instead of its defaults.
   bool Add(int connection, const std::string& caller, int below, Expected expected);
-  /// Counts a call that came over the connection of `peer` (grpc::ServerContext::peer). Call it
-  /// when the call's handler is called. Does nothing for a peer that is not TCP's. Lock-free.
-  void Served(std::string_view peer);
+  /// Counts a call that came over the connection of `peer` (grpc::ServerContext::peer), and which
+  /// is open from now on. Call it when the call's handler is called. Returns what Over takes;
+  /// nullopt: the peer is not TCP's, and nothing is counted. Lock-free.
+  std::optional<std::size_t> Served(std::string_view peer);
+  /// A call is not open any more. `call`: what Served returned for it. Lock-free.
+  void Over(std::optional<std::size_t> call);
 
   /// Whether this caller lost its connections less than kBarred ago. If so, the owner of its new
   /// connections should close them; this object does not.
@@ -168,6 +177,7 @@ class ReceiveBudget {
   struct Ended {
     /// By the bytes of all callers, or of one connection.
     std::atomic<std::uint64_t> for_bytes{0};
+    std::atomic<std::uint64_t> for_calls{0};  ///< by the open calls of one connection
     std::atomic<std::uint64_t> for_memory{0};
     std::atomic<std::uint64_t> for_time{0};
   };
@@ -186,9 +196,11 @@ class ReceiveBudget {
     std::int64_t left;                                 // of `most`
     std::shared_ptr<const std::atomic<bool>> trusted;  // see Expected
     std::function<bool()> may_stay;                    // see Expected
-    std::optional<std::size_t> key;                    // in served_; unset: its calls don't count
+    std::optional<std::size_t> key;  // in served_ and open_; unset: its calls don't count
+    std::int32_t others = 0;         // open calls of this key that are an earlier connection's
     // When Weigh last looked:
     std::uint32_t served;        // calls of this key
+    bool many_calls = false;     // above Bounds::open_calls
     std::int64_t received = 0;   // bytes
     std::int64_t taken = 0;      // bytes that the other side took
     std::uint32_t segments = 0;  // in which they were sent
@@ -196,9 +208,9 @@ class ReceiveBudget {
   using HeldByDescriptor = std::unordered_map<int, Held>;
 
   struct Sender {
-    std::int64_t sent = 0;     // since Weigh last looked
-    std::vector<int> sockets;  // of its connections
-    bool too_much = false;     // by one of them
+    std::int64_t sent = 0;           // since Weigh last looked
+    std::vector<int> sockets;        // of its connections
+    const char* too_much = nullptr;  // why it is ended for one of them
   };
   using Senders = std::unordered_map<std::string, Sender>;
 
@@ -232,8 +244,12 @@ class ReceiveBudget {
   /// with the same link-local address and port on another link.
   std::size_t KeyOf(std::string_view address) const;
 
-  using Counts = std::array<std::atomic<std::uint32_t>, 1 << 16>;
-  const std::unique_ptr<Counts> served_ = std::make_unique<Counts>();  // calls, by key
+  bool HasTooManyCalls(Held& connection) const;
+
+  template <typename Count>
+  using Counts = std::array<std::atomic<Count>, 1 << 16>;  // by key
+  const std::unique_ptr<Counts<std::uint32_t>> served_ = std::make_unique<Counts<std::uint32_t>>();
+  const std::unique_ptr<Counts<std::int32_t>> open_ = std::make_unique<Counts<std::int32_t>>();
   const std::uint64_t secret_ = std::random_device()() | std::uint64_t{std::random_device()()}
                                                              << 32;
   std::int64_t left_;  // of the budget of bytes

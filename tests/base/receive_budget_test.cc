@@ -23,6 +23,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// As gRPC names the client.
+std::string PeerOf(const TcpPair& pair) {
+  return "ipv4:127.0.0.1:" + std::to_string(pair.ClientPort());
+}
+
 class ReceiveBudgetTest : public testing::Test {
  protected:
   void Weigh(Duration waited = Duration(0)) {
@@ -148,7 +153,7 @@ TEST_F(ReceiveBudgetTest, WhatWasServedIsNotAheadOfTheBound) {
   ASSERT_TRUE(budget_.Add(calls.server, "calls", LeastReserved(), {.most = 900}));
   ASSERT_TRUE(budget_.Add(reader.server, "reader", LeastReserved(), {.most = 900}));
   for (int i = 0; i < 5; ++i) {
-    budget_.Served("ipv4:127.0.0.1:" + std::to_string(calls.ClientPort()));
+    budget_.Over(budget_.Served(PeerOf(calls)));
     calls.Send(800);
     reader.Answer(ReceiveBudget::kOfSent * 800);
     reader.Send(800);
@@ -166,15 +171,37 @@ TEST_F(ReceiveBudgetTest, WhatWasServedIsNotAheadOfTheBound) {
   EXPECT_TRUE(Barred("reader"));
 }
 
+// Plan: a connection has 65 calls open, which is one too many, when Weigh looks. At the next look
+// it has 64; then 65 at two looks. Another one has as many, and all of them end in between. A third
+// one has the port of a connection whose calls are open still: these are not its own.
+TEST_F(ReceiveBudgetTest, AConnectionWithManyOpenCallsIsEnded) {
+  const TcpPair pair, busy;
+  for (int i = 0; i < 65; ++i) budget_.Served(PeerOf(pair));  // an earlier connection's
+  ASSERT_TRUE(budget_.Add(pair.server, "pair"));
+  ASSERT_TRUE(budget_.Add(busy.server, "busy"));
+  Weigh();
+  std::optional<std::size_t> one;
+  for (int i = 0; i < 65; ++i) one = budget_.Served(PeerOf(pair));
+  Weigh();
+  budget_.Over(one);
+  Weigh();
+  EXPECT_FALSE(Barred("pair"));
+  one = budget_.Served(PeerOf(pair));
+  for (int i = 0; i < 65; ++i) budget_.Over(budget_.Served(PeerOf(busy)));
+  Weigh();
+  Weigh();
+  EXPECT_TRUE(Barred("pair") && pair.Ended());
+  EXPECT_FALSE(Barred("busy"));
+  EXPECT_EQ(budget_.ended().for_calls, 1u);
+}
+
 // Plan: a hundred calls are served at once, and beside them comes a header of 400 KiB. Before, each
 // call accounted for the longest request.
 TEST(Unserved, ManyCallsAtOnceAccountForNoHugeHeader) {
   ReceiveBudget budget;
   const TcpPair calls;
   ASSERT_TRUE(budget.Add(calls.server, "calls"));
-  for (int i = 0; i < 100; ++i) {
-    budget.Served("ipv4:127.0.0.1:" + std::to_string(calls.ClientPort()));
-  }
+  for (int i = 0; i < 100; ++i) budget.Over(budget.Served(PeerOf(calls)));
   calls.SendAndRead(400 << 10);
   budget.Weigh(TimePoint{} + seconds(1), Duration(0));
   EXPECT_TRUE(calls.Ended());
@@ -189,9 +216,7 @@ TEST(Unserved, WhatBusyClientsSendIsAccountedFor) {
   ASSERT_TRUE(budget.Add(calls.server, "calls"));
   TimePoint now = TimePoint{} + seconds(1);
   const auto serve = [&](int count, std::size_t bytes) {
-    for (int i = 0; i < count; ++i) {
-      budget.Served("ipv4:127.0.0.1:" + std::to_string(calls.ClientPort()));
-    }
+    for (int i = 0; i < count; ++i) budget.Over(budget.Served(PeerOf(calls)));
     calls.SendAndRead(bytes);
     budget.Weigh(now += milliseconds(100), Duration(0));
     EXPECT_FALSE(calls.Ended()) << count;
@@ -239,8 +264,8 @@ TEST_F(ReceiveBudgetTest, CallsCountForTheirOwnConnectionAlone) {
                           {.most = 900, .calls_count = false}));
   ASSERT_TRUE(budget_.Add(free.server, "free", LeastReserved(), {.most = std::int64_t{1} << 62}));
   for (int i = 0; i < 2; ++i) {
-    budget_.Served("ipv4:127.0.0.2:" + std::to_string(other.ClientPort()));
-    budget_.Served("ipv4:127.0.0.1:" + std::to_string(uncounted.ClientPort()));
+    budget_.Over(budget_.Served("ipv4:127.0.0.2:" + std::to_string(other.ClientPort())));
+    budget_.Over(budget_.Served("ipv4:127.0.0.1:" + std::to_string(uncounted.ClientPort())));
     for (const TcpPair* each : {&other, &uncounted, &free}) each->Send(800);
     free.Answer(60'000);
     Weigh();
@@ -258,7 +283,7 @@ TEST_F(ReceiveBudgetTest, KnowsPeersByIpv6) {
   ASSERT_TRUE(budget_.Add(pair.server, "six", LeastReserved(), {.most = 900}));
   for (int i = 0; i < 4; ++i) {
     const std::string port = std::to_string(pair.ClientPort());
-    budget_.Served((i % 2 == 0 ? "ipv6:[::1]:" : "ipv6:%5B::1%5D:") + port);
+    budget_.Over(budget_.Served((i % 2 == 0 ? "ipv6:[::1]:" : "ipv6:%5B::1%5D:") + port));
     pair.Send(800);
     Weigh();
     EXPECT_FALSE(Barred("six"));
@@ -270,7 +295,7 @@ TEST_F(ReceiveBudgetTest, APeersZoneDoesNotMatter) {
   const TcpPair pair(AF_INET6);
   ASSERT_TRUE(budget_.Add(pair.server, "six", LeastReserved(), {.most = 900}));
   for (const char* peer : {"ipv6:%5B::1%251%5D:", "ipv6:[::1%251]:", "ipv6:[::1%lo]:"}) {
-    budget_.Served(peer + std::to_string(pair.ClientPort()));
+    budget_.Over(budget_.Served(peer + std::to_string(pair.ClientPort())));
     pair.Send(800);
     Weigh();
     EXPECT_FALSE(Barred("six")) << peer;
@@ -280,7 +305,7 @@ TEST_F(ReceiveBudgetTest, APeersZoneDoesNotMatter) {
 // Plan: peers without an end, and with brackets that don't belong together. Nothing happens.
 TEST_F(ReceiveBudgetTest, StrangePeersAreNobody) {
   for (const char* peer : {"ipv6:", "ipv6:[::1%", "ipv6:%", "ipv6:]%5B:1", "ipv4:%25", "unix:%"}) {
-    budget_.Served(peer);
+    budget_.Over(budget_.Served(peer));
   }
 }
 

@@ -449,5 +449,37 @@ TEST_F(BadInput, LittleIsReadAtOnce) {
   EXPECT_LE(largest, static_cast<std::uint32_t>(kMostReadAtOnce));
 }
 
+// Whole calls of 29 bytes or so that are served and never over, because nobody takes their answers.
+// gRPC bounds them only for clients that acknowledge its settings. Plan: one caller begins as many
+// as gRPC lets clients have, another some hundred a second. The second one loses its connection, so
+// it can't take all memory, or the time that it takes gRPC to end them all at once.
+TEST_F(BadInput, CallsThatAreNeverOverEndTheirConnection) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Begin();
+  const std::string headers = CallHeaders{.method = "WhoAmI"}.Encoded();
+  const auto calls = [&](std::uint32_t begin, std::uint32_t end) {
+    std::string all;
+    for (std::uint32_t stream = 1 + 2 * begin; stream < 1 + 2 * end; stream += 2) {
+      all += FrameOf({kHeaders, kEndOfHeaders, stream}, headers) +
+             FrameOf({kData, kEndOfStream, stream}, std::string(5, '\0'));
+    }
+    return all;
+  };
+  const std::string no_room = FrameOf({kSettings}, std::string("\0\4\0\0\0\0", 6));
+  const Socket modest = ConnectAs(kSomebody, PortOf(node_->endpoint()));
+  ASSERT_TRUE(modest.Send(Http2Greeting() + no_room + calls(0, kMaxStreamsOfNode)));
+  const Socket greedy = ConnectAs(kSomebody + 1, PortOf(node_->endpoint()));
+  ASSERT_TRUE(greedy.Send(Http2Greeting() + no_room));
+  std::uint32_t begun = 0;
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    greedy.Send(calls(begun, begun + 10));
+    begun += 10;
+    return greedy.Refused();
+  }));
+  EXPECT_GT(cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"open_calls\"}"), 0);
+  EXPECT_FALSE(modest.Refused());
+  ExpectUndisturbed();
+}
+
 }  // namespace
 }  // namespace baton::e2e

@@ -381,12 +381,12 @@ TEST_F(BadInput, TenThousandCallsASecondLeaveOperatorsTheirs) {
   EXPECT_EQ(cluster_.Metric("n1", "baton_transitions_total{reason=\"suspended\"}"), 0);
 }
 
-// A hundred users without any right have 60 calls open each, at all times. Plan: a call to etcd
+// Two hundred users without any right have 30 calls open each, at all times. Plan: a call to etcd
 // takes less than half the time of one of these calls, so it does not wait until they have been
 // served. On a busy machine the node may end their connections, as its callbacks wait for too long.
 TEST_F(BadInput, EtcdsAnswersDontWaitForCallers) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
-  constexpr int kStrangers = 100, kAtOnce = 60;
+  constexpr int kStrangers = 200, kAtOnce = 30;
   Begin();
   const CallFlood flood(Strangers(kStrangers, *node_),
                         {.calls_a_second = 1'000'000, .at_once = kAtOnce, .acknowledges = false});

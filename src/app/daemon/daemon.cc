@@ -77,7 +77,8 @@ constexpr int kMaxOfNode = ConnectionShares::kDescriptors * 2'048;
 constexpr int kMaxOfRelay = ConnectionShares::kDescriptors * 12'288;
 // After a relay's restart all its clients come at once: 1.4 GiB with TLS.
 constexpr ReceiveBudget::Bounds kBoundsOfRelay{.growth_in_10_s = std::int64_t{2} << 30,
-                                               .growth_in_100_s = std::int64_t{2} << 30};
+                                               .growth_in_100_s = std::int64_t{2} << 30,
+                                               .open_calls = 4 * kMaxStreams};
 
 class Daemon {
  public:

@@ -58,6 +58,7 @@ class ListenerMetrics final : public prometheus::Collectable {
                 "send.")
         .Add(static_cast<double>(counts_.budget->ended().for_bytes), {{"bound", "received_bytes"}})
         .Add(static_cast<double>(counts_.budget->ended().for_memory), {{"bound", "memory_growth"}})
+        .Add(static_cast<double>(counts_.budget->ended().for_calls), {{"bound", "open_calls"}})
         .Add(static_cast<double>(counts_.budget->ended().for_time), {{"bound", "callbacks_late"}})
         .Add(static_cast<double>(counts_.unread->refused.load()), {{"bound", "unread_answers"}})
         .Add(static_cast<double>(counts_.unread->cut_off.load()), {{"bound", "slow_reader"}});

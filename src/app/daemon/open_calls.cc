@@ -1,5 +1,7 @@
 #include "app/daemon/open_calls.h"
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,16 +15,24 @@ namespace ex = grpc::experimental;
 /// Counts one call for as long as it lives. gRPC destroys it when the call is over.
 class OpenCall final : public ex::Interceptor {
  public:
-  OpenCall(std::shared_ptr<OpenCalls> calls, const std::string& peer)
+  OpenCall(std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget,
+           const std::string& peer)
       : calls_(std::move(calls)),
+        budget_(std::move(budget)),
+        served_(budget_->Served(peer)),
         count_(peer.starts_with("unix") ? calls_->at_admin_socket : calls_->at_port) {
     ++count_;
   }
-  ~OpenCall() override { --count_; }
+  ~OpenCall() override {
+    --count_;
+    budget_->Over(served_);
+  }
   void Intercept(ex::InterceptorBatchMethods* methods) override { methods->Proceed(); }
 
  private:
   const std::shared_ptr<OpenCalls> calls_;
+  const std::shared_ptr<ReceiveBudget> budget_;
+  const std::optional<std::size_t> served_;
   std::atomic<std::int64_t>& count_;  // in calls_
 };
 
@@ -31,9 +41,7 @@ class OpenCallFactory final : public ex::ServerInterceptorFactoryInterface {
   OpenCallFactory(std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget)
       : calls_(std::move(calls)), budget_(std::move(budget)) {}
   ex::Interceptor* CreateServerInterceptor(ex::ServerRpcInfo* info) override {
-    const std::string peer = info->server_context()->peer();
-    budget_->Served(peer);
-    return new OpenCall(calls_, peer);
+    return new OpenCall(calls_, budget_, info->server_context()->peer());
   }
 
  private:

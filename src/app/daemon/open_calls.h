@@ -20,8 +20,8 @@ struct OpenCalls {
 };
 
 /// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls in `calls`, tells
-/// `budget` of each (ReceiveBudget::Served), and changes nothing. A call over any unix socket
-/// counts as the admin socket's. REQUIRES: no pointer is null.
+/// `budget` of each (ReceiveBudget::Served and Over), and changes nothing. A call over any unix
+/// socket counts as the admin socket's. REQUIRES: no pointer is null.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountOpenCalls(
     std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget);
 
