@@ -264,8 +264,9 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
     return Refusal{Refusal::Kind::kUnavailable,
                    "the process that connected has ended; the application itself must connect"};
   }
-  // A proxy connected, whose death proves nothing about the application.
-  if (peer != nullptr && peer->pid() != hello.pid()) peer = nullptr;
+  // A proxy connected, whose death proves nothing about the application. 0 says nothing: the kernel
+  // gives it for processes that are not visible here, and an application that does not say its own.
+  if (peer != nullptr && (hello.pid() == 0 || peer->pid() != hello.pid())) peer = nullptr;
   Calls calls;
   std::optional<Refusal> refusal;
   {

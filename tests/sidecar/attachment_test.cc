@@ -2,6 +2,11 @@
 // clock, and from proof.
 #include "sidecar/attachment.h"
 
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +16,26 @@
 
 namespace baton::sidecar {
 namespace {
+
+// For a process of a pid namespace of its own, in which the maker of `socket` is not visible: how
+// an application that came back with its token fared. 0: it resumed.
+int ResumedFromOutside(int socket) {
+  const auto peer = PeerProcess::OfSocket(socket);
+  if (peer == nullptr || peer->pid() != 0) return 3;
+  HandClock clock;
+  Attachment attachment(
+      {.group = "orders", .node = "n1", .shards = 4, .hash = {}, .most_waiting = 8}, clock, [] {});
+  attachment.Begin([](core::ApplicationState) {}, [](const core::StandbyReadySaid&) {});
+  v1::AttachHello hello;
+  hello.set_protocol(1);
+  const auto first = std::make_shared<Reader>(attachment);
+  if (attachment.Attach(first, hello, peer)) return 4;
+  attachment.OnDeadline(clock.Now() + std::chrono::seconds(9));
+  attachment.Ended(*first);
+  hello.set_token(first->welcome->token());
+  const auto again = std::make_shared<Reader>(attachment);
+  return attachment.Attach(again, hello, peer) ? 5 : 0;
+}
 
 using core::ApplicationState;
 using core::CallbackKind;
@@ -297,6 +322,30 @@ TEST_F(AttachmentTest, AnotherProcessesDeathIsNoProof) {
   const auto refused = attachment_.Attach(NewReader(), Hello(reader->welcome->token()), proxy);
   ASSERT_TRUE(refused);
   EXPECT_THAT(refused->message, HasSubstr("has ended"));
+}
+
+// Plan: the process that connected is outside of this pid namespace, so its id is 0 here, and the
+// application does not say its own. That is no match: it counts as a proxy, and the application
+// resumes.
+TEST(AttachmentInANamespace, AProcessThatIsNotVisibleProvesNothing) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const pid_t outer = fork();
+  ASSERT_GE(outer, 0);
+  if (outer == 0) {
+    if (unshare(CLONE_NEWPID) != 0) _exit(2);
+    const pid_t inner = fork();
+    if (inner == 0) _exit(ResumedFromOutside(ends[0]));
+    int status = 0;
+    _exit(waitpid(inner, &status, 0) == inner && WIFEXITED(status) ? WEXITSTATUS(status) : 6);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(outer, &status, 0), outer);
+  for (const int end : ends) close(end);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "this user may make no pid namespace";
+  if (WEXITSTATUS(status) == 3) GTEST_SKIP() << "this kernel does not tell who connected";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // Plan: another client of the same process comes without the token, and another process with it,
