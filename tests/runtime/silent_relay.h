@@ -1,5 +1,5 @@
 // A relay of one TCP connection that falls silent on request: both ends stay open and their kernels
-// acknowledge data, but nobody reads it, as when a host freezes.
+// acknowledge data, but nobody reads it, as when a host freezes. It can then relay another one.
 #pragma once
 
 #include <arpa/inet.h>
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace baton::runtime {
 
@@ -30,7 +31,8 @@ class SilentRelay {
   }
   ~SilentRelay() {
     FallSilent();
-    for (const int one : {listener_, near_, far_, wake_[0], wake_[1]}) close(one);
+    for (const int one : ends_) close(one);
+    for (const int one : {listener_, wake_[0], wake_[1]}) close(one);
   }
   SilentRelay(const SilentRelay&) = delete;
   SilentRelay& operator=(const SilentRelay&) = delete;
@@ -40,6 +42,11 @@ class SilentRelay {
   void FallSilent() {
     if (!thread_.joinable()) return;
     if (write(wake_[1], "", 1) == 1) thread_.join();
+  }
+  /// Relays the next connection, too; the silent one stays as it is. REQUIRES: FallSilent.
+  void RelayAnother() {
+    char byte = 0;
+    if (read(wake_[0], &byte, 1) == 1) thread_ = std::thread([this] { Run(); });
   }
 
  private:
@@ -53,10 +60,12 @@ class SilentRelay {
 
   void Run() {
     if (!Await(listener_, -1)) return;
-    near_ = accept(listener_, nullptr, nullptr);
+    const int near = accept(listener_, nullptr, nullptr);
+    const int far = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ends_.insert(ends_.end(), {near, far});
     const sockaddr_in address = Loopback(target_);
-    if (connect(far_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
-    while (Await(near_, far_) && Pass(near_, far_) && Pass(far_, near_)) {
+    if (connect(far, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
+    while (Await(near, far) && Pass(near, far) && Pass(far, near)) {
     }
   }
   /// Waits until one end has data; false: FallSilent was called.
@@ -79,8 +88,7 @@ class SilentRelay {
 
   const std::uint16_t target_;
   const int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int far_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int near_ = -1;
+  std::vector<int> ends_;  // the thread's, while it runs
   std::array<int, 2> wake_{-1, -1};
   std::string endpoint_;
   std::thread thread_;

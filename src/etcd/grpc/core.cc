@@ -41,6 +41,8 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options, S
   // probes the window stays as it is: wide enough for 100 MB a second over 10 ms.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20);
+  // A restarted etcd may have another address (Kubernetes); gRPC's default is 30 s.
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
   // Don't use the host's proxy and service configuration to reach etcd.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);

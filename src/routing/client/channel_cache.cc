@@ -15,6 +15,10 @@ grpc::ChannelArguments ChannelArguments() {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);  // in fact: bounds one connect
+  // A leader that is back may have another address (Kubernetes); gRPC's default is 30 s.
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 500);
+  // Otherwise a new channel would share the dead connection of the one that was dropped.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Proxies and service configurations are meant for connections to outside the cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
@@ -44,8 +48,28 @@ std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimeP
   }
   // No LimitChannel: the messages are the application's, which may compress them.
   auto channel = grpc::CreateCustomChannel(TargetOf(key), credentials_, ChannelArguments());
-  channels_.emplace(key, Used{channel, now});
+  channels_.emplace(key, Used{.channel = channel, .at = now, .made = now, .answered = now});
   return channel;
+}
+
+ChannelCache::Used* ChannelCache::Find(std::string_view address, const grpc::Channel* channel) {
+  const auto found = channels_.find(std::string(address));
+  return found != channels_.end() && found->second.channel.get() == channel ? &found->second
+                                                                            : nullptr;
+}
+
+void ChannelCache::Answered(std::string_view address, const grpc::Channel* channel, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (Used* const used = Find(address, channel)) used->answered = std::max(used->answered, now);
+}
+
+void ChannelCache::Unanswered(std::string_view address, const grpc::Channel* channel,
+                              TimePoint begun, TimePoint now) {
+  std::unordered_map<std::string, Used>::node_type old;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  const Used* const used = Find(address, channel);
+  if (used == nullptr || used->answered > begun || now < used->made + kChannelYoung) return;
+  old = channels_.extract(std::string(address));
 }
 
 void ChannelCache::Sweep(TimePoint now) {

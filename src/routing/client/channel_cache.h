@@ -1,6 +1,12 @@
 // ChannelCache: keeps one gRPC channel for each leader address, at most kMaxChannels. Sweep drops
 // channels that Get did not return for kChannelUnused; the owner calls it now and then.
 //
+// A connection may be dead without anybody noticing: the leader's host lost power, a link was cut,
+// a NAT forgot the connection. The kernel would go on sending there for up to 15 minutes, also once
+// the leader is back. So a channel from which an attempt got no answer, while no other attempt got
+// one either, is dropped, and the next Get makes a new connection. A pause of kChannelYoung keeps a
+// slow leader from being connected to again and again.
+//
 // Thread-safe; waits only for short locks. A caller may go on using a channel that the cache has
 // dropped: the channel closes when its last user releases it.
 #pragma once
@@ -23,6 +29,8 @@ namespace baton::routing {
 
 inline constexpr std::size_t kMaxChannels = 1024;
 inline constexpr Duration kChannelUnused = std::chrono::minutes(5);
+/// A channel that was made less than this long ago is not dropped for want of answers.
+inline constexpr Duration kChannelYoung = std::chrono::seconds(1);
 
 /// The arguments that all of a router's channels have in common.
 grpc::ChannelArguments ChannelArguments();
@@ -39,6 +47,12 @@ class ChannelCache {
   /// connect. If the cache is full then, it drops the channel that Get has not returned for
   /// longest. REQUIRES: IsUsable accepts the address (leader_address.h); not checked.
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
+  /// The server answered an attempt over this channel. Ignored if the cache has dropped it.
+  void Answered(std::string_view address, const grpc::Channel* channel, TimePoint now);
+  /// An attempt over this channel, which began at `begun`, got no answer, or found no connection.
+  /// Drops the channel unless it is young, or a later answer came over it.
+  void Unanswered(std::string_view address, const grpc::Channel* channel, TimePoint begun,
+                  TimePoint now);
   /// Drops channels that Get did not return for kChannelUnused, also if calls on them still run.
   void Sweep(TimePoint now);
   /// Drops all channels. Get makes new ones with these credentials. REQUIRES: not null.
@@ -48,8 +62,11 @@ class ChannelCache {
  private:
   struct Used {
     std::shared_ptr<grpc::Channel> channel;
-    TimePoint at;
+    TimePoint at;  // of the last Get
+    TimePoint made;
+    TimePoint answered;  // last; at first `made`
   };
+  Used* Find(std::string_view address, const grpc::Channel* channel);
 
   mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<grpc::ChannelCredentials> credentials_;

@@ -161,8 +161,6 @@ TimePoint RouteFollower::LeaveStaleAt() const {
 
 void RouteFollower::Open(TimePoint now) {
   grpc::ChannelArguments arguments = ChannelArguments();
-  // A connection of its own: it does not inherit the backoff of earlier attempts.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(kLongestMessage);
   LimitChannel(arguments);
   stream_ = std::make_unique<Stream>();

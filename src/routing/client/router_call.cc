@@ -77,8 +77,12 @@ std::optional<RouterCall::Destination> RouterCall::Choose(const Route& route) co
 RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteStore::Newest& found,
                                     const Router::Attempt& attempt) {
   told_wait_.reset();
-  const auto channel = parts_.channels.Get(destination.address, BootClock::now());
-  if (!Connect(*channel, found)) {
+  const TimePoint begun = BootClock::now();
+  const auto channel = parts_.channels.Get(destination.address, begun);
+  if (const Connection connection = Connect(*channel, found); connection != Connection::kReady) {
+    if (connection == Connection::kFailing) {
+      parts_.channels.Unanswered(destination.address, channel.get(), begun, BootClock::now());
+    }
     last_ = {grpc::StatusCode::UNAVAILABLE, "no connection"};
     last_address_ = destination.address;
     hint_.reset();  // a hint to an unreachable leader must not block the call
@@ -106,20 +110,40 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
                         .attempt = attempts_});
   last_address_ = destination.address;
   last_ = attempt(channel, context);
-  return Judge(destination, until, in_flight.superseded());
+  const bool superseded = in_flight.superseded();
+  const Outcome outcome = Judge(destination, until, superseded);
+  NoteAnswer(destination, *channel, now, superseded, outcome);
+  return outcome;
+}
+
+// Whether the server is behind the connection at all. UNAVAILABLE says nothing: if the connection
+// ended, gRPC makes another one.
+void RouterCall::NoteAnswer(const Destination& destination, const grpc::Channel& channel,
+                            TimePoint begun, bool superseded, Outcome outcome) {
+  const bool late = last_.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  const bool cancelled = last_.error_code() == grpc::StatusCode::CANCELLED;
+  const TimePoint now = BootClock::now();
+  if ((late && outcome == Outcome::kUnknown) || (cancelled && superseded)) {
+    parts_.channels.Unanswered(destination.address, &channel, begun, now);
+  } else if (!cancelled && last_.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    parts_.channels.Answered(destination.address, &channel, now);
+  }
 }
 
 // On a channel without a connection a call fails in the same way as when a connection breaks. Only
 // waiting for the connection first proves that nothing was sent.
-bool RouterCall::Connect(grpc::Channel& channel, const RouteStore::Newest& found) {
+RouterCall::Connection RouterCall::Connect(grpc::Channel& channel,
+                                           const RouteStore::Newest& found) {
   bool failing = false;
   for (;;) {
     const grpc_connectivity_state state = channel.GetState(true);
-    if (state == GRPC_CHANNEL_READY) return true;
+    if (state == GRPC_CHANNEL_READY) return Connection::kReady;
     const TimePoint now = BootClock::now();
-    if (now >= deadline_ || state == GRPC_CHANNEL_SHUTDOWN || parts_.store.closed()) return false;
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && std::exchange(failing, true)) return false;
-    if (parts_.store.Find(shard_).changes != found.changes) return false;
+    if (now >= deadline_ || state == GRPC_CHANNEL_SHUTDOWN || parts_.store.closed())
+      return Connection::kNone;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && std::exchange(failing, true))
+      return Connection::kFailing;
+    if (parts_.store.Find(shard_).changes != found.changes) return Connection::kNone;
     channel.WaitForStateChange(state, MonotonicDeadline(std::min(kConnectTurn, deadline_ - now)));
   }
 }

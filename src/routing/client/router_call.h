@@ -81,7 +81,14 @@ class RouterCall {
   std::optional<Destination> Choose(const Route& route) const;
   Outcome Try(const Destination& destination, const RouteStore::Newest& found,
               const Router::Attempt& attempt);
-  bool Connect(grpc::Channel& channel, const RouteStore::Newest& found);
+  enum class Connection {
+    kReady,
+    kFailing,  ///< the server can't be reached
+    kNone,     ///< none was made before the deadline, or before the route changed
+  };
+  Connection Connect(grpc::Channel& channel, const RouteStore::Newest& found);
+  void NoteAnswer(const Destination& destination, const grpc::Channel& channel, TimePoint begun,
+                  bool superseded, Outcome outcome);
   Outcome Judge(const Destination& destination, TimePoint attempt_deadline, bool superseded);
   Outcome TakeRefusal(const Destination& destination, const RefusalDetails& details);
   bool GoOnAtOnce(const Destination& destination);

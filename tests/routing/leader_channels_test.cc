@@ -1,0 +1,66 @@
+// A router's connections to leaders: which channels are kept, and for how long.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "baton/router.h"
+#include "routing/client/channel_cache.h"
+#include "routing/scripted_routes.h"
+#include "runtime/silent_relay.h"
+
+namespace baton::routing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Plan: the leader's host goes silent, so the connection is dead and nobody says so. A new one
+// would work, because the leader is back. Calls must not wait until the kernel gives the old one
+// up.
+TEST(LeaderChannels, AreLeftIfNobodyAnswers) {
+  ScriptedRoutes leader, routes;
+  ASSERT_TRUE(leader.serves() && routes.serves());
+  leader.Handle([](grpc::ServerContext&, const v1::LookupRequest&, v1::LookupResponse*) {
+    return grpc::Status::OK;
+  });
+  const std::string address = leader.address();
+  runtime::SilentRelay relay(
+      static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  routes.Greet(
+      First({.shards = 4}, 10, {{0, "a", 10, 10, v1::Route::STATE_LED, relay.endpoint()}}));
+  const auto router =
+      Router::Start({.group = "orders", .endpoints = {routes.address()}, .silence = seconds(60)});
+  ASSERT_TRUE(router.ok() && (*router)->WaitReady(kPatience).ok());
+  const auto call = [&](Duration deadline) {
+    v1::LookupResponse response;
+    return (*router)
+        ->Call(ShardId{0}, &v1::RoutingService::Stub::Lookup, v1::LookupRequest(), &response,
+               {.deadline = std::chrono::duration_cast<milliseconds>(deadline)})
+        .error_code();
+  };
+  ASSERT_EQ(call(kPatience), grpc::StatusCode::OK);
+  relay.FallSilent();
+  EXPECT_EQ(call(milliseconds(100)), grpc::StatusCode::DEADLINE_EXCEEDED);
+  relay.RelayAnother();
+  EXPECT_TRUE(Until([&] { return call(milliseconds(200)) == grpc::StatusCode::OK; }));
+}
+
+// Plan: a leader answers some calls late, and others in time: its connection stays.
+TEST(ChannelCache, DropsOnlyWhatGivesNoAnswers) {
+  ChannelCache cache(grpc::InsecureChannelCredentials());
+  const TimePoint made = BootClock::now();
+  const auto channel = cache.Get("127.0.0.1:1", made);
+  const auto end = [&](Duration begun, Duration ended) {
+    cache.Unanswered("127.0.0.1:1", channel.get(), made + begun, made + ended);
+    return cache.Get("127.0.0.1:1", made + ended) != channel;
+  };
+  EXPECT_FALSE(end(milliseconds(100), milliseconds(900))) << "the channel is young";
+  cache.Answered("127.0.0.1:1", channel.get(), made + milliseconds(1500));
+  EXPECT_FALSE(end(milliseconds(1400), milliseconds(1600))) << "another attempt had an answer";
+  cache.Unanswered("127.0.0.1:1", nullptr, made + seconds(2), made + seconds(3));
+  EXPECT_EQ(cache.Get("127.0.0.1:1", made + seconds(3)), channel);
+  EXPECT_TRUE(end(milliseconds(1600), milliseconds(1700)));
+}
+
+}  // namespace
+}  // namespace baton::routing
