@@ -374,38 +374,68 @@ TEST(Guard, KillsANodeThatHangs) {
   EXPECT_TRUE(exit && exit->signal == SIGKILL);
 }
 
+/// A group on an etcd with users, whose nodes read their password from a file.
+class GuardedWithPassword : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings an etcd of its own, with users";
+    etcd_ = lab::PrivateEtcd::Start({}).value();
+    std::ofstream(file_) << "first\n";
+    GroupOptions options = Guarded("own");
+    for (const std::string& flag :
+         {std::string("--etcd-user"), std::string("orders"), std::string("--etcd-password-file")}) {
+      options.flags.push_back(flag);
+    }
+    options.flags.push_back(file_);
+    cluster_.emplace(*etcd_, options);
+    EnableUsers(*etcd_, {.node = "orders", .password = "first", .prefix = cluster_->Key("")});
+    cluster_->StartAll({"n1", "n2"});
+    cluster_->AwaitBalanced({"n1", "n2"});
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Waits until n2's guard has read what its node got.
+  void ReplaceFile(const std::string& password) {
+    const pid_t guard = AwaitGuard(cluster_->node("n2"));
+    ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
+    const std::int64_t read_before = BytesReadBy(guard);
+    std::ofstream(file_ + ".new") << password << "\n";
+    std::filesystem::rename(file_ + ".new", file_);
+    cluster_->Await("the guard has read it",
+                    [&] { return BytesReadBy(guard) > read_before && SleepsAltogether(guard); });
+  }
+  void ExpectItsGuardEndsTheSession() {
+    cluster_->node("n2").Kill();
+    cluster_->AwaitBalanced({"n1"});
+    EXPECT_THAT(cluster_->node("n2").Log(), HasSubstr("its session was ended"));
+  }
+
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
+  const std::string folder_ = FreshFolder();
+  const std::string file_ = folder_ + "/password";
+  std::optional<Cluster> cluster_;
+};
+
 // Plan: the nodes' password changes, first in etcd, which voids the old one, and then in their
 // file. A node is killed once its guard has read what the node got. The guard, which has not spoken
 // to etcd before, ends the session.
-TEST(Guard, UsesThePasswordThatItsNodeGotLater) {
-  if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings an etcd of its own, with users";
-  auto etcd = lab::PrivateEtcd::Start({});
-  ASSERT_TRUE(etcd.ok()) << etcd.error().message;
-  const std::string folder = FreshFolder();
-  const std::string file = folder + "/password";
-  std::ofstream(file) << "first\n";
-  GroupOptions options = Guarded("own");
-  for (const char* flag : {"--etcd-user", "orders", "--etcd-password-file"}) {
-    options.flags.emplace_back(flag);
-  }
-  options.flags.push_back(file);
-  Cluster cluster(*etcd.value(), options);
-  EnableUsers(*etcd.value(), {.node = "orders", .password = "first", .prefix = cluster.Key("")});
-  cluster.StartAll({"n1", "n2"});
-  cluster.AwaitBalanced({"n1", "n2"});
-  const pid_t guard = AwaitGuard(cluster.node("n2"));
-  ASSERT_TRUE(Eventually(kPatience, [&] { return WaitsForALock(guard); }));
-  const std::int64_t read_before = BytesReadBy(guard);
-  RunScript("echo second | " + RootEtcdctl(*etcd.value()) +
-            "user passwd orders --interactive=false");
-  std::ofstream(file + ".new") << "second\n";
-  std::filesystem::rename(file + ".new", file);
-  cluster.Await("the guard has read it",
-                [&] { return BytesReadBy(guard) > read_before && SleepsAltogether(guard); });
-  cluster.node("n2").Kill();
-  cluster.AwaitBalanced({"n1"});
-  EXPECT_THAT(cluster.node("n2").Log(), HasSubstr("its session was ended"));
-  std::filesystem::remove_all(folder);
+TEST_F(GuardedWithPassword, UsesThePasswordThatItsNodeGotLater) {
+  RunScript("echo second | " + RootEtcdctl(*etcd_) + "user passwd orders --interactive=false");
+  ReplaceFile("second");
+  ExpectItsGuardEndsTheSession();
+}
+
+// Plan: the file has a new password that etcd does not have yet; the node goes on with the earlier
+// one. So does the guard, also one that was started after the change.
+TEST_F(GuardedWithPassword, UsesTheEarlierPasswordWhileEtcdHasNoOther) {
+  ReplaceFile("second");
+  const pid_t guard = AwaitGuard(cluster_->node("n2"));
+  kill(guard, SIGKILL);
+  cluster_->Await("another guard waits", [&] {
+    const pid_t now = AwaitGuard(cluster_->node("n2"));
+    return now != guard && WaitsForALock(now);
+  });
+  ExpectItsGuardEndsTheSession();
 }
 
 /// A client's certificate and key in files that the test replaces.

@@ -68,10 +68,31 @@ Duration Spread(Duration pause) {
 
 void Pause(std::chrono::milliseconds length) { poll(nullptr, 0, static_cast<int>(length.count())); }
 
-/// Ends the sessions of a dead node, and waits for it. False: not all could be ended.
-bool End(const Death& death, const EtcdOptions& options) {
+EtcdCredentials CredentialsOf(const EtcdOptions& options) {
+  return {.password = options.password,
+          .ca_pem = options.ca_pem,
+          .cert_pem = options.cert_pem,
+          .key_pem = options.key_pem};
+}
+
+// Of two passwords the transport tries the later one first, but of two certificates it uses the
+// first one until the later one has been accepted.
+Result<std::unique_ptr<etcd::GrpcTransport>> Connect(const EtcdOptions& options,
+                                                     const EtcdCredentials& earlier) {
+  EtcdOptions first = options;
+  EtcdCredentials then = earlier;
+  std::swap(first.password, then.password);
+  auto transport = etcd::GrpcTransport::Create(runtime::TransportOptionsOf(first));
+  if (!transport) return transport;
+  if (const Status set = transport.value()->SetCredentials(then); !set) return set.error();
+  return transport;
+}
+
+/// Ends the sessions of a dead node, and waits for it. `earlier`: credentials that etcd may still
+/// want instead of those in `options`. False: not all could be ended.
+bool End(const Death& death, const EtcdOptions& options, const EtcdCredentials& earlier) {
   const TimePoint began = Clock::Real().Now();
-  auto transport = etcd::GrpcTransport::Create(runtime::TransportOptionsOf(options));
+  auto transport = Connect(options, earlier);
   if (!transport) {
     log::Error("guard: " + transport.error().message);
     return false;
@@ -239,15 +260,16 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
   const std::optional<GuardSettings> first = lines.Next();
   if (!first) return EXIT_FAILURE;
   std::mutex mutex;
-  EtcdOptions etcd = first->etcd;  // guarded by mutex
+  EtcdOptions etcd = first->etcd;                 // guarded by mutex, as the next
+  EtcdCredentials earlier = CredentialsOf(etcd);  // the node keeps them until etcd takes the newest
   BeginToWatchForHangs(*first, std::move(page));
   std::atomic<bool> has_lock{false};
   // Ends with the process: it may wait for a line for ever. There is no line any more once the node
   // is gone.
-  std::thread([&lines, &mutex, &etcd, &has_lock] {
+  std::thread([&lines, &mutex, &etcd, &earlier, &has_lock] {
     while (const auto next = lines.Next()) {
       const std::lock_guard lock(mutex);
-      etcd = next->etcd;
+      earlier = CredentialsOf(std::exchange(etcd, next->etcd));
     }
     Pause(kWaitAfterNode);
     if (!has_lock) _exit(EXIT_SUCCESS);
@@ -262,11 +284,13 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
     code = EXIT_FAILURE;
   } else if (!death.value().sessions.empty()) {
     EtcdOptions newest;
+    EtcdCredentials before;
     {
       const std::lock_guard lock(mutex);
       newest = etcd;
+      before = earlier;
     }
-    if (!End(death.value(), newest)) code = EXIT_FAILURE;
+    if (!End(death.value(), newest, before)) code = EXIT_FAILURE;
   }
   _exit(code);
 }
@@ -303,7 +327,8 @@ void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomi
       const Counted works(working);
       const auto etcd = guard.etcd();
       if (!etcd) say(etcd.error().message);
-      if (etcd && (death.value().sessions.empty() || End(death.value(), etcd.value()))) {
+      if (etcd && (death.value().sessions.empty() ||
+                   End(death.value(), etcd.value(), CredentialsOf(etcd.value())))) {
         ended = death.value().sessions;
         said.clear();
         retry = kFirstRetry;

@@ -148,6 +148,7 @@ OwnGuard::~OwnGuard() {
 void OwnGuard::SetCredentials(const EtcdCredentials& credentials) {
   {
     const std::lock_guard lock(mutex_);
+    earlier_ = settings_;
     settings_.etcd.password = credentials.password;
     settings_.etcd.ca_pem = credentials.ca_pem;
     settings_.etcd.cert_pem = credentials.cert_pem;
@@ -171,6 +172,15 @@ std::string OwnGuard::Settings() {
   const std::lock_guard lock(mutex_);
   changed_ = false;
   return Format(settings_);
+}
+
+std::string OwnGuard::AllSettings() {
+  std::string earlier;
+  {
+    const std::lock_guard lock(mutex_);
+    if (earlier_) earlier = Format(*earlier_);
+  }
+  return earlier + Settings();
 }
 
 bool OwnGuard::Pause(Duration duration) {
@@ -198,7 +208,7 @@ void OwnGuard::Watch() {
   Duration pause = kFirstPause;
   do {
     const TimePoint began = Clock::Real().Now();
-    auto run = Run::Start(program_, Settings(), page_ != nullptr ? page_->descriptor() : -1);
+    auto run = Run::Start(program_, AllSettings(), page_ != nullptr ? page_->descriptor() : -1);
     if (!run) {
       log_.Warn("the guard can't be started: " + run.error().message);
     } else {

@@ -47,10 +47,11 @@ class OwnGuard {
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
 
-  /// Passes these credentials to the guard, and to each later guard. They replace all earlier ones:
-  /// an empty field removes the earlier value. etcd's user stays. Returns at once; the guard gets
-  /// them soon. If the guard does not read, the newest ones wait, and older ones that wait may be
-  /// left out.
+  /// Passes these credentials to the guard, and to each later guard. An empty field removes the
+  /// earlier value. etcd's user stays. The guard, and each later one, also tries the last earlier
+  /// ones, because etcd may not accept the new ones yet. Returns at once; the guard gets them
+  /// soon. If the guard does not read, the newest ones wait, and older ones that wait may be left
+  /// out.
   void SetCredentials(const EtcdCredentials& credentials);
 
   /// From now on, every kProgressEvery (hang_judge.h), notes for the guard when the loop made its
@@ -73,6 +74,7 @@ class OwnGuard {
   void Watch();
   void WatchOne(Run& run);
   std::string Settings();
+  std::string AllSettings();
   void Wake();
   /// Waits for the duration. False: this object ends.
   bool Pause(Duration duration);
@@ -85,6 +87,7 @@ class OwnGuard {
   std::atomic<std::uint64_t> starts_{0};
   std::mutex mutex_;  // guards what follows
   GuardSettings settings_;
+  std::optional<GuardSettings> earlier_;  ///< before the last SetCredentials
   bool changed_ = false;
   bool stopping_ = false;
   std::thread thread_;
