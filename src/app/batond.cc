@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   if (getpid() == 1 && app::HasOwnGuard(options)) {
     if (const auto code = app::RunNodeAsChild(arguments)) return *code;
   }
+  app::RaiseDescriptorLimit();
   app::TakeLibraryLogs();
   if (!options.relay) app::KeepPollersApart();
   const int code = app::RunDaemon(options);

@@ -167,7 +167,7 @@ TEST_F(ReadyFileTest, NoPathMeansNoFile) {
 }
 
 // Plan: in a child process, because it changes the process. Neither core dumps nor traces of gRPC
-// are left, and a program that it starts gets both back.
+// are left, and more files may be open; a program that it starts gets the earlier settings back.
 TEST(ProcessGuardDeathTest, KeepsSecretsInsideAndGivesProgramsTheirSettings) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto guarded = [] {
@@ -176,7 +176,14 @@ TEST(ProcessGuardDeathTest, KeepsSecretsInsideAndGivesProgramsTheirSettings) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_CORE, &limit);
     setenv("GRPC_TRACE", "http", 1);
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = 200;
+    setrlimit(RLIMIT_NOFILE, &files);
     GuardProcess(CoreDumps::kNone, GrpcTraces::kNone);
+    RaiseDescriptorLimit();
+    getrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur != std::min<rlim_t>(files.rlim_max, 32'768)) return 4;
     rlimit left{};
     getrlimit(RLIMIT_CORE, &left);
     if (prctl(PR_GET_DUMPABLE) != 0 || left.rlim_cur != 0) return 1;
@@ -184,10 +191,10 @@ TEST(ProcessGuardDeathTest, KeepsSecretsInsideAndGivesProgramsTheirSettings) {
     std::promise<ExitStatus> ended;
     const std::string most = limit.rlim_max == RLIM_INFINITY ? "unlimited" : "0";
     // The limit may come a moment after the start.
-    auto program = Command::Start(
-        {"sh", "-c",
-         "[ \"$GRPC_TRACE\" = http ] && until [ $(ulimit -c) = " + most + " ]; do :; done"},
-        "none", [&](const ExitStatus& how) { ended.set_value(how); });
+    auto program = Command::Start({"sh", "-c",
+                                   "[ \"$GRPC_TRACE\" = http ] && until [ $(ulimit -c) = " + most +
+                                       " ] && [ $(ulimit -n) = 200 ]; do :; done"},
+                                  "none", [&](const ExitStatus& how) { ended.set_value(how); });
     return program.ok() && ended.get_future().get().success() ? 0 : 3;
   };
   EXPECT_EXIT(exit(guarded()), testing::ExitedWithCode(0), "");

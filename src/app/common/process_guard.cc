@@ -3,14 +3,19 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 namespace baton::app {
 namespace {
 
+constexpr rlim_t kMostDescriptors = 32'768;
+
 struct Guarded {
-  std::optional<rlimit> core;
+  std::optional<rlimit> core;   // before GuardProcess changed it
+  std::optional<rlimit> files;  // before RaiseDescriptorLimit changed it
   std::vector<std::string> environment;
 };
 
@@ -41,10 +46,20 @@ void GuardProcess(CoreDumps dumps, GrpcTraces traces) {
   }
 }
 
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min(limit.rlim_max, kMostDescriptors);
+  if (limit.rlim_cur >= wanted) return;
+  const rlimit before = std::exchange(limit, {.rlim_cur = wanted, .rlim_max = limit.rlim_max});
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0) State().files = before;
+}
+
 std::vector<std::string> GuardedEnvironment() { return State().environment; }
 
-void RestoreCoreLimit(pid_t program) {
+void RestoreLimits(pid_t program) {
   if (State().core) prlimit(program, RLIMIT_CORE, &*State().core, nullptr);
+  if (State().files) prlimit(program, RLIMIT_NOFILE, &*State().files, nullptr);
 }
 
 }  // namespace baton::app

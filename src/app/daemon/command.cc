@@ -37,7 +37,7 @@ Result<std::unique_ptr<Command>> Command::Start(const std::vector<std::string>& 
                                     .inherits_output = true,
                                     .lifetime = ChildLifetime::kDiesWithStartingThread});
   if (!process) return process.error();
-  RestoreCoreLimit(process.value()->pid());
+  RestoreLimits(process.value()->pid());
   std::unique_ptr<Command> command(new Command(std::move(process).value()));
   command->thread_ =
       std::thread([raw = command.get(), on_end = std::move(on_end)] { raw->Watch(on_end); });
