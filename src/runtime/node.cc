@@ -56,8 +56,10 @@ class Node::Impl final : public runtime::Control {
             std::make_shared<runtime::History>(options_.group, options_.node, options_.history)),
         table_(options_.shards, Clock::Real()),
         dispatcher_(options_.callback_threads),
-        doctor_(*this,
-                {.group = options_.group, .etcd = options_.etcd, .ttl_asked = options_.ttl}) {}
+        doctor_(*this, {.group = options_.group,
+                        .node = options_.node,
+                        .etcd = options_.etcd,
+                        .ttl_asked = options_.ttl}) {}
   ~Impl() override { Stop(); }
 
   /// Checks the options, takes the lock, and begins. REQUIRES: no listener beside an application.

@@ -33,7 +33,7 @@ class Relay::Impl final : public Control {
   explicit Impl(RelayOptions options)
       : options_(std::move(options)),
         history_(std::make_shared<History>(options_.group, options_.name, options_.history)),
-        doctor_(*this, {.group = options_.group, .etcd = options_.etcd}) {}
+        doctor_(*this, {.group = options_.group, .node = options_.name, .etcd = options_.etcd}) {}
   ~Impl() override { Stop(); }
 
   Status Begin() {

@@ -281,7 +281,7 @@ TEST(Doctor, OfEtcdsHealth) {
   Expect(AfterEtcd("etcd_revision", [](EndpointCheckup& one) { one.revision = Revision{7}; }),
          kProblem, "b:2379: at revision 7, below ", "Restored backups");
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.failed = "deadline"; }), kProblem,
-         "no commit within 2000", "disk");
+         "a read or a commit failed; each may take 2000", "disk");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.read_refused = "denied"; }),
          kProblem, "read: denied", "--prefix=true /baton/v1/");
   Expect(AfterEtcd(
@@ -457,6 +457,23 @@ TEST(Doctor, DoesNotCallWellWhatItCouldNotSee) {
     if (finding.check == "etcd_endpoints")
       Expect(finding, kProblem, "0 of 3", "etcd endpoints are right");
   }
+}
+
+// Plan: the loop has never answered, so there is no status to judge.
+TEST(Doctor, DoesNotJudgeAStatusThatItNeverSaw) {
+  Examination seen = Well();
+  seen.status = {};
+  seen.status.group = "orders";
+  seen.status.node = "n1";
+  seen.known = seen.answered = false;
+  std::set<std::string> unknown;
+  for (const Finding& finding : Judge(seen)) {
+    if (finding.what.starts_with("not known: the loop")) unknown.insert(finding.check);
+    if (finding.check == "session") Expect(finding, kProblem, "does not answer", "log");
+  }
+  EXPECT_EQ(unknown, (std::set<std::string>{"ttl", "members", "expected_nodes", "candidates",
+                                            "shards", "placement", "deaths", "activation",
+                                            "callbacks", "balance", "series"}));
 }
 
 // Plan: the node's clock lies between question and answer, a little outside, far outside, and at

@@ -62,6 +62,9 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
   const EtcdOptions etcd = Etcd();
   Examination seen;
   if (latest.status != nullptr) seen.status = *latest.status;
+  seen.status.group = options_.group;
+  seen.status.node = options_.node;
+  seen.known = latest.status != nullptr;
   seen.answered = latest.fresh;
   seen.ttl_asked = options_.ttl_asked;
   seen.etcd_prefix = etcd.prefix;
@@ -78,7 +81,7 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
   seen.secrets = CheckSecrets(etcd, request.files, std::chrono::system_clock::now(),
                               request.tls != nullptr ? request.tls->Get()->texts.cert : "");
   return Diagnosis{.group = options_.group,
-                   .node = seen.status.node,
+                   .node = options_.node,
                    .at = std::chrono::system_clock::now(),
                    .findings = Judge(seen)};
 }

@@ -25,6 +25,7 @@ namespace baton::runtime {
 
 struct DoctorOptions {
   std::string group;
+  NodeId node;  ///< the node's or relay's name
   EtcdOptions etcd;
   std::chrono::milliseconds ttl_asked{0};  ///< the TTL that the node asks etcd for; a relay: 0
 };

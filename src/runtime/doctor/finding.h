@@ -29,7 +29,7 @@ inline const char* ToString(Severity severity) {
 }
 
 struct Finding {
-  std::string check;  ///< one of a fixed set of words, which are API
+  std::string check;  ///< one of a fixed set of words, which are API (Judge)
   Severity severity = Severity::kOk;
   std::string what;    ///< what was found, as one line
   std::string advice;  ///< what to do, as one line; empty: nothing has to be done

@@ -209,7 +209,9 @@ Finding Latency(const Examination& seen) {
       "lengthen the nodes' TTL";
   if (!failed.empty()) {
     return {"etcd_latency", Severity::kProblem,
-            fmt::format("no commit within {} ({})", Milliseconds(kCheckupCall), failed), advice};
+            fmt::format("a read or a commit failed; each may take {} ({})",
+                        Milliseconds(kCheckupCall), failed),
+            advice};
   }
   if (each.empty())
     return {"etcd_latency", Severity::kNotice, "not known: nothing could be committed", {}};
@@ -392,33 +394,22 @@ Finding CallbacksOfNode(const Examination& seen) { return Callbacks(seen.status)
 
 std::vector<Finding> Judge(const Examination& seen) {
   std::vector<Finding> findings;
-  for (const auto check : {Session,
-                           Ttl,
-                           Clock,
-                           Secrets,
-                           Members,
-                           Cluster,
-                           Version,
-                           Latency,
-                           Alarms,
-                           Space,
-                           Compaction,
-                           StoreRevision,
-                           Access,
-                           QuarantinedRecords,
-                           Skew,
-                           ExpectedNodes,
-                           Candidates,
-                           Shards,
-                           PlacementFinding,
-                           Deaths,
-                           ActivationsOfNode,
-                           CallbacksOfNode,
-                           Balance,
-                           Series,
-                           Exposure}) {
-    findings.push_back(check(seen));
-  }
+  const auto add = [&](const auto&... checks) { (findings.push_back(checks(seen)), ...); };
+  // What a status says that was never seen is neither good nor bad.
+  const auto add_of_status = [&](const auto&... checks) {
+    const auto judged = [&](Finding finding) {
+      if (seen.known) return finding;
+      return Finding{finding.check, Severity::kNotice, "not known: the loop does not answer", {}};
+    };
+    (findings.push_back(judged(checks(seen))), ...);
+  };
+  add(Session);
+  add_of_status(Ttl);
+  add(Clock, Secrets, Members, Cluster, Version, Latency, Alarms, Space, Compaction, StoreRevision,
+      Access, QuarantinedRecords);
+  add_of_status(Skew, ExpectedNodes, Candidates, Shards, PlacementFinding, Deaths,
+                ActivationsOfNode, CallbacksOfNode, Balance, Series);
+  add(Exposure);
   return findings;
 }
 

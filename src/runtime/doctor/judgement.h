@@ -25,7 +25,8 @@ struct ClockCheckup {
 /// The results of an examination.
 struct Examination {
   NodeStatus status;
-  bool answered = true;  ///< false: the node's loop did not answer; `status` is old or empty
+  bool known = true;     ///< false: the loop has never answered; `status` has group and node only
+  bool answered = true;  ///< false: the node's loop did not answer; `status` is old or not known
   std::chrono::milliseconds ttl_asked{0};
   std::string etcd_prefix;
   bool authenticates = false;  ///< the node shows etcd a user or a client certificate
