@@ -44,6 +44,20 @@ class BatonctlPlacement : public testing::Test {
 
 const std::string kZoneB = "rules:\n  - shards: 0-2\n    require: {zone: b}\n";
 
+// Plan: rules that are within each bound, but more than a node takes in one request.
+TEST_F(BatonctlPlacement, RulesThatANodeWouldNotTakeAreRefusedWithOneLine) {
+  std::string rules = "rules:\n";
+  for (int rule = 0; rule < 64; ++rule) {
+    rules += "  - shards: [0";
+    for (int range = 1; range < 256; ++range) rules += ", " + std::to_string(900'000 + 2 * range);
+    rules += "]\n";
+  }
+  const Ran refused = Placement({"set", "-"}, rules);
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_THAT(refused.err, testing::MatchesRegex("batonctl: the request has [0-9]+ bytes, and a "
+                                                 "node takes at most 65536: give fewer [^\n]*\n"));
+}
+
 // Plan: none, then rules, as YAML and as JSON; what get prints, set takes. `group get` counts them.
 TEST_F(BatonctlPlacement, IsSetAndShown) {
   EXPECT_EQ(Batonctl(server_, {"placement", "get"}).out, "rules: []\n");

@@ -57,7 +57,7 @@ TEST(Top, PaintsResizesSaysThatTheNodeIsGoneAndQuits) {
   EXPECT_TRUE(Painted(terminal, "LAST CHANGES", &seen)) << seen;
   seen.clear();
   server.reset();
-  EXPECT_TRUE(Painted(terminal, "reconnecting", &seen)) << seen;
+  EXPECT_TRUE(Painted(terminal, "trying again", &seen)) << seen;
   EXPECT_EQ(write(terminal, "q", 1), 1);
   // top restores the screen before it ends: read until the terminal closes.
   Painted(terminal, "never painted", &seen);

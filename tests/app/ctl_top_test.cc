@@ -151,11 +151,14 @@ TEST(TopFrame, SaysThatTheConnectionIsLostAndHowOldThePictureIs) {
   view.problem = "cannot reach 127.0.0.1:7400";
   view.age = std::chrono::milliseconds(12'300);
   EXPECT_THAT(PlainText(BuildFrame(&status, view)),
-              HasSubstr(" reconnecting; shown as of 12.3s ago: cannot reach 127.0.0.1:7400\n"));
+              HasSubstr(" trying again; shown as of 12.3s ago: cannot reach 127.0.0.1:7400\n"));
   EXPECT_THAT(PlainText(BuildFrame(nullptr, view)),
-              HasSubstr(" reconnecting: cannot reach 127.0.0.1:7400\n"));
-  view.problem.clear();
+              HasSubstr(" trying again: cannot reach 127.0.0.1:7400\n"));
   view.paused = true;
+  EXPECT_THAT(PlainText(BuildFrame(&status, view)),
+              HasSubstr(" paused; shown as of 12.3s ago (p resumes)\n"))
+      << "nothing is tried meanwhile";
+  view.problem.clear();
   EXPECT_THAT(PlainText(BuildFrame(&status, view)), HasSubstr(" paused; shown as of 12.3s ago"));
 }
 

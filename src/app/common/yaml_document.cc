@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -65,6 +66,14 @@ Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string&
     return WrongAt(path, malformed.mark,
                    "this is not YAML: " + OneLine(malformed.msg, kLongestWhy));
   }
+}
+
+bool IsPlainYaml(std::string_view word) {
+  std::string lower(word);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  static const std::set<std::string> kTaken = {"null", "true", "false", "yes", "no",
+                                               "on",   "off",  "y",     "n"};
+  return !lower.empty() && lower.front() >= 'a' && lower.front() <= 'z' && !kTaken.contains(lower);
 }
 
 }  // namespace baton::app

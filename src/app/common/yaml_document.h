@@ -1,7 +1,9 @@
 // Parses YAML that a user wrote: the files of --config and --access, and those of placement rules.
+// Any thread.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <yaml-cpp/yaml.h>
 
@@ -12,7 +14,11 @@ namespace baton::app {
 /// Parses `text`, which came from `path`. Returns a null node if the text is empty, has only
 /// comments, or is a YAML null such as "~". Does not look for repeated keys; the caller must.
 /// kInvalidArgument: the text is not YAML, or has more than one document. The message is one line:
-/// "PATH:LINE: " and what is wrong. Any thread.
+/// "PATH:LINE: " and what is wrong.
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text);
+
+/// Whether a word (letters, digits, '-', '_', '.', '/') may stand in YAML without quotes. False for
+/// words that some readers take for something else than a text, such as "12", "True" and "no".
+bool IsPlainYaml(std::string_view word);
 
 }  // namespace baton::app

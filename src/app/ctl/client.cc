@@ -14,9 +14,11 @@
 #include "app/ctl/interrupt.h"
 #include "base/escape.h"
 #include "base/grpc/channel_limits.h"
+#include "base/grpc/server_limits.h"
 #include "base/limits.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "http/address.h"
+#include "runtime/admin/asked_settings.h"
 #include "runtime/admin/diagnosis_proto.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/node_change_proto.h"
@@ -35,6 +37,15 @@ using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
 constexpr int kLongestAnswer = 256 << 20;  // bytes
+constexpr std::size_t kLongestRequest = ServerLimits{}.message;
+
+// gRPC's own refusal would not say what to do.
+Error TooLong(std::size_t bytes) {
+  constexpr const char* kAdvice =
+      "the request has {} bytes, and a node takes at most {}: give fewer or shorter placement "
+      "rules";
+  return {ErrorCode::kInvalidArgument, fmt::format(kAdvice, bytes, kLongestRequest)};
+}
 
 /// Nobody but its owner and root reaches a unix socket, so there is no TLS on it.
 bool IsUnixSocket(const std::string& endpoint) { return endpoint.starts_with("unix:"); }
@@ -71,24 +82,6 @@ void SetView(const Response& response, runtime::NodeStatus* status) {
   status->node = response.node();
   status->view_age = runtime::NanosecondsOf(response.view_age());
   status->stale = response.stale();
-}
-
-v1::DelaySetting SettingOf(const LimitsChange::DelayOrder& order) {
-  v1::DelaySetting setting;
-  if (order.delay) *setting.mutable_delay() = runtime::DurationOf(*order.delay);
-  return setting;
-}
-
-/// A node whose version knows no other limit takes max_moves alone.
-void SetLimits(const LimitsChange& limits, v1::SetGroupSettingRequest* message) {
-  if (limits.max_moves && !limits.rebalance_delay && !limits.cooldown) {
-    return message->set_max_moves(*limits.max_moves);
-  }
-  v1::LimitsChange& change = *message->mutable_limits();
-  if (limits.max_moves) change.set_max_moves(*limits.max_moves);
-  if (limits.rebalance_delay)
-    *change.mutable_rebalance_delay() = SettingOf(*limits.rebalance_delay);
-  if (limits.cooldown) *change.mutable_cooldown() = SettingOf(*limits.cooldown);
 }
 
 }  // namespace
@@ -128,6 +121,7 @@ class AdminClient::Impl {
   Result<Response> Call(Method<Request, Response> method, const Request& request,
                         TimePoint deadline, Kind kind = Kind::kRead) {
     if (bad_files_) return *bad_files_;
+    if (const auto bytes = request.ByteSizeLong(); bytes > kLongestRequest) return TooLong(bytes);
     Response response;
     grpc::Status status = CallOnce(method, request, deadline, &response);
     if (WaitedUntilKnown(status, deadline)) {
@@ -150,7 +144,7 @@ class AdminClient::Impl {
   Status SetGroupSetting(const PolicyRequest& request, TimePoint deadline) {
     v1::SetGroupSettingRequest message;
     if (request.verb == PolicyRequest::Verb::kSetLimits) {
-      SetLimits(request.limits, &message);
+      runtime::SetLimits(request.limits, &message);
     } else {
       message.set_expected_nodes(request.number);
     }

@@ -250,16 +250,8 @@ class PlacementReader {
   const std::string& name_;
 };
 
-// A word that YAML could take for something else than a text stands in quotes.
 std::string YamlWord(const std::string& word) {
-  std::string lower = word;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  static const std::set<std::string> kTaken = {"null", "true", "false", "yes", "no",
-                                               "on",   "off",  "y",     "n"};
-  const bool plain =
-      !lower.empty() && lower.front() >= 'a' && lower.front() <= 'z' && !kTaken.contains(lower);
-  return plain ? word : '"' + word + '"';
+  return IsPlainYaml(word) ? word : '"' + word + '"';
 }
 
 std::string YamlTerms(const LabelTerms& terms) {

@@ -3,7 +3,7 @@
 // Takes the nodes out of a status, makes their shards vacant or lets them wait, as the failover
 // settings say, and asks the forecast (placement_forecast.h). So the same functions decide as in
 // the nodes. The simulation shows the end: the lost nodes' leases have ended, and the delays of the
-// failover settings are over. Shards that wait already now go on waiting.
+// failover settings are over. Shards that already wait now stay as they are.
 //
 // Pure; any thread.
 #pragma once
@@ -46,7 +46,7 @@ struct RuleKept {
   std::uint32_t by_nobody = 0;     ///< by no live node
   /// Of the shards that are led: how many have fewer standbys than the rule asks for, ready or not.
   std::uint32_t fewer_standbys = 0;
-  /// Of these shards: in how many the leader and the standbys share a value of the `spread` label.
+  /// Of the shards that are led: in how many the leader and the standbys share a value of `spread`.
   std::uint32_t not_apart = 0;
   friend bool operator==(const RuleKept&, const RuleKept&) = default;
 };
@@ -87,8 +87,8 @@ struct Simulation {
 
 /// Takes away each live node that has at least one of the labels. kNotFound: there is a label that
 /// no live node has; the message names the values that live nodes have. REQUIRES:
-/// CheckPlacement(status.placement); the status has all shards, sorted by number (the order is
-/// checked).
+/// each term has one value; CheckPlacement(status.placement); the status has all shards, sorted by
+/// number (the order is checked).
 Result<Simulation> Simulate(const runtime::NodeStatus& status,
                             const std::vector<LabelTerm>& without);
 

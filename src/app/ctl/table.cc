@@ -1,12 +1,12 @@
 #include "app/ctl/table.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <yaml-cpp/emitter.h>
 #include <boost/json.hpp>
 
+#include "app/common/yaml_document.h"
 #include "base/check.h"
 #include "base/escape.h"
 
@@ -55,10 +55,17 @@ void Append(const Cell& cell, Align align, std::size_t width, bool color, std::s
 
 void Emit(const json::value& value, YAML::Emitter* out);
 
+void EmitString(std::string_view text, YAML::Emitter* out) {
+  if (!IsPlainYaml(text)) *out << YAML::DoubleQuoted;
+  *out << std::string(text);
+}
+
 void EmitObject(const json::object& object, YAML::Emitter* out) {
   *out << (object.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
   for (const auto& field : object) {
-    *out << YAML::Key << std::string(field.key()) << YAML::Value;
+    *out << YAML::Key;
+    EmitString(field.key(), out);
+    *out << YAML::Value;
     Emit(field.value(), out);
   }
   *out << YAML::EndMap;
@@ -70,22 +77,14 @@ void EmitArray(const json::array& array, YAML::Emitter* out) {
   *out << YAML::EndSeq;
 }
 
-/// Quotes a string that YAML would read as something else ("12", "true", "null").
-void EmitString(std::string_view text, YAML::Emitter* out) {
-  const bool plain = !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
-                     text != "null" && text != "true" && text != "false" && text != "yes" &&
-                     text != "no" && text != "on" && text != "off" && text != "y" && text != "n";
-  if (!plain) *out << YAML::DoubleQuoted;
-  *out << std::string(text);
-}
-
 void Emit(const json::value& value, YAML::Emitter* out) {
   switch (value.kind()) {
     case json::kind::null: *out << YAML::Null; return;
     case json::kind::bool_: *out << value.get_bool(); return;
     case json::kind::int64: *out << value.get_int64(); return;
     case json::kind::uint64: *out << value.get_uint64(); return;
-    case json::kind::double_: *out << value.get_double(); return;
+    // As short as in JSON: yaml-cpp would write 0.1 as 0.10000000000000001.
+    case json::kind::double_: *out << fmt::format("{}", value.get_double()); return;
     case json::kind::string: EmitString(value.get_string(), out); return;
     case json::kind::array: EmitArray(value.get_array(), out); return;
     case json::kind::object: EmitObject(value.get_object(), out); return;

@@ -27,7 +27,7 @@ struct Column {
 
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  ///< REQUIRES: each has as many cells as `columns`
+  std::vector<std::vector<Cell>> rows;  ///< REQUIRES (checked): as many cells each as `columns`
 };
 
 /// Returns `text` on one line. Characters that control a terminal become escapes such as \n and

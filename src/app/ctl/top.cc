@@ -8,8 +8,10 @@
 #include <clocale>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #define NCURSES_NOMACROS
 #define NCURSES_WIDECHAR 1
@@ -41,7 +43,7 @@ class Feed {
   struct Latest {
     std::shared_ptr<const runtime::NodeStatus> status;
     TimePoint at;
-    std::string problem;
+    std::optional<Error> problem;
   };
   Latest Get() const {
     const std::lock_guard lock(mutex_);
@@ -59,7 +61,7 @@ class Feed {
   void Fetch() {
     Result<StatusAnswer> answer = client_.GetStatus(true, BootClock::now() + kRefreshCall);
     const std::lock_guard lock(mutex_);
-    latest_.problem = answer ? "" : answer.error().message;
+    latest_.problem = answer ? std::nullopt : std::make_optional(answer.error());
     if (!answer) return;
     latest_.status = std::make_shared<const runtime::NodeStatus>(std::move(answer).value().status);
     latest_.at = BootClock::now();
@@ -169,15 +171,19 @@ bool HandleKey(int key, Feed* feed, TopView* view) {
   return true;
 }
 
-ExitCode Show(const CtlOptions& options, const Screen& screen) {
+/// An error: no call can succeed, because of the flags or the files that they name.
+Result<ExitCode> Show(const CtlOptions& options, const Screen& screen) {
   Feed feed(options);
   TopView view;
   view.ascii = std::string_view(nl_langinfo(CODESET)) != "UTF-8";
   while (!Interrupt::Happened()) {
     const Feed::Latest latest = feed.Get();
+    if (latest.problem && latest.problem->code == ErrorCode::kInvalidArgument) {
+      return *latest.problem;
+    }
     view.width = getmaxx(stdscr);
     view.height = getmaxy(stdscr);
-    view.problem = latest.problem;
+    view.problem = latest.problem ? latest.problem->message : "";
     view.age = std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - latest.at);
     const Frame frame = BuildFrame(latest.status.get(), view);
     screen.Paint(frame);
@@ -197,12 +203,16 @@ ExitCode RunTop(const CtlOptions& options) {
     return ExitCode::kUsage;
   }
   std::setlocale(LC_ALL, "");
-  const Screen screen(options.color);
-  if (!screen.ok()) {
-    Say("top can't use this terminal: set TERM to one that terminfo knows");
-    return ExitCode::kUsage;
+  Result<ExitCode> ended = ExitCode::kUsage;
+  {
+    const Screen screen(options.color);
+    if (!screen.ok()) {
+      Say("top can't use this terminal: set TERM to one that terminfo knows");
+      return ExitCode::kUsage;
+    }
+    ended = Show(options, screen);
   }
-  return Show(options, screen);
+  return ended ? *ended : Fail(ended.error());
 }
 
 }  // namespace baton::app

@@ -91,16 +91,13 @@ Line HealthLine(const NodeStatus& status, const TopView& view) {
 
 /// The group's health, or what is wrong with the status itself.
 Line NoticeLine(const NodeStatus* status, const TopView& view) {
+  const std::string age =
+      status == nullptr ? "" : fmt::format("; shown as of {} ago", AgeWord(view.age));
+  if (view.paused) return {{fmt::format(" paused{} (p resumes)", age), Ink::kWarning}};
   if (!view.problem.empty()) {
-    const std::string age =
-        status == nullptr ? "" : fmt::format("; shown as of {} ago", AgeWord(view.age));
-    return {{fmt::format(" reconnecting{}: {}", age, view.problem), Ink::kBad}};
+    return {{fmt::format(" trying again{}: {}", age, view.problem), Ink::kBad}};
   }
   if (status == nullptr) return {{" waiting for the first answer", Ink::kDim}};
-  if (view.paused) {
-    return {
-        {fmt::format(" paused; shown as of {} ago (p resumes)", AgeWord(view.age)), Ink::kWarning}};
-  }
   return HealthLine(*status, view);
 }
 

@@ -1,8 +1,8 @@
 // One frame of `top`: lines of coloured text, made from a node's status and the window's size.
 //
-// Pure; any thread. ncurses (top.cc) only paints the frame. Every glyph is one column wide. No line
-// is wider than the view, and no frame is taller. If the view has less than 30 columns or 8 lines,
-// the frame has only header, notice and footer, and says that the window is too small.
+// Pure; any thread. ncurses (top.cc) only paints the frame. Every character counts as one column;
+// a text from a node may have wider ones. No line is wider than the view, and no frame is taller.
+// With under 30 columns or 8 lines: only header, notice, footer and, from 4 lines on, "too small".
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct Span {
 using Line = std::vector<Span>;
 struct Frame {
   std::vector<Line> lines;
-  int shard_scroll = 0;  ///< TopView's, limited to the rows that exist; 0 if no shards are shown
+  int shard_scroll = 0;  ///< TopView's, limited to the rows that exist; 0 without a grid
   int node_scroll = 0;   ///< TopView's, limited to the nodes that exist; 0 if no nodes are shown
 };
 

@@ -69,6 +69,12 @@ std::string DelayText(const char* name, const std::optional<LimitsChange::DelayO
   return fmt::format("{} {}", name, order->delay ? FormatDuration(*order->delay) : "default");
 }
 
+v1::DelaySetting SettingOf(const LimitsChange::DelayOrder& order) {
+  v1::DelaySetting setting;
+  if (order.delay) *setting.mutable_delay() = DurationOf(*order.delay);
+  return setting;
+}
+
 }  // namespace
 
 Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request) {
@@ -128,6 +134,17 @@ std::string SettingText(const v1::ChangeGroupRequest& request) {
   if (change->lock_delay) add("lock_delay", FormatDuration(*change->lock_delay));
   if (change->placement) return core::PlacementWords(*change->placement);
   return text;
+}
+
+void SetLimits(const LimitsChange& limits, v1::SetGroupSettingRequest* message) {
+  if (limits.max_moves && !limits.rebalance_delay && !limits.cooldown) {
+    return message->set_max_moves(*limits.max_moves);
+  }
+  v1::LimitsChange& change = *message->mutable_limits();
+  if (limits.max_moves) change.set_max_moves(*limits.max_moves);
+  if (limits.rebalance_delay)
+    *change.mutable_rebalance_delay() = SettingOf(*limits.rebalance_delay);
+  if (limits.cooldown) *change.mutable_cooldown() = SettingOf(*limits.cooldown);
 }
 
 }  // namespace baton::runtime

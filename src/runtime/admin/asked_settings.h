@@ -1,5 +1,5 @@
 // Reads from a caller's message which settings of the group the caller wants to change, and puts
-// them into words for the audit.
+// them into words for the audit. Also writes the limits into such a message.
 //
 // Pure functions; any thread. Messages come from outside, so the functions accept any values.
 #pragma once
@@ -31,5 +31,8 @@ std::string SettingText(const v1::SetGroupSettingRequest& request);
 /// The settings that are given: "failover after, failover_delay 30s", or "placement 2 rules". If
 /// ChangeOf fails: "no settings".
 std::string SettingText(const v1::ChangeGroupRequest& request);
+
+/// Asks for these limits. Max-moves alone is asked for in the form that all versions know.
+void SetLimits(const LimitsChange& limits, v1::SetGroupSettingRequest* message);
 
 }  // namespace baton::runtime
