@@ -204,8 +204,8 @@ class HttpServer::Impl : public Connection::Owner {
   std::optional<Response> Deny(Connection& connection, const Request& request) {
     if (options_.access == nullptr) return std::nullopt;
     const std::string_view target = request.target;
-    const access::Demand demand =
-        access::DemandOfPath(target.substr(0, target.find('?'))).value_or(access::kUnknownPath);
+    const std::string_view path = target.substr(0, target.find('?'));  // the query may name a key
+    const access::Demand demand = access::DemandOfPath(path).value_or(access::kUnknownPath);
     if (demand.role == access::Role::kNone) return std::nullopt;
     access::Caller caller = connection.PeerCaller();
     if (demand.role != access::Role::kProbe) {  // a probe's token may be meant for others
@@ -214,7 +214,7 @@ class HttpServer::Impl : public Connection::Owner {
       caller =
           options_.access->Identified(std::move(caller), shown, std::chrono::system_clock::now());
     }
-    const auto refused = options_.access->RefuseRead(caller, demand, target);
+    const auto refused = options_.access->RefuseRead(caller, demand, path);
     if (!refused) return std::nullopt;
     if (refused->why != access::Refused::Why::kTooMany) {
       ++bounds_->denied;

@@ -4,17 +4,18 @@
 //  - at: the time; group; node: the node that was asked.
 //  - id: the number of the change in this process; the lines of one change have the same id. 0: the
 //    caller was refused a read or an attachment.
-//  - verb: the gRPC method or the HTTP path; target; dry_run.
+//  - verb: the gRPC method, or the HTTP path without its query; target; dry_run.
 //  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
-//  - claimed: the name that the caller gives itself; peer: the caller's address.
+//  - claimed: the name that the caller gives itself; if none: its address, of a read nothing; peer:
+//    the caller's address.
 //  - result: "asked" (only with AuditFileOptions::required), "done", "failed" or "refused"; error.
-//  - not_logged: how many earlier refusals got no line. access::RefusalPace allows each caller one
-//    line a second, and all callers together 256 lines at once and then 4 a second.
+//  - not_logged: how many earlier refusals got no line. Each caller gets one line a second (all
+//    beyond 64 share one), all together 256 at once and then 4 a second: access::RefusalPace.
 //
 // A thread of its own writes. Lines that it can't write, because the disk is full or slow, are
-// lost; the log says how many. Lines are not synced to the disk, so a host that fails may lose the
-// last ones. The log has each change that was answered, too, if its level is info or lower, and a
-// refusal at most once a second.
+// lost; once it can write again, the log says how many. Lines are not synced to the disk, so a host
+// that fails may lose the last ones. The log, too, has each change that was answered, if its level
+// is info or lower. It has one refused change and one refused read a second, of all callers.
 //
 // Write, Refused and the sinks may be called from any thread; the other functions from one thread.
 #pragma once
@@ -70,8 +71,8 @@ class AuditFile {
   /// kUnavailable. Their lines are not written, but a line that is being written at that moment may
   /// still get into the file.
   void EndWaits();
-  /// Queues a refusal to read or to attach, as Write does. `what`: the method or path, of which 128
-  /// bytes at most get into the line.
+  /// Queues a refusal to read or to attach, as Write does. `what`: the method or path; of a longer
+  /// one the line has 128 bytes and "...".
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
   /// Returns functions that call Write. `write_before` is set only with AuditFileOptions::required.
   /// REQUIRES: this object outlives their calls.

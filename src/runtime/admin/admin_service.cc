@@ -413,7 +413,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                        .dry_run = request.dry_run()};
     auto refusal = gate_.Refusal(change.caller, method);
     if (!refusal) return change;
-    audit_.Refused(change);
+    audit_.Refused(change, refusal->line);
     reactor->Finish(StatusOf(*std::move(refusal)));
     return std::nullopt;
   }

@@ -44,8 +44,11 @@ void Audit::Answered(const AskedChange& change, const grpc::Status& status) cons
       {.change = change, .result = status.ok() ? Result::kDone : Result::kFailed, .error = error});
 }
 
-void Audit::Refused(const AskedChange& change) {
-  if (sinks_.write) sinks_.write({.change = change, .result = AuditEntry::Result::kRefused});
+void Audit::Refused(const AskedChange& change, const std::string& why) {
+  const std::string error = OneLine(why, kLongestError);
+  if (sinks_.write) {
+    sinks_.write({.change = change, .result = AuditEntry::Result::kRefused, .error = error});
+  }
   std::uint64_t unsaid = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -63,6 +66,7 @@ void Audit::Refused(const AskedChange& change) {
         {"by", access::NameOf(change.caller)},
         {"claimed", change.claimed},
         {"peer", change.caller.peer},
+        {"why", error},
         {"not_logged", unsaid}});
 }
 

@@ -46,7 +46,7 @@ struct AuditEntry {
     kAsked,    ///< no outcome yet: the change is about to be made
     kDone,     ///< the change was made, or in a dry run would have been
     kFailed,   ///< `error` says why; also if the outcome of its write is unknown
-    kRefused,  ///< the caller lacks the role for the change
+    kRefused,  ///< the caller may not make the change; `error` says why
   };
   const AskedChange& change;
   Result result;
@@ -80,9 +80,9 @@ class Audit {
 
   /// The change was answered with `status`. OK: it was made, or in a dry run would have been.
   void Answered(const AskedChange& change, const grpc::Status& status) const;
-  /// The change was refused, because the caller lacks the role for it. REQUIRES: neither Ask nor
-  /// Answered is called for it.
-  void Refused(const AskedChange& change);
+  /// The change was refused, because the caller may not make it; `why` as one line. REQUIRES:
+  /// neither Ask nor Answered is called for it.
+  void Refused(const AskedChange& change, const std::string& why);
 
  private:
   const Sinks sinks_;
