@@ -144,17 +144,17 @@ std::shared_ptr<const Groups> UserGroups::Of(uid_t user, TimePoint now) {
   if (entry == nullptr) return nullptr;
   entry->used = now;
   const bool place = State::HasGroups(*entry) || state_->others.size() < kMaxWaiting;
-  if (!entry->waits && now >= entry->ask_at && place) {
-    if (!state_->running) {
-      try {
-        std::thread([state = state_] { state->Run(); }).detach();
-        state_->running = true;
-      } catch (const std::system_error& error) {
-        log::Warn("nobody's groups can be asked for", {{"error", error.what()}});
-        entry->ask_at = now + kAskAgain;
-        return nullptr;
-      }
+  const bool due = !entry->waits && now >= entry->ask_at && place;
+  if (due && !state_->running) {
+    try {
+      std::thread([state = state_] { state->Run(); }).detach();
+      state_->running = true;
+    } catch (const std::system_error& error) {
+      log::Warn("nobody's groups can be asked for", {{"error", error.what()}});
+      entry->ask_at = now + kAskAgain;
     }
+  }
+  if (due && state_->running) {
     entry->waits = true;
     (State::HasGroups(*entry) ? state_->urgent : state_->others).emplace_back(user, now);
     state_->changed.notify_all();

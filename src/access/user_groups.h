@@ -3,18 +3,18 @@
 // The database may take seconds to answer (a directory server), so a thread of its own asks it, and
 // the answers are kept. If an answer is older than kFresh, Of still returns it, and the database is
 // asked again. An answer older than kUsable is not used. If the database does not answer, the
-// earlier answer stays, and the database is asked again after kAskAgain. So if a user calls all the
-// time, a change of its groups takes effect after about a minute; otherwise after ten minutes at
+// earlier answer stays, and the database is asked again after kAskAgain. So a user who calls all
+// the time gets its new groups after about a minute. Any other user gets them after ten minutes at
 // most.
 //
 // Somebody who may act for many users of this host (subuids) must not crowd out the others. So at
-// most kMaxUsers users are kept. If there are more, the user without groups whose last call is
-// oldest is forgotten. If all have groups, the user whose last call is oldest is. Root, this
-// process's user, and users who wait for an answer are never forgotten.
+// most kMaxUsers users are kept. Beyond that, the user whose last call is oldest is forgotten,
+// first among those without groups. Root, this process's user, and users who wait for an answer are
+// never forgotten.
 //
-// Users who had groups in the last answer about them come first: the database is asked about them
-// before all others, and however many they are. Of the others, at most kMaxWaiting wait for an
-// answer. While so many wait, the database is not asked about further ones.
+// Users who had groups in their last answer are asked about before all others, and no bound counts
+// them. Of the others, at most kMaxWaiting wait for an answer. While so many wait, the database is
+// not asked about further ones.
 //
 // Thread-safe; waits only for a short lock, except Know and AwaitAnswers.
 #pragma once
@@ -35,8 +35,8 @@ namespace baton::access {
 using Groups = std::vector<gid_t>;
 
 /// Asks the host's user database, which may take seconds. The result includes the user's main
-/// group. It is empty if the database does not have the user. nullopt: the database does not
-/// answer.
+/// group, and is empty if the database lacks the user. nullopt: no answer about the user. If only
+/// its groups are not answered, the system may not say so, and the result lacks some.
 std::optional<Groups> GroupsInDatabase(uid_t user);
 
 class UserGroups {
@@ -60,7 +60,8 @@ class UserGroups {
   /// and if there is a place among those who wait.
   std::shared_ptr<const Groups> Of(uid_t user, TimePoint now);
   /// Asks the database on this thread, and waits for the answer. If the database does not answer,
-  /// an earlier answer stays. REQUIRES: no other thread calls Know.
+  /// an earlier answer stays. The answer is dropped if a question about the user waits, or if there
+  /// is no place for a new user. REQUIRES: no other thread calls Know.
   void Know(uid_t user, TimePoint now);
   /// Waits until the thread has no question left. For tests.
   void AwaitAnswers();
