@@ -1,7 +1,10 @@
 #include "http/address.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 #include <boost/asio/ip/address.hpp>
@@ -21,6 +24,18 @@ Error Malformed(std::string_view text) {
 bool HostCharacter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
          c == '-' || c == '_' || c == ':' || c == '%';
+}
+
+// As the system takes it: "0" and "127.1" are addresses, too, and an IPv4 address may be mapped.
+std::optional<boost::asio::ip::address> Numeric(const std::string& host) {
+  using boost::asio::ip::make_address_v4;
+  in_addr four{};
+  if (inet_aton(host.c_str(), &four) != 0) return make_address_v4(ntohl(four.s_addr));
+  boost::system::error_code error;
+  const auto six = boost::asio::ip::make_address_v6(host, error);
+  if (error) return std::nullopt;
+  if (!six.is_v4_mapped()) return six;
+  return make_address_v4(boost::asio::ip::v4_mapped, six);
 }
 
 }  // namespace
@@ -51,18 +66,13 @@ std::string FormatAddress(const Address& address) {
 
 bool IsLoopback(const Address& address) {
   if (address.host == "localhost") return true;
-  boost::system::error_code error;
-  const auto numeric = boost::asio::ip::make_address(address.host, error);
-  return !error && numeric.is_loopback();
+  const auto numeric = Numeric(address.host);
+  return numeric && numeric->is_loopback();
 }
 
 bool IsWildcard(const Address& address) {
-  boost::system::error_code error;
-  auto numeric = boost::asio::ip::make_address(address.host, error);
-  if (numeric.is_v6() && numeric.to_v6().is_v4_mapped()) {
-    numeric = boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, numeric.to_v6());
-  }
-  return address.host == "0" || (!error && numeric.is_unspecified());
+  const auto numeric = Numeric(address.host);
+  return numeric && numeric->is_unspecified();
 }
 
 }  // namespace baton::http

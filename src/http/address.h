@@ -12,7 +12,7 @@
 namespace baton::http {
 
 struct Address {
-  std::string host;  ///< a name or numeric address, without brackets; never empty
+  std::string host;  ///< without brackets; only its characters are checked; never empty
   std::uint16_t port = 0;
 };
 
@@ -24,11 +24,12 @@ Result<Address> ParseAddress(std::string_view text);
 /// Writes host:port, with brackets around an IPv6 host.
 std::string FormatAddress(const Address& address);
 
-/// Whether only this host reaches the address: the host is "localhost" or a numeric loopback
-/// address. Resolves no names.
+/// Whether only this host reaches the address: the host is "localhost" or a loopback address, in
+/// any form that the system takes ("127.1", "::ffff:127.0.0.1"). Resolves no names.
 bool IsLoopback(const Address& address);
 
-/// Whether the host is 0.0.0.0, 0, or any spelling of ::. Other hosts can't connect to these.
+/// Whether the host is 0.0.0.0 or ::, in any form that the system takes ("0", "0x0"). Other hosts
+/// can't connect to these.
 bool IsWildcard(const Address& address);
 
 }  // namespace baton::http

@@ -30,11 +30,24 @@ TEST(Address, RefusesWhatIsNotHostAndPort) {
 
 TEST(Address, KnowsWildcards) {
   EXPECT_TRUE(IsWildcard({"0.0.0.0", 1}));
-  for (const char* host : {"::", "0:0:0:0:0:0:0:0", "::0.0.0.0", "::ffff:0.0.0.0", "0"}) {
+  for (const char* host :
+       {"::", "0:0:0:0:0:0:0:0", "::0.0.0.0", "::ffff:0.0.0.0", "0", "00", "0x0", "0.0"}) {
     EXPECT_TRUE(IsWildcard({host, 1})) << host;
+    EXPECT_FALSE(IsLoopback({host, 1})) << host;
   }
   EXPECT_FALSE(IsWildcard({"::1", 1}));
   EXPECT_FALSE(IsWildcard({"127.0.0.1", 1}));
+  EXPECT_FALSE(IsWildcard({"node-0", 1}));
+}
+
+TEST(Address, KnowsLoopbackAddresses) {
+  for (const char* host :
+       {"localhost", "127.0.0.1", "127.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"}) {
+    EXPECT_TRUE(IsLoopback({host, 1})) << host;
+  }
+  for (const char* host : {"10.0.0.7", "::ffff:10.0.0.7", "2001:db8::1", "127.0.0.1.example"}) {
+    EXPECT_FALSE(IsLoopback({host, 1})) << host;
+  }
 }
 
 }  // namespace
