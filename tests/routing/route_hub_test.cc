@@ -552,6 +552,27 @@ TEST_F(LargeHub, PrivatePagesShareABudget) {
   EXPECT_EQ(caller.last().complete_to(), 20);
 }
 
+// Plan: the budget is used up, and a caller wants one route. It gets few pages.
+TEST_F(LargeHub, ACallerThatWantsOneRouteGetsFewPagesWithoutBudget) {
+  Fill();
+  std::vector<ViewRoute> newer;
+  for (std::uint32_t s = 1; s < shards_; ++s) newer.push_back(RouteOf(s, "n2", 20));
+  Apply(std::move(newer), 20);
+  std::vector<StillCaller> still(500);
+  for (std::size_t i = 0; i < still.size(); ++i) {
+    ASSERT_TRUE(hub_.Add(i + 1, still[i], {.after = Revision{10}, .incarnation = kCluster}));
+  }
+  hub_.Advance(now_);
+  Apply({RouteOf(shards_ - 1, "n3", 30)}, 30);
+  const auto messages = hub_.counts().messages, shared = hub_.counts().shared_instead;
+  Caller caller;
+  ASSERT_TRUE(Open(1'000, caller, {.after = Revision{20}, .incarnation = kCluster}));
+  Read(1'000, caller);
+  EXPECT_LE(hub_.counts().shared_instead - shared, 2u) << "its block may lie in two pages";
+  EXPECT_LE(hub_.counts().messages - messages, 4u);
+  EXPECT_EQ(caller.leaders.at(shards_ - 1), "n3");
+}
+
 // The one who does not read for a minute is ended, the one who reads is not.
 TEST_F(Hub, ACallerThatDoesNotReadIsEndedInTime) {
   Fill();

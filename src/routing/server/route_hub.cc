@@ -214,6 +214,9 @@ Bytes RouteHub::NextPage(Pass& pass) {
       return shared;
     }
   }
+  while (pass.position < end && pass.position % kBlock == 0 && !MayHave(pass)) {
+    pass.position = std::min(pass.position + kBlock, end);
+  }
   if (*private_bytes_ >= kPrivateBytes && pass.position < end) {
     ++counts_.shared_instead;
     const std::size_t index = pass.position / kPage;
@@ -222,7 +225,7 @@ Bytes RouteHub::NextPage(Pass& pass) {
   }
   std::vector<const ViewRoute*> routes;
   while (pass.position < end && routes.size() < kPage) {
-    if (pass.position % kBlock == 0 && !MayHave(blocks_[pass.position / kBlock], pass)) {
+    if (pass.position % kBlock == 0 && !MayHave(pass)) {
       pass.position = std::min(pass.position + kBlock, end);
       continue;
     }
@@ -277,7 +280,9 @@ bool RouteHub::InPass(const Entry& entry, const Pass& pass) const {
   return entry.route.revision > pass.after || OnlyKnownHere(entry.route);
 }
 
-bool RouteHub::MayHave(const Block& block, const Pass& pass) const {
+// Whether the block at the pass's position may have a route for it.
+bool RouteHub::MayHave(const Pass& pass) const {
+  const Block& block = blocks_[pass.position / kBlock];
   if (!pass.snapshot) return block.delta > pass.after_delta;
   return block.revision > pass.after || block.only_known_here > 0;
 }

@@ -56,8 +56,8 @@ struct RouteRequest {
   std::string group{};            ///< empty: any
   Revision after{};               ///< the caller has all routes up to this revision; 0: none
   std::uint64_t incarnation = 0;  ///< RouteGroup::incarnation of the caller's routes; 0: no routes
-  /// When the request came. A proof that began later makes the view newer than all that the caller
-  /// has read elsewhere. max(): the stream gets no check.
+  /// When the request came. If the view is proven current after this time, it is newer than all
+  /// that the caller has read elsewhere, and the stream gets its check. max(): it gets none.
   TimePoint came = TimePoint::max();
 };
 
@@ -73,9 +73,9 @@ struct RouteList {
 /// A request that waits until a route changes.
 struct RoutePoll {
   std::uint64_t id = 0;  ///< for EndPoll; 0: EndPoll is never used
-  /// Only routes that changed after this revision. While the poll waits, a change of a route with
-  /// this same revision is an answer, too, because the state of a leader on this node changes
-  /// without a new revision. Unset: all routes, at once.
+  /// Only routes that changed after this revision. A waiting poll also gets routes of this very
+  /// revision whose state changes: a leader on this node changes state without a new revision. A
+  /// poll that comes later misses such a change. Unset: all routes, at once.
   std::optional<Revision> after{};
   TimePoint deadline{};  ///< without a change until then, the answer is an empty list
   std::function<void(Result<RouteList>)> answer{};
@@ -115,8 +115,8 @@ class RouteHub {
   /// How often a stream without other messages gets the view's age. It also gets it when the view
   /// becomes stale, or current again.
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
-  /// The least time between two times at which the table is hashed. That takes some 25 ms for
-  /// 100,000 shards.
+  /// The least time from one hashing of the table to the next. One takes some 25 ms for 100,000
+  /// shards.
   static constexpr Duration kCheckEvery = std::chrono::milliseconds(500);
 
   /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
@@ -153,8 +153,8 @@ class RouteHub {
   /// Why no question about `group` can be answered now. Empty: any group.
   std::optional<Error> Trouble(std::string_view group) const;
 
-  /// Sends the messages that are due. Returns when to call Advance again. REQUIRES: it is also
-  /// called after each call of another method.
+  /// Sends the messages that are due. Returns when to call Advance again. REQUIRES: it is called
+  /// after other methods were called, before the caller waits. No sink or answer calls the hub.
   TimePoint Advance(TimePoint now);
 
   const RouteHubCounts& counts() const { return counts_; }
@@ -214,7 +214,7 @@ class RouteHub {
   Bytes WholePage(std::size_t index);
   Bytes PrivatePage(const std::vector<const runtime::ViewRoute*>& routes);
   bool InPass(const Entry& entry, const Pass& pass) const;
-  bool MayHave(const Block& block, const Pass& pass) const;
+  bool MayHave(const Pass& pass) const;
   void Beat(TimePoint now);
   void EndSlowReaders(TimePoint now);
   void AnswerPolls(const runtime::RouteBatch& batch, TimePoint now);
@@ -246,7 +246,7 @@ class RouteHub {
   TimePoint check_made_at_ = TimePoint::min();
   Revision newest_;                            ///< the greatest revision of a route
   std::multimap<TimePoint, RoutePoll> polls_;  ///< by deadline
-  /// Bytes of private pages that are not sent yet. Each page subtracts its own at its end.
+  /// Bytes of private pages that are not sent yet. The end of a page takes its bytes off.
   const std::shared_ptr<std::atomic<std::size_t>> private_bytes_ =
       std::make_shared<std::atomic<std::size_t>>(0);
   RouteHubCounts counts_;
