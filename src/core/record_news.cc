@@ -32,12 +32,16 @@ void RecordNews::NoteDamage(Context& context, ShardId shard, const RecordFact& r
   if (std::exchange(damage_said_[shard], record.revision) == record.revision) return;
   ++damaged_;
   const bool newer = record.readability == Readability::kNewerSchema;
+  const bool never = context.view.failover().policy == FailoverPolicy::kNever;
   context.Say(Notice::Level::kError,
               "the record of shard " + std::to_string(shard.value) + " at revision " +
                   std::to_string(record.revision.value) +
                   (newer ? " is of a newer schema; this node leaves it alone: update this node"
                          : " can't be read; its bytes (4 KiB at most) will be kept under "
-                           "quarantine/, and it will be replaced"));
+                           "quarantine/, and it will be replaced") +
+                  (never && !newer ? ", if its last leader does not live only once an operator "
+                                     "releases the shard (failover is 'never')"
+                                   : ""));
 }
 
 void RecordNews::NoteUnusableText(Context& context, const ViewChanges& changes) {

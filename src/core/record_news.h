@@ -17,7 +17,7 @@ class RecordNews {
  public:
   explicit RecordNews(std::uint32_t shards) : seen_(shards) {}
 
-  /// Looks at what changed. REQUIRES: `leaderships` has been reconciled with the view.
+  /// Call it once after each merge. REQUIRES: `leaderships` has been reconciled with the view.
   void Note(Context& context, const ViewChanges& changes, const Leaderships& leaderships);
   /// How many damaged records this node has seen, each revision once. A shard's record counts if it
   /// can't be read or has a newer schema. A member's record counts if it can be read, but has a

@@ -48,7 +48,7 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
   outdated_ = outdated_ || Outdated(context);
   noted_ = ViewChanges{};
   if (!context.live()) {
-    was_live_ = false;
+    was_live_ = braking_ = false;
     return;
   }
   if (!was_live_) outdated_ = true;
@@ -62,10 +62,13 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
 }
 
 bool Succession::HeldBack(Context& context) {
-  if (!context.view.complete() || context.draining || !context.attached()) return true;
-  // A bad config is being put back: claims would be refused.
-  if (context.view.config().revision != context.view.fitting_config().revision) return true;
-  return !Settled(context) || Brake(context);
+  const View& view = context.view;
+  const bool free = view.complete() && !context.draining && context.attached() &&
+                    // A bad config is being put back: claims would be refused.
+                    view.config().revision == view.fitting_config().revision && Settled(context);
+  if (free) return Brake(context);
+  braking_ = false;
+  return true;
 }
 
 // Cold start: while no record is in force, nobody claims before the membership has settled. So

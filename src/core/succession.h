@@ -6,14 +6,15 @@
 //  - The view is not complete, or the group's config is bad.
 //  - Its session is not live, it is stopping, or its external application is not attached.
 //  - The brake is on: more than two members, and more than 10 % of all, vanished within `settle`.
+//    Members that left in order, flap (steadiness.h) or are back don't count.
 //  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
 //    and fewer than expect_nodes members are live. (If expect_nodes is 1, `settle` alone decides.)
-//  - A claim was refused, and the shard still has no leader: for kMinRetryPause, and each time
-//    twice as long, up to kMaxRetryPause.
+//  - A claim was refused and the shard still has no leader: no claims for kMinRetryPause, then
+//    twice as long each time, up to kMaxRetryPause.
 //
-// If a node claims nothing of its part for too long (kPassOverAfter), the next node in line claims
-// in its place. For each shard, the shard's other ready standbys are first in line. Nodes with
-// different views may see different lines; a claim's guards decide.
+// If a node claims nothing of its part for kPassOverAfter and the time that its pace needs, the
+// next node in line claims in its place. For each shard, the shard's other ready standbys are first
+// in line. Nodes with different views may see different lines; a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -44,7 +45,7 @@ class Succession {
   /// The session is lost: forgets the claims in flight and the assignment. settled() stays as it
   /// is.
   void Clear();
-  /// Whether the brake was on at the last Advance.
+  /// Whether the brake was on at the last Advance, and nothing else kept this node from claiming.
   bool braking() const { return braking_; }
   /// Whether the cold start is over. Stays true.
   bool settled() const { return settled_; }
@@ -62,7 +63,7 @@ class Succession {
     NodeId node;
     std::vector<ShardId> shards;  ///< sorted; some may have a leader by now: see assigned_to_
     std::size_t left = 0;         ///< how many of them have no leader yet
-    /// when this node saw the member's last claim, or when the vacancies first fell to the member
+    /// when a shard that the member leads last changed, or when the vacancies first fell to it
     TimePoint progress_at{};
     Duration patience{};  ///< if it makes no progress for this long, it is passed over
   };

@@ -1,4 +1,5 @@
 // `shards release`: an operator gives a shard up for a leader that is gone.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/requests_fixture.h"
@@ -114,6 +115,16 @@ TEST_F(ReleaseRequests, ADamagedRecordIsReplacedByARelease) {
   cluster_.Start("n2");
   EXPECT_TRUE(N2LeadsAll(seconds(30)));
   EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: with failover 'never', the report of a damaged record does not promise what won't happen.
+TEST_F(ReleaseRequests, ADamagedRecordIsReportedWithWhatItWaitsFor) {
+  KillN2();
+  cluster_.DamageRecord(kShard);
+  cluster_.Run(seconds(1));
+  std::string said;
+  for (const auto& [at, notice] : cluster_.Asked<core::Notice>("n1")) said += notice.text + "\n";
+  EXPECT_THAT(said, testing::HasSubstr("only once an operator releases the shard"));
 }
 
 // Plan: n1 starts when the record is damaged already, so it can't know who led. It waits until no
