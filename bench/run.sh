@@ -10,6 +10,11 @@ source "$support/packages.sh"
 # shellcheck source-path=SCRIPTDIR source=../tests/support/build.sh
 source "$support/build.sh"
 
+if [[ " $* " == *" --help "* && ! -x ${BATON_BUILD_DIR:-$support/../../build}/release/bin/baton_bench ]]; then
+  echo "usage: bench/run.sh [ARGUMENTS]: builds baton_bench with full optimisation, which takes some 20 minutes the first time,"
+  echo "and runs it with ARGUMENTS. Once it is built, --help lists them; src and figures: bench/RESULTS.md, bench/baton_bench.cc."
+  exit 0
+fi
 baton_ensure_packages "${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" || exit 1
 baton_use_build_folder || exit 1
 folder=$BATON_BUILD_DIR/release

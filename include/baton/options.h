@@ -18,8 +18,8 @@
 namespace baton {
 
 /// The part of EtcdOptions that may change while a node runs (see Node::SetEtcdCredentials). Each
-/// field means the same as in EtcdOptions: the PEM fields hold text, not a path. The user can't
-/// change.
+/// field means the same as in EtcdOptions, but TLS stays on or off as it is. The PEM fields hold
+/// text, not a path. The user can't change.
 struct EtcdCredentials {
   std::string password = {};
   std::string ca_pem = {};
@@ -80,7 +80,7 @@ struct NodeOptions {
   /// first one's session has ended. The second one halts (see Listener::Halted) in two cases: (a) a
   /// third session takes the name while it waits; (b) it has waited for 3 s plus twice the greater
   /// `ttl` of the two, and the name is still in use. If etcd was away meanwhile, the time in (b)
-  /// begins again. Case (b) does not apply if the first session was one of the same process.
+  /// begins again. Case (b) does not apply if this same process had the first session.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -168,11 +168,11 @@ struct NodeOptions {
   /// counted. Members that left by Node::Drain, or that come and go again and again, are not
   /// counted.
   ///
-  /// Two more waits use `settle`. (1) If a record is damaged and its last leader is unknown, the
-  /// record is replaced after `settle` plus the greatest `ttl` of the members, which counts as 10 s
-  /// at least. (2) If no member can take a shard (all have weight 0, or placement rules forbid it),
-  /// or the failover setting is `never`, the balancer reports each such shard that has had no
-  /// leader for `settle`, as a Transition whose `to` is empty.
+  /// Two more waits use `settle`. (1) If a record is damaged and its last leader is unknown, it is
+  /// replaced after `settle` plus the greatest `ttl` of the members, 10 s at least. (With failover
+  /// `never` an operator must release it.) (2) If no member can take a shard (all have weight 0, or
+  /// placement rules forbid it), or failover is `never`, the balancer reports each such shard that
+  /// has had no leader for `settle`, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -208,12 +208,12 @@ struct NodeOptions {
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
-  /// The program must call Node::Alive again within this time: 0 to 366 days. 0: there is no
-  /// watchdog. The time begins when the node is first ready. If the program does not call in time,
-  /// the node leads nothing any more: Leads() is false at once, Lost is called for each shard, and
-  /// the session ends, so that others take over as after a death. At the next call the node begins
-  /// a new session; until then it is not ready. (The node may not have acted on the lateness yet.
-  /// Then that call makes Leads() true again, with the same terms and without a callback.) Call
+  /// The program must call Node::Alive again within this time: 0 to 366 days. 0: no watchdog. This
+  /// holds from when the node is first ready until Drain or Stop. If the program does not call in
+  /// time, the node leads nothing any more: Leads() is false at once, Lost is called for each
+  /// shard, and the session ends, so that others take over as after a death. At the next call the
+  /// node begins a new session; until then it is not ready. (If the node has not acted on the
+  /// lateness yet, that call makes Leads() true again, with the same terms and no callback.) Call
   /// Alive where the work is done, not on a thread of its own. Otherwise a program that does no
   /// work any more would keep its shards. Choose at least three times the longest pause between two
   /// calls.
@@ -233,9 +233,9 @@ struct NodeOptions {
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;
 
-  /// How many threads run the listener's callbacks at first: 1 to 256. While callbacks wait, all
-  /// threads are busy and none has become free for 20 ms, the pool adds a thread, up to 256 in all.
-  /// The pool never shrinks. If the host has no thread left when the pool grows, the process ends.
+  /// How many threads run the listener's callbacks at first: 1 to 256. If all are busy, callbacks
+  /// wait, and none returns for 20 ms, the pool adds a thread, up to 256 in all. The pool never
+  /// shrinks. If the host has no thread left when the pool grows, the process ends.
   std::size_t callback_threads = 4;
 };
 

@@ -6,14 +6,14 @@
 //
 // Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
 //
-// Each scrape asks the collectable for its values, so they are exact. prometheus::Exposer and
-// prometheus::Gateway take collectables and registries alike. A registry takes no collectables. If
-// a server of your own serves a registry, append the result of each collectable's Collect() to that
-// of the registry's Collect().
+// Each scrape asks the collectable for its values, which are at most 50 ms old. An Exposer and a
+// Gateway take collectables and registries alike. A registry takes none: if a server of your own
+// serves one, append each collectable's Collect() to that of the registry.
 //
-// Call Collectables once for a node, right after Node::Start: histograms and the counts of shards
-// lack earlier events, and the node keeps what each call made. docs/reference.md lists names and
-// labels. Functions and collectables are thread-safe. In a forked child Collect may hang.
+// Call Collectables once for a node, right after Node::Start: it counts events from then on, and
+// the node keeps each call's counts until it ends. Two nodes of one group need an exposer each: the
+// labels of their series are the same (docs/reference.md). Functions and collectables are
+// thread-safe. In a forked child Collect may hang.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ class BarredCallers {
   static constexpr std::size_t kMaxCallers = 4'096;
 
   /// From now on the caller is barred until this time, which replaces an earlier one. If there are
-  /// too many callers, the one whose time is over first is not barred any more.
+  /// too many, the earlier caller whose time is over first is not barred any more.
   void Bar(const std::string& caller, TimePoint until);
   /// Whether the caller is barred at this time.
   bool Has(const std::string& caller, TimePoint now) const;
@@ -29,7 +29,7 @@ class BarredCallers {
   void ForgetFirst();
 
   std::unordered_map<std::string, TimePoint> until_;
-  std::set<std::pair<TimePoint, std::string>> by_end_;  // the same
+  std::set<std::pair<TimePoint, std::string>> by_end_;  // the same, sorted by end
 };
 
 }  // namespace baton

@@ -26,7 +26,8 @@ class ServerIdentity {
   /// CA, or ServerContext refuses the texts.
   static Result<std::shared_ptr<ServerIdentity>> Create(PemTexts texts, ClientCertificates clients);
 
-  /// Replaces the texts for new connections. Errors: as for Create; the earlier texts then stay.
+  /// Replaces the texts for new connections. Errors: as for Create; the earlier texts then stay. Of
+  /// two calls at once, either may win.
   Status Set(PemTexts texts);
 
   /// Returns the texts that new connections use now; never null, and never changed later.

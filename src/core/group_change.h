@@ -23,8 +23,8 @@ Result<FailoverSettings> SettingsAfter(const FailoverSettings& now,
 /// What to write next.
 struct NextConfig {
   ConfigFact config{};
-  /// False: this write only raises the config's schema, and keeps the settings. It shuts out
-  /// versions that don't know the new settings. The settings follow with the next write.
+  /// False: this write raises the config's schema and keeps the settings, to shut out versions that
+  /// don't know the new ones. The settings follow with the next write.
   bool last = true;
 };
 /// The next write for the change. Nullopt: the group has these settings already, so nothing is

@@ -28,8 +28,8 @@ class KnownSessions {
  public:
   /// The node's member key has this session's lease.
   void NoteAlive(const SessionRef& session) { Remember(seen_alive_[session.node], session); }
-  /// The session's process is proven dead. `detect`: see DeathFact. Returns whether the death was
-  /// not known before.
+  /// The session's process is proven dead. `detect`: see DeathFact; ignored if the death is known.
+  /// Returns whether the death was not known, also because it was forgotten.
   bool NoteProvenDead(const SessionRef& session, std::optional<Duration> detect = std::nullopt) {
     if (!Remember(proven_dead_[session.node], session)) return false;
     if (detect) detected_[session.node] = {session.session, *detect};
@@ -40,7 +40,7 @@ class KnownSessions {
   void NoteEnd(const SessionRef& session, LeaseEnd end);
   /// The end of the node's last session is not known: forgets the end that was noted.
   void ForgetEnd(const NodeId& node) { ends_.erase(node); }
-  // For each node only the last 8 sessions noted are known. An older one counts as not noted.
+  // Each list keeps a node's last 8 sessions. Older ones count as never noted.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }
   bool ProvenDead(const SessionRef& session) const { return Contains(proven_dead_, session); }
   /// Null: no end was noted, or it was forgotten again.

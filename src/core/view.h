@@ -42,7 +42,7 @@ struct ViewChanges {
   /// unreadable record. At the first snapshot: all shards, and all flags below. Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
-  bool policy = false;    ///< a policy or a `ripe` mark
+  bool policy = false;    ///< a policy, or a `ripe` mark that came or that the watch changed
   bool balancer = false;  ///< the balancer's record, or its leader's session
   bool config = false;
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
@@ -133,9 +133,9 @@ class View {
   }
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Call it when the view has merged everything that had happened by `at`. So if the view hears of
-  /// a session only later, that session began after `at` (see Absences::NoteBegan). Does nothing if
-  /// an earlier call had a later `at`.
+  /// Tells the view that it knows everything that had happened by `at`. A session that it first
+  /// hears of later began after `at` (see Absences::NoteBegan). Does nothing if an earlier call had
+  /// a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
   /// A key whose mod revision went down. This view had seen the key with the revision `known`. A
@@ -153,10 +153,10 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The read of the last snapshot began after this time, so the snapshot's data is no older than
-  /// this. Returns when the snapshot before the last one was merged, because reads don't overlap;
-  /// TimePoint{}: there was none before. (The data may be older than read_at(), because the process
-  /// may pause between etcd's answer and the merge.)
+  /// The last snapshot was read after this time, so its data is no older than this. It is the time
+  /// at which the snapshot before was merged, because reads don't overlap; TimePoint{}: there was
+  /// none before. (The data may be older than read_at(), because the process may pause between
+  /// etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -217,7 +217,7 @@ class View {
   /// guarded by the revisions that are known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
-  /// By node: its key `ripe/<node>` as last seen, also if the key is absent by now.
+  /// By node: its key `ripe/<node>` as last seen. An absent key stays until the next snapshot.
   const std::map<NodeId, RipeFact>& ripe() const { return ripe_; }
   /// The node's key `ripe/<node>` as last seen; null: nothing is known of it.
   const RipeFact* ripe(const NodeId& node) const {
@@ -271,8 +271,8 @@ class View {
   }
   /// When this node learnt that the shard's present record (or its absence) is not in force. Each
   /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
-  /// record is in force, or this view can't know yet. It can't know if the answer to a write showed
-  /// the record, but the watch has not shown the session of its leader yet.
+  /// record is in force, or this view can't know yet. It can't know if only a write's answer showed
+  /// the record, and the watch has not reached it yet.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -283,7 +283,8 @@ class View {
   /// The number of shards for which VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
   /// How long the shard had no leader, as this node saw it, before its present leadership. If
-  /// nobody leads: before its last leadership. 0 if this node saw no gap.
+  /// nobody leads: before its last leadership. 0 if this node saw no gap. Right only in the step in
+  /// which the leadership began (core/detection.h).
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
   /// Which shards' records name which node, whether or not its session lives.

@@ -3,7 +3,7 @@
 // Everybody who may write one key of a group can put 1.5 MB there. Nodes copy what they read: into
 // other records, into the log, into histories and answers. So each text of a record has a bound:
 //  - The name of a node must be valid (IsName). Otherwise the record or move is damaged.
-//  - A member's texts, and the detail of a cause, count as empty if no version writes such a text.
+//  - A member's text, or the detail of a cause, that no version would write counts as empty.
 //  - Words for people are one line, and are cut (KeptWords): who asked, what was ordered, why a
 //    move is void.
 //  - Bytes that this version can't read have a bound: fields that it does not know (KeptFields),
@@ -35,10 +35,10 @@ inline constexpr std::size_t kLongestWords = 256;
 static_assert(kMaxTxnOperations * (kMostKept + 2048) < std::size_t{1536} * 1024);
 
 /// The words as one line of valid UTF-8, of at most kLongestWords bytes; "..." ends a line that was
-/// cut. Words that were kept once stay as they are.
+/// cut. KeptWords of the result is the result.
 std::string KeptWords(std::string_view words);
 
-/// The unknown fields of a parsed record, serialized; empty if they have more than kMostKept bytes.
+/// A parsed record's unknown fields, serialized; empty if above kMostKept bytes. Not nested ones.
 std::string KeptFields(const google::protobuf::Message& record);
 
 /// The first kMostKept bytes.

@@ -19,8 +19,8 @@ namespace baton::routing {
 /// shard, the node that would lead it counts as a standby, too.
 inline constexpr int kMaxStandbysKept = static_cast<int>(kMaxStandbys) + 1;
 
-/// Returns the address as the digest has it: empty if no router would connect to it, whatever its
-/// options are. Pure; any thread.
+/// Returns `address`, or an empty text if it is neither host:port nor unix:/path. The result refers
+/// to the argument's memory. Pure; any thread.
 std::string_view DigestedAddress(std::string_view address);
 
 class RouteDigest {
@@ -33,7 +33,8 @@ class RouteDigest {
   /// Adds the next shard's route. REQUIRES: `address` is a DigestedAddress. `leader` and `address`
   /// are empty, and `term` is 0, if nobody leads the shard.
   void Add(Term term, std::string_view leader, std::string_view address);
-  /// Adds a standby of the last shard. REQUIRES: as Add; at most kMaxStandbysKept of a shard.
+  /// Adds a standby of the last shard. REQUIRES (not checked): as Add; at most
+  /// kMaxStandbysKept of a shard.
   void AddStandby(std::string_view node, std::string_view address, bool ready);
   /// Returns the digest of all shards, 32 bytes. REQUIRES: called once, and nothing is added later.
   std::string Finish();

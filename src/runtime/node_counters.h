@@ -11,22 +11,27 @@ namespace baton::runtime {
 
 /// Counts since the node started, except `log_records_dropped`. They never decrease.
 struct NodeCounters {
-  std::map<Reason, std::uint64_t> transitions;  ///< the transitions that this node counted
-  /// By result. "done", "refused": transfers that this node sent as leader. "void": moves that it
-  /// deleted as balancer, because they could not be carried out. "timed_out": moves whose `prepare`
-  /// or `releasing` took too long here, and those that it deleted as balancer, because they made no
-  /// progress. So several nodes may count the same move. A relay has no entries.
+  /// Changes of leadership. Each is counted once: by the node that gained the shard, or by the
+  /// balancer if nobody may take it over.
+  std::map<Reason, std::uint64_t> transitions;
+  /// By result. "done", "refused": transfers that this node sent as leader. "void": moves whose
+  /// deletion it sent as balancer, because they could not be carried out. "timed_out": moves whose
+  /// `prepare` or `releasing` took too long here, and those whose deletion it sent as balancer,
+  /// because they made no progress. So several nodes may count the same move. A relay has no
+  /// entries.
   std::map<std::string, std::uint64_t> moves;
   std::uint64_t renewals_confirmed = 0;
   std::uint64_t renewals_failed = 0;
-  std::uint64_t watch_resyncs = 0;
-  std::uint64_t watch_stale_events = 0;   ///< events that went back in time and were dropped
-  std::uint64_t records_quarantined = 0;  ///< damaged records that this node has seen
+  std::uint64_t watch_resyncs = 0;        ///< etcd had compacted what the watch needed next
+  std::uint64_t watch_stale_events = 0;   ///< revisions delivered again, and dropped
+  std::uint64_t records_quarantined = 0;  ///< see core::RecordNews::damaged; also of newer schemas
   std::uint64_t callbacks_timed_out = 0;  ///< of `prepare`, `acquired` and `releasing`
-  /// Callbacks that threw or failed, except `suspended` and `resumed`, and a `prepare` or
-  /// `releasing` that had timed out before.
+  /// Callbacks that threw or failed, except `suspended` and `resumed`. Not counted: a `prepare` or
+  /// `releasing` after its timeout, and any but `lost` that returns after its shard or move is
+  /// gone.
   std::uint64_t callbacks_failed = 0;
-  std::uint64_t activation_failures = 0;  ///< failed attempts to activate a shard
+  std::uint64_t activation_failures =
+      0;  ///< failed tries; one that is late and then fails counts twice
   std::uint64_t log_records_dropped = 0;  ///< NodeLog::Dropped
   /// Operators' changes that were refused because too many waited for etcd.
   std::uint64_t requests_refused = 0;

@@ -19,12 +19,13 @@ class StateRecord {
  public:
   virtual ~StateRecord() = default;
   /// Stores the session, in place of the one before. The engine calls it before it puts the
-  /// session's member key, and with session 0 when the node has left. kUnavailable: this or an
-  /// earlier record can't be written. That is safe, because a later process then has no proof, and
-  /// waits for the lease. So the engine goes on.
+  /// session's member key, and with session 0 when the node has left and leaves no lease. OK: no
+  /// failure is known, but the write may still be to come (StateWriter). kUnavailable: this or an
+  /// earlier record is not written. That is safe: a later process then has no proof, and waits for
+  /// the lease. So the engine goes on.
   virtual Status RecordSession(const RecordedSession& session) = 0;
-  /// Stores the highest revision that a commit of this node had. Does nothing if the stored one is
-  /// as high or higher. kUnavailable: as for RecordSession.
+  /// Stores the highest revision that a commit of this node had, if the stored one is lower. Also
+  /// writes what an earlier call could not write. kUnavailable: as for RecordSession.
   virtual Status RecordHighest(Revision revision) = 0;
 };
 

@@ -12,11 +12,11 @@
 namespace baton::app {
 
 /// Runs this program again as a child, the node, with these arguments (without the program's name).
-/// Passes SIGTERM and SIGINT on to the node, ignores SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, and
-/// reaps every child of this process. After the node's end, waits at most 2 s for the processes
-/// that the node left, such as the guard. Returns the exit code that this process should have: the
-/// node's code, or 128 plus the number of the signal that killed the node. nullopt: the child can't
-/// be started; stderr says why, and this process may run the node itself.
+/// The node's stdin is empty. Passes SIGTERM and SIGINT on to the node, ignores SIGHUP, SIGQUIT,
+/// SIGUSR1 and SIGUSR2, and reaps every child of this process. After the node's end, waits at most
+/// 2 s for the processes that the node left, such as the guard. Returns this process's exit code:
+/// the node's code, or 128 plus the number of the signal that killed the node. nullopt: the child
+/// can't be started; stderr says why, and this process may run the node itself.
 /// REQUIRES: this process has one thread, and no children that other code waits for.
 std::optional<int> RunNodeAsChild(const std::vector<std::string>& arguments);
 

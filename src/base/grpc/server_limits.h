@@ -17,8 +17,8 @@ inline constexpr std::size_t kNodeMemory = 64 << 20;
 inline constexpr std::size_t kRelayMemory = 256 << 20;
 
 /// The most calls at once on a connection. A client makes further calls wait. RFC 9113 recommends
-/// at least 100. gRPC 1.51 enforces this only for clients that have acknowledged the limit: it then
-/// ends a connection with more calls.
+/// at least 100. gRPC 1.51 enforces this only once the client has acknowledged the limit; then more
+/// calls end the connection.
 inline constexpr int kMaxStreams = 100;
 /// The same for a node's own port. gRPC's threads take all calls in turn, so many calls at once
 /// make everybody wait, operators too. No client of ours needs more.
@@ -27,14 +27,14 @@ inline constexpr int kMaxStreamsOfNode = 16;
 /// gRPC enforces it only for clients that have acknowledged it, as with kMaxStreams.
 inline constexpr int kMaxMetadata = 8 << 10;
 
-/// How many bytes gRPC reads from a connection at once. What it has read, it also handles after the
-/// connection was ended. gRPC 1.51 keeps to this only if GRPC_EXPERIMENTS has "-tcp_read_chunks"
-/// when it starts, as in batond's nodes (app/daemon/grpc_polling.h). Otherwise it reads up to 4
-/// MiB.
+/// The most bytes that gRPC reads from a connection at once. It handles all of them, even if the
+/// connection has ended meanwhile. gRPC 1.51 keeps to this only if GRPC_EXPERIMENTS has
+/// "-tcp_read_chunks" when it starts, as in batond's nodes (app/daemon/grpc_polling.h). Otherwise
+/// it reads up to 4 MiB.
 inline constexpr int kMostReadAtOnce = 8 << 10;
 
 struct ServerLimits {
-  int message = 64 << 10;  ///< the most bytes of a request; our longest has a key of 4 KiB
+  int message = 64 << 10;  ///< the most bytes of a request; our longest set placement rules
   int streams = kMaxStreams;
   std::size_t memory = kNodeMemory;  ///< bytes, see kNodeMemory
 };

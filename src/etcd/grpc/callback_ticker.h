@@ -1,5 +1,5 @@
-// CallbackTicker keeps gRPC's callback threads from all sleeping at the same time. Only servers in
-// this process need it; calls to etcd don't.
+// CallbackTicker keeps gRPC's callback threads from all sleeping at the same time. Each etcd
+// transport has one. Only servers in this process need it; calls to etcd don't.
 //
 // gRPC 1.51 runs the callbacks of its servers on a few threads of its own (two on two cores).
 // According to its sources, a thread that finds nothing to do for a second sleeps for 100 ms. If

@@ -17,7 +17,8 @@ void ToProto(const NodeChanged& changed, v1::SetNodeResponse* out);
 NodeChange ChangeOf(const v1::SetNodeRequest& message);
 NodeChanged FromProto(const v1::SetNodeResponse& message);
 
-/// The change in words, for the audit: one line of at most 256 bytes; "..." follows if it was cut.
+/// The change in words, for the audit: one line of at most 256 bytes, then "..." if it was cut.
+/// Empty if the change names nothing.
 std::string SettingText(const v1::SetNodeRequest& request);
 
 }  // namespace baton::runtime
