@@ -12,6 +12,7 @@ import (
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -276,6 +277,7 @@ func checkContainer(where string, container core.Container, flags map[string]map
 	if program != "batond" {
 		return
 	}
+	checkMemory(where, container)
 	checkSettings(where, batondProgram, container)
 	listening := map[string]string{"grpc": "--listen=0.0.0.0:", "http": "--http=0.0.0.0:"}
 	for _, port := range container.Ports {
@@ -301,6 +303,18 @@ func checkContainer(where string, container core.Container, flags map[string]map
 	if container.LivenessProbe != nil && container.LivenessProbe.HTTPGet != nil &&
 		container.LivenessProbe.HTTPGet.Path != "/livez" {
 		find(where, "it is restarted for more than its own trouble")
+	}
+}
+
+// checkMemory compares the limit with the growth at which batond ends connections: 1 GiB, a relay's 2 GiB
+// (src/base/receive_budget.h, kBoundsOfRelay of src/app/daemon/daemon.cc).
+func checkMemory(where string, container core.Container) {
+	bound := resource.MustParse("1Gi")
+	if contains(container.Args, "--relay") {
+		bound = resource.MustParse("2Gi")
+	}
+	if container.Resources.Limits.Memory().Cmp(bound) <= 0 {
+		find(where, "the kernel kills batond before it has grown by the %s of its own bound", bound.String())
 	}
 }
 
