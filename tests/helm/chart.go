@@ -27,6 +27,7 @@ func checkRefusals(chart string) {
 		{least + "insecure: true\nreplicas: 5\n", "replicas"},
 		{least + "insecure: true\nnodes: {flags: {group: other}}\n", "'group'"},
 		{least + "insecure: true\nnodes: {flags: {label: disk=ssd}}\n", "'label'"},
+		{least + "insecure: true\nnodes: {flags: {max-moves: 1.5}}\n", "max-moves"},
 		{least + "insecure: true\nnodes: {labels: {zone: a}}\n", "'zone'"},
 		{least + "insecure: true\nnodes: {labels: {disk: a b}}\n", "disk"},
 		{least + "insecure: true\nnodes: {guard: shared}\n", "guard"},

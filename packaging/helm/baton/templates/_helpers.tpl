@@ -91,11 +91,13 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 .{{ $name }}.{{ .Release.Namespace }}.svc,.{{ $name }}.{{ .Release.Namespace }}.svc.cluster.local,{{ $name }}-routes,{{ $name }}-routes.{{ .Release.Namespace }},{{ $name }}-routes.{{ .Release.Namespace }}.svc,{{ $name }}-routes.{{ .Release.Namespace }}.svc.cluster.local
 {{- end }}
 
-{{- /* Flags that the user gives: a map. */ -}}
+{{- /* Flags that the user gives: a map. Helm reads numbers as floating point, and writes a million as 1e+06. */ -}}
 {{- define "baton.flags" -}}
 {{- range $name, $value := . }}
 {{- if eq (toString $value) "true" }}
 - --{{ $name }}
+{{- else if kindIs "float64" $value }}
+- --{{ $name }}={{ int64 $value }}
 {{- else }}
 - {{ printf "--%s=%s" $name (toString $value) | quote }}
 {{- end }}
