@@ -34,6 +34,8 @@ func checkRefusals(chart string) {
 		{least + "insecure: true\nnodes: {kind: Deployment, state: {persistent: true}}\n", "StatefulSet"},
 		{"insecure: true\ngroup: g\nshards: 4\netcd: {endpoints: ['e:1'], user: u}\n", "passwordSecret"},
 		{least + "tls: {certificate: {create: true}, secret: s}\n", "issuerRef"},
+		{least + "tls: {secret: s, clientAuth: require}\n", "clientAuth"},
+		{least + "tls: {secret: s, certificate: {uri: 'spiffe://example.org'}}\n", "uri"},
 	} {
 		if _, err := renderText(chart, each.values); err == nil {
 			find("refusals", "these values are taken:\n%s", each.values)

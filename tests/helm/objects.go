@@ -259,12 +259,7 @@ func checkContainer(where string, container core.Container, flags map[string]map
 			find(where, "nothing is mounted at %s", value)
 		}
 	}
-	for _, variable := range container.Env {
-		name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable.Name, "BATON_")), "_", "-")
-		if _, known := flags["batond"][name]; strings.HasPrefix(variable.Name, "BATON_") && !known && name != "endpoint" {
-			find(where, "batond has no flag for %s", variable.Name)
-		}
-	}
+	checkVariables(where, container, given, flags["batond"], mounted)
 	context := container.SecurityContext
 	if context == nil || context.AllowPrivilegeEscalation == nil || *context.AllowPrivilegeEscalation ||
 		context.ReadOnlyRootFilesystem == nil || !*context.ReadOnlyRootFilesystem || context.Capabilities == nil ||
@@ -303,6 +298,36 @@ func checkContainer(where string, container core.Container, flags map[string]map
 	if container.LivenessProbe != nil && container.LivenessProbe.HTTPGet != nil &&
 		container.LivenessProbe.HTTPGet.Path != "/livez" {
 		find(where, "it is restarted for more than its own trouble")
+	}
+}
+
+// checkVariables: batond reads variables, too, and those of batonctl must not become settings of batond. With certificates of
+// clients batonctl in the pod has what it needs for the other nodes.
+func checkVariables(where string, container core.Container, given, known map[string]bool, mounted []string) {
+	ofBatonctl := map[string]bool{"endpoint": true, "tls-ca": true, "tls-cert": true, "tls-key": true, "tls-servers": true}
+	set := map[string]bool{}
+	for _, variable := range container.Env {
+		name, ours := strings.CutPrefix(variable.Name, "BATON_")
+		if !ours {
+			continue
+		}
+		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+		set[name] = true
+		_, taken := known[name]
+		switch {
+		case !taken && !ofBatonctl[name]:
+			find(where, "neither batond nor batonctl has a flag for %s", variable.Name)
+		case taken && ofBatonctl[name] && !given[name]:
+			find(where, "%s is meant for batonctl, and batond would take it", variable.Name)
+		}
+		if strings.HasPrefix(variable.Value, "/etc/baton/") && !below(variable.Value, mounted) {
+			find(where, "nothing is mounted at %s", variable.Value)
+		}
+	}
+	for _, name := range []string{"tls-ca", "tls-cert", "tls-key"} {
+		if given["tls-client-ca"] != set[name] {
+			find(where, "batonctl in the pod has no --%s for the other nodes, or one without need", name)
+		}
 	}
 }
 

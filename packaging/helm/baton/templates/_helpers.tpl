@@ -112,6 +112,15 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 # For kubectl exec POD -- batonctl ...: the way in that needs no certificate.
 - name: BATON_ENDPOINT
   value: unix:/run/baton/admin.sock
+{{- if and .Values.tls.secret (ne .Values.tls.clientAuth "none") }}
+# For the other nodes, which batonctl asks, too. batond has these settings from its flags.
+- {name: BATON_TLS_CA, value: /etc/baton/tls/ca.crt}
+- {name: BATON_TLS_CERT, value: /etc/baton/tls/tls.crt}
+- {name: BATON_TLS_KEY, value: /etc/baton/tls/tls.key}
+{{- with .Values.tls.certificate.uri }}
+- {name: BATON_TLS_SERVERS, value: {{ . | quote }}}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "baton.mounts" -}}
