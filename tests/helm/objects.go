@@ -89,8 +89,31 @@ func checkObjects(where string, objects []any, flags map[string]map[string]bool,
 			if len(chosenBy(where, all, &one.Spec.PodSelector)) != len(all) {
 				find(where, "the network policy is not of all pods")
 			}
+			checkEgress(where, one, all)
 		case *monitoring.ServiceMonitor:
 			checkMonitor(where, one, objects, all, paths)
+		}
+	}
+}
+
+// checkEgress: pods may reach the ports of etcd's members, each once.
+func checkEgress(where string, policy *networking.NetworkPolicy, all []pods) {
+	open := map[string]int{}
+	for _, rule := range policy.Spec.Egress {
+		for _, port := range rule.Ports {
+			open[port.Port.String()+"/"+string(*port.Protocol)]++
+		}
+	}
+	for _, argument := range all[0].template.Spec.Containers[0].Args {
+		members, found := strings.CutPrefix(argument, "--etcd=")
+		if !found {
+			continue
+		}
+		for _, member := range strings.Split(members, ",") {
+			port := member[strings.LastIndex(member, ":")+1:]
+			if open[port+"/TCP"] != 1 {
+				find(where, "the network policy opens etcd's port %s %d times", port, open[port+"/TCP"])
+			}
 		}
 	}
 }
