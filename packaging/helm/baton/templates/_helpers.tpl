@@ -39,6 +39,16 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and .Values.nodes.state.persistent (ne .Values.nodes.kind "StatefulSet") }}
 {{- fail "nodes.state.persistent needs nodes.kind=StatefulSet: pods of a Deployment keep no volume" }}
 {{- end }}
+{{- if and (hasKey .Values.nodes.flags "hang-timeout") (ne .Values.nodes.guard "own") }}
+{{- fail "nodes.flags: hang-timeout needs nodes.guard=own: only a guard that batond starts can watch for a hang" }}
+{{- end }}
+{{- $grows := "the pod has no place for a file that grows; the log has these lines, too" }}
+{{- $application := "the pod has no container for an application, and too short a grace period for one" }}
+{{- range $name, $why := dict "events-file" $grows "audit-file" $grows "audit-required" $grows "sidecar" $application "watchdog" $application }}
+{{- if or (hasKey $.Values.nodes.flags $name) (hasKey $.Values.relays.flags $name) }}
+{{- fail (printf "flags: the chart has no %s: %s" $name $why) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- /* etcd's flags: batond's and the guard's. */ -}}
