@@ -37,6 +37,8 @@ func checkRefusals(chart string) {
 		{least + "insecure: true\nnodes: {guard: shared}\n", "guard"},
 		{least + "insecure: true\nnodes: {kind: Deployment, state: {persistent: true}}\n", "StatefulSet"},
 		{"insecure: true\ngroup: g\nshards: 4\netcd: {endpoints: ['e:1'], user: u}\n", "passwordSecret"},
+		{least + "insecure: true\nlistenHost: '::'\n", "listenHost"},
+		{least + "insecure: true\nhttpHosts: ['a,b']\n", "httpHosts"},
 		{least + "tls: {certificate: {create: true}, secret: s}\n", "issuerRef"},
 		{least + "tls: {secret: s, clientAuth: require}\n", "clientAuth"},
 		{least + "tls: {secret: s, certificate: {uri: 'spiffe://example.org'}}\n", "uri"},

@@ -297,11 +297,11 @@ func checkContainer(where string, container core.Container, flags map[string]map
 	}
 	checkMemory(where, container)
 	checkSettings(where, batondProgram, container)
-	listening := map[string]string{"grpc": "--listen=0.0.0.0:", "http": "--http=0.0.0.0:"}
+	listening := map[string]string{"grpc": "--listen=", "http": "--http="}
 	for _, port := range container.Ports {
-		want := listening[port.Name] + strconv.Itoa(int(port.ContainerPort))
-		if !contains(container.Args, want) {
-			find(where, "port %s does not agree with the flags: no %s", port.Name, want)
+		flag, number := listening[port.Name], ":"+strconv.Itoa(int(port.ContainerPort))
+		if !contains(container.Args, flag+"0.0.0.0"+number) && !contains(container.Args, flag+"[::]"+number) {
+			find(where, "port %s does not agree with the flags: no %s with %s", port.Name, flag, number)
 		}
 	}
 	for _, probe := range []*core.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
@@ -369,7 +369,11 @@ func checkMemory(where string, container core.Container) {
 // checkSettings asks batond itself what it thinks of its flags and variables. It names all mistakes, and one that this
 // test makes keeps it from starting; files in secrets are not here.
 func checkSettings(where, batond string, container core.Container) {
-	pod := strings.NewReplacer("$(POD_NAME)", release+"-0", "$(POD_IP)", "127.0.0.1")
+	address := "127.0.0.1"
+	if contains(container.Args, "--listen=[::]:7400") {
+		address = "fd00::1"
+	}
+	pod := strings.NewReplacer("$(POD_NAME)", release+"-0", "$(POD_IP)", address)
 	var arguments []string
 	for _, argument := range container.Args {
 		arguments = append(arguments, pod.Replace(argument))

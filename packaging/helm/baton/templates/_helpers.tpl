@@ -72,8 +72,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "baton.arguments" -}}
 - --group={{ .Values.group }}
 - --node=$(POD_NAME)
-- --listen=0.0.0.0:7400
-- --http=0.0.0.0:7401
+- --listen={{ .Values.listenHost }}:7400
+- --http={{ .Values.listenHost }}:7401
 - --http-hosts={{ include "baton.httpHosts" . }}
 - --admin-socket=/run/baton/admin.sock
 {{ include "baton.etcdArguments" . }}
@@ -97,8 +97,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 
 {{- /* The names by which pods and services are asked over HTTP. */ -}}
 {{- define "baton.httpHosts" -}}
-{{- $name := include "baton.name" . -}}
-.{{ $name }}.{{ .Release.Namespace }}.svc,.{{ $name }}.{{ .Release.Namespace }}.svc.cluster.local,{{ $name }}-routes,{{ $name }}-routes.{{ .Release.Namespace }},{{ $name }}-routes.{{ .Release.Namespace }}.svc,{{ $name }}-routes.{{ .Release.Namespace }}.svc.cluster.local
+{{- $hosts := list }}
+{{- range list (include "baton.name" .) (printf ".%s" (include "baton.name" .)) (printf "%s-routes" (include "baton.name" .)) }}
+{{- $name := printf "%s.%s" . $.Release.Namespace }}
+{{- $hosts = concat $hosts (list . $name (printf "%s.svc" $name) (printf "%s.svc.cluster.local" $name)) }}
+{{- end }}
+{{- join "," (concat $hosts .Values.httpHosts) }}
 {{- end }}
 
 {{- /* Flags that the user gives: a map. Helm reads numbers as floating point, and writes a million as 1e+06. */ -}}
