@@ -322,6 +322,9 @@ func checkContainer(where string, container core.Container, flags map[string]map
 		container.LivenessProbe.HTTPGet.Path != "/livez" {
 		find(where, "it is restarted for more than its own trouble")
 	}
+	if container.LivenessProbe != nil && container.LivenessProbe.TerminationGracePeriodSeconds == nil {
+		find(where, "a loop that stands still is killed only after the whole time for a drain")
+	}
 }
 
 // checkVariables: batond reads variables, too, and those of batonctl must not become settings of batond. With certificates of

@@ -214,6 +214,8 @@ livenessProbe:
   periodSeconds: 5
   timeoutSeconds: 3
   failureThreshold: 6
+  # A loop that stands still does not heed SIGTERM, so there is little to wait for before SIGKILL.
+  terminationGracePeriodSeconds: 15
 readinessProbe:
   httpGet: {path: /readyz, port: http, scheme: {{ $scheme }}}
   periodSeconds: 2
