@@ -147,8 +147,7 @@ class Instance:
 
     def ctl(self, *words):
         """batonctl in the container, as root."""
-        endpoint = re.search(r"gRPC (\S+),", self.unit.property("StatusText")).group(1)
-        return self.container.run("batonctl", "--endpoint", endpoint, *words)
+        return self.container.run("batonctl", "--endpoint", f"unix:/run/baton/{self.group}/admin.sock", *words)
 
     def leaders(self):
         """(leader, term) of each shard, as n2 knows them."""
@@ -211,6 +210,7 @@ class Life:
         owner = self.container.run("stat", "--format=%U %a", "/var/lib/baton/orders").split()
         assert owner == ["baton", "700"], owner
         self.orders.await_share()
+        self.orders.ctl("health", "--wait")
 
     def kill_a_node(self):
         """Its guard, in the same unit, ends its session, and systemd starts it again."""
