@@ -27,12 +27,21 @@ func checkRefusals(chart string) {
 		{least + "insecure: true\nreplicas: 5\n", "replicas"},
 		{least + "insecure: true\nnodes: {flags: {group: other}}\n", "'group'"},
 		{least + "insecure: true\nnodes: {flags: {label: disk=ssd}}\n", "'label'"},
+		{least + "insecure: true\nnodes: {flags: {max-moves: 1.5}}\n", "max-moves"},
+		{least + "insecure: true\nnodes: {flags: {hang-timeout: 2s}}\n", "nodes.guard=own"},
+		{least + "insecure: true\nnodes: {flags: {audit-file: /var/lib/baton/audit}}\n", "a file that grows"},
+		{least + "insecure: true\nrelays: {flags: {events-file: /dev/stdout}}\n", "a file that grows"},
+		{least + "insecure: true\nnodes: {flags: {sidecar: '127.0.0.1:7402'}}\n", "an application"},
 		{least + "insecure: true\nnodes: {labels: {zone: a}}\n", "'zone'"},
 		{least + "insecure: true\nnodes: {labels: {disk: a b}}\n", "disk"},
 		{least + "insecure: true\nnodes: {guard: shared}\n", "guard"},
 		{least + "insecure: true\nnodes: {kind: Deployment, state: {persistent: true}}\n", "StatefulSet"},
 		{"insecure: true\ngroup: g\nshards: 4\netcd: {endpoints: ['e:1'], user: u}\n", "passwordSecret"},
+		{least + "insecure: true\nlistenHost: '::'\n", "listenHost"},
+		{least + "insecure: true\nhttpHosts: ['a,b']\n", "httpHosts"},
 		{least + "tls: {certificate: {create: true}, secret: s}\n", "issuerRef"},
+		{least + "tls: {secret: s, clientAuth: require}\n", "clientAuth"},
+		{least + "tls: {secret: s, certificate: {uri: 'spiffe://example.org'}}\n", "uri"},
 	} {
 		if _, err := renderText(chart, each.values); err == nil {
 			find("refusals", "these values are taken:\n%s", each.values)

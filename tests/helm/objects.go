@@ -12,6 +12,7 @@ import (
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -88,8 +89,31 @@ func checkObjects(where string, objects []any, flags map[string]map[string]bool,
 			if len(chosenBy(where, all, &one.Spec.PodSelector)) != len(all) {
 				find(where, "the network policy is not of all pods")
 			}
+			checkEgress(where, one, all)
 		case *monitoring.ServiceMonitor:
 			checkMonitor(where, one, objects, all, paths)
+		}
+	}
+}
+
+// checkEgress: pods may reach the ports of etcd's members, each once.
+func checkEgress(where string, policy *networking.NetworkPolicy, all []pods) {
+	open := map[string]int{}
+	for _, rule := range policy.Spec.Egress {
+		for _, port := range rule.Ports {
+			open[port.Port.String()+"/"+string(*port.Protocol)]++
+		}
+	}
+	for _, argument := range all[0].template.Spec.Containers[0].Args {
+		members, found := strings.CutPrefix(argument, "--etcd=")
+		if !found {
+			continue
+		}
+		for _, member := range strings.Split(members, ",") {
+			port := member[strings.LastIndex(member, ":")+1:]
+			if open[port+"/TCP"] != 1 {
+				find(where, "the network policy opens etcd's port %s %d times", port, open[port+"/TCP"])
+			}
 		}
 	}
 }
@@ -258,12 +282,7 @@ func checkContainer(where string, container core.Container, flags map[string]map
 			find(where, "nothing is mounted at %s", value)
 		}
 	}
-	for _, variable := range container.Env {
-		name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable.Name, "BATON_")), "_", "-")
-		if _, known := flags["batond"][name]; strings.HasPrefix(variable.Name, "BATON_") && !known && name != "endpoint" {
-			find(where, "batond has no flag for %s", variable.Name)
-		}
-	}
+	checkVariables(where, container, given, flags["batond"], mounted)
 	context := container.SecurityContext
 	if context == nil || context.AllowPrivilegeEscalation == nil || *context.AllowPrivilegeEscalation ||
 		context.ReadOnlyRootFilesystem == nil || !*context.ReadOnlyRootFilesystem || context.Capabilities == nil ||
@@ -276,12 +295,13 @@ func checkContainer(where string, container core.Container, flags map[string]map
 	if program != "batond" {
 		return
 	}
+	checkMemory(where, container)
 	checkSettings(where, batondProgram, container)
-	listening := map[string]string{"grpc": "--listen=0.0.0.0:", "http": "--http=0.0.0.0:"}
+	listening := map[string]string{"grpc": "--listen=", "http": "--http="}
 	for _, port := range container.Ports {
-		want := listening[port.Name] + strconv.Itoa(int(port.ContainerPort))
-		if !contains(container.Args, want) {
-			find(where, "port %s does not agree with the flags: no %s", port.Name, want)
+		flag, number := listening[port.Name], ":"+strconv.Itoa(int(port.ContainerPort))
+		if !contains(container.Args, flag+"0.0.0.0"+number) && !contains(container.Args, flag+"[::]"+number) {
+			find(where, "port %s does not agree with the flags: no %s with %s", port.Name, flag, number)
 		}
 	}
 	for _, probe := range []*core.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
@@ -302,12 +322,61 @@ func checkContainer(where string, container core.Container, flags map[string]map
 		container.LivenessProbe.HTTPGet.Path != "/livez" {
 		find(where, "it is restarted for more than its own trouble")
 	}
+	if container.LivenessProbe != nil && container.LivenessProbe.TerminationGracePeriodSeconds == nil {
+		find(where, "a loop that stands still is killed only after the whole time for a drain")
+	}
+}
+
+// checkVariables: batond reads variables, too, and those of batonctl must not become settings of batond. With certificates of
+// clients batonctl in the pod has what it needs for the other nodes.
+func checkVariables(where string, container core.Container, given, known map[string]bool, mounted []string) {
+	ofBatonctl := map[string]bool{"endpoint": true, "tls-ca": true, "tls-cert": true, "tls-key": true, "tls-servers": true}
+	set := map[string]bool{}
+	for _, variable := range container.Env {
+		name, ours := strings.CutPrefix(variable.Name, "BATON_")
+		if !ours {
+			continue
+		}
+		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+		set[name] = true
+		_, taken := known[name]
+		switch {
+		case !taken && !ofBatonctl[name]:
+			find(where, "neither batond nor batonctl has a flag for %s", variable.Name)
+		case taken && ofBatonctl[name] && !given[name]:
+			find(where, "%s is meant for batonctl, and batond would take it", variable.Name)
+		}
+		if strings.HasPrefix(variable.Value, "/etc/baton/") && !below(variable.Value, mounted) {
+			find(where, "nothing is mounted at %s", variable.Value)
+		}
+	}
+	for _, name := range []string{"tls-ca", "tls-cert", "tls-key"} {
+		if given["tls-client-ca"] != set[name] {
+			find(where, "batonctl in the pod has no --%s for the other nodes, or one without need", name)
+		}
+	}
+}
+
+// checkMemory compares the limit with the growth at which batond ends connections: 1 GiB, a relay's 2 GiB
+// (src/base/receive_budget.h, kBoundsOfRelay of src/app/daemon/daemon.cc).
+func checkMemory(where string, container core.Container) {
+	bound := resource.MustParse("1Gi")
+	if contains(container.Args, "--relay") {
+		bound = resource.MustParse("2Gi")
+	}
+	if container.Resources.Limits.Memory().Cmp(bound) <= 0 {
+		find(where, "the kernel kills batond before it has grown by the %s of its own bound", bound.String())
+	}
 }
 
 // checkSettings asks batond itself what it thinks of its flags and variables. It names all mistakes, and one that this
 // test makes keeps it from starting; files in secrets are not here.
 func checkSettings(where, batond string, container core.Container) {
-	pod := strings.NewReplacer("$(POD_NAME)", release+"-0", "$(POD_IP)", "127.0.0.1")
+	address := "127.0.0.1"
+	if contains(container.Args, "--listen=[::]:7400") {
+		address = "fd00::1"
+	}
+	pod := strings.NewReplacer("$(POD_NAME)", release+"-0", "$(POD_IP)", address)
 	var arguments []string
 	for _, argument := range container.Args {
 		arguments = append(arguments, pod.Replace(argument))

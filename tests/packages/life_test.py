@@ -147,8 +147,7 @@ class Instance:
 
     def ctl(self, *words):
         """batonctl in the container, as root."""
-        endpoint = re.search(r"gRPC (\S+),", self.unit.property("StatusText")).group(1)
-        return self.container.run("batonctl", "--endpoint", endpoint, *words)
+        return self.container.run("batonctl", "--endpoint", f"unix:/run/baton/{self.group}/admin.sock", *words)
 
     def leaders(self):
         """(leader, term) of each shard, as n2 knows them."""
@@ -211,6 +210,7 @@ class Life:
         owner = self.container.run("stat", "--format=%U %a", "/var/lib/baton/orders").split()
         assert owner == ["baton", "700"], owner
         self.orders.await_share()
+        self.orders.ctl("health", "--wait")
 
     def kill_a_node(self):
         """Its guard, in the same unit, ends its session, and systemd starts it again."""
@@ -262,7 +262,9 @@ class Life:
         self.guard.systemctl("start")
         self.billing.configure("guard: shared")
         self.billing.unit.systemctl("start")
-        self.billing.await_share()
+        before = self.billing.await_share()
+        self.guard.systemctl("restart")
+        assert self.billing.leaders() == before, "a restart of the guard touched a node that leads"
         process = self.billing.kill("all")
         until("the shared guard has acted", lambda: "its session was ended" in self.guard.journal())
         self.billing.await_another(process)
@@ -293,7 +295,13 @@ class Life:
         for own in ("orders", "billing"):
             (self.container.root / f"etc/baton/{own}.yaml").unlink()
         shutil.rmtree(self.container.root / "debs")
+        # As if the state directories had a disk of their own: that can't be removed.
+        self.container.run("mount", "--bind", "/var/lib/baton", "/var/lib/baton")
+        (self.container.root / "etc/baton/orders.key").touch()
         self.container.run("dpkg", "--purge", "batond", "libbaton0.1")
+        (self.container.root / "etc/baton/orders.key").unlink()  # the operator's own files stay
+        self.container.run("umount", "/var/lib/baton")
+        self.container.run("rmdir", "/var/lib/baton", "/etc/baton")
         left = self.container.run("find", "/", "-xdev", "-iname", "*baton*", "-not", "-path", "/proc/*").split()
         assert left == [], left
         # The user stays: its number must not become another's.

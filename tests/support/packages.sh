@@ -45,7 +45,7 @@ baton_choose_packages() {
   )
   BATON_BROWSER_PACKAGES=("${browser[@]}")
   BATON_SANITIZER_PACKAGES=(clang "libclang-rt-$clang-dev")
-  BATON_PACKAGING_PACKAGES=(dpkg-dev debhelper lintian chrpath debootstrap systemd-container)
+  BATON_PACKAGING_PACKAGES=(dpkg-dev debhelper git python3 lintian chrpath debootstrap systemd-container)
   BATON_CONTAINER_PACKAGES=(podman buildah runc debootstrap podman-compose iptables "${network[@]}")
 }
 baton_choose_packages "$(baton_system)"

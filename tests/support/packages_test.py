@@ -69,6 +69,11 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(noble - trixie, {"clang-format-14", "libclang-rt-18-dev"})
         self.assertEqual(trixie - noble, {"chromium", "libclang-rt-19-dev"})
 
+    def test_what_builds_packages_is_among_the_packages_for_it(self):
+        code, names = self.run_bash('printf "%s\\n" "${BATON_PACKAGING_PACKAGES[@]}"')
+        self.assertEqual(code, 0)
+        self.assertLessEqual({"dpkg-dev", "debhelper", "git", "python3"}, set(names.split()))
+
     def other_boost(self, *installed):
         """What keeps libboost1.81-dev away if these packages are installed, and others were once."""
         lines = [f"{name} installed" for name in installed] + ["libboost1.67-dev config-files"]

@@ -39,6 +39,16 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and .Values.nodes.state.persistent (ne .Values.nodes.kind "StatefulSet") }}
 {{- fail "nodes.state.persistent needs nodes.kind=StatefulSet: pods of a Deployment keep no volume" }}
 {{- end }}
+{{- if and (hasKey .Values.nodes.flags "hang-timeout") (ne .Values.nodes.guard "own") }}
+{{- fail "nodes.flags: hang-timeout needs nodes.guard=own: only a guard that batond starts can watch for a hang" }}
+{{- end }}
+{{- $grows := "the pod has no place for a file that grows; the log has these lines, too" }}
+{{- $application := "the pod has no container for an application, and too short a grace period for one" }}
+{{- range $name, $why := dict "events-file" $grows "audit-file" $grows "audit-required" $grows "sidecar" $application "watchdog" $application }}
+{{- if or (hasKey $.Values.nodes.flags $name) (hasKey $.Values.relays.flags $name) }}
+{{- fail (printf "flags: the chart has no %s: %s" $name $why) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- /* etcd's flags: batond's and the guard's. */ -}}
@@ -62,8 +72,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "baton.arguments" -}}
 - --group={{ .Values.group }}
 - --node=$(POD_NAME)
-- --listen=0.0.0.0:7400
-- --http=0.0.0.0:7401
+- --listen={{ .Values.listenHost }}:7400
+- --http={{ .Values.listenHost }}:7401
 - --http-hosts={{ include "baton.httpHosts" . }}
 - --admin-socket=/run/baton/admin.sock
 {{ include "baton.etcdArguments" . }}
@@ -87,15 +97,21 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 
 {{- /* The names by which pods and services are asked over HTTP. */ -}}
 {{- define "baton.httpHosts" -}}
-{{- $name := include "baton.name" . -}}
-.{{ $name }}.{{ .Release.Namespace }}.svc,.{{ $name }}.{{ .Release.Namespace }}.svc.cluster.local,{{ $name }}-routes,{{ $name }}-routes.{{ .Release.Namespace }},{{ $name }}-routes.{{ .Release.Namespace }}.svc,{{ $name }}-routes.{{ .Release.Namespace }}.svc.cluster.local
+{{- $hosts := list }}
+{{- range list (include "baton.name" .) (printf ".%s" (include "baton.name" .)) (printf "%s-routes" (include "baton.name" .)) }}
+{{- $name := printf "%s.%s" . $.Release.Namespace }}
+{{- $hosts = concat $hosts (list . $name (printf "%s.svc" $name) (printf "%s.svc.cluster.local" $name)) }}
+{{- end }}
+{{- join "," (concat $hosts .Values.httpHosts) }}
 {{- end }}
 
-{{- /* Flags that the user gives: a map. */ -}}
+{{- /* Flags that the user gives: a map. Helm reads numbers as floating point, and writes a million as 1e+06. */ -}}
 {{- define "baton.flags" -}}
 {{- range $name, $value := . }}
 {{- if eq (toString $value) "true" }}
 - --{{ $name }}
+{{- else if kindIs "float64" $value }}
+- --{{ $name }}={{ int64 $value }}
 {{- else }}
 - {{ printf "--%s=%s" $name (toString $value) | quote }}
 {{- end }}
@@ -110,6 +126,15 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 # For kubectl exec POD -- batonctl ...: the way in that needs no certificate.
 - name: BATON_ENDPOINT
   value: unix:/run/baton/admin.sock
+{{- if and .Values.tls.secret (ne .Values.tls.clientAuth "none") }}
+# For the other nodes, which batonctl asks, too. batond has these settings from its flags.
+- {name: BATON_TLS_CA, value: /etc/baton/tls/ca.crt}
+- {name: BATON_TLS_CERT, value: /etc/baton/tls/tls.crt}
+- {name: BATON_TLS_KEY, value: /etc/baton/tls/tls.key}
+{{- with .Values.tls.certificate.uri }}
+- {name: BATON_TLS_SERVERS, value: {{ . | quote }}}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "baton.mounts" -}}
@@ -189,6 +214,8 @@ livenessProbe:
   periodSeconds: 5
   timeoutSeconds: 3
   failureThreshold: 6
+  # A loop that stands still does not heed SIGTERM, so there is little to wait for before SIGKILL.
+  terminationGracePeriodSeconds: 15
 readinessProbe:
   httpGet: {path: /readyz, port: http, scheme: {{ $scheme }}}
   periodSeconds: 2
