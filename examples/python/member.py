@@ -31,7 +31,7 @@ import urllib.request
 FINAL = ("INVALID_ARGUMENT", "NOT_FOUND", "PERMISSION_DENIED", "UNIMPLEMENTED")
 CANNOT_REACH = 3  # exit code, as batonctl's
 LONGEST_PAUSE = 2.0
-MOST_ANSWERED = 100_000  # operations are numbered one after another
+MOST_ANSWERED = 100_000
 MOST_WORDS = 10_000  # in a message
 ESTABLISHED = "01"
 MAPPED = "0000000000000000FFFF0000"
@@ -133,6 +133,7 @@ class Member:
 
     def _begin_anew(self):
         self._acquired = {}  # by shard: the operation that acquired it
+        self._led = {}  # by shard: the term of the last acquired() that no lost() has followed
         self._ended = {}  # by shard: the operation that ended it, which may come again
         self._answered = {}  # by operation: the answer, which is sent again if it was lost
 
@@ -260,7 +261,7 @@ class Member:
                 if message.welcome.resumed:
                     self._say_ready(self._standbys.values())
                 else:  # all leaderships and standbys are over, without further events
-                    work = [(0, "lost", shard, term) for shard, term in self._terms.items()]
+                    work = [(0, "lost", shard, term) for shard, term in self._led.items()]
                     work += [(0, "standby_ended", shard, 0) for shard in self._standbys]
                     self._begin_anew()
                 self._terms.clear()
@@ -281,9 +282,13 @@ class Member:
                 self._terms[event.shard] = event.term
             if event.operation > ended:
                 self._acquired[event.shard] = event.operation
+                if event.kind == kind.KIND_ACQUIRED:
+                    self._led[event.shard] = event.term
                 self._ended.pop(event.shard, None)
         elif event.kind in (kind.KIND_STOP, kind.KIND_LOST):
             self._terms.pop(event.shard, None)
+            if event.kind == kind.KIND_LOST:
+                self._led.pop(event.shard, None)
         names = {kind.KIND_PREPARE: "prepare", kind.KIND_ACQUIRED: "acquired",
                  kind.KIND_RELEASING: "releasing", kind.KIND_LOST: "lost",
                  kind.KIND_STANDBY: "standby", kind.KIND_STANDBY_ENDED: "standby_ended"}
@@ -329,8 +334,10 @@ class Member:
         if name == "acquired" and not ok:
             self._end(answered, operation, shard)
         if operation != 0:
-            answered[operation] = ok
-            answered.pop(operation - MOST_ANSWERED, None)
+            with self._lock:
+                answered[operation] = ok
+                while len(answered) > MOST_ANSWERED:
+                    del answered[next(iter(answered))]  # the oldest
             answer = self._pb.AttachAnswer(operation=operation, ok=ok)
             answers.put(self._pb.AttachRequest(answers=[answer]))
 

@@ -268,8 +268,8 @@ class BATON_EXPORT Router {
 
   /// Makes one attempt: a call on `channel` with `context`, which has its deadline and metadata
   /// already. Use both for this attempt only. Returns the call's status. Runs on the thread that
-  /// called CallWith, once for each attempt. If it throws, the exception passes through CallWith,
-  /// and the call ends.
+  /// called CallWith, once for each attempt. If it throws, the exception passes through CallWith.
+  /// To give the call up, throw: CANCELLED, also by the attempt itself, may be tried again.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.

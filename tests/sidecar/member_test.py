@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 try:
     import grpc
@@ -223,6 +224,31 @@ class MemberStandsBy(unittest.TestCase):
         self.assertEqual(stream.answers(1), [1])
         its.set_standby_ready(3)
         self.assertEqual(stream.words(), [(1, True)])
+
+    def test_each_leadership_is_lost_if_the_attachment_does_not_go_on(self):
+        _, stream = self.attach()
+        stream.send(*((KIND.KIND_ACQUIRED, shard, shard) for shard in (1, 2, 3, 4)))
+        stream.send((KIND.KIND_RELEASING, 1, 5), (KIND.KIND_STOP, 2, 0), (KIND.KIND_LOST, 3, 6))
+        self.assertEqual(stream.answers(6), [1, 2, 3, 4, 5, 6])
+        stream.end()
+        stream = self.batond.welcome(resumed=False)
+        self.addCleanup(self.end_all, stream)
+        calls = sorted(self.application.next() for _ in range(9))
+        self.assertEqual(calls, [f"acquired {shard}" for shard in (1, 2, 3, 4)] +
+                         [f"lost {shard}" for shard in (1, 2, 3, 4)] + ["releasing 1"])
+        self.assertTrue(self.application.calls.empty())
+
+    def test_the_oldest_answers_are_forgotten(self):
+        with unittest.mock.patch.object(member, "MOST_ANSWERED", 2):
+            _, stream = self.attach()
+            for operation in (10, 20, 40):  # the node numbers other things, too
+                stream.send((KIND.KIND_STANDBY, operation, operation))
+                self.assertEqual(stream.answers(1), [operation])
+            stream.send((KIND.KIND_STANDBY, 40, 40), (KIND.KIND_STANDBY, 10, 10))
+            self.addCleanup(self.end_all, stream)
+            self.assertEqual(stream.answers(2), [10, 40])
+        self.assertEqual([self.application.next() for _ in range(4)],
+                         ["standby 10", "standby 20", "standby 40", "standby 10"])
 
     def test_events_that_come_again_are_answered_and_not_called_again(self):
         _, stream = self.attach()
