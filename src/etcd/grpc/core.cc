@@ -1,5 +1,7 @@
 #include "etcd/grpc/core.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -18,6 +20,9 @@ constexpr Duration kTrialBound = std::chrono::seconds(2);
 // Between trials while the earlier certificates work; gRPC logs each handshake that fails.
 constexpr Duration kTrialPause = std::chrono::seconds(1);
 constexpr Duration kLongestTrialPause = std::chrono::seconds(30);
+// gRPC looks a name that it did not find up ever more seldom, at last every 2 minutes. If an
+// endpoint with a name can't be reached for this long, new connections look it up again.
+constexpr Duration kLookUpAnew = std::chrono::seconds(5);
 
 grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options, Security security) {
   const auto milliseconds = [](std::chrono::milliseconds value) {
@@ -101,6 +106,12 @@ bool IsEtcdsAnswer(int code) {
     case grpc::StatusCode::UNIMPLEMENTED: return true;
     default: return false;
   }
+}
+
+bool HasName(const Endpoint& endpoint) {
+  in_addr four{};
+  const std::string host = endpoint.address.substr(0, endpoint.address.rfind(':'));
+  return !host.starts_with('[') && inet_pton(AF_INET, host.c_str(), &four) != 1;
 }
 
 std::size_t FirstOf(const GrpcTransportOptions& options, std::size_t count) {
@@ -187,13 +198,23 @@ std::size_t GrpcCore::EndpointOtherThan(const std::string& avoid) {
 void GrpcCore::ReportAnswered(std::size_t endpoint) {
   const std::lock_guard lock(mutex_);
   book_.Answered(endpoint, BootClock::now());
+  Connections& connections = connections_[endpoint];
+  connections.unreachable_since = TimePoint::max();
+  if (std::exchange(connections.anew, false)) connections.behind = false;
 }
 
 void GrpcCore::ReportUnavailable(std::size_t endpoint) {
+  const TimePoint now = BootClock::now();
   const std::lock_guard lock(mutex_);
-  book_.Unavailable(endpoint, BootClock::now());
+  book_.Unavailable(endpoint, now);
+  Connections& connections = connections_[endpoint];
+  connections.unreachable_since = std::min(connections.unreachable_since, now);
+  if (!connections.behind && now - connections.unreachable_since > kLookUpAnew &&
+      HasName(endpoints_[endpoint])) {
+    connections.behind = connections.anew = true;
+  }
   // Its certificates may be the cause, so try the newer ones soon.
-  connections_[endpoint].pause = kTrialPause;
+  connections.pause = connections.anew ? kLookUpAnew : kTrialPause;
 }
 
 void GrpcCore::ReportMissed(std::size_t endpoint, TimePoint sent) {
@@ -298,10 +319,10 @@ void GrpcCore::Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>&
     Connections& connections = connections_[endpoint];
     if (connections.trial != stubs || closing()) return;
     replaced = std::exchange(connections.trial, nullptr);
-    tell = taken || !std::exchange(connections.told, true);
+    tell = !connections.anew && (taken || !std::exchange(connections.told, true));
     if (taken) {
       std::swap(replaced, connections.current);
-      connections.behind = false;
+      connections.behind = connections.anew = false;
     }
   }
   if (!tell) return;

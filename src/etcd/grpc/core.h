@@ -102,12 +102,15 @@ class GrpcCore {
   void StartDueProbes();
 
  private:
-  /// An endpoint's connections, and a trial of newer certificates on which etcd has not answered
-  /// yet.
+  /// An endpoint's connections, and a trial of newer ones on which etcd has not answered yet.
   struct Connections {
     std::shared_ptr<EndpointStubs> current = nullptr;
     std::shared_ptr<EndpointStubs> trial = nullptr;  ///< null: no trial runs
-    bool behind = false;  ///< there are newer certificates than those of `current`
+    /// Newer ones are to be tried: there are newer certificates than those of `current`, or, if
+    /// `anew`, the endpoint's name has to be looked up again.
+    bool behind = false;
+    bool anew = false;
+    TimePoint unreachable_since = TimePoint::max();  ///< max(): its last call was answered
     TimePoint tried_at{};
     Duration pause{};   ///< the time from one trial to the next
     bool told = false;  ///< the failure of the newer certificates was reported
