@@ -159,7 +159,8 @@ class BATON_EXPORT Node {
   ///                        once the lease has run out. (c) The node had not come to an end by
   ///                        drain_timeout + 30 s, and may still lead shards: call Stop
   ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
-  ///                        Stop was called before or meanwhile, or the node halted meanwhile
+  ///                        Stop was called before or meanwhile, the node halted meanwhile, or it
+  ///                        lost its session
   ///   ok                   (a) Each shard was either handed over, or resigned because nobody
   ///                        could take it or the failover setting keeps it for this node.
   ///                        (b) Stop was called before or during this call, and the node led

@@ -313,6 +313,9 @@ void Core::CheckSession(Context& context) {
 }
 
 void Core::EndSession(Context& context) {
+  // What is still held was neither handed over nor resigned.
+  auto* draining = std::get_if<Draining>(&lifecycle_);
+  if (draining != nullptr && !leaderships_.held().empty()) draining->in_time = false;
   deadline_.Withdraw(context);
   writes_.DropOfSession();
   commits_.ForgetAllBut(writes_);

@@ -20,7 +20,8 @@ struct Running {};
 /// The node takes nothing new, and gives away what it holds.
 struct Draining {
   TimePoint deadline = TimePoint::max();  ///< from then on it resigns what is not handed over
-  bool in_time = true;                    ///< false: it held shards at the deadline or the end
+  /// False: it held shards at the deadline, at the end, or when it lost its session.
+  bool in_time = true;
   /// Set once the node resigns all that it holds: when this last made progress.
   std::optional<TimePoint> resigned_all_at;
   std::size_t left_to_resign = 0;  ///< how many shards it held at that time

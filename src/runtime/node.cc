@@ -305,7 +305,8 @@ Status Node::Impl::Drain() {
   if (!finished->drained) {
     return Error{
         ErrorCode::kTimedOut,
-        "not every shard could be handed over within the drain timeout; the rest was given up"};
+        "not every shard could be handed over before the drain timeout, or before the session or "
+        "the application was lost; the rest was given up"};
   }
   return Ok();
 }

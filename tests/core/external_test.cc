@@ -117,6 +117,20 @@ TEST_F(ExternalTest, DeathGivesEverythingAwayAtOnce) {
   EXPECT_NE(cluster_->store().Member("n1").session, before);
 }
 
+// Plan: the application dies while n1 drains, and has not released its shards: they are free, but
+// nobody handed them over.
+TEST_F(ExternalTest, DeathInADrainIsNoHandoff) {
+  Up(2);
+  cluster_->Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
+  cluster_->Drain("n1");
+  cluster_->Run(seconds(1));
+  ASSERT_GT(cluster_->LedBy("n1"), 0u);
+  Is(ApplicationState::kAbsent);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(1)));
+  EXPECT_FALSE(cluster_->drained("n1"));
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 6u; }, seconds(1)));
+}
+
 // Plan: n1 is ready for shards of n2. Its application dies, and another one comes within the second
 // in which the record would not be written again. Nothing that the first one loaded is said of it.
 TEST_F(ExternalTest, WhatADeadApplicationLoadedIsNotSaidOfTheNextOne) {

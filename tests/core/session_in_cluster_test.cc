@@ -150,5 +150,17 @@ TEST_F(SessionsEndTest, OneTryIsEnoughWhereResigningWasGivenUp) {
   EXPECT_EQ(End(), "1 revocations, 1 end, not drained, lease left");
 }
 
+// Plan: the application hangs while it releases for the drain, and an operator revokes the lease.
+// The shards were neither handed over nor resigned, so the drain did not succeed.
+TEST_F(SessionsEndTest, ADrainThatLosesItsSessionGaveShardsUp) {
+  cluster_.Behave("n1", core::CallbackKind::kReleasing, Behaviour::kHangs);
+  cluster_.Drain("n1");
+  cluster_.Run(seconds(1));
+  ASSERT_GT(cluster_.LedBy("n1"), 0u);
+  cluster_.RevokeLeaseOf("n1");
+  EXPECT_EQ(End(), "1 revocations, 1 end, not drained, lease gone");
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 }  // namespace
 }  // namespace baton::test
