@@ -20,45 +20,10 @@ constexpr Duration kPlanPause =
 // most one plan in 50 ms.
 constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 
-// The pauses of a drain for a shard that no node has prepared.
-constexpr Duration kFirstDrainPause = std::chrono::seconds(1);
-constexpr Duration kLongestDrainPause = std::chrono::minutes(1);
-
 // Its leader stops, and resigns it: the failover policy keeps it for that node.
 bool StopsAndKeeps(const View& view, ShardId shard) {
   const MemberFact* leader = view.member(view.record(shard).leader);
   return leader != nullptr && leader->Leaves() && KeepsShardsFor(view, leader->node);
-}
-
-// The placement rules don't let its leader lead it, so it is moved like a shard of a draining node.
-bool Misplaced(const View& view, ShardId shard) {
-  const MemberFact* leader = view.member(view.record(shard).leader);
-  return leader != nullptr && !view.rules().Allow(shard, *leader);
-}
-
-// Its leader drains, or the rules forbid it there: it must go, and soon.
-bool MustGo(const View& view, ShardId shard) {
-  const MemberFact* leader = view.member(view.record(shard).leader);
-  return leader != nullptr && (view.Draining(*leader) || Misplaced(view, shard));
-}
-
-// The node, of those that may begin to lead a shard of this pool, with the fewest shards for its
-// weight; kNobody: all of them are avoided.
-MemberIndex LeastLoaded(const AssignmentInput& input, std::uint32_t pool,
-                        const std::vector<std::uint64_t>& held, const std::set<NodeId>& avoided) {
-  MemberIndex best = kNobody;
-  for (MemberIndex i = 0; i < input.members.size(); ++i) {
-    const AssignmentMember& member = input.members[i];
-    if (EligibilityOf(member.weight, member.draining) != Eligibility::kYes) continue;
-    if (avoided.contains(member.id)) continue;
-    const bool forbidden =
-        pool != 0 && input.pools[pool - 1].members[i] == AssignmentPool::Place::kForbidden;
-    if (forbidden) continue;
-    const bool less = best == kNobody ||
-                      (held[i] + 1) * input.members[best].weight < (held[best] + 1) * member.weight;
-    if (less) best = i;
-  }
-  return best;
 }
 
 }  // namespace
@@ -74,7 +39,7 @@ void Balancer::Clear() {
   campaign_at_ = TimePoint::max();
   writing_.clear();
   imbalanced_since_.reset();
-  failed_targets_.clear();
+  failed_targets_.Clear();
   outdated_ = true;
   suspects_.SetAll();
 }
@@ -260,27 +225,15 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
     withdraw_at_ = std::min(withdraw_at_, withdraw_at);
     return;
   }
-  if (live || !move.void_reason.empty()) NoteFailedTarget(context.view, move);
+  if (live || !move.void_reason.empty()) failed_targets_.Note(context, move);
   ++(live ? counters_.timed_out : counters_.voided);
   if (!move.void_reason.empty()) {
     context.Say(Notice::Level::kWarning, "the move of shard " + std::to_string(move.shard.value) +
                                              " is void: " + move.void_reason);
-    NoteMoved(move.shard, context.now);  // so that the same move is not planned again at once
   }
   MoveWrite remove{.move = move, .read = move.revision};
   remove.move.present = false;
   batch.moves.push_back(std::move(remove));
-}
-
-void Balancer::NoteFailedTarget(const View& view, const MoveFact& move) {
-  if (move.phase == MovePhase::kPrepared) return;  // its leader does not let go
-  if (!MustGo(view, move.shard)) return;
-  FailedTargets& failed = failed_targets_[move.shard];
-  if (failed.ends != move.ends) {
-    failed = FailedTargets{};
-    failed.ends = move.ends;
-  }
-  failed.nodes.insert(move.to);
 }
 
 // The imbalance must have lasted, and the membership must have been quiet.
@@ -315,10 +268,10 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
       movable[i] = false;
       continue;
     }
-    const auto failed = failed_targets_.find(shard_of[i]);
-    if (failed != failed_targets_.end() && context.now < failed->second.not_before) {
+    const TimePoint rests_until = failed_targets_.RestsUntil(context.view, shard_of[i]);
+    if (context.now < rests_until) {
       movable[i] = false;
-      plan_at_ = std::min(plan_at_, failed->second.not_before);
+      plan_at_ = std::min(plan_at_, rests_until);
       continue;
     }
     if (requested) continue;
@@ -378,7 +331,7 @@ void Balancer::Plan(Context& context) {
   const bool rebalances =
       MayRebalance(context, requested, imbalanced) && !vacancy && !assignment.owners_awaited;
   if (!rebalances) std::erase_if(moves, [&](const PlannedMove& move) { return !move.urgent; });
-  AvoidFailedTargets(context, assignment.input, assignment.shard_of, moves);
+  plan_at_ = std::min(plan_at_, failed_targets_.Avoid(context, assignment, moves));
   if (moves.empty()) {
     if (requested && !imbalanced && in_flight == 0) FinishRequest(context);
     return;
@@ -416,48 +369,11 @@ void Balancer::WriteMoves(Context& context, const AssignmentOfView& assignment,
   }
 }
 
-// A target may be unable to prepare one shard, for example because its `releasing` of that shard
-// still hangs. The assignment does not know that, and would choose it again and again. So a drain
-// sends the shard to the node with the least load for its weight that has not failed in this term;
-// once all have failed, it begins again after a growing pause. Balance chooses other shards.
-void Balancer::AvoidFailedTargets(Context& context, const AssignmentInput& input,
-                                  const std::vector<ShardId>& shard_of,
-                                  std::vector<PlannedMove>& moves) {
-  std::erase_if(failed_targets_, [&](const auto& entry) {
-    const bool over = context.view.record(entry.first).term() != entry.second.ends;
-    return over || !MustGo(context.view, entry.first);
-  });
-  if (failed_targets_.empty()) return;
-  std::vector<std::uint64_t> held(input.members.size());
-  for (const AssignmentShard& shard : input.shards) {
-    const MemberIndex holder = shard.moving_to != kNobody ? shard.moving_to : shard.leader;
-    if (holder != kNobody) ++held[holder];
-  }
-  std::erase_if(moves, [&](PlannedMove& move) {
-    const auto found = failed_targets_.find(shard_of[move.shard.value]);
-    const bool avoids = move.urgent && found != failed_targets_.end() &&
-                        found->second.nodes.contains(input.members[move.to].id);
-    if (avoids) {
-      const std::uint32_t pool = input.shards[move.shard.value].pool;
-      move.to = LeastLoaded(input, pool, held, found->second.nodes);
-    }
-    if (move.to != kNobody) {
-      ++held[move.to];
-      return false;
-    }
-    FailedTargets& failed = found->second;
-    failed.nodes.clear();
-    failed.pause = std::clamp(2 * failed.pause, kFirstDrainPause, kLongestDrainPause);
-    failed.not_before = context.now + failed.pause;
-    plan_at_ = std::min(plan_at_, failed.not_before);
-    return true;
-  });
-}
-
-// An operator's "apply" was cancelled: withdraws the moves that it planned and nobody has prepared,
-// and starts the delay of balancing again.
+// A new "apply" of an operator also tries what failed before. If one was cancelled: withdraws the
+// moves that it planned and nobody has prepared, and starts the delay of balancing again.
 void Balancer::CancelRequest(Context& context) {
   const bool requested = context.view.policy({PolicyKind::kRebalance}) != nullptr;
+  if (requested && !requested_) failed_targets_.EndRests();
   requested_ = requested_ || requested;
   if (requested || !requested_) return;
   imbalanced_since_.reset();

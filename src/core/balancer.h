@@ -23,14 +23,15 @@
 //    a row. They may be moved again once they have proven harmless (DeathBackoff::LongFrom).
 //
 // The balancer has other reasons for moves, which leave out none of these shards:
-//  - `rebalance apply` needs only the first condition. So it goes on in a pause.
+//  - `rebalance apply` needs only the first condition. So it goes on in a pause. It has ended once
+//    there is nothing to move, or nothing but shards that their targets could not prepare.
 //  - A drain needs none of the conditions.
 //  - If a placement rule forbids a shard's leader, the shard moves away. This needs none of the
 //    conditions; but as long as no member drains, it waits until there is no vacancy.
 //
-// A shard that has to leave its node goes to a target that has not failed to prepare it. If all
-// targets have failed, the shard waits for 1 s, and each time twice as long, up to 1 min. If the
-// failover policy keeps the shards of a stopping node, none of them moves.
+// A shard that its target failed to prepare goes to another one if it has to leave its node.
+// Otherwise it rests (failed_targets.h). If the failover policy keeps the shards of a stopping
+// node, none of them moves.
 //
 // The moves in flight are limited. For this limit, the delay and the cooldown, the balancer asks
 // MoveLimitsOf each time that it decides. The balancer plans only once a quarter of the limit (at
@@ -56,6 +57,7 @@
 #include "core/assignment.h"
 #include "core/assignment_of_view.h"
 #include "core/context.h"
+#include "core/failed_targets.h"
 
 namespace baton::core {
 
@@ -113,7 +115,6 @@ class Balancer {
   void WithdrawMoves(Context& context);
   bool Stuck(const Context& context, const MoveFact& move) const;
   void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
-  void NoteFailedTarget(const View& view, const MoveFact& move);
   Duration PauseAfterPlan(const Context& context) const;
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);
@@ -121,8 +122,6 @@ class Balancer {
                             bool requested);
   void WriteMoves(Context& context, const AssignmentOfView& assignment,
                   const std::vector<PlannedMove>& moves);
-  void AvoidFailedTargets(Context& context, const AssignmentInput& input,
-                          const std::vector<ShardId>& shard_of, std::vector<PlannedMove>& moves);
   void CancelRequest(Context& context);
   void FinishRequest(Context& context);
   Reason ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const;
@@ -131,15 +130,6 @@ class Balancer {
     Term ends;
     MovePhase phase = MovePhase::kPlanned;
     TimePoint since{};
-  };
-
-  /// The nodes that failed to prepare a shard in the present term, if the shard must leave its
-  /// leader.
-  struct FailedTargets {
-    Term ends;
-    std::set<NodeId> nodes;
-    TimePoint not_before{};  ///< when the next drain move may be planned, after all nodes failed
-    Duration pause{};
   };
 
   std::optional<OperationId> campaign_;
@@ -153,7 +143,7 @@ class Balancer {
   /// When each shard moved, for the cooldown; min: never. All are kept, because an operator may
   /// order a longer cooldown at any time.
   std::vector<TimePoint> moved_at_;
-  std::map<ShardId, FailedTargets> failed_targets_;
+  FailedTargets failed_targets_;
   std::map<ShardId, Term> orphaned_;  ///< losses without a successor that were counted already
   bool orphans_outdated_ = true;
   TimePoint count_orphans_at_ = TimePoint::max();

@@ -1,0 +1,70 @@
+// FailedTargets: the shards whose moves came to nothing because the target did not prepare them,
+// and when the balancer may plan a move of such a shard again.
+//
+// A target may be unable to prepare one shard, for example because its `releasing` of that shard
+// still hangs. The assignment does not know that, and would choose it again and again.
+//
+//  - A shard that must go (MustGo) is sent to the node with the least load for its weight that has
+//    not failed in this term. Once all have failed, it begins again after a pause: 1 s at first,
+//    and each time twice as long, up to 1 min.
+//  - Balance, also that of `rebalance apply`, leaves the shard alone for the group's cooldown, but
+//    at least for such a growing pause. So it chooses other shards meanwhile, and an apply ends
+//    once it has tried all. The next apply does not wait for that.
+//
+// What a shard did counts until its term is over.
+//
+// Pure and single-threaded: owned by the balancer.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/assignment.h"
+#include "core/assignment_of_view.h"
+#include "core/context.h"
+
+namespace baton::core {
+
+/// Whether the placement rules don't let the shard's leader lead it, so that it is moved like a
+/// shard of a draining node.
+bool Misplaced(const View& view, ShardId shard);
+/// Whether the shard is misplaced, or its leader drains: it must go, and soon.
+bool MustGo(const View& view, ShardId shard);
+
+class FailedTargets {
+ public:
+  /// The target declared the move void, or did not prepare it in time.
+  void Note(const Context& context, const MoveFact& move);
+  /// No move of the shard may be planned before this time. TimePoint::min(): there is no such time.
+  TimePoint RestsUntil(const View& view, ShardId shard) const;
+  /// An operator orders a rebalance, so no shard rests for balance any more.
+  void EndRests();
+  /// Chooses another target for each urgent move whose target has failed. Deletes the move if all
+  /// targets have failed; then the shard rests. Returns when the first of these rests ends; max:
+  /// there is none. Forgets the shards whose terms are over.
+  TimePoint Avoid(const Context& context, const AssignmentOfView& assignment,
+                  std::vector<PlannedMove>& moves);
+  /// The session is lost: forgets everything.
+  void Clear() { shards_.clear(); }
+
+ private:
+  struct Pause {
+    TimePoint until = TimePoint::min();
+    Duration length{};  ///< of the last pause
+
+    void Begin(TimePoint now, Duration least);
+  };
+  struct Failed {
+    Term ends;               ///< the term in which the moves failed
+    std::set<NodeId> nodes;  ///< if the shard must go: who failed since the last pause
+    Pause all_failed;        ///< if the shard must go
+    Pause balance;           ///< otherwise
+  };
+
+  void ForgetOver(const View& view);
+
+  std::map<ShardId, Failed> shards_;
+};
+
+}  // namespace baton::core
