@@ -193,6 +193,7 @@ void Core::Record(Context& context, const ApplicationChanged& event) {
   if (event.state == ApplicationState::kAbsent && options_.external) {
     standby_duties_.Forget();
     session_.SetReady({});  // or the next application's session would begin with the old list
+    leaderships_.ForgetApplication();
   }
   const bool leaving =
       !std::holds_alternative<Running>(lifecycle_) && !std::holds_alternative<Draining>(lifecycle_);

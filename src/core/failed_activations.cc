@@ -173,6 +173,13 @@ void FailedActivations::Forget(ShardId shard) {
   waiting_.erase(waiting);
 }
 
+void FailedActivations::ForgetApplication() {
+  failed_long_ = failed_long_ || failing_since_;
+  EndFailing();
+  failing_for_ = kFirstFailingFor;
+  proven_ = false;
+}
+
 bool FailedActivations::Ready(Context& context) const {
   if (by_time_.empty() || Full()) return false;
   if (by_time_.begin()->first <= context.now) return true;

@@ -25,6 +25,10 @@
 //  - After the node has started over, one runs at a time.
 // One success ends the failing and all three bounds.
 //
+// If the application is another process and ends, nothing that it did is held against the next one.
+// But if the node was failing, it starts over: so an application that fails, ends and comes back
+// again and again costs one shard each time.
+//
 // Without a success, the node starts over after kFirstFailingFor to kFailingFor (options.h): it
 // does not count as failing any more, and gets shards again. If one shard then fails, the node is
 // failing again.
@@ -87,6 +91,9 @@ class FailedActivations {
   void Hasten(ShardId shard);
   /// The shard is not held any more.
   void Forget(ShardId shard);
+  /// The application, another process, has ended. REQUIRES: no shard is held any more, or none will
+  /// be after this step.
+  void ForgetApplication();
 
   /// Whether a retry may start now. If a backoff ends later, asks for a step at that time.
   bool Ready(Context& context) const;

@@ -120,6 +120,9 @@ class Leaderships {
   /// An operator asks for a retry: see FailedActivations::Hasten. A shard that waits is tried in
   /// the next Advance, if retries may run. REQUIRES (checked): failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
+  /// The external application has ended: see FailedActivations::ForgetApplication. REQUIRES:
+  /// LoseAll was called, or follows in this step.
+  void ForgetApplication() { failed_.ForgetApplication(); }
   /// The outcome of a move that this node planned for a shard that fails here.
   void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {
     other_tries_.On(context, operation, outcome);

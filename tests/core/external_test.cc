@@ -160,6 +160,71 @@ TEST_F(ExternalTest, WhatADeadApplicationLoadedIsNotSaidOfTheNextOne) {
   EXPECT_TRUE(cluster_->store().Member("n1").ready.empty());
 }
 
+// n1's application fails to activate shards. Whenever n1 leads nothing and does not say that it
+// fails, an operator orders a rebalance, so that it gets some.
+class FailingApplication : public ExternalTest {
+ protected:
+  void SetUp() override {
+    Build(2);
+    cluster_->Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
+    cluster_->StartAll();
+    Is(ApplicationState::kAttached);
+  }
+  bool SaysFailing() { return cluster_->store().Member("n1").failing; }
+  // Waits until n1 has said `times` times that it fails.
+  void FailsTimes(int times) {
+    bool before = false;
+    for (int tick = 0; tick < 2000 && times > 0; ++tick) {
+      cluster_->Run(milliseconds(100));
+      if (SaysFailing() && !before) --times;
+      before = SaysFailing();
+      if (!before && cluster_->LedBy("n1") == 0 && tick % 10 == 0) {
+        cluster_->Policy("n2", {PolicyKind::kRebalance});
+      }
+    }
+    ASSERT_EQ(times, 0);
+  }
+  void AnotherApplication(Behaviour behaviour) {
+    Is(ApplicationState::kAbsent);
+    cluster_->Behave("n1", CallbackKind::kAcquired, behaviour);
+    cluster_->Run(seconds(1));
+    Is(ApplicationState::kAttached);
+    cluster_->Run(seconds(1));
+  }
+  std::vector<ShardId> TriedFrom(std::size_t first) {
+    std::vector<ShardId> tried;
+    const auto callbacks = cluster_->Asked<core::RunCallback>("n1");
+    for (std::size_t i = first; i < callbacks.size(); ++i) {
+      const auto& callback = callbacks[i].second;
+      if (callback.kind == CallbackKind::kAcquired) tried.push_back(callback.shard);
+    }
+    std::sort(tried.begin(), tried.end());
+    tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
+    return tried;
+  }
+};
+
+// Plan: it has failed so often that n1 gets nothing for 80 s. Then it is repaired and restarted:
+// nothing that the first one did keeps it from its part.
+TEST_F(FailingApplication, IsNotHeldAgainstTheNextOne) {
+  ASSERT_NO_FATAL_FAILURE(FailsTimes(4));
+  AnotherApplication(Behaviour::kReturns);
+  EXPECT_FALSE(SaysFailing());
+  cluster_->Policy("n2", {PolicyKind::kRebalance});
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->Settled(); }, seconds(10)))
+      << cluster_->WhyNotSettled();
+}
+
+// Plan: the next one fails, too. That costs one shard, not as many as the first one failed.
+TEST_F(FailingApplication, TriesOneShardAfterItsRestart) {
+  ASSERT_NO_FATAL_FAILURE(FailsTimes(1));
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n1") == 0; }, seconds(20)));
+  const std::size_t first = cluster_->Asked<core::RunCallback>("n1").size();
+  AnotherApplication(Behaviour::kThrows);
+  ASSERT_NO_FATAL_FAILURE(FailsTimes(1));
+  EXPECT_EQ(TriedFrom(first).size(), 1u);
+}
+
 // Plan: the application is absent again while the member key is being put: that lease is revoked,
 // too, and its key does not stay.
 TEST_F(ExternalTest, AnAttemptToOpenASessionEndsToo) {
