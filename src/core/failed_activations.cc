@@ -40,7 +40,7 @@ void FailedActivations::Failed(Context& context, ShardId shard, const Try& faile
   Schedule(context, shard);
 }
 
-// It does not count as a first try any more: others must not wait for it for ever.
+// It does not count as running any more: others must not wait for it for ever.
 void FailedActivations::Late(Context& context, ShardId shard, OperationId operation) {
   Record(context, shard, {operation, "it has not returned in time, and still runs"});
   failures_.at(shard).late = true;
@@ -208,11 +208,13 @@ bool FailedActivations::Late(ShardId shard) const {
 
 void FailedActivations::Returned(OperationId operation) {
   running_.erase(operation);
+  left_retries_.erase(operation);
   first_tries_.erase(operation);
   left_first_tries_.erase(operation);
 }
 
 void FailedActivations::Left(OperationId operation) {
+  if (running_.erase(operation) > 0) left_retries_.insert(operation);
   if (first_tries_.erase(operation) > 0) left_first_tries_.insert(operation);
 }
 

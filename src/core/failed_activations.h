@@ -33,10 +33,12 @@
 // does not count as failing any more, and gets shards again. If one shard then fails, the node is
 // failing again.
 //
-// At most kMaxRetries retries run at once: a quarter of the callback threads. A first try that
-// began under these bounds counts as hanging if it still runs after its timeout, or after its shard
-// is lost. While kMaxRetries first tries hang and there is no success, no other first try begins.
-// So first tries that hang take another quarter of the threads at most, and delay no retry.
+// At most kMaxRetries retries run at once: a quarter of the callback threads. A retry, or a first
+// try that began under these bounds, counts as hanging if it still runs after its timeout, or after
+// its shard is lost. Then another one begins in its place.
+//  - No retry begins while 2 * kMaxRetries run or hang.
+//  - No first try begins while kMaxRetries first tries hang and there is no success.
+// So those that hang take three quarters of the threads at most. First tries delay no retry.
 //
 // If a retry succeeds, the cause may be gone for all shards, so all backoffs end. This happens at
 // most once a second, because shards that sometimes succeed must not make all others run again and
@@ -99,16 +101,19 @@ class FailedActivations {
   bool Ready(Context& context) const;
   /// Takes the shard that is retried next. REQUIRES: Ready().
   ShardId Next();
-  /// Whether kMaxRetries retries run, so that none can start.
-  bool Full() const { return running_.size() >= kMaxRetries; }
+  /// Whether so many retries run, or run and hang, that none can start.
+  bool Full() const {
+    return running_.size() >= kMaxRetries ||
+           running_.size() + left_retries_.size() >= 2 * kMaxRetries;
+  }
   /// Whether an operator asked for the try that begins now. Forgets that.
   bool TakeHastened(ShardId shard) { return hastened_.erase(shard) > 0; }
-  /// The retry has begun; it counts until Returned.
+  /// The retry has begun; it counts until Returned or Left.
   void Started(OperationId operation) { running_.insert(operation); }
   /// A callback returned, so it does not count any more. Ignores other operations.
   void Returned(OperationId operation);
-  /// The shard is lost while its first try runs, or the try exceeded its timeout. The try does not
-  /// count as one of the first tries any more, so others can begin.
+  /// The shard is lost while its try runs, or the try exceeded its timeout. The try does not count
+  /// as one of those that run any more, so others can begin.
   void Left(OperationId operation);
 
   /// Whether a shard may be tried for the first time now. If not, call Wait for it.
@@ -166,8 +171,10 @@ class FailedActivations {
   std::map<ShardId, Failure> failures_;
   std::map<ShardId, TimePoint> waiting_;             ///< with the end of their backoff
   std::set<std::pair<TimePoint, ShardId>> by_time_;  ///< waiting_, by the end of the backoff
-  std::set<OperationId> running_;                    ///< retries
-  std::set<ShardId> hastened_;                       ///< an operator asked for their next try
+  std::set<OperationId> running_;                    ///< retries, without those in left_retries_
+  /// retries that still run, although their time is over or their shard is lost
+  std::set<OperationId> left_retries_;
+  std::set<ShardId> hastened_;  ///< an operator asked for their next try
   std::uint64_t total_ = 0;
   std::set<ShardId> hopeless_;
   TimePoint release_not_before_ = TimePoint::min();

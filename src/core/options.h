@@ -112,10 +112,10 @@ inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a transfer's outcome is still unknown after this time, the handoff is given up. Usually a
 /// copy of the transfer is answered earlier, unless etcd refuses all copies.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
-/// How many retries of `acquired` may run at once. Also, if this many first tries hang on a node
-/// without a success, no other first try begins there. Each of the two limits is a quarter of the
-/// threads that run callbacks (see Dispatcher::kMaxThreads), so that hanging callbacks don't hold
-/// up the others.
+/// How many retries of `acquired` may run at once. Retries that exceed their timeout don't count,
+/// but together no more than twice this number run. Also, if this many first tries hang on a node
+/// without a success, no other first try begins there. The number is a quarter of the threads that
+/// run callbacks (see Dispatcher::kMaxThreads), so that hanging callbacks don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 inline constexpr std::size_t kShardsBeforeFailing = 3;

@@ -131,6 +131,26 @@ TEST(FailedActivations, RetriesThatHangAreBounded) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: the `acquired` of 100 shards throw; then a database swallows what it is asked, and 64 of
+// the second tries hang in it for good. Then it is well again: once those tries are late, the
+// others are tried, too.
+TEST(FailedActivations, RetriesThatHangHoldNoOtherUpForGood) {
+  Cluster cluster(Group(1, 100));
+  const auto behave = [&](Behaviour how) { cluster.Behave("n1", CallbackKind::kAcquired, how); };
+  behave(Behaviour::kThrows);
+  cluster.Start("n1");
+  const auto& failed = cluster.core("n1").leaderships().failed();
+  ASSERT_TRUE(cluster.RunUntil([&] { return failed.failures().size() == 100; }, minutes(10)));
+  behave(Behaviour::kHangs);
+  ASSERT_TRUE(cluster.RunUntil([&] { return failed.Full(); }, seconds(6)));
+  behave(Behaviour::kReturns);
+  cluster.Run(seconds(60));
+  std::size_t active = 0;
+  for (std::uint32_t s = 0; s < 100; ++s) active += cluster.Activated("n1", ShardId{s}) ? 1 : 0;
+  EXPECT_EQ(active, 100 - core::kMaxRetries);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: all shards of a node fail until their pauses are long. Then the cause ends: the first
 // success ends the pauses of all others.
 TEST(FailedActivations, OneSuccessEndsAllPauses) {
