@@ -57,7 +57,7 @@ void Balancer::Advance(Context& context) {
   if (!writing_.empty()) return;
   // While shards are being claimed the plan changes with every claim: it can wait.
   if (outdated_) {
-    const bool claims = VacanciesToClaim(context.view, context.now) > 0;
+    const bool claims = claims_ && VacanciesToClaim(context.view, context.now) > 0;
     plan_at_ = std::min(
         plan_at_, claims ? context.now + kReplanLater : planned_at_ + PauseAfterPlan(context));
   }
@@ -321,8 +321,9 @@ void Balancer::Plan(Context& context) {
                                    [](const AssignmentShard& shard) { return shard.vacant(); });
   const bool drains = std::any_of(assignment.input.members.begin(), assignment.input.members.end(),
                                   [](const AssignmentMember& member) { return member.draining; });
+  claims_ = vacancy && SomebodyMayLead(view);
   // Each claim that ends makes the plan outdated, so Plan runs again.
-  if (vacancy && !drains && SomebodyMayLead(view)) return;
+  if (claims_ && !drains) return;
   const auto movable = Movable(context, assignment, requested);
   auto moves = PlanMoves(assignment.input, movable,
                          std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));

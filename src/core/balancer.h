@@ -153,6 +153,7 @@ class Balancer {
   TimePoint plan_at_{};
   TimePoint planned_at_{};  ///< when the last plan was made
   bool hurried_ = false;    ///< a member or policy has changed, so the next plan comes sooner
+  bool claims_ = true;      ///< the last plan saw a vacancy that some node will claim
   Counters counters_;
 };
 

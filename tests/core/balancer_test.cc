@@ -95,6 +95,30 @@ TEST_F(BalancerTest, AVacancyThatNobodyCanFillDelaysNoDrain) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
+// Plan: shard 0 may be led only by n3, which is gone, so nobody claims it. A drain of 200 shards,
+// eight at a time, takes as long as without that.
+TEST(Balancer, AVacancyThatTheRulesKeepDelaysNoDrain) {
+  ClusterOptions options;
+  options.shards = 200;
+  options.tune = [](core::CoreOptions& tuned) { tuned.max_moves = 8; };
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up());
+  ConfigFact config = std::get<ConfigFact>(cluster.store().Get("config"));
+  config.schema = kPlacementSchema;
+  config.placement = {{.shards = {{0, 0}}, .require = {{"node", {"n3"}}}, .prefer = {}}};
+  cluster.store().Put(config);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LeaderOf(ShardId{0}) == "n3"; }, seconds(20)));
+  cluster.Kill("n3");
+  const auto led = [&] { return cluster.LedBy("n1") + cluster.LedBy("n2"); };
+  ASSERT_TRUE(cluster.RunUntil([&] { return led() == 199; }, seconds(30)));
+  cluster.Run(seconds(5));
+  ASSERT_EQ(cluster.LeaderOf(ShardId{0}), "");
+  cluster.Policy("n1", {PolicyKind::kDrain, "n2"});
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n2") == 0; }, seconds(1)))
+      << cluster.LedBy("n2") << " shards are left";
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: preparing never ends; never more than two moves are open.
 TEST_F(BalancerTest, MovesInFlightHaveABudgetAndNoWakingUpMeanwhile) {
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
