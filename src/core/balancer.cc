@@ -20,6 +20,19 @@ constexpr Duration kPlanPause =
 // most one plan in 50 ms.
 constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 
+// A shard with a live move is not moved otherwise, even if its target takes no part in the
+// assignment, because it is failing or comes and goes. Such moves were ordered by an operator, or
+// are prepared: their leader may be releasing the shard.
+void KeepLiveMoves(const View& view, const AssignmentOfView& assignment,
+                   std::vector<bool>& movable) {
+  const auto& shard_of = assignment.shard_of;
+  for (const auto& [shard, move] : view.moves()) {
+    const auto found = std::lower_bound(shard_of.begin(), shard_of.end(), shard);
+    if (found == shard_of.end() || *found != shard || !view.LiveMove(move)) continue;
+    movable[static_cast<std::size_t>(found - shard_of.begin())] = false;
+  }
+}
+
 // Its leader stops, and resigns it: the failover policy keeps it for that node.
 bool StopsAndKeeps(const View& view, ShardId shard) {
   const MemberFact* leader = view.member(view.record(shard).leader);
@@ -291,6 +304,7 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
     movable[i] = false;
     plan_at_ = std::min(plan_at_, rested);
   }
+  KeepLiveMoves(context.view, assignment, movable);
   return movable;
 }
 

@@ -30,8 +30,8 @@
 //    conditions; but as long as no member drains, it waits until there is no vacancy.
 //
 // A shard that its target failed to prepare goes to another one if it has to leave its node.
-// Otherwise it rests (failed_targets.h). If the failover policy keeps the shards of a stopping
-// node, none of them moves.
+// Otherwise it rests (failed_targets.h). No plan replaces a move that can still be carried out. If
+// the failover policy keeps the shards of a stopping node, none of them moves.
 //
 // The moves in flight are limited. For this limit, the delay and the cooldown, the balancer asks
 // MoveLimitsOf each time that it decides. The balancer plans only once a quarter of the limit (at

@@ -519,5 +519,60 @@ TEST_F(BalancerTest, ADrainWithoutAnotherTargetIsTriedAgainMoreAndMoreSlowly) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
+// n1 drains while n3 is to take one of its shards, although activations fail on n3. The move lives.
+class FailingTargetTest : public BalancerTest {
+ protected:
+  void SetUp() override {
+    BalancerTest::SetUp();
+    cluster_.Behave("n3", core::CallbackKind::kAcquired, Behaviour::kThrows);
+    cluster_.Start("n3");
+    ASSERT_TRUE(
+        cluster_.RunUntil([&] { return cluster_.store().Member("n3").failing; }, seconds(30)));
+    ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n3") == 0; }, seconds(60)));
+    ASSERT_TRUE(cluster_.store().Member("n3").failing);
+    cluster_.Behave("n3", core::CallbackKind::kAcquired, Behaviour::kReturns);
+    shard_ = cluster_.ShardsOf("n1").front();
+  }
+  void Transfer() {
+    cluster_.Transfer("n1", {.shard = shard_, .to = "n3", .if_term = {}, .actor = {}});
+    cluster_.Run(milliseconds(100));
+  }
+  void DrainN1() { cluster_.Policy("n2", PolicyNamed("drain/n1")); }
+  ShardId shard_;
+};
+
+// Plan: an operator's transfer to n3 is being prepared when n1 is drained. It is carried out: the
+// drain plans no other move of that shard.
+TEST_F(FailingTargetTest, ADrainLeavesAnOperatorsMoveAlone) {
+  cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  Transfer();
+  const auto asked = cluster_.Asked<core::RunCallback>("n3").back().second;
+  ASSERT_EQ(asked.kind, core::CallbackKind::kPrepare);
+  DrainN1();
+  cluster_.Run(seconds(2));
+  EXPECT_EQ(PhasesOf({shard_}), "planned ");
+  cluster_.Deliver("n3", core::CallbackReturned{asked.operation, shard_, true});
+  cluster_.Run(seconds(2));
+  EXPECT_EQ(cluster_.LeaderOf(shard_), "n3");
+  EXPECT_EQ(cluster_.LedBy("n1"), 0u);
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: n3 has prepared the shard, and n1's application is asked to release it, when the drain is
+// planned. The release goes on for this move.
+TEST_F(FailingTargetTest, ADrainLeavesAPreparedMoveAlone) {
+  cluster_.Behave("n1", core::CallbackKind::kReleasing, shard_, Behaviour::kHangs);
+  Transfer();
+  const auto asked = cluster_.Asked<core::RunCallback>("n1").back().second;
+  ASSERT_EQ(asked.kind, core::CallbackKind::kReleasing);
+  DrainN1();
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(PhasesOf({shard_}), "prepared ");
+  cluster_.Deliver("n1", core::CallbackReturned{asked.operation, shard_, true});
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(cluster_.LeaderOf(shard_), "n3");
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 }  // namespace
 }  // namespace baton::test
