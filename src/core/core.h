@@ -164,6 +164,7 @@ class Core {
 
   ConfigKeeper config_;
   WatchProgress watch_;
+  TimePoint session_ended_at_ = TimePoint::min();  ///< the last one's; min: there was none
 };
 
 }  // namespace baton::core

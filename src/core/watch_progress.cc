@@ -42,8 +42,8 @@ std::optional<std::string> WatchProgress::StandsStill(TimePoint now) {
          std::to_string(required_.value) + "; opening it on another endpoint";
 }
 
-bool WatchProgress::AuditDue(TimePoint now, Duration every) {
-  if (now < AuditAt(every)) return false;
+bool WatchProgress::AuditDue(TimePoint now, Duration every, TimePoint since) {
+  if (now < AuditAt(every, since)) return false;
   read_at_ = now;
   return true;
 }

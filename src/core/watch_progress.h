@@ -16,6 +16,7 @@
 // Pure and single-threaded: owned by a core, or by a relay. `now` never goes back.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -50,11 +51,13 @@ class WatchProgress {
 
   /// Everything was read at `now`.
   void NoteRead(TimePoint now) { read_at_ = now; }
-  /// Whether `every` has passed since the last read. If so, the owner must begin a read now. The
-  /// next audit is due `every` later even if that read fails.
-  bool AuditDue(TimePoint now, Duration every);
+  /// Whether `every` has passed since the last read, and since `since`. If so, the owner must begin
+  /// a read now. The next audit is due `every` later even if that read fails.
+  bool AuditDue(TimePoint now, Duration every, TimePoint since = TimePoint::min());
   /// When the next audit is due.
-  TimePoint AuditAt(Duration every) const { return read_at_ + every; }
+  TimePoint AuditAt(Duration every, TimePoint since = TimePoint::min()) const {
+    return std::max(read_at_, since) + every;
+  }
 
  private:
   Duration Bound() const;

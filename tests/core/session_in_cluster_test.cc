@@ -70,6 +70,49 @@ TEST(SessionInCluster, AnIdleGroupOnlyRenews) {
       << "nobody else wrote, so there is nothing to probe";
 }
 
+// How often the group's nodes have read everything so far.
+std::size_t Audits(const Cluster& cluster) {
+  std::size_t audits = 0;
+  for (const NodeId& node : cluster.names()) audits += cluster.Asked<core::AuditView>(node).size();
+  return audits;
+}
+
+// Plan: 20 nodes lose their sessions at one instant, as after an outage longer than the TTL. They
+// don't all read the whole group at that instant, too.
+TEST(SessionInCluster, NodesThatLoseTheirSessionsTogetherDoNotReadAllTogether) {
+  ClusterOptions options;
+  options.nodes = 20;
+  options.shards = 40;
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  cluster.Run(seconds(30));
+  const std::size_t before = Audits(cluster);
+  for (const NodeId& node : cluster.names()) cluster.RevokeLeaseOf(node);
+  cluster.Run(milliseconds(100));
+  EXPECT_EQ(Audits(cluster), before);
+}
+
+// Plan: 20 nodes start at one instant, and each reads everything again within kAuditEvery. These
+// reads are spread over a quarter of that time: no second has more than four of them.
+TEST(SessionInCluster, NodesThatStartTogetherDoNotReadAllTogetherLater) {
+  ClusterOptions options;
+  options.nodes = 20;
+  options.shards = 20;
+  options.checks = false;
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  const std::size_t before = Audits(cluster);
+  std::size_t most = 0;
+  std::size_t last = before;
+  for (TimePoint end = cluster.now() + core::kAuditEvery; cluster.now() < end;) {
+    cluster.Run(seconds(1));
+    const std::size_t now = Audits(cluster);
+    most = std::max(most, now - std::exchange(last, now));
+  }
+  EXPECT_GE(last - before, 20u);
+  EXPECT_LE(most, 4u);
+}
+
 // Plan: etcd denies the draining node its member update. In a second it is sent five times, not as
 // fast as answers come; allowed again, it is written.
 TEST(SessionInCluster, ADeniedMemberUpdateIsTriedAgainAfterAPause) {

@@ -110,5 +110,15 @@ TEST(WatchProgress, EverythingIsReadAgainFromTimeToTime) {
   EXPECT_TRUE(watch.AuditDue(kBegin + 2 * kAuditEvery, kAuditEvery));
 }
 
+// Plan: the owner counts the time from something that happened after the last read, or before it.
+TEST(WatchProgress, ReadsAreCountedFromTheLaterOfTwoTimes) {
+  WatchProgress watch;
+  watch.NoteRead(kBegin);
+  EXPECT_EQ(watch.AuditAt(kAuditEvery, kBegin + kInstant), kBegin + kInstant + kAuditEvery);
+  EXPECT_FALSE(watch.AuditDue(kBegin + kAuditEvery, kAuditEvery, kBegin + kInstant));
+  EXPECT_EQ(watch.AuditAt(kAuditEvery, kBegin - kInstant), kBegin + kAuditEvery);
+  EXPECT_TRUE(watch.AuditDue(kBegin + kAuditEvery, kAuditEvery, kBegin - kInstant));
+}
+
 }  // namespace
 }  // namespace baton::core
