@@ -22,12 +22,6 @@ std::vector<MemberIndex> IndexesOfLeaders(const View& view,
   return result;
 }
 
-void WaitUntil(TimePoint until, AssignmentOfView& result) {
-  if (until == TimePoint::max()) return;
-  result.changes_at = std::min(result.changes_at, until);
-  result.waits = true;
-}
-
 // `may`: the owner is here and may claim the shard.
 void KeepForOwner(const View& view, ShardId shard, bool may, AssignmentShard& entry,
                   AssignmentOfView& result) {
@@ -35,7 +29,7 @@ void KeepForOwner(const View& view, ShardId shard, bool may, AssignmentShard& en
   if (view.failover().policy != FailoverPolicy::kAfter) return;
   entry.waits = entry.leader == kNobody;
   result.owners_awaited = true;
-  WaitUntil(RipeAt(view, shard), result);
+  result.changes_at = std::min(result.changes_at, RipeAt(view, shard));
 }
 
 // The first ready standby of a vacancy that takes part. `index_of` gives a node's number.
@@ -94,7 +88,6 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
   std::map<NodeId, MemberIndex> index;
   const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(view, now);
   result.changes_at = view.deaths().NextEnd(now);
-  result.waits = result.changes_at != TimePoint::max();
   for (const auto& [node, until] : resting) {
     result.changes_at = std::min(result.changes_at, until);
   }
@@ -129,7 +122,9 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     } else if (claimable == Claimable::kAfterWait) {
       entry.waits = true;
       result.owners_awaited = result.owners_awaited || (after && !OwnerOf(view, shard).empty());
-      if (now >= view.deaths().WaitsUntil(shard)) WaitUntil(LockedUntil(view, shard), result);
+      if (now >= view.deaths().WaitsUntil(shard)) {
+        result.changes_at = std::min(result.changes_at, LockedUntil(view, shard));
+      }
     } else if (claimable == Claimable::kByOwner) {
       const bool may = MayClaim(view, shard, OwnerOf(view, shard), settle, now);
       entry.leader = may ? index_of(OwnerOf(view, shard)) : kNobody;

@@ -27,10 +27,9 @@ namespace baton::core {
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
-  /// When a member that gets nothing for now may take part again, or a shard's wait ends. Max: no
-  /// such time is known. Leaves out damaged records: see DamageOverAt.
+  /// When a member that gets nothing for now may take part again, or a shard's wait ends: after
+  /// `now`. Max: no such time is known. Leaves out damaged records: see DamageOverAt.
   TimePoint changes_at = TimePoint::max();
-  bool waits = false;                 ///< some shard's wait ends at a known time
   bool owners_awaited = false;        ///< FailoverPolicy::kAfter keeps some shard for its owner
   std::vector<ShardId> to_take_back;  ///< kept for this view's own node, which may claim them now
 };

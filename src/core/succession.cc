@@ -217,7 +217,7 @@ ClaimPace::Share Succession::AssignVacancies(const Context& context,
   const std::int64_t taken_back = TakeBack(of_view.to_take_back);
   share.assigned += taken_back;
   share.total += taken_back;
-  if (of_view.waits || !assignment.claims.empty()) assign_again_at_ = of_view.changes_at;
+  assign_again_at_ = of_view.changes_at;
   return share;
 }
 

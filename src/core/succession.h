@@ -120,7 +120,8 @@ class Succession {
   std::map<OperationId, std::vector<ShardId>> in_flight_;
   std::set<ShardId> claiming_;
   TimePoint hold_until_{};
-  /// damaged records may be replaced after some time
+  /// when to divide the vacancies again although nothing changes: a wait or a rest ends, or a
+  /// damaged record may be replaced
   TimePoint assign_again_at_ = TimePoint::max();
   Duration hold_ = kMinRetryPause;
   ClaimPace pace_;

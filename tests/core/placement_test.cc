@@ -29,8 +29,9 @@ class PlacementTest : public ::testing::Test {
     ClusterOptions options;
     options.nodes = 4;
     options.shards = kRuledShards;
-    options.tune = [](core::CoreOptions& tuned) {
+    options.tune = [this](core::CoreOptions& tuned) {
       tuned.self.zone = tuned.self.node <= "n2" ? "a" : "b";
+      if (zones_.contains(tuned.self.node)) tuned.self.zone = zones_[tuned.self.node];
       tuned.rebalance_delay = seconds(1);
       tuned.cooldown = seconds(0);
     };
@@ -69,6 +70,7 @@ class PlacementTest : public ::testing::Test {
     return count;
   }
 
+  std::map<NodeId, std::string> zones_;  ///< of nodes that are in another zone
   std::unique_ptr<Cluster> cluster_;
 };
 
@@ -122,6 +124,21 @@ TEST_F(PlacementTest, AShardThatWaitsForItsOwnerIsNotReportedAsLost) {
   ASSERT_TRUE(Comes("0 6 3 3", seconds(60)));
   cluster_->Run(seconds(1));
   EXPECT_EQ(cluster_->TransitionsOf(Reason::kLeaseExpired).size(), 3u);
+}
+
+// Plan: a node that alone may lead a shard, and may lead no other, loses its session several times,
+// so that it gets nothing for a while. Then nobody may claim anything. When this time is over, it
+// takes its shard, although nothing else has changed.
+TEST_F(PlacementTest, ANodeThatRestsTakesItsShardWhenItsRestIsOver) {
+  Set({Rule({{0, 0}}, Node("n1")), Rule({}, {{"node", {"n2", "n3", "n4"}}})});
+  ASSERT_TRUE(Comes("1 4 4 3"));
+  for (int i = 0; i < 4; ++i) {
+    cluster_->RevokeLeaseOf("n1");
+    cluster_->Run(seconds(3));
+  }
+  EXPECT_EQ(cluster_->LeaderOf(ShardId{0}), "");
+  cluster_->Run(seconds(60));
+  EXPECT_EQ(cluster_->LeaderOf(ShardId{0}), "n1");
 }
 
 // Plan: shards without a leader that nobody may lead hold up no balance of the others.
