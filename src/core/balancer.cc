@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/causes.h"
-#include "core/may_claim.h"
 #include "core/move_limits.h"
 
 namespace baton::core {
@@ -139,30 +138,33 @@ void Balancer::CountOrphans(Context& context) {
   std::erase_if(orphaned_, [&](const auto& entry) {
     return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
   });
+  if (view.vacancies() == 0 || !view.InForce(view.balancer())) return;
+  RulesAsked rules(view);
   const bool never = view.failover().policy == FailoverPolicy::kNever;
-  const bool ruled = !view.rules().empty();
-  if (view.vacancies() == 0 || (!never && !ruled && SomebodyMayLead(view))) return;
-  if (!view.InForce(view.balancer())) return;
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s});
+  if (!never && rules.SomebodyMayLeadEach()) return;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s}, rules);
   context.WakeAt(count_orphans_at_);
 }
 
-void Balancer::CountOrphan(Context& context, ShardId shard) {
-  const auto since = context.view.VacantSince(shard);
-  const Term term = context.view.LastTerm(shard);
-  const RecordFact& record = context.view.record(shard);
+void Balancer::CountOrphan(Context& context, ShardId shard, RulesAsked& rules) {
+  const View& view = context.view;
+  const auto since = view.VacantSince(shard);
+  if (!since) return;
+  const Term term = view.LastTerm(shard);
+  const RecordFact& record = view.record(shard);
   const bool readable = record.present && record.readability == Readability::kReadable;
-  if (!since || term.value == 0 || !readable || orphaned_.contains(shard)) return;
-  const bool never = context.view.failover().policy == FailoverPolicy::kNever;
-  const bool kept = never && !OwnerOf(context.view, shard).empty();
-  if (!kept && SomebodyMayLead(context.view, shard)) return;
-  if (context.now < *since + context.options.settle) {
-    count_orphans_at_ = std::min(count_orphans_at_, *since + context.options.settle);
+  if (term.value == 0 || !readable || orphaned_.contains(shard)) return;
+  const bool never = view.failover().policy == FailoverPolicy::kNever;
+  const bool kept = never && !OwnerOf(view, shard).empty();
+  if (!kept && rules.SomebodyMayLead(shard)) return;
+  const TimePoint due = *since + context.options.settle;
+  if (context.now < due) {
+    count_orphans_at_ = std::min(count_orphans_at_, due);
     return;
   }
   orphaned_[shard] = term;
   Transition lost{.shard = shard,
-                  .reason = VacancyReason(context.view, record),
+                  .reason = VacancyReason(view, record),
                   .from = record.leader.empty() ? record.resigned_by : record.leader,
                   .to = {},
                   .term = term};

@@ -58,6 +58,7 @@
 #include "core/assignment_of_view.h"
 #include "core/context.h"
 #include "core/failed_targets.h"
+#include "core/may_claim.h"
 
 namespace baton::core {
 
@@ -101,7 +102,7 @@ class Balancer {
  private:
   void Campaign(Context& context);
   void CountOrphans(Context& context);
-  void CountOrphan(Context& context, ShardId shard);
+  void CountOrphan(Context& context, ShardId shard, RulesAsked& rules);
   void NoteMoves(const Context& context);
   void NoteMove(const Context& context, ShardId shard);
   void NoteMoved(ShardId shard, TimePoint now) {

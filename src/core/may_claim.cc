@@ -148,6 +148,23 @@ bool SomebodyMayLead(const View& view, ShardId shard) {
   });
 }
 
+bool RulesAsked::ByRule(std::size_t rule) {
+  std::optional<bool>& known = known_.at(rule);
+  if (known) return *known;
+  const Placement& rules = view_.rules().placement();
+  known = std::any_of(view_.members().begin(), view_.members().end(), [&](const auto& entry) {
+    return EligibilityOf(view_, entry.second) != Eligibility::kNever &&
+           (rule == rules.size() || entry.second.Fits(rules[rule].require));
+  });
+  return *known;
+}
+
+bool RulesAsked::SomebodyMayLeadEach() {
+  bool each = true;
+  for (std::size_t rule = 0; rule < known_.size() && each; ++rule) each = ByRule(rule);
+  return each;
+}
+
 bool AnotherMayLead(const View& view, const NodeId& node) {
   return std::any_of(view.members().begin(), view.members().end(), [&](const auto& entry) {
     return entry.first != node && EligibilityOf(view, entry.second) == Eligibility::kYes;

@@ -17,7 +17,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "base/clock.h"
 #include "core/view.h"
@@ -100,6 +102,23 @@ Eligibility EligibilityNeeded(const View& view);
 bool SomebodyMayLead(const View& view);
 /// The same for one shard: the placement rules may exclude some nodes.
 bool SomebodyMayLead(const View& view, ShardId shard);
+/// RulesAsked: SomebodyMayLead for many shards of one view. It looks at the members once for each
+/// placement rule. REQUIRES: the view does not change meanwhile, and outlives it.
+class RulesAsked {
+ public:
+  explicit RulesAsked(const View& view) : view_(view), known_(view.rules().size() + 1) {}
+  /// Whether some node may begin to lead the shard.
+  bool SomebodyMayLead(ShardId shard) { return ByRule(view_.rules().NumberOf(shard)); }
+  /// Whether this is so for every shard. May be false if a rule counts for no shard, although each
+  /// shard has such a node.
+  bool SomebodyMayLeadEach();
+
+ private:
+  bool ByRule(std::size_t rule);
+
+  const View& view_;
+  std::vector<std::optional<bool>> known_;  ///< by rule; the last: for shards without a rule
+};
 /// Whether a node other than `node` may begin to lead, and is not draining.
 bool AnotherMayLead(const View& view, const NodeId& node);
 /// The same for one shard: the placement rules may exclude some nodes.

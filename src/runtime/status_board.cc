@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,21 +13,9 @@
 namespace baton::runtime {
 namespace {
 
-/// Asks for each placement rule once whether some node may lead by it.
-class RulesAsked {
- public:
-  explicit RulesAsked(const core::View& view) : view_(view), known_(view.rules().size()) {}
-  bool NobodyMayLead(const ShardStatus& shard) {
-    if (shard.rule == 0 || !shard.leader.empty()) return false;
-    std::optional<bool>& known = known_[shard.rule - 1];
-    if (!known) known = !core::SomebodyMayLead(view_, shard.shard);
-    return *known;
-  }
-
- private:
-  const core::View& view_;
-  std::vector<std::optional<bool>> known_;  ///< by rule
-};
+bool NobodyMayLead(core::RulesAsked& rules, const ShardStatus& shard) {
+  return shard.rule != 0 && shard.leader.empty() && !rules.SomebodyMayLead(shard.shard);
+}
 
 }  // namespace
 
@@ -118,14 +105,14 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint 
     deaths_until_.erase(deaths_until_.begin());
   }
   std::sort(changed_.begin(), changed_.end());
-  RulesAsked rules(view);
+  core::RulesAsked rules(view);
   std::size_t renewed = shards_.size();  // the block that was renewed last
   for (const ShardId shard : changed_) {
     const std::size_t block = shard.value / SharedBlocks<ShardStatus>::kBlock;
     if (block != renewed) shards_.Renew(shard.value);
     renewed = block;
     ShardStatus rendered = look(shard);
-    rendered.nobody_may_lead = rules.NobodyMayLead(rendered);
+    rendered.nobody_may_lead = NobodyMayLead(rules, rendered);
     rendered.standbys = standbys_.Shared(std::move(rendered.standbys));
     Render(view, shards_[shard.value], std::move(rendered));
     changed_flag_[shard.value] = false;

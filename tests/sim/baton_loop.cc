@@ -70,16 +70,20 @@ bool JoinOne(Size size) {
   return Join(crowd, size, "members join a node that leads all, 100 a second", nullptr) && good;
 }
 
-// All members are there and lead evenly; what it costs is not measured.
-bool ComeToRest(Crowd& crowd, Size size) {
-  for (int n = 0; n < size.members; ++n) crowd.Join(n);
-  crowd.Start();
+bool GiveAllAndRest(Crowd& crowd) {
   crowd.GiveAll();
   crowd.RunFor(seconds(1));
   const bool led = crowd.RunUntilAllAreLed(kMaxWait);
   crowd.RunFor(seconds(10));
   crowd.TakeCost();
   return led;
+}
+
+// All members are there and lead evenly; what it costs is not measured.
+bool ComeToRest(Crowd& crowd, Size size) {
+  for (int n = 0; n < size.members; ++n) crowd.Join(n);
+  crowd.Start();
+  return GiveAllAndRest(crowd);
 }
 
 bool Rest(Size size) {
@@ -119,6 +123,27 @@ bool LoseOneByOne(Size size) {
 }
 
 bool LoseAtOnce(Size size) { return LoseAThird(size, Duration{0}, "a third dies at once"); }
+
+// A rule requires a third of the members for a third of the shards, and these members die. Nobody
+// may lead these shards any more, which the balancer reports.
+bool LoseAZone(Size size) {
+  constexpr int kZones = 3;
+  const int zone = (size.members + 1) % kZones;  // not the real node's
+  Crowd crowd({.members = size.members, .shards = size.shards, .zones = kZones});
+  PlacementRule rule;
+  rule.shards = {{0, size.shards / kZones - 1}};
+  rule.require = {{std::string(kZoneLabel), {Crowd::ZoneName(zone)}}};
+  crowd.StartAsBalancer({rule});
+  if (!GiveAllAndRest(crowd)) return false;
+  for (int n = zone; n < size.members; n += kZones) {
+    crowd.Die(n);
+    crowd.RunFor(milliseconds(15));
+  }
+  const bool good =
+      Print("a zone dies that a rule requires, a member each 15 ms", size, crowd, true);
+  crowd.RunFor(seconds(10));
+  return Print("... and its shards are reported as lost", size, crowd, true) && good;
+}
 
 // Three nodes: a third of the shards is a lot.
 bool LoseSession(Size size) {
@@ -176,8 +201,8 @@ int RunAll(int count, char** words) {
   QuietLog(false);
   std::printf("| what | members x shards | turns | processor ms | longest turn, ms |\n");
   std::printf("| --- | --- | --- | --- | --- |\n");
-  const std::vector<bool (*)(Size)> cases{JoinEmpty,    JoinOne,    Rest,    LoseSession,
-                                          LoseOneByOne, LoseAtOnce, Standbys};
+  const std::vector<bool (*)(Size)> cases{JoinEmpty,    JoinOne,    Rest,     LoseSession,
+                                          LoseOneByOne, LoseAtOnce, Standbys, LoseAZone};
   bool good = true;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!only || *only == i) good = cases[i](size) && good;

@@ -74,7 +74,7 @@ void Crowd::Start() {
 
 std::string Crowd::ZoneOf(int number) const {
   if (options_.zones == 0) return {};
-  return std::string(1, static_cast<char>('a' + number % options_.zones));
+  return ZoneName(number % options_.zones);
 }
 
 void Crowd::Put(const std::string& key, const std::string& value, std::int64_t lease) {
@@ -114,6 +114,15 @@ void Crowd::SetRules(const Placement& placement) {
   config.schema = kPlacementSchema;
   config.placement = placement;
   Put(keyspace_.ConfigKey(), etcd::EncodeConfig(config), 0);
+}
+
+void Crowd::StartAsBalancer(const Placement& rules) {
+  SetRules(rules);
+  Start();
+  RunFor(milliseconds(100));
+  BATON_CHECK(process_->core().view().balancer().leader == "real");
+  for (int member = 0; member < options_.members; ++member) Join(member);
+  RunFor(milliseconds(500));
 }
 
 void Crowd::SayReady(int number) {

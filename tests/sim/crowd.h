@@ -31,14 +31,19 @@ class Crowd {
     int members = 0;  ///< beside the real one
     std::uint32_t shards = 0;
     bool listener = false;
-    int zones = 0;  ///< the nodes are in these in turn; 0: in none
+    /// The members are in these in turn, and then the real node; 0: in none.
+    int zones = 0;
   };
+  static std::string ZoneName(int zone) { return std::string(1, static_cast<char>('a' + zone)); }
   explicit Crowd(Options options);
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
 
   /// Starts the real node, and waits until it has read the group.
   void Start();
+  /// Gives the group these rules, and starts the real node alone, so that it is the balancer. Then
+  /// all members join, before anything is led.
+  void StartAsBalancer(const Placement& rules);
   /// Adds another real node, and waits until it has read the group. From then on the real node is
   /// this one, and only its turns count.
   void StartAnother();

@@ -69,6 +69,29 @@ TEST(LoopCost, ALostSessionCostsWhatItsShardsCost) {
   EXPECT_LT(test::GrowthOverFour(5'000, lose), test::kMaxGrowth);
 }
 
+// Plan: a rule requires one of three zones for a third of the shards, and this zone dies; the real
+// node is in another. The number of members grows with that of the shards. Each rule is asked once
+// whether somebody may lead by it, not each shard.
+TEST(LoopCost, AZoneThatDiesCostsWhatItsShardsCost) {
+  const auto lose = [](int members) {
+    const auto shards = static_cast<std::uint32_t>(100 * members);
+    Crowd crowd({.members = members, .shards = shards, .zones = 3});
+    PlacementRule rule;
+    rule.shards = {{0, shards / 3 - 1}};
+    rule.require = {{std::string(kZoneLabel), {Crowd::ZoneName(1)}}};
+    crowd.StartAsBalancer({rule});
+    crowd.GiveAll();
+    EXPECT_TRUE(crowd.RunUntilAllAreLed(kMaxWait));
+    crowd.RunFor(seconds(5));
+    crowd.TakeCost();
+    for (int n = 1; n < members; n += 3) crowd.Die(n);
+    crowd.RunFor(seconds(5));
+    EXPECT_EQ(crowd.node().core().view().vacancies(), shards / 3);
+    return crowd.TakeCost().all;
+  };
+  EXPECT_LT(test::GrowthOverFour(60, lose), test::kMaxGrowth);
+}
+
 // Plan: twice, a status is asked for; between the two, one member's key changes. The second shares
 // with the first what did not change.
 TEST(LoopCost, AStatusSharesWhatDidNotChange) {
