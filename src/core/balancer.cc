@@ -125,13 +125,11 @@ void Balancer::Resign(Context& context) {
                                .unknown_fields = context.view.balancer().unknown_fields}}});
 }
 
-// Losses without a successor: no node gains these shards, so the balancer counts them. It waits
-// until the vacancy has lasted, because a node may just be restarting. Every node notes which
-// losses are counted already, so that the next balancer does not count them again.
+// Losses without a successor: no node reports them by gaining these shards. Every node notes which
+// are counted already, so that the next balancer does not count them again.
 void Balancer::CountOrphans(Context& context) {
-  if (!orphans_outdated_ && context.now < count_orphans_at_) {
-    return context.WakeAt(count_orphans_at_);
-  }
+  const bool later = !orphans_outdated_ && context.now < count_orphans_at_;
+  if (later) return context.WakeAt(count_orphans_at_);
   orphans_outdated_ = false;
   count_orphans_at_ = TimePoint::max();
   const View& view = context.view;
@@ -140,8 +138,7 @@ void Balancer::CountOrphans(Context& context) {
   });
   if (view.vacancies() == 0 || !view.InForce(view.balancer())) return;
   RulesAsked rules(view);
-  const bool never = view.failover().policy == FailoverPolicy::kNever;
-  if (!never && rules.SomebodyMayLeadEach()) return;
+  if (view.failover().policy != FailoverPolicy::kNever && rules.SomebodyMayLeadEach()) return;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s}, rules);
   context.WakeAt(count_orphans_at_);
 }
@@ -154,10 +151,11 @@ void Balancer::CountOrphan(Context& context, ShardId shard, RulesAsked& rules) {
   const RecordFact& record = view.record(shard);
   const bool readable = record.present && record.readability == Readability::kReadable;
   if (term.value == 0 || !readable || orphaned_.contains(shard)) return;
-  const bool never = view.failover().policy == FailoverPolicy::kNever;
-  const bool kept = never && !OwnerOf(view, shard).empty();
-  if (!kept && rules.SomebodyMayLead(shard)) return;
-  const TimePoint due = *since + context.options.settle;
+  const bool owned = !OwnerOf(view, shard).empty();
+  const FailoverPolicy policy = owned ? view.failover().policy : FailoverPolicy::kImmediate;
+  if (policy != FailoverPolicy::kNever && rules.SomebodyMayLead(shard)) return;
+  TimePoint due = *since + context.options.settle;
+  if (policy == FailoverPolicy::kAfter) due = std::max(due, RipeAt(view, shard));
   if (context.now < due) {
     count_orphans_at_ = std::min(count_orphans_at_, due);
     return;

@@ -42,7 +42,8 @@
 // nothing for 200 ms. Failover never waits for the balancer.
 //
 // Normally the node that gains a shard reports that the leader before it was lost. If no node may
-// gain the shard, the balancer reports this loss, once the shard has had no leader for `settle`. It
+// gain the shard, the balancer reports this loss, once the shard has had no leader for `settle`. If
+// FailoverPolicy::kAfter keeps the shard for its owner for longer, it waits for that, too. It
 // reports only leaderships that its view saw. No node may gain a shard if no member may lead, if
 // placement rules forbid all that may, or if FailoverPolicy::kNever keeps the shard.
 //

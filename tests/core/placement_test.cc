@@ -126,6 +126,31 @@ TEST_F(PlacementTest, AShardThatWaitsForItsOwnerIsNotReportedAsLost) {
   EXPECT_EQ(cluster_->TransitionsOf(Reason::kLeaseExpired).size(), 3u);
 }
 
+// Plan: the same, but the rules let nobody else lead these shards. The owner is back within the
+// delay, and reports that it leads them again: one crash is one transition of each. Then it dies
+// again and stays away for longer. Now the balancer reports the loss.
+TEST_F(PlacementTest, AShardThatOnlyItsOwnerMayLeadIsReportedAsLostAfterTheDelay) {
+  Set({Rule({{0, 5}}, Node("n1"))}, {.policy = FailoverPolicy::kAfter, .delay = seconds(60)});
+  ASSERT_TRUE(Comes("6 2 2 2"));
+  cluster_->Run(seconds(70));
+  const std::size_t before = cluster_->transitions().size();
+  const auto reported = [&] { return cluster_->transitions().size() - before; };
+  KillAndForget("n1");
+  cluster_->Run(seconds(40));
+  EXPECT_EQ(reported(), 0u);
+  cluster_->Run(seconds(10));
+  cluster_->Start("n1");
+  ASSERT_TRUE(Comes("6 2 2 2"));
+  cluster_->Run(seconds(70));
+  EXPECT_EQ(reported(), 6u);
+  KillAndForget("n1");
+  cluster_->Run(seconds(58));
+  EXPECT_EQ(reported(), 6u);
+  cluster_->Run(seconds(10));
+  EXPECT_EQ(reported(), 12u);
+  EXPECT_EQ(cluster_->TransitionsOf(Reason::kLeaseExpired).size(), 6u);
+}
+
 // Plan: a node that alone may lead a shard, and may lead no other, loses its session several times,
 // so that it gets nothing for a while. Then nobody may claim anything. When this time is over, it
 // takes its shard, although nothing else has changed.
