@@ -38,4 +38,10 @@ TimePoint Absences::OverAt(const NodeId& node, Duration delay) const {
   return since == TimePoint::max() ? since : since + delay;
 }
 
+TimePoint Absences::OverInVain(const NodeId& node, Duration delay) const {
+  const auto found = seen_.find(node);
+  const bool known = found != seen_.end() && found->second.away_since != TimePoint::max();
+  return known ? found->second.away_since + delay : OverAt(node, delay);
+}
+
 }  // namespace baton::core

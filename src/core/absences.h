@@ -38,6 +38,9 @@ class Absences {
   /// it come. If it was never seen: `delay` after NoteComplete; TimePoint::max() if the view is not
   /// complete.
   TimePoint OverAt(const NodeId& node, Duration delay) const;
+  /// The same if `node` can't take its shards back although it is here: `delay` after its last
+  /// absence began, as if it had not come. If this node saw no absence of it: OverAt.
+  TimePoint OverInVain(const NodeId& node, Duration delay) const;
 
  private:
   struct Seen {

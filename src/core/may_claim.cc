@@ -69,14 +69,21 @@ TimePoint RipeAt(const View& view, ShardId shard) {
   const RipeFact* mark = view.ripe(owner);
   if (mark != nullptr && view.record(shard).revision <= mark->up_to) return TimePoint::min();
   const auto unled = view.UnledSince(shard);
-  const TimePoint over = view.absences().OverAt(owner, view.failover().delay);
+  const Duration delay = view.failover().delay;
+  const SessionRef last{owner, view.record(shard).session};
+  const MemberFact* member = view.member(owner);
+  const bool here = member != nullptr && member->present;
+  // A new session of the owner, which a placement rule forbids the shard, can't take it back.
+  const bool in_vain =
+      here && member->Live() && !view.SessionAlive(last) && !view.rules().Allow(shard, *member);
+  const Absences& absences = view.absences();
+  const TimePoint over =
+      in_vain ? absences.OverInVain(owner, delay) : absences.OverAt(owner, delay);
   if (!unled || over == TimePoint::max()) return TimePoint::max();
   // An owner that is here may have resigned this one only now. And if this node never saw the
   // session that the record names, the owner was back since it is known to be away.
-  const MemberFact* member = view.member(owner);
-  const bool here = member != nullptr && member->present;
-  const bool missed = !view.SeenAlive({owner, view.record(shard).session});
-  return here || missed ? std::max(over, *unled + view.failover().delay) : over;
+  const bool missed = !view.SeenAlive(last);
+  return (here && !in_vain) || missed ? std::max(over, *unled + delay) : over;
 }
 
 namespace {

@@ -427,12 +427,15 @@ bool Locked(const MadeGroup& group, const MadeShard& shard, TimePoint now) {
 // For the delay after its owner was lost, only the owner leads the shard again. An owner that is
 // here, or whose last leadership of it the view did not see, was lost when the view learnt that
 // nobody leads the shard. One that came and went before its last session, never for the whole
-// delay, was lost when it went first. And a mark ends the delay for all.
-bool Ripe(const MadeGroup& group, const MadeShard& shard, TimePoint now) {
+// delay, was lost when it went first. So was one that is here, in another session, and may not lead
+// the shard. And a mark ends the delay for all.
+bool Ripe(const MadeGroup& group, std::uint32_t s, TimePoint now) {
+  const MadeShard& shard = group.shards[s];
   const MadeNode& owner = group.nodes[shard.node];
   if (owner.ripe_up_to >= RevisionOf(group, shard)) return true;
   TimePoint lost = kStart;
-  if (!owner.present && Watched(group, shard)) {
+  const bool back = owner.present && (!TakesPart(owner) || Allowed(group, s, shard.node));
+  if (!back && Watched(group, shard)) {
     lost = owner.flaps ? kStart - seconds(49) : kStart - kEnded;
   }
   return now >= lost + group.failover.delay;
@@ -441,11 +444,12 @@ bool Ripe(const MadeGroup& group, const MadeShard& shard, TimePoint now) {
 enum class Open { kToNobody, kToOwner, kToAll };
 
 /// To whom the failover policy opens a vacancy with a readable record.
-Open OpenBy(const MadeGroup& group, const MadeShard& shard, TimePoint now) {
+Open OpenBy(const MadeGroup& group, std::uint32_t s, TimePoint now) {
+  const MadeShard& shard = group.shards[s];
   const FailoverPolicy policy = group.failover.policy;
   const bool owned = shard.made != Made::kResigned || shard.to_stop;
   if (policy == FailoverPolicy::kImmediate || !owned) return Open::kToAll;
-  if (policy == FailoverPolicy::kAfter && Ripe(group, shard, now)) return Open::kToAll;
+  if (policy == FailoverPolicy::kAfter && Ripe(group, s, now)) return Open::kToAll;
   return Open::kToOwner;
 }
 
@@ -484,7 +488,7 @@ bool Oracle(const MadeGroup& group, std::uint32_t s, std::uint32_t n, TimePoint 
     case Made::kResigned:
       if (shard.made == Made::kNamesPresent && lives) return false;
       if (WaitsAfterDeaths(group, s, now) || Locked(group, shard, now)) return false;
-      open = OpenBy(group, shard, now);
+      open = OpenBy(group, s, now);
       break;
     case Made::kDamagedAfter:
     case Made::kDamagedRead:

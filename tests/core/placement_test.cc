@@ -151,6 +151,40 @@ TEST_F(PlacementTest, AShardThatOnlyItsOwnerMayLeadIsReportedAsLostAfterTheDelay
   EXPECT_EQ(cluster_->TransitionsOf(Reason::kLeaseExpired).size(), 6u);
 }
 
+// Plan: a node dies and is back within the delay, now in a zone that may not lead its shards.
+// It can't take them back, so its return makes nobody wait longer than its death did. Nobody claims
+// earlier either.
+TEST_F(PlacementTest, AnOwnerThatIsBackAndMayNotLeadMakesNobodyWaitLonger) {
+  Set({Rule({{0, 5}}, Zone("a"))}, {.policy = FailoverPolicy::kAfter, .delay = seconds(20)});
+  ASSERT_TRUE(Comes("3 3 3 3"));
+  cluster_->Run(seconds(70));
+  KillAndForget("n1");
+  const TimePoint died = cluster_->now();
+  cluster_->Run(seconds(17));
+  zones_["n1"] = "b";
+  cluster_->Start("n1");
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 6; }, seconds(30)));
+  EXPECT_GE(cluster_->now() - died, seconds(20));
+  EXPECT_LE(cluster_->now() - died, seconds(22));
+}
+
+// Plan: the same, but the node stops in order, and is still there when it has resigned its shards.
+// A change of the rules forbids it these shards just then. They wait for the whole delay all the
+// same: its next process may be in another zone.
+TEST_F(PlacementTest, AnOwnerThatStopsAndMayNotLeadHasTheWholeDelay) {
+  Set({}, {.policy = FailoverPolicy::kAfter, .delay = seconds(20)});
+  cluster_->Run(seconds(70));
+  const std::vector<ShardId> shards = cluster_->ShardsOf("n1");
+  cluster_->Behave("n1", core::CallbackKind::kReleasing, shards.front(), Behaviour::kHangs);
+  cluster_->Stop("n1");
+  const auto resigned = [&] { return cluster_->LeaderOf(shards.back()).empty(); };
+  ASSERT_TRUE(cluster_->RunUntil(resigned, seconds(20)));
+  const TimePoint since = cluster_->now();
+  Set({Rule({}, Zone("b"))}, {.policy = FailoverPolicy::kAfter, .delay = seconds(20)});
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !resigned(); }, seconds(60)));
+  EXPECT_GE(cluster_->now() - since, seconds(20));
+}
+
 // Plan: a node that alone may lead a shard, and may lead no other, loses its session several times,
 // so that it gets nothing for a while. Then nobody may claim anything. When this time is over, it
 // takes its shard, although nothing else has changed.
