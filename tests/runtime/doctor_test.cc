@@ -107,6 +107,14 @@ Finding After(const std::string& check, const std::function<void(Examination&)>&
 Finding AfterNode(const std::string& check, const std::function<void(NodeStatus&)>& harm) {
   return After(check, [&](Examination& seen) { harm(seen.status); });
 }
+/// Nobody leads the second shard; returns it.
+ShardStatus& Leaderless(NodeStatus& status) {
+  status.leaderless = 1;
+  ShardStatus& shard = status.shards[1];
+  shard.leader.clear();
+  shard.state = ShardState::kLeaderless;
+  return shard;
+}
 /// Harms the second endpoint.
 Finding AfterEtcd(const std::string& check, const std::function<void(EndpointCheckup&)>& harm) {
   return After(check, [&](Examination& seen) { harm(seen.endpoints[1]); });
@@ -294,6 +302,51 @@ TEST(Doctor, OfEtcdsHealth) {
          "everybody", "authentication");
 }
 
+// Plan: shards without a leader, for each reason that the status knows, and without any.
+TEST(Doctor, SaysWhyShardsHaveNoLeader) {
+  Expect(AfterNode("shards", [](NodeStatus& status) { Leaderless(status); }), kProblem, "1 of 2",
+         "weight");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) {
+                     Leaderless(status);
+                     status.braking = true;
+                   }),
+         kProblem, "1 of 2", "many members vanished");
+  Expect(AfterNode("shards", [](NodeStatus& status) { status.shards[1].quarantined = true; }),
+         kProblem, "1 have records", "quarantine/");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) { status.shards[1].state = ShardState::kSuspended; }),
+         kProblem, "1 are suspended", "etcd");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) {
+                     Leaderless(status).claims_wait = milliseconds(1);
+                     status.waiting = 1;
+                   }),
+         kProblem, "1 of 2 wait", "deaths");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) {
+                     Leaderless(status).waits_for = "n9";
+                     status.waiting_by_settings = 1;
+                   }),
+         kProblem, "1 of 2 wait for a leader, by the group's failover settings", "release");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) {
+                     Leaderless(status).nobody_may_lead = true;
+                     status.nobody_may_lead = 1;
+                   }),
+         kProblem, "1 of 2 have no leader, by a placement rule", "placement");
+  // One waits for two reasons, and the other for none.
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) {
+                     Leaderless(status).nobody_may_lead = true;
+                     status.shards[1].waits_for = "n9";
+                     status.nobody_may_lead = status.waiting_by_settings = 1;
+                     status.shards[0].leader.clear();
+                     status.leaderless = 2;
+                   }),
+         kProblem, "2 of 2 have no leader", "weight");
+}
+
 TEST(Doctor, OfTheGroup) {
   Expect(AfterNode("members",
                    [](NodeStatus& status) { status.members[1].fact.software_version = "0.2.0"; }),
@@ -303,23 +356,6 @@ TEST(Doctor, OfTheGroup) {
          kWarning, "10000 ms, 30000 ms", "the same TTL");
   Expect(AfterNode("members", [](NodeStatus& status) { status.members.clear(); }), kProblem,
          "no member", "start");
-  Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = 1; }), kProblem, "1 of 2",
-         "weight");
-  Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = status.braking = 1; }),
-         kProblem, "1 of 2", "many members vanished");
-  Expect(AfterNode("shards", [](NodeStatus& status) { status.shards[1].quarantined = true; }),
-         kProblem, "1 have records", "quarantine/");
-  Expect(AfterNode("shards",
-                   [](NodeStatus& status) { status.shards[1].state = ShardState::kSuspended; }),
-         kProblem, "1 are suspended", "etcd");
-  Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = status.waiting = 1; }),
-         kProblem, "1 of 2 wait", "deaths");
-  Expect(AfterNode("shards",
-                   [](NodeStatus& status) { status.leaderless = status.waiting_by_settings = 1; }),
-         kProblem, "1 of 2 wait for a leader, by the group's failover settings", "release");
-  Expect(AfterNode("shards",
-                   [](NodeStatus& status) { status.leaderless = status.nobody_may_lead = 1; }),
-         kProblem, "1 of 2 have no leader, by a placement rule", "placement");
   Expect(AfterNode(
              "placement",
              [](NodeStatus& status) {

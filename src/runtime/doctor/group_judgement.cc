@@ -198,7 +198,13 @@ Finding Shards(const Examination& seen) {
             fmt::format("{} have records that can't be read", damaged),
             "see quarantine/ below the group's prefix for what was found, and who wrote it"};
   }
-  if (status.leaderless > status.waiting + status.waiting_by_settings + status.nobody_may_lead) {
+  // A shard may have several reasons to wait, so the status's counts of them don't add up.
+  const bool without_reason =
+      std::any_of(status.shards.begin(), status.shards.end(), [&](const ShardStatus& shard) {
+        return shard.leader.empty() && shard.claims_wait.count() == 0 && !shard.nobody_may_lead &&
+               !WaitsBySettings(shard, status.at);
+      });
+  if (without_reason) {
     return {"shards", Severity::kProblem,
             fmt::format("{} of {} have no leader", status.leaderless, status.shard_count),
             status.braking
