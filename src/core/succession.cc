@@ -53,7 +53,7 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
   }
   if (!was_live_) outdated_ = true;
   was_live_ = true;
-  if (HeldBack(context)) return;
+  if (HeldBack(context)) return ForgetOthers();
   if (context.now < hold_until_) return context.WakeAt(hold_until_);
   if (outdated_ || context.now >= assign_again_at_) Assign(context, leaderships);
   context.WakeAt(assign_again_at_);

@@ -13,8 +13,9 @@
 //    twice as long each time, up to kMaxRetryPause.
 //
 // If a node claims nothing of its part for kPassOverAfter and the time that its pace needs, the
-// next node in line claims in its place. For each shard, the shard's other ready standbys are first
-// in line. Nodes with different views may see different lines; a claim's guards decide.
+// next node in line claims in its place. Time in which the next one may claim nothing itself does
+// not count. For each shard, the shard's other ready standbys are first in line. Nodes with
+// different views may see different lines; a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -89,6 +90,12 @@ class Succession {
   void CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_view) const;
   void NoteAssigned(const Context& context, std::vector<Assigned> others, std::int64_t total);
   void ReplaceOthers(std::vector<Assigned> others);
+  /// While this node is held back, the others are too, as a rule. So nobody's progress counts until
+  /// this node has divided the vacancies again.
+  void ForgetOthers() {
+    ReplaceOthers({});
+    outdated_ = true;
+  }
   Assigned* AssignedTo(const NodeId& node);
   std::int64_t TakeBack(const std::vector<ShardId>& shards);
   void Assign(Context& context, const Leaderships& leaderships);

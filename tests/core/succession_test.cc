@@ -1,6 +1,7 @@
 // Succession in a small cluster: who fills a vacancy, when, and what holds it back.
 #include "core/succession.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -109,6 +110,39 @@ TEST(Succession, ManyVanishingAtOncePullsTheBrake) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: twelve members, and three vanish one after another, 5 ms apart. The first two are divided
+// before the third pulls the brake. Once it is over, nobody has made progress for seconds, because
+// nobody was allowed to. So all claim their own parts, and the pace is so low that this takes time.
+TEST(Succession, NobodyIsPassedOverBecauseOfTheBrake) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ClusterOptions options = Sized(12, 120);
+    options.seed = seed;
+    options.expiry_late_most = Duration{0};
+    options.tune = [](core::CoreOptions& tuned) {
+      tuned.settle = seconds(4);
+      tuned.rebalance_delay = seconds(60);
+      tuned.event_deliveries_per_second = 1000;
+    };
+    Cluster cluster(std::move(options));
+    ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+    for (const NodeId node : {"n6", "n7", "n8"}) {
+      cluster.Kill(node);
+      cluster.store().Revoke(cluster.store().Member(node).lease);
+      cluster.HoldWatch("n1", false);  // the watches hear of it
+      cluster.Run(milliseconds(5));
+    }
+    EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(30)))
+        << cluster.WhyNotSettled();
+    const auto passed_over = [](const auto& seen) {
+      return seen.second.cause.kind == CauseKind::kPassedOver;
+    };
+    const auto& transitions = cluster.transitions();
+    EXPECT_EQ(std::count_if(transitions.begin(), transitions.end(), passed_over), 0);
+    EXPECT_EQ(cluster.violations(), kNone);
+  }
+}
+
 // n1 dies, and n2 can't write.
 void ExpectN3TakesTheWholeOfN1(Cluster& cluster) {
   cluster.HoldWrites("n2");
@@ -126,8 +160,9 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   ExpectN3TakesTheWholeOfN1(cluster);
 }
 
-// Plan: the same, but etcd refuses the claims of the next in line for a moment. It tries again at
-// once; the assignment, which still gives the shards to n2, does not make it wait again.
+// Plan: n1 dies, and n2 can't write. etcd refuses the claims of the next in line for a moment. It
+// tries again at once; the assignment, which still gives the shards to n2, does not make it wait
+// again.
 TEST(Succession, ATakeoverThatIsRefusedIsTriedAgainAtOnce) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
