@@ -1,6 +1,7 @@
 #include "core/succession.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/causes.h"
 #include "core/may_claim.h"
@@ -124,6 +125,7 @@ void Succession::NoteProgress(const Context& context) {
   std::size_t begun = 0;
   assigned_to_.resize(context.view.shard_count(), kToNobody);
   was_vacant_.resize(context.view.shard_count(), true);
+  noted_term_.resize(context.view.shard_count());
   for (const ShardId shard : noted_.shards) {
     const RecordFact& record = context.view.record(shard);
     const bool vacant = !context.view.InForce(shard);
@@ -131,8 +133,10 @@ void Succession::NoteProgress(const Context& context) {
     was_vacant_[shard.value] = vacant;
     if (vacant) continue;
     taken_over_.erase(shard);
-    begun += read ? 0 : 1;
-    if (Assigned* const other = AssignedTo(record.leader)) other->progress_at = context.now;
+    const bool began = std::exchange(noted_term_[shard.value], record.term()) != record.term();
+    begun += began && !read ? 1 : 0;
+    Assigned* const other = began ? AssignedTo(record.leader) : nullptr;
+    if (other != nullptr) other->progress_at = context.now;
     std::uint32_t& holder = assigned_to_[shard.value];
     const bool expected = record.leader == context.self() ||
                           (holder != kToNobody && others_[holder].node == record.leader);

@@ -64,7 +64,7 @@ class Succession {
     NodeId node;
     std::vector<ShardId> shards;  ///< sorted; some may have a leader by now: see assigned_to_
     std::size_t left = 0;         ///< how many of them have no leader yet
-    /// when a shard that the member leads last changed, or when the vacancies first fell to it
+    /// when a leadership of the member last began, or when the vacancies first fell to it
     TimePoint progress_at{};
     Duration patience{};  ///< if it makes no progress for this long, it is passed over
   };
@@ -121,6 +121,7 @@ class Succession {
   /// member or policy changes
   std::map<ShardId, NodeId> taken_over_;
   std::vector<bool> was_vacant_;               ///< by shard, as of the last Advance
+  std::vector<Term> noted_term_;               ///< by shard: the last leadership that was noted
   std::vector<Assigned> others_;               ///< sorted by node
   std::vector<std::uint32_t> assigned_to_;     ///< by shard: the number in others_, or kToNobody
   TimePoint pass_over_at_ = TimePoint::min();  ///< nobody can be passed over earlier

@@ -160,6 +160,29 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   ExpectN3TakesTheWholeOfN1(cluster);
 }
 
+// Plan: the same, but n2 leads a shard for which moves are planned and withdrawn all the time. That
+// is no progress with what it has to claim.
+TEST(Succession, MovesAreNoProgressOfAStalledSuccessor) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  MoveFact move{.shard = cluster.ShardsOf("n2").front(), .present = true};
+  move.from = "n2";
+  move.to = "n3";
+  move.void_reason = "the test wants it";
+  cluster.HoldWrites("n2");
+  cluster.Kill("n1");
+  const auto taken = [&] { return cluster.LedBy("n3") == 8; };
+  for (int i = 0; i < 100 && !taken(); ++i) {
+    cluster.store().Put(move);
+    cluster.HoldWatch("n3", false);  // the watches hear of it
+    cluster.Run(milliseconds(200));
+  }
+  EXPECT_TRUE(taken());
+  cluster.LetWrites("n2");
+  cluster.Run(seconds(2));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: n1 dies, and n2 can't write. etcd refuses the claims of the next in line for a moment. It
 // tries again at once; the assignment, which still gives the shards to n2, does not make it wait
 // again.
