@@ -286,7 +286,7 @@ std::optional<Caller> Callers::Note(int connection, const std::string& listens_o
   const std::lock_guard lock(mutex_);
   const auto [entry, first] =
       entries_.try_emplace({ends->other.host.to_string(), ends->other.port});
-  if (!first && entry->second.user != user) entry->second.contested_until = now + kContested;
+  if (!first && entry->second.user != user) entry->second.contested_since = now;
   entry->second.user = user;
   return caller;
 }
@@ -303,8 +303,18 @@ std::optional<uid_t> Callers::UserOf(std::string_view peer) const {
   if (peer.starts_with("unix:") || peer.starts_with("unix-abstract:")) return user_of_unix_sockets_;
   if (!endpoint) return std::nullopt;
   const auto found = entries_.find({endpoint->host.to_string(), endpoint->port});
-  if (found == entries_.end() || Clock::now() < found->second.contested_until) return std::nullopt;
+  if (found == entries_.end() || IsContested(found->second)) return std::nullopt;
   return found->second.user;
+}
+
+bool Callers::IsContested(const Entry& entry) const {
+  return entry.contested_since &&
+         Clock::now() < std::max(*entry.contested_since, late_at_) + kContested;
+}
+
+void Callers::NoteLate() {
+  const std::lock_guard lock(mutex_);
+  late_at_ = Clock::now();
 }
 
 Caller CallerOfConnection(int connection) {

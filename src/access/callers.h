@@ -57,7 +57,7 @@ class Callers {
  public:
   /// If a second user opens a connection from the same address and port, UserOf returns nullopt for
   /// this long, and then the second user. Reason: a call of the first user may still be on its way
-  /// to its handler.
+  /// to its handler. While handlers are called late, it takes longer: see NoteLate.
   static constexpr std::chrono::seconds kContested{2};
 
   /// Note calls `noted` with the user of each connection, if the user is known, before the
@@ -88,23 +88,30 @@ class Callers {
   /// grpc::ServerContext::peer. nullopt, in these cases:
   ///  - The peer is on another host.
   ///  - Note has not seen the connection, or the kernel did not name a user.
-  ///  - Two users had the port lately (kContested).
+  ///  - Two users had the port lately (kContested, NoteLate).
   ///  - The peer is a unix socket, and TrustUnixSockets was not called.
   std::optional<uid_t> UserOf(std::string_view peer) const;
+
+  /// Calls wait for their handlers for a second or longer now. Call it again and again for as long
+  /// as that is so. For a port that changed hands before, kContested counts from the last such
+  /// call.
+  void NoteLate();
 
  private:
   using Key = std::pair<std::string, std::uint16_t>;  ///< address and port of the other end
   using Clock = std::chrono::steady_clock;
   struct Entry {
     std::optional<uid_t> user;
-    Clock::time_point contested_until;
+    std::optional<Clock::time_point> contested_since;  ///< unset: it never changed hands
   };
+  bool IsContested(const Entry& entry) const;
 
   const std::function<void(uid_t)> noted_;
   mutable std::mutex mutex_;
   /// guarded by mutex_; at most one entry for each port of 127.0.0.1 and of ::1
   std::map<Key, Entry> entries_;
   std::optional<uid_t> user_of_unix_sockets_;  ///< guarded by mutex_
+  Clock::time_point late_at_{};                ///< guarded by mutex_; of the last NoteLate
 };
 
 /// Returns the peer and the user at the other end of a connection, over TCP or a unix socket. Asks

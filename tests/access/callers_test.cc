@@ -252,6 +252,29 @@ TEST(Callers, APortThatChangedHandsIsNobodysForAWhile) {
   stranger.Close();
 }
 
+// Plan: a port changes hands, and calls wait for their handlers until after kContested. As long as
+// that is so, a call of the first user may still come.
+TEST(Callers, APortThatChangedHandsIsNobodysWhileCallsAreLate) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Callers callers;
+  Listener listener(AF_INET, "127.0.0.1");
+  Connection other = listener.Connect(0, "127.0.0.1", "127.0.0.1");
+  EXPECT_TRUE(callers.Note(other.server, "127.0.0.1"));
+  Connection stranger = listener.Connect(kSomebody, "127.0.0.1", "127.0.0.1");
+  EXPECT_TRUE(callers.Note(stranger.server, "127.0.0.1"));
+  stranger.CloseClient();
+  Connection root = listener.Connect(0, "127.0.0.1", "127.0.0.1", stranger.port);
+  EXPECT_TRUE(callers.Note(root.server, "127.0.0.1"));
+  const auto until = std::chrono::steady_clock::now() + Callers::kContested * 3 / 2;
+  while (std::chrono::steady_clock::now() < until) {
+    callers.NoteLate();
+    EXPECT_FALSE(callers.UserOf(root.peer).has_value());
+    EXPECT_EQ(callers.UserOf(other.peer), 0U) << "it never changed hands";
+    std::this_thread::yield();
+  }
+  for (Connection* each : {&other, &stranger, &root}) each->Close();
+}
+
 // The same user on the same port is known at once.
 TEST(Callers, APortThatComesBackToItsUserIsKnown) {
   Callers callers;

@@ -97,7 +97,7 @@ class Daemon {
 
   int Run() {
     HandleSignals(Handlers());
-    watch_.Start();
+    watch_.Start([callers = callers_] { callers->NoteLate(); });
     log::ConfigureLog(options_.log);
     // Before any server is built, also those that the sidecar builds on a thread of its own.
     grpc::EnableDefaultHealthCheckService(true);

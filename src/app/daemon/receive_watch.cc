@@ -61,11 +61,12 @@ std::chrono::nanoseconds Ran() {
 
 }  // namespace
 
-void ReceiveWatch::Start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+void ReceiveWatch::Start(std::function<void()> late) {
+  thread_ = std::jthread(
+      [this, late = std::move(late)](const std::stop_token& stop) { Run(stop, late); });
 }
 
-void ReceiveWatch::Run(const std::stop_token& stop) {
+void ReceiveWatch::Run(const std::stop_token& stop, const std::function<void()>& late) {
   CallbackProbe probe;
   std::unique_lock lock(mutex_);
   std::chrono::nanoseconds pause = kEvery;
@@ -73,7 +74,9 @@ void ReceiveWatch::Run(const std::stop_token& stop) {
   while (!changed_.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); })) {
     const auto began = Ran();
     const TimePoint now = BootClock::now();
-    budget_->Weigh(now, probe.Waited(now));
+    const Duration waited = probe.Waited(now);
+    if (waited >= kLate) late();
+    budget_->Weigh(now, waited);
     pause = std::clamp<std::chrono::nanoseconds>(kShare * (Ran() - began), kEvery, kLongest);
     giving_back.Look(now);
   }

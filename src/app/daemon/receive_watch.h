@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -21,11 +22,13 @@ class ReceiveWatch {
   /// The longest pause. With ten thousand connections, Weigh takes some 10 ms; so pauses get
   /// longer, and the thread takes about a twentieth of a processor at most.
   static constexpr std::chrono::milliseconds kLongest{300};
+  static constexpr std::chrono::seconds kLate{1};
 
   explicit ReceiveWatch(const ReceiveBudget::Bounds& bounds)
       : budget_(std::make_shared<ReceiveBudget>(bounds)) {}
-  /// Starts the thread. REQUIRES: called at most once.
-  void Start();
+  /// Starts the thread. It calls `late` in each of its turns in which a callback of gRPC has waited
+  /// for kLate or longer. REQUIRES: called at most once.
+  void Start(std::function<void()> late);
   /// Ends the thread and waits for it.
   ~ReceiveWatch() = default;
 
@@ -33,7 +36,7 @@ class ReceiveWatch {
   const std::shared_ptr<ReceiveBudget>& budget() const { return budget_; }
 
  private:
-  void Run(const std::stop_token& stop);
+  void Run(const std::stop_token& stop, const std::function<void()>& late);
 
   const std::shared_ptr<ReceiveBudget> budget_;
   std::mutex mutex_;
