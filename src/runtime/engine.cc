@@ -154,7 +154,11 @@ void Engine::Step(const core::Event& event) {
 
 void Engine::OnSnapshot(Snapshot snapshot, std::uint64_t cluster) {
   if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
-  Step(core::SnapshotRead{std::move(snapshot), cluster});
+  // That of a large group has hundreds of thousands of texts. They are freed in a turn of their
+  // own.
+  auto event = std::make_shared<core::Event>(core::SnapshotRead{std::move(snapshot), cluster});
+  Step(*event);
+  parts_.executor.Post([event = std::move(event)] {});
 }
 
 void Engine::OnChanges(Changes changes, std::uint64_t) {
