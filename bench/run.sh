@@ -11,8 +11,9 @@ source "$support/packages.sh"
 source "$support/build.sh"
 
 if [[ " $* " == *" --help "* && ! -x ${BATON_BUILD_DIR:-$support/../../build}/release/bin/baton_bench ]]; then
-  echo "usage: bench/run.sh [ARGUMENTS]: builds baton_bench with full optimisation, which takes some 20 minutes the first time,"
-  echo "and runs it with ARGUMENTS. Once it is built, --help lists them; src and figures: bench/RESULTS.md, bench/baton_bench.cc."
+  echo "usage: bench/run.sh [ARGUMENTS]"
+  echo "Builds baton_bench with full optimisation, which takes many minutes the first time, and runs it with ARGUMENTS."
+  echo "Once it is built, --help lists them. bench/RESULTS.md has the figures on record."
   exit 0
 fi
 baton_ensure_packages "${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" || exit 1

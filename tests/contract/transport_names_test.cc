@@ -37,7 +37,7 @@ class NameServer {
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
   bool serves() const { return serves_; }
-  /// The longest time between two questions so far. REQUIRES: called once, after Stop.
+  /// The longest time between two questions. REQUIRES: called after Stop.
   Duration longest_gap() const { return longest_gap_; }
   void Stop() {
     thread_.request_stop();

@@ -4,8 +4,8 @@
 // A connection may be dead without anybody noticing: the leader's host lost power, a link was cut,
 // a NAT forgot the connection. The kernel would go on sending there for up to 15 minutes, also once
 // the leader is back. So a channel from which an attempt got no answer, while no other attempt got
-// one either, is dropped, and the next Get makes a new connection. A pause of kChannelYoung keeps a
-// slow leader from being connected to again and again.
+// one either, is dropped, and the next Get makes a new connection. A channel that is younger than
+// kChannelYoung stays, so a leader that is only slow is connected to once a second at most.
 //
 // Thread-safe; waits only for short locks. A caller may go on using a channel that the cache has
 // dropped: the channel closes when its last user releases it.
