@@ -148,13 +148,6 @@ bool SomebodyMayLead(const View& view) {
   });
 }
 
-bool SomebodyMayLead(const View& view, ShardId shard) {
-  return std::any_of(view.members().begin(), view.members().end(), [&](const auto& entry) {
-    return EligibilityOf(view, entry.second) != Eligibility::kNever &&
-           view.rules().Allow(shard, entry.second);
-  });
-}
-
 bool RulesAsked::ByRule(std::size_t rule) {
   std::optional<bool>& known = known_.at(rule);
   if (known) return *known;

@@ -100,10 +100,8 @@ Eligibility EligibilityOf(const View& view, const MemberFact& member);
 Eligibility EligibilityNeeded(const View& view);
 /// Whether some node may begin to lead (it need not be kYes), so that vacancies can be filled.
 bool SomebodyMayLead(const View& view);
-/// The same for one shard: the placement rules may exclude some nodes.
-bool SomebodyMayLead(const View& view, ShardId shard);
-/// RulesAsked: SomebodyMayLead for many shards of one view. It looks at the members once for each
-/// placement rule. REQUIRES: the view does not change meanwhile, and outlives it.
+/// The same for shards: the placement rules may exclude some nodes. It looks at the members once
+/// for each rule. REQUIRES: the view does not change meanwhile, and outlives it.
 class RulesAsked {
  public:
   explicit RulesAsked(const View& view) : view_(view), known_(view.rules().size() + 1) {}

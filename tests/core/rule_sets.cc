@@ -156,8 +156,19 @@ std::string RuledGroup::CheckClaims(const AssignmentOfView& seen,
       return Named(shard) + " is given to " + node + ", which may not claim it";
     }
   }
+  const auto somebody_may_lead = [&](ShardId shard) {
+    return std::any_of(view_.members().begin(), view_.members().end(), [&](const auto& entry) {
+      return EligibilityOf(view_, entry.second) != Eligibility::kNever &&
+             view_.rules().Allow(shard, entry.second);
+    });
+  };
+  RulesAsked rules(view_);
   for (std::size_t s = 0; s < seen.shard_of.size(); ++s) {
-    const bool vacant = seen.input.shards[s].vacant() && SomebodyMayLead(view_, seen.shard_of[s]);
+    const bool somebody = somebody_may_lead(seen.shard_of[s]);
+    if (rules.SomebodyMayLead(seen.shard_of[s]) != somebody) {
+      return Named(seen.shard_of[s]) + ": the rules, asked once, say something else";
+    }
+    const bool vacant = seen.input.shards[s].vacant() && somebody;
     if (vacant && !claimed.contains(seen.shard_of[s])) {
       return Named(seen.shard_of[s]) + " is vacant, and given to nobody";
     }
