@@ -238,8 +238,8 @@ void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited
   }
   if (sent.empty()) return;
   for (const auto& [caller, bytes] : sent) {
-    End(caller, senders[caller].sockets, {grown ? kMemory : kTime, bytes}, now);
     ++(grown ? ended_.for_memory : ended_.for_time);
+    End(caller, senders[caller].sockets, {grown ? kMemory : kTime, bytes}, now);
   }
   for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) {
     // What has grown stays for a while. It does not count again.
@@ -335,8 +335,8 @@ SentLately::SentByCaller ReceiveBudget::Suspects(SentLately::SentByCaller sent) 
 void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, const char* why,
                                 TimePoint now) {
   const auto& [caller, what] = *sender;
-  End(caller, what.sockets, {why, what.sent}, now);
   ++(why == kCalls ? ended_.for_calls : ended_.for_bytes);
+  End(caller, what.sockets, {why, what.sent}, now);
   for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) lately->Forget(caller);
   senders.erase(sender);
 }
@@ -344,6 +344,7 @@ void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, cons
 void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,
                         const Trouble& trouble, TimePoint now) {
   barred_.Bar(caller, now + kBarred);
+  // The caller of End has counted it, so whoever sees a connection end finds it in the metrics.
   for (const int connection : connections) EndConnection(connection);
   if (now < quiet_until_) return;
   quiet_until_ = now + kWarnAgain;

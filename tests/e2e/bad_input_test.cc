@@ -476,7 +476,8 @@ TEST_F(BadInput, CallsThatAreNeverOverEndTheirConnection) {
     begun += 10;
     return greedy.Refused();
   }));
-  EXPECT_GT(cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"open_calls\"}"), 0);
+  EXPECT_GT(cluster_.Metric("n1", "baton_grpc_bounds_reached_total{bound=\"open_calls\"}"), 0)
+      << node_->Log();
   EXPECT_FALSE(modest.Refused());
   ExpectUndisturbed();
 }
