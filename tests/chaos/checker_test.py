@@ -329,6 +329,8 @@ class Broken(unittest.TestCase):
         self.assertEqual(waits(first, died, (40, "n1", "n2", "process_died"), (99, "n2", "n1", "lease_expired")), 2)
         self.assertEqual(waits(first, died, (90, "n3", "n2", "lease_expired")), 0, "it was led for more than a minute")
         self.assertEqual(waits(first, died, (40, "n2", "n2", "lease_expired")), 0, "it lost its session and lived")
+        self.assertEqual(waits(first, died, (40, "n2", "n2", "process_died")), 1, "its next process took it back")
+        self.assertEqual(waits(first, died, (40, "n2", "n2", "startup")), 1, "it was dead before its next process looked")
         self.assertEqual(waits(first, died, (40, "n3", "n2", "process_died"), (301, "n1", "n3", "process_died")), 1)
 
     def test_a_gap_that_is_longer_than_the_wait_for_deaths_in_a_row(self):

@@ -250,8 +250,9 @@ def claim_wait(replay, shard, until, slack):
             continue
         if since is None:
             since = at
-        elif record["reason"] in ("lease_expired", "process_died"):
-            if record["leader"] != record["previous"]:  # else it outlived its session
+        elif record["reason"] in ("lease_expired", "process_died", "startup") and record["previous"]:
+            lived = record["reason"] == "lease_expired" and record["leader"] == record["previous"]
+            if not lived:  # "startup": the next leader began after the death
                 deaths = deaths + 1 if at - since < (SHORT_LEADERSHIP + slack) * SECOND else 0
             since = at
     return min(2 ** (deaths - 2), 300) if deaths >= 2 else 0

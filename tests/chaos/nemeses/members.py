@@ -10,6 +10,10 @@ from deployment import MEMBERS
 from .fault import kill, nemesis, quiet
 
 
+def _leases_of(member):
+    return {each["ID"] for each in member.ask("lease/leases", {}, 1.0).get("leases", [])}
+
+
 class Probes:
     """Two leases of the harness's own: what lies and what is late shows on them. Each is kept alive at one side alone, by a
     thread: the liar where the disk stands still, the victim where the majority is."""
@@ -36,8 +40,14 @@ class Probes:
 
     def _grant(self, there, number):
         lease = there.random_id(number)
-        etcd.Cluster(self.others).insist("a lease is granted", lambda member: member.ask(
-            "lease/grant", {"TTL": self.TTL, "ID": lease}), 10)
+
+        def grant(member):
+            try:
+                member.ask("lease/grant", {"TTL": self.TTL, "ID": lease})
+            except etcd.Refused:  # also if an earlier try was carried out and its answer came too late
+                if str(lease) not in _leases_of(member):
+                    raise
+        etcd.Cluster(self.others).insist("a lease is granted", grant)
         return lease
 
     def _keep(self, ask):
@@ -65,8 +75,7 @@ class Probes:
     def gone(self, lease):
         """Both others have ended it. One of them granted it, so it isn't only that news of it are late."""
         try:
-            return all(str(lease) not in {each["ID"] for each in member.ask("lease/leases", {}, 1.0).get("leases", [])}
-                       for member in self.others)
+            return all(str(lease) not in _leases_of(member) for member in self.others)
         except etcd.Refused:
             return False
 
