@@ -165,8 +165,8 @@ void ConfigKeeper::Create(Context& context) {
   in_flight_ = true;
 }
 
-// Without a session everything is read again each TTL. A node that is cut off from etcd can't know
-// whether the config is right again.
+// While the config does not fit, a node without a session reads everything again each TTL. A node
+// that is cut off from etcd can't know whether the config is right again.
 std::optional<Error> ConfigKeeper::Wait(const Context& context, const Error& wrong) const {
   if (context.view.read_began_after() >= bad_since_ + kConfigPatience) return wrong;
   return std::nullopt;

@@ -74,6 +74,8 @@ bool Core::draining() const {
 
 void Core::Record(Context& context, const SnapshotRead& event) {
   config_.NoteCluster(event.cluster_id);
+  const bool below = event.snapshot.revision < commits_.highest();
+  if (below && !view_.complete()) begun_below_ = event.snapshot.revision;
   view_.Merge(event.snapshot, context.now);
   watch_.Reach(event.snapshot.revision, context.now);
   watch_.NoteRead(context.now);
@@ -93,6 +95,12 @@ void Core::Record(Context& context, const ChangesSeen& event) {
 
 void Core::Record(Context& context, const WatchProven& event) {
   watch_.Reach(event.revision, context.now);
+}
+
+// A lower revision than what was known when it was asked: a backup was restored, or etcd was wiped.
+void Core::Record(Context& context, const RevisionAnswered& event) {
+  if (event.revision < event.known) return context.Do(AuditView{});
+  if (watch_.Require(event.revision, context.now)) context.Do(ProbeWatch{watch_.required()});
 }
 
 void Core::Record(Context& context, const LeaseGranted& event) {
@@ -162,11 +170,13 @@ void Core::TellOwner(Context& context, OperationId operation, const PendingWrite
 // the store went back in time: a backup was restored under the same addresses.
 void Core::NoteCommit(Context& context, Revision revision, OperationId operation) {
   const std::optional<Revision> earlier = commits_.NoteCommitted(operation, revision);
-  if (!earlier) return;
-  Halt(context,
-       {ErrorCode::kFailedPrecondition, "etcd went back in time: a commit of ours had revision " +
-                                            Number(earlier->value) + ", and a later one has " +
-                                            Number(revision.value) + options_.went_back_advice});
+  if (earlier) Halt(context, WentBack(*earlier, revision));
+}
+
+Error Core::WentBack(Revision earlier, Revision later) const {
+  return {ErrorCode::kFailedPrecondition, "etcd went back in time: a commit of ours had revision " +
+                                              Number(earlier.value) + ", and etcd has " +
+                                              Number(later.value) + options_.went_back_advice};
 }
 
 void Core::Record(Context& context, const CallbackReturned& event) {
@@ -309,7 +319,12 @@ void Core::NoteViewChanges(Context& context) {
 void Core::CheckConfig(Context& context) {
   if (!view_.complete()) return;
   if (const auto& refused = session_.refused()) return Halt(context, *refused);
-  if (const auto wrong = config_.Advance(context)) Halt(context, *wrong);
+  // Nothing is written before this: each write of a node that halts would bring the store nearer to
+  // the revision that the node knows, until a restarted node could not tell any more.
+  const bool creates = !view_.config().present;
+  if (begun_below_ && creates) return Halt(context, WentBack(commits_.highest(), *begun_below_));
+  if (const auto wrong = config_.Advance(context)) return Halt(context, *wrong);
+  if (begun_below_) Halt(context, WentBack(commits_.highest(), *begun_below_));
 }
 
 void Core::CheckSession(Context& context) {
@@ -348,14 +363,25 @@ void Core::CheckWatch(Context& context) {
     context.WakeAt(watch_.StandsStillAt());
   }
   if (!view_.complete()) return;
-  // Without a session there are no confirmations to compare the watch with, so the view is read
-  // again.
-  const bool member = session_.member();
-  const Duration every =
-      OwnInterval(options_.self.node, member ? kAuditEvery : Duration(options_.ttl));
-  const TimePoint since = member ? TimePoint::min() : session_ended_at_;
+  const Duration every = OwnInterval(options_.self.node,
+                                     ComparesWatch(context) ? kAuditEvery : Duration(options_.ttl));
+  const TimePoint since = session_.member() ? TimePoint::min() : session_ended_at_;
   if (watch_.AuditDue(context.now, every, since)) context.Do(AuditView{});
   context.WakeAt(watch_.AuditAt(every, since));
+}
+
+// A member's confirmations say which revision the store has. A node that wants a session and has
+// none reads everything instead: only a read shows whether its key is still another session's
+// (Session::WaitForKey), and whether a bad config is still there. A node that ends has no need.
+bool Core::ComparesWatch(Context& context) {
+  if (session_.member() || std::holds_alternative<Closing>(lifecycle_)) return true;
+  if (session_.wanted() || !config_.fits()) return false;
+  if (context.now >= ask_at_) {
+    ask_at_ = context.now + Duration(options_.ttl) / 3;
+    context.Do(AskRevision{watch_.reached()});
+  }
+  context.WakeAt(ask_at_);
+  return true;
 }
 
 // ---- the end -----------------------------------------------------------------------------------

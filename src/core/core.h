@@ -101,6 +101,7 @@ class Core {
   void Record(Context& context, const SnapshotRead& event);
   void Record(Context& context, const ChangesSeen& event);
   void Record(Context& context, const WatchProven& event);
+  void Record(Context& context, const RevisionAnswered& event);
   void Record(Context& context, const LeaseGranted& event);
   void Record(Context& context, const LeaseRevoked& event);
   void Record(Context& context, const KeepAliveAnswered& event);
@@ -121,6 +122,8 @@ class Core {
   void Record(Context& context, const StopRequested& event);
   void Record(Context& context, const Tick& event);
   void NoteCommit(Context& context, Revision revision, OperationId operation);
+  /// Why to halt: a commit of this node had revision `earlier`, and the store has `later`.
+  Error WentBack(Revision earlier, Revision later) const;
   void TellOwner(Context& context, OperationId operation, const PendingWrites::Settled& settled,
                  const WriteResult& result);
 
@@ -131,6 +134,9 @@ class Core {
   void CheckSession(Context& context);
   void EndSession(Context& context);
   void CheckWatch(Context& context);
+  /// Whether the view need not be read each TTL. Asks for the store's revision if this node wants
+  /// no session.
+  bool ComparesWatch(Context& context);
   void Halt(Context& context, const Error& why);
   /// Ends every leadership, for the end of this node. Returns whether the lease must be left to
   /// expire, because another process may still act on the shards.
@@ -164,7 +170,11 @@ class Core {
 
   ConfigKeeper config_;
   WatchProgress watch_;
+  /// Of the first read, if it is below a revision that an earlier run of this node knew. (Such a
+  /// read comes before any write of this run.)
+  std::optional<Revision> begun_below_;
   TimePoint session_ended_at_ = TimePoint::min();  ///< the last one's; min: there was none
+  TimePoint ask_at_{};                             ///< when ComparesWatch asks next
 };
 
 }  // namespace baton::core

@@ -52,6 +52,11 @@ struct ChangesSeen {
 struct WatchProven {
   Revision revision;
 };
+/// The answer to an AskRevision.
+struct RevisionAnswered {
+  Revision known;     ///< the action's
+  Revision revision;  ///< which the store had when it answered
+};
 struct LeaseGranted {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
@@ -207,8 +212,8 @@ struct StopRequested {};
 struct Tick {};
 
 using Event =
-    std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
-                 KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
+    std::variant<SnapshotRead, ChangesSeen, WatchProven, RevisionAnswered, LeaseGranted,
+                 LeaseRevoked, KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
                  CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
                  GroupChangeRequested, ReleaseRequested, NodeChangeRequested, ApplicationChanged,
                  HealthChanged, StandbysReadySaid, DrainRequested, StopRequested, Tick>;
@@ -259,6 +264,11 @@ struct SubmitWrite {
 /// proof is a WatchProven.
 struct ProbeWatch {
   Revision required;
+};
+/// Ask etcd by a linearizable read which revision the store has. The answer is RevisionAnswered;
+/// there is none if the read fails.
+struct AskRevision {
+  Revision known;  ///< every change up to this revision is known
 };
 /// The watch stands still: open it on another endpoint.
 struct ReopenWatch {};
@@ -383,9 +393,10 @@ struct AnswerNodeChange {
 
 using Action =
     std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession, SubmitWrite,
-                 ProbeWatch, ReopenWatch, AuditView, SetLeadership, SetDeadline, RunCallback,
-                 ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode, Finished,
-                 AnswerTransfer, AnswerPolicy, AnswerRetry, ReportNodeChange, AnswerNodeChange>;
+                 ProbeWatch, AskRevision, ReopenWatch, AuditView, SetLeadership, SetDeadline,
+                 RunCallback, ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode,
+                 Finished, AnswerTransfer, AnswerPolicy, AnswerRetry, ReportNodeChange,
+                 AnswerNodeChange>;
 
 /// The result of one step.
 struct Output {

@@ -212,9 +212,9 @@ inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
 inline constexpr Duration kMaxWatchStandsStill = std::chrono::seconds(32);
 inline constexpr int kEndpointsAtOnce = 3;
 /// A member reads the whole view again after this time at most, because a watch of etcd may miss a
-/// deletion around a compaction. A node without a session reads it after a TTL at most, counted
-/// from the end of its last session. Each node has its own interval: at least three quarters of
-/// this.
+/// deletion around a compaction. So does a node without an application. Any other node without a
+/// session reads it after a TTL at most, counted from the end of its last session. Each node has
+/// its own interval: at least three quarters of this.
 inline constexpr Duration kAuditEvery = std::chrono::minutes(10);
 
 }  // namespace baton::core

@@ -194,15 +194,21 @@ bool Engine::ready() const {
   return !core_.halted() && core_.view().complete() && core_.session().live(now);
 }
 
-void Engine::AfterStep() {
+// Also at each confirmation, which may be the time for what could not be written earlier.
+void Engine::RecordHighest() {
   const auto confirmed = core_.session().counters().confirmed;
-  if (confirmed != confirmed_seen_ && parts_.record != nullptr) {
-    const auto written = parts_.record->RecordHighest(core_.highest_committed());
-    if (!written.ok() && follower_.IsNewTrouble(written.error().message)) {
-      parts_.log.Warn(written.error().message);
-    }
+  const Revision highest = core_.highest_committed();
+  const bool news = std::exchange(confirmed_seen_, confirmed) != confirmed ||
+                    std::exchange(highest_seen_, highest) != highest;
+  if (!news || parts_.record == nullptr) return;
+  const auto written = parts_.record->RecordHighest(highest);
+  if (!written.ok() && follower_.IsNewTrouble(written.error().message)) {
+    parts_.log.Warn(written.error().message);
   }
-  confirmed_seen_ = confirmed;
+}
+
+void Engine::AfterStep() {
+  RecordHighest();
   const bool now_ready = ready();
   if (now_ready != was_ready_ && ready_changed_) ready_changed_(now_ready);
   was_ready_ = now_ready;
@@ -324,6 +330,15 @@ void Engine::Submit(core::OperationId operation, std::shared_ptr<etcd::PreparedW
 
 void Engine::Do(const core::ProbeWatch& action) {
   follower_.watch().RequestProgress(action.required);
+}
+void Engine::Do(const core::AskRevision& action) {
+  follower_.AskRevision(CallDeadline(), [self = shared_from_this(), known = action.known,
+                                         asked = parts_.clock.Now()](Revision revision) {
+    self->PostWeak([known, asked, revision](Engine& engine) {
+      if (revision >= known) engine.follower_.Prove(revision, asked);
+      engine.Step(core::RevisionAnswered{known, revision});
+    });
+  });
 }
 void Engine::Do(const core::ReopenWatch&) { follower_.watch().Reopen(); }
 void Engine::Do(const core::AuditView&) { follower_.watch().Audit(); }

@@ -129,6 +129,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::ConfirmSession& action);
   void Submit(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write);
   void Do(const core::ProbeWatch& action);
+  void Do(const core::AskRevision& action);
   void Do(const core::ReopenWatch& action);
   void Do(const core::AuditView& action);
   void Do(const core::SetLeadership& action);
@@ -158,6 +159,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
   void WakeBy(TimePoint at);
   void AfterStep();
+  void RecordHighest();
   std::chrono::milliseconds CallDeadline() const;
 
   EngineParts parts_;
@@ -186,6 +188,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;
+  Revision highest_seen_;
   std::map<Reason, std::uint64_t> transitions_;
   std::uint64_t standby_callbacks_failed_ = 0;  ///< the core does not count them
 };

@@ -83,6 +83,18 @@ void GroupFollower::Prove(Revision revision, TimePoint asked) {
   if (!proof_) proof_ = Proof{revision, asked};
 }
 
+void GroupFollower::AskRevision(std::chrono::milliseconds deadline,
+                                std::function<void(Revision)> answered) {
+  etcdserverpb::RangeRequest request;
+  request.set_key(parts_.keyspace.ConfigKey());
+  request.set_count_only(true);
+  parts_.transport.Range(
+      request, deadline,
+      [answered = std::move(answered)](const etcd::Reply<etcdserverpb::RangeResponse>& reply) {
+        if (reply.status.ok()) answered(Revision{reply.response.header().revision()});
+      });
+}
+
 void GroupFollower::Followed(const core::ViewChanges& changed, Revision reached) {
   if (proof_ && reached >= proof_->revision) {
     proven_at_ = std::max(proven_at_, proof_->asked);

@@ -152,24 +152,18 @@ void RelayEngine::Prove() {
   CheckConfig();
   CheckWatch();
   if (follower_.halted() || follower_.proving()) return;
-  etcdserverpb::RangeRequest request;
-  request.set_key(parts_.keyspace.ConfigKey());
-  request.set_count_only(true);
-  parts_.transport.Range(
-      request, kProofDeadline,
-      [weak = weak_from_this(), &executor = parts_.executor, asked = parts_.clock.Now(),
-       applied = follower_.watch().applied()](etcd::Reply<etcdserverpb::RangeResponse> reply) {
-        executor.Post([weak, asked, applied, reply = std::move(reply)] {
-          const auto engine = weak.lock();
-          if (engine != nullptr && !engine->closed_) engine->Proving(asked, applied, reply);
-        });
-      });
+  follower_.AskRevision(kProofDeadline, [weak = weak_from_this(), &executor = parts_.executor,
+                                         asked = parts_.clock.Now(),
+                                         applied = follower_.watch().applied()](Revision store) {
+    executor.Post([weak, asked, applied, store] {
+      const auto engine = weak.lock();
+      if (engine != nullptr && !engine->closed_) engine->Proving(asked, applied, store);
+    });
+  });
 }
 
-void RelayEngine::Proving(TimePoint asked, Revision applied,
-                          const etcd::Reply<etcdserverpb::RangeResponse>& reply) {
-  if (!reply.status.ok() || follower_.halted()) return;
-  const Revision store{reply.response.header().revision()};
+void RelayEngine::Proving(TimePoint asked, Revision applied, Revision store) {
+  if (follower_.halted()) return;
   if (store < applied) {
     const Error why{
         ErrorCode::kFailedPrecondition,

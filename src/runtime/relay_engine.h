@@ -81,7 +81,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   void CheckConfig();
   void AddSeen(const core::ViewChanges& changes, TimePoint now);
   void Prove();
-  void Proving(TimePoint asked, Revision applied, const etcd::Reply<etcdserverpb::RangeResponse>&);
+  void Proving(TimePoint asked, Revision applied, Revision store);
   void CheckWatch();
   void Heartbeat();
   std::string WhyNotReady() const;

@@ -343,6 +343,9 @@ void Cluster::Perform(Node& node, const core::Action& action) {
       DeliverWatch(id, generation);
       if (probed.generation == generation && probed.core) Deliver(id, WatchProven{probed.cursor});
     });
+  } else if (const auto* ask = std::get_if<AskRevision>(&action)) {
+    const RevisionAnswered answer{ask->known, store_.revision()};
+    if (!node.cut && !outage_) DeliverLater(node, Latency(), answer);
   } else if (std::holds_alternative<ReopenWatch>(action)) {
     node.stuck = false;
     noticed_ = Revision{};

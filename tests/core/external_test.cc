@@ -72,6 +72,50 @@ TEST_F(ExternalTest, TakesPartOnlyWithAnApplication) {
   EXPECT_TRUE(cluster_->store().Member("n1").external);
 }
 
+// Plan: n1 has no application for a minute. It reads the group at its start, and then only asks for
+// the store's revision. With an application it reads the group once more. It has been longer than a
+// TTL since.
+TEST_F(ExternalTest, ReadsTheGroupSeldomWithoutAnApplication) {
+  Build(2);
+  cluster_->StartAll();
+  cluster_->Run(seconds(60));
+  EXPECT_TRUE(cluster_->Asked<core::AuditView>("n1").empty());
+  const std::size_t asked = cluster_->Asked<core::AskRevision>("n1").size();
+  EXPECT_GE(asked, 17u);
+  EXPECT_LE(asked, 19u);
+  Is(ApplicationState::kAttached);
+  cluster_->Run(seconds(20));
+  EXPECT_EQ(cluster_->Asked<core::AuditView>("n1").size(), 1u);
+  EXPECT_EQ(cluster_->Asked<core::AskRevision>("n1").size(), asked);
+}
+
+// Plan: the watch of n1, which has no application, stands still while n2 begins to lead. n1 opens
+// it again.
+TEST_F(ExternalTest, OpensAWatchThatStandsStillWithoutAnApplication) {
+  Build(2);
+  cluster_->Start("n1");
+  cluster_->Run(seconds(1));
+  cluster_->StickWatch("n1");
+  cluster_->Start("n2");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !cluster_->Asked<core::ReopenWatch>("n1").empty(); },
+                                 seconds(10)));
+  EXPECT_TRUE(
+      cluster_->RunUntil([&] { return cluster_->core("n1").view().vacancies() == 0; }, seconds(5)));
+}
+
+// Plan: etcd has a lower revision than n1 knew when it asked: a backup was restored, or etcd was
+// wiped. n1 reads what is there now.
+TEST_F(ExternalTest, ReadsWhatARestoredEtcdHas) {
+  Build(2);
+  cluster_->StartAll();
+  cluster_->Run(seconds(20));
+  const Revision known = cluster_->core("n1").watch_proven();
+  cluster_->Deliver("n1", core::RevisionAnswered{known, known});
+  EXPECT_TRUE(cluster_->Asked<core::AuditView>("n1").empty());
+  cluster_->Deliver("n1", core::RevisionAnswered{known, Revision{known.value - 1}});
+  EXPECT_EQ(cluster_->Asked<core::AuditView>("n1").size(), 1u);
+}
+
 // Plan: the write that creates the member says that it is external, before any deadline is sent.
 TEST_F(ExternalTest, TheMemberSaysSoBeforeAnyDeadline) {
   Up(2);

@@ -92,6 +92,21 @@ TEST(SessionInCluster, NodesThatLoseTheirSessionsTogetherDoNotReadAllTogether) {
   EXPECT_EQ(Audits(cluster), before);
 }
 
+// Plan: a node that was never without a session stops minutes after it last read everything. It has
+// no use for the group any more, and so does not read it.
+TEST(SessionInCluster, ANodeThatStopsDoesNotReadTheGroup) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Run(std::chrono::minutes(5));
+  std::size_t audits = 0;
+  cluster.on_action = [&](const NodeId& node, const core::Action& action) {
+    if (node == "n1" && std::holds_alternative<core::AuditView>(action)) ++audits;
+  };
+  cluster.Deliver("n1", core::StopRequested{});
+  cluster.Run(seconds(5));
+  EXPECT_EQ(audits, 0u);
+}
+
 // Plan: 20 nodes start at one instant, and each reads everything again within kAuditEvery. These
 // reads are spread over a quarter of that time: no second has more than four of them.
 TEST(SessionInCluster, NodesThatStartTogetherDoNotReadAllTogetherLater) {
