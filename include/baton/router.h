@@ -22,8 +22,9 @@
 // TTL and a second. SECURITY.md says what else a false server can do.
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
-// CallWith it keeps one channel for each leader's address: at most 1,024, and each for about 5
-// minutes after its last use. Over it a response may have at most 4 MiB, gRPC's default.
+// CallWith it keeps one channel for each leader's address: at most 1,024, and each until about 5
+// minutes after its last use, or until its calls get no answers any more. A response may have at
+// most 4 MiB, gRPC's default.
 #pragma once
 
 #include <chrono>
@@ -322,9 +323,8 @@ class BATON_EXPORT Router {
   /// Uses other credentials from now on, for example with a renewed certificate. Returns at once.
   /// New attempts go over new connections. Attempts in flight finish on the earlier connections,
   /// which are then closed. Within a second the router opens its stream of routes again, and misses
-  /// no route; calls go on meanwhile. Give a new object: with the same one, gRPC may reuse an
-  /// earlier connection. REQUIRES: not null (grpc::InsecureChannelCredentials() turns TLS off), and
-  /// RouterOptions::group_credentials was not given; otherwise the program aborts.
+  /// no route; calls go on meanwhile. REQUIRES: not null (grpc::InsecureChannelCredentials() turns
+  /// TLS off), and RouterOptions::group_credentials was not given; otherwise the program aborts.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   /// Stops following the routes, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call)

@@ -51,15 +51,41 @@ TEST(ChannelCache, DropsOnlyWhatGivesNoAnswers) {
   const TimePoint made = BootClock::now();
   const auto channel = cache.Get("127.0.0.1:1", made);
   const auto end = [&](Duration begun, Duration ended) {
-    cache.Unanswered("127.0.0.1:1", channel.get(), made + begun, made + ended);
+    cache.Unanswered("127.0.0.1:1", channel.get(), made + begun, made + ended,
+                     ChannelCache::Lack::kAnswer);
     return cache.Get("127.0.0.1:1", made + ended) != channel;
   };
   EXPECT_FALSE(end(milliseconds(100), milliseconds(900))) << "the channel is young";
   cache.Answered("127.0.0.1:1", channel.get(), made + milliseconds(1500));
   EXPECT_FALSE(end(milliseconds(1400), milliseconds(1600))) << "another attempt had an answer";
-  cache.Unanswered("127.0.0.1:1", nullptr, made + seconds(2), made + seconds(3));
+  cache.Unanswered("127.0.0.1:1", nullptr, made + seconds(2), made + seconds(3),
+                   ChannelCache::Lack::kAnswer);
   EXPECT_EQ(cache.Get("127.0.0.1:1", made + seconds(3)), channel);
   EXPECT_TRUE(end(milliseconds(1600), milliseconds(1700)));
+}
+
+// Plan: calls to a leader always end by their deadlines, as long polls may. The router connects to
+// it once more after a second, after two further ones, four, and so on, up to about a minute. An
+// answer makes it watchful again, and a leader without a connection is no reason to wait.
+TEST(ChannelCache, ConnectsMoreAndMoreRarelyToALeaderThatNeverAnswers) {
+  ChannelCache cache(grpc::InsecureChannelCredentials());
+  TimePoint now = BootClock::now();
+  auto channel = cache.Get("127.0.0.1:1", now);
+  // How long it takes until a channel is dropped.
+  const auto kept = [&](ChannelCache::Lack lack) {
+    const TimePoint made = now;
+    while (cache.Get("127.0.0.1:1", now) == channel) {
+      now += milliseconds(500);
+      cache.Unanswered("127.0.0.1:1", channel.get(), now, now, lack);
+    }
+    channel = cache.Get("127.0.0.1:1", now);
+    return now - made;
+  };
+  for (const int bound : {1, 2, 4, 8, 16, 32, 64, 64})
+    EXPECT_EQ(kept(ChannelCache::Lack::kAnswer), seconds(bound));
+  cache.Answered("127.0.0.1:1", channel.get(), now);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(kept(ChannelCache::Lack::kConnection), seconds(1));
+  EXPECT_EQ(cache.size(), 1u);
 }
 
 }  // namespace

@@ -30,14 +30,24 @@ gpr_timespec MonotonicDeadline(Duration left) {
                       gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
 }
 
+// No LimitChannel: the messages are the application's, which may compress them.
+std::shared_ptr<grpc::Channel> ChannelCache::Make(const std::string& address) const {
+  return grpc::CreateCustomChannel(TargetOf(address), credentials_, ChannelArguments());
+}
+
 std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimePoint now) {
   std::shared_ptr<grpc::Channel> old;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const std::string key(address);
   const auto found = channels_.find(key);
   if (found != channels_.end()) {
-    found->second.at = now;
-    return found->second.channel;
+    Used& used = found->second;
+    used.at = now;
+    if (used.channel == nullptr) {
+      used.channel = Make(key);
+      used.made = used.answered = now;
+    }
+    return used.channel;
   }
   if (channels_.size() >= kMaxChannels) {
     const auto oldest =
@@ -46,8 +56,7 @@ std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimeP
     old = std::move(oldest->second.channel);
     channels_.erase(oldest);
   }
-  // No LimitChannel: the messages are the application's, which may compress them.
-  auto channel = grpc::CreateCustomChannel(TargetOf(key), credentials_, ChannelArguments());
+  auto channel = Make(key);
   channels_.emplace(key, Used{.channel = channel, .at = now, .made = now, .answered = now});
   return channel;
 }
@@ -60,16 +69,20 @@ ChannelCache::Used* ChannelCache::Find(std::string_view address, const grpc::Cha
 
 void ChannelCache::Answered(std::string_view address, const grpc::Channel* channel, TimePoint now) {
   const std::lock_guard lock(mutex_);
-  if (Used* const used = Find(address, channel)) used->answered = std::max(used->answered, now);
+  Used* const used = Find(address, channel);
+  if (used == nullptr) return;
+  used->answered = std::max(used->answered, now);
+  used->young = kChannelYoung;
 }
 
 void ChannelCache::Unanswered(std::string_view address, const grpc::Channel* channel,
-                              TimePoint begun, TimePoint now) {
-  std::unordered_map<std::string, Used>::node_type old;  // destroyed after the lock is released
+                              TimePoint begun, TimePoint now, Lack lack) {
+  std::shared_ptr<grpc::Channel> old;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  const Used* const used = Find(address, channel);
-  if (used == nullptr || used->answered > begun || now < used->made + kChannelYoung) return;
-  old = channels_.extract(std::string(address));
+  Used* const used = Find(address, channel);
+  if (used == nullptr || used->answered > begun || now < used->made + used->young) return;
+  old = std::move(used->channel);
+  if (lack == Lack::kAnswer) used->young = std::min(2 * used->young, kLongestYoung);
 }
 
 void ChannelCache::Sweep(TimePoint now) {

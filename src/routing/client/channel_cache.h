@@ -5,7 +5,9 @@
 // a NAT forgot the connection. The kernel would go on sending there for up to 15 minutes, also once
 // the leader is back. So a channel from which an attempt got no answer, while no other attempt got
 // one either, is dropped, and the next Get makes a new connection. A channel that is younger than
-// kChannelYoung stays, so a leader that is only slow is connected to once a second at most.
+// kChannelYoung stays. This time doubles, up to kLongestYoung, each time that a channel to the same
+// address had a connection and is dropped, until an attempt is answered. So a leader that is only
+// slow, or whose calls all end by their deadlines (long polls), is rarely connected to anew.
 //
 // Thread-safe; waits only for short locks. A caller may go on using a channel that the cache has
 // dropped: the channel closes when its last user releases it.
@@ -31,6 +33,7 @@ inline constexpr std::size_t kMaxChannels = 1024;
 inline constexpr Duration kChannelUnused = std::chrono::minutes(5);
 /// A channel that was made less than this long ago is not dropped for want of answers.
 inline constexpr Duration kChannelYoung = std::chrono::seconds(1);
+inline constexpr Duration kLongestYoung = std::chrono::seconds(64);
 
 /// The arguments that all of a router's channels have in common.
 grpc::ChannelArguments ChannelArguments();
@@ -49,10 +52,11 @@ class ChannelCache {
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
   /// The server answered an attempt over this channel. Ignored if the cache has dropped it.
   void Answered(std::string_view address, const grpc::Channel* channel, TimePoint now);
+  enum class Lack { kAnswer, kConnection };
   /// An attempt over this channel, which began at `begun`, got no answer, or found no connection.
   /// Drops the channel unless it is young, or a later answer came over it.
   void Unanswered(std::string_view address, const grpc::Channel* channel, TimePoint begun,
-                  TimePoint now);
+                  TimePoint now, Lack lack);
   /// Drops channels that Get did not return for kChannelUnused, also if calls on them still run.
   void Sweep(TimePoint now);
   /// Drops all channels. Get makes new ones with these credentials. REQUIRES: not null.
@@ -61,11 +65,13 @@ class ChannelCache {
 
  private:
   struct Used {
-    std::shared_ptr<grpc::Channel> channel;
-    TimePoint at;  // of the last Get
+    std::shared_ptr<grpc::Channel> channel;  // null: it was dropped
+    TimePoint at;                            // of the last Get
     TimePoint made;
     TimePoint answered;  // last; at first `made`
+    Duration young = kChannelYoung;
   };
+  std::shared_ptr<grpc::Channel> Make(const std::string& address) const;
   Used* Find(std::string_view address, const grpc::Channel* channel);
 
   mutable std::mutex mutex_;  // guards what follows

@@ -81,7 +81,8 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
   const auto channel = parts_.channels.Get(destination.address, begun);
   if (const Connection connection = Connect(*channel, found); connection != Connection::kReady) {
     if (connection == Connection::kFailing) {
-      parts_.channels.Unanswered(destination.address, channel.get(), begun, BootClock::now());
+      parts_.channels.Unanswered(destination.address, channel.get(), begun, BootClock::now(),
+                                 ChannelCache::Lack::kConnection);
     }
     last_ = {grpc::StatusCode::UNAVAILABLE, "no connection"};
     last_address_ = destination.address;
@@ -117,15 +118,17 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
 }
 
 // Whether the server is behind the connection at all. UNAVAILABLE says nothing: if the connection
-// ended, gRPC makes another one.
+// ended, gRPC makes another one. Nor does a DEADLINE_EXCEEDED before the attempt's time: it may be
+// the server's, or that of a deadline which the application has set.
 void RouterCall::NoteAnswer(const Destination& destination, const grpc::Channel& channel,
                             TimePoint begun, bool superseded, Outcome outcome) {
   const bool late = last_.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   const bool cancelled = last_.error_code() == grpc::StatusCode::CANCELLED;
   const TimePoint now = BootClock::now();
   if ((late && outcome == Outcome::kUnknown) || (cancelled && superseded)) {
-    parts_.channels.Unanswered(destination.address, &channel, begun, now);
-  } else if (!cancelled && last_.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    parts_.channels.Unanswered(destination.address, &channel, begun, now,
+                               ChannelCache::Lack::kAnswer);
+  } else if (!cancelled && !late && last_.error_code() != grpc::StatusCode::UNAVAILABLE) {
     parts_.channels.Answered(destination.address, &channel, now);
   }
 }
