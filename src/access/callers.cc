@@ -308,13 +308,18 @@ std::optional<uid_t> Callers::UserOf(std::string_view peer) const {
 }
 
 bool Callers::IsContested(const Entry& entry) const {
-  return entry.contested_since &&
-         Clock::now() < std::max(*entry.contested_since, late_at_) + kContested;
+  if (!entry.contested_since) return false;
+  const auto until = *entry.contested_since + kContested;
+  const auto now = Clock::now();
+  // A call that is late now was sent after calls began to be late, or shortly before.
+  return now < until || (now < late_at_ + kContested && late_since_ < until);
 }
 
 void Callers::NoteLate() {
+  const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
-  late_at_ = Clock::now();
+  if (now >= late_at_ + kContested) late_since_ = now;
+  late_at_ = now;
 }
 
 Caller CallerOfConnection(int connection) {

@@ -93,8 +93,8 @@ class Callers {
   std::optional<uid_t> UserOf(std::string_view peer) const;
 
   /// Calls wait for their handlers for a second or longer now. Call it again and again for as long
-  /// as that is so. For a port that changed hands before, kContested counts from the last such
-  /// call.
+  /// as that is so. For a port that changed hands meanwhile, or less than kContested before the
+  /// first such call, kContested counts from the last one.
   void NoteLate();
 
  private:
@@ -111,7 +111,8 @@ class Callers {
   /// guarded by mutex_; at most one entry for each port of 127.0.0.1 and of ::1
   std::map<Key, Entry> entries_;
   std::optional<uid_t> user_of_unix_sockets_;  ///< guarded by mutex_
-  Clock::time_point late_at_{};                ///< guarded by mutex_; of the last NoteLate
+  Clock::time_point late_since_{};             ///< guarded by mutex_; of the first NoteLate
+  Clock::time_point late_at_{};                ///< guarded by mutex_; of the last one in a row
 };
 
 /// Returns the peer and the user at the other end of a connection, over TCP or a unix socket. Asks

@@ -133,6 +133,7 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Ex
     held.key = KeyOf(address);
     held.served = served_->at(*held.key).load(std::memory_order_relaxed);
     held.others = open_->at(*held.key).load(std::memory_order_relaxed);
+    ++connections_[*held.key];
   }
   held_.emplace(connection, std::move(held));
   return true;
@@ -310,16 +311,25 @@ ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders,
 }
 
 // At two looks in a row: a client that has just connected may not know gRPC's bound yet.
+// Connections that share a key have one count, so they have the bound for each of them.
 bool ReceiveBudget::HasTooManyCalls(Held& connection) const {
-  if (!connection.key) return false;
+  if (!connection.key || connection.ended_for_calls) return false;
   const std::int32_t open = open_->at(*connection.key).load(std::memory_order_relaxed);
   connection.others = std::min(connection.others, open);
-  const bool many = open - connection.others > bounds_.open_calls;
-  return std::exchange(connection.many_calls, many) && many;
+  if (connection.looks < kLooksForOthers)
+    ++connection.looks;
+  else
+    connection.others = 0;
+  const std::int64_t bound = std::int64_t{bounds_.open_calls} * connections_.at(*connection.key);
+  const bool many = open - connection.others > bound;
+  connection.ended_for_calls = std::exchange(connection.many_calls, many) && many;
+  return connection.ended_for_calls;
 }
 
 void ReceiveBudget::Forget(HeldByDescriptor::iterator held, Duration passed) {
   if (IsCounted(held->second)) Record(held->second, ended_before_, passed);
+  if (const auto key = held->second.key; key && --connections_.at(*key) == 0)
+    connections_.erase(*key);
   held_.erase(held);
 }
 
@@ -344,7 +354,7 @@ void ReceiveBudget::EndForBytes(Senders& senders, Senders::iterator sender, cons
 void ReceiveBudget::End(const std::string& caller, const std::vector<int>& connections,
                         const Trouble& trouble, TimePoint now) {
   barred_.Bar(caller, now + kBarred);
-  // The caller of End has counted it, so whoever sees a connection end finds it in the metrics.
+  // It was counted before, so the metrics show it as soon as a connection ends.
   for (const int connection : connections) EndConnection(connection);
   if (now < quiet_until_) return;
   quiet_until_ = now + kWarnAgain;

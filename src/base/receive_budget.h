@@ -12,7 +12,7 @@
 //     all its connections.
 //   - The open calls of one connection (`open_calls`). gRPC's own bound (base/grpc/server_limits.h)
 //     binds only clients that have acknowledged it. A connection that is above this at two looks in
-//     a row costs its caller all its connections.
+//     a row costs its caller all its connections, once.
 //   - The growth of this process's memory (`growth`, `growth_in_10_s`, `growth_in_100_s`).
 //   - The time that a callback waits (`wait`).
 // Above one of the last two bounds, every suspect loses its connections, because the caller that
@@ -198,6 +198,8 @@ class ReceiveBudget {
     std::function<bool()> may_stay;                    // see Expected
     std::optional<std::size_t> key;  // in served_ and open_; unset: its calls don't count
     std::int32_t others = 0;         // open calls of this key that are an earlier connection's
+    int looks = 0;                   // of Weigh, up to kLooksForOthers
+    bool ended_for_calls = false;
     // When Weigh last looked:
     std::uint32_t served;        // calls of this key
     bool many_calls = false;     // above Bounds::open_calls
@@ -245,11 +247,14 @@ class ReceiveBudget {
   std::size_t KeyOf(std::string_view address) const;
 
   bool HasTooManyCalls(Held& connection) const;
+  /// For how many looks the open calls of an earlier connection are not this one's.
+  static constexpr int kLooksForOthers = 20;
 
   template <typename Count>
   using Counts = std::array<std::atomic<Count>, 1 << 16>;  // by key
   const std::unique_ptr<Counts<std::uint32_t>> served_ = std::make_unique<Counts<std::uint32_t>>();
   const std::unique_ptr<Counts<std::int32_t>> open_ = std::make_unique<Counts<std::int32_t>>();
+  std::unordered_map<std::size_t, std::int32_t> connections_;  // in held_, by key
   const std::uint64_t secret_ = std::random_device()() | std::uint64_t{std::random_device()()}
                                                              << 32;
   std::int64_t left_;  // of the budget of bytes

@@ -56,6 +56,11 @@ Result<Address> ParseAddress(std::string_view text) {
   const auto [end, failed] =
       std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
   if (failed != std::errc() || end != digits.data() + digits.size()) return Malformed(text);
+  // "127.2" is written in full, because others compare it with addresses of connections.
+  boost::system::error_code unusual;
+  boost::asio::ip::make_address(address.host, unusual);
+  if (const auto numeric = Numeric(address.host); unusual && numeric)
+    address.host = numeric->to_string();
   return address;
 }
 

@@ -275,6 +275,23 @@ TEST(Callers, APortThatChangedHandsIsNobodysWhileCallsAreLate) {
   for (Connection* each : {&other, &stranger, &root}) each->Close();
 }
 
+// Plan: a port changed hands some seconds before calls begin to be late. Nothing that is under way
+// can be the first user's.
+TEST(Callers, APortThatChangedHandsLongAgoIsKnownWhileCallsAreLate) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  Callers callers;
+  Listener listener(AF_INET, "127.0.0.1");
+  Connection stranger = listener.Connect(kSomebody, "127.0.0.1", "127.0.0.1");
+  EXPECT_TRUE(callers.Note(stranger.server, "127.0.0.1"));
+  stranger.CloseClient();
+  Connection root = listener.Connect(0, "127.0.0.1", "127.0.0.1", stranger.port);
+  EXPECT_TRUE(callers.Note(root.server, "127.0.0.1"));
+  std::this_thread::sleep_for(Callers::kContested);
+  callers.NoteLate();
+  EXPECT_EQ(callers.UserOf(root.peer), 0U);
+  for (Connection* each : {&stranger, &root}) each->Close();
+}
+
 // The same user on the same port is known at once.
 TEST(Callers, APortThatComesBackToItsUserIsKnown) {
   Callers callers;

@@ -171,30 +171,6 @@ TEST_F(ReceiveBudgetTest, WhatWasServedIsNotAheadOfTheBound) {
   EXPECT_TRUE(Barred("reader"));
 }
 
-// Plan: a connection has 65 calls open, which is one too many, when Weigh looks. At the next look
-// it has 64; then 65 at two looks. Another one has as many, and all of them end in between. A third
-// one has the port of a connection whose calls are open still: these are not its own.
-TEST_F(ReceiveBudgetTest, AConnectionWithManyOpenCallsIsEnded) {
-  const TcpPair pair, busy;
-  for (int i = 0; i < 65; ++i) budget_.Served(PeerOf(pair));  // an earlier connection's
-  ASSERT_TRUE(budget_.Add(pair.server, "pair"));
-  ASSERT_TRUE(budget_.Add(busy.server, "busy"));
-  Weigh();
-  std::optional<std::size_t> one;
-  for (int i = 0; i < 65; ++i) one = budget_.Served(PeerOf(pair));
-  Weigh();
-  budget_.Over(one);
-  Weigh();
-  EXPECT_FALSE(Barred("pair"));
-  one = budget_.Served(PeerOf(pair));
-  for (int i = 0; i < 65; ++i) budget_.Over(budget_.Served(PeerOf(busy)));
-  Weigh();
-  Weigh();
-  EXPECT_TRUE(Barred("pair") && pair.Ended());
-  EXPECT_FALSE(Barred("busy"));
-  EXPECT_EQ(budget_.ended().for_calls, 1u);
-}
-
 // Plan: a hundred calls are served at once, and beside them comes a header of 400 KiB. Before, each
 // call accounted for the longest request.
 TEST(Unserved, ManyCallsAtOnceAccountForNoHugeHeader) {

@@ -15,6 +15,7 @@ TEST(Address, ReadsHostAndPort) {
     EXPECT_EQ(FormatAddress(address.value()), text);
   }
   EXPECT_EQ(ParseAddress("[::1]:7").value().host, "::1");
+  EXPECT_EQ(ParseAddress("127.2:7").value().host, "127.0.0.2") << "as the system takes it";
 }
 
 TEST(Address, RefusesWhatIsNotHostAndPort) {
