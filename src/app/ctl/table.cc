@@ -77,14 +77,23 @@ void EmitArray(const json::array& array, YAML::Emitter* out) {
   *out << YAML::EndSeq;
 }
 
+// As short as in JSON: yaml-cpp would write 0.1 as 0.10000000000000001. To YAML 1.1, 7e-06 is a
+// text.
+std::string ShortNumber(double number) {
+  std::string text = fmt::format("{}", number);
+  const std::size_t exponent = text.find('e');
+  if (exponent != std::string::npos && text.find('.') == std::string::npos)
+    text.insert(exponent, ".0");
+  return text;
+}
+
 void Emit(const json::value& value, YAML::Emitter* out) {
   switch (value.kind()) {
     case json::kind::null: *out << YAML::Null; return;
     case json::kind::bool_: *out << value.get_bool(); return;
     case json::kind::int64: *out << value.get_int64(); return;
     case json::kind::uint64: *out << value.get_uint64(); return;
-    // As short as in JSON: yaml-cpp would write 0.1 as 0.10000000000000001.
-    case json::kind::double_: *out << fmt::format("{}", value.get_double()); return;
+    case json::kind::double_: *out << ShortNumber(value.get_double()); return;
     case json::kind::string: EmitString(value.get_string(), out); return;
     case json::kind::array: EmitArray(value.get_array(), out); return;
     case json::kind::object: EmitObject(value.get_object(), out); return;
