@@ -187,7 +187,7 @@ class Broken(unittest.TestCase):
 
     def test_who_leads_on_after_a_change_of_the_record(self):
         for until, targets, wrong in ((27.1, (), False), (27.6, (), True), (27.6, ("e2",), False), (27.6, ("h2",), True),
-                                      (29.1, ("e2",), False), (29.6, ("e2",), True)):
+                                      (27.6, ("h3",), False), (29.6, ("h3",), True), (29.1, ("e2",), False), (29.6, ("e2",), True)):
             with self.subTest(until=until, targets=targets):
                 self.setUp()
                 said = [text for text in self.led_on_after_a_change(until, targets) if "n3.1 led by term" in text]

@@ -168,17 +168,19 @@ def _overlap(history, replay, place, span, earliest):
                 and (changed, place) in replay.tampered]
     early = ended and ended[0] <= revision and history.may_end_early(span.node, ended[1])
     # An ended session is found by the next confirmation, and a record that changed by the watch, which may stand still.
-    still = STANDS_STILL if tampered and member_in_trouble(history, since) else 0
+    still = STANDS_STILL if tampered and watch_may_stand_still(history, span.node, since) else 0
     if length <= history.ttl + SECOND + still and (tampered or early):
         history.overlaps["by hand" if tampered else "ended early"].append(length)
         return
     yield "I1", text
 
 
-def member_in_trouble(history, since):
-    """Whether a fault struck a member of etcd while a node's watch could stand still there after that time."""
+def watch_may_stand_still(history, node, since):
+    """Whether a fault struck a member of etcd, or the node's host, while its watch could stand still after that time."""
     until = since + history.ttl + STANDS_STILL + SECOND
-    return any(fault["begin"] <= until and fault["end"] >= since and any(target.startswith("e") for target in fault["targets"])
+    host = node.replace("n", "h")
+    return any(fault["begin"] <= until and fault["end"] >= since and
+               any(target.startswith("e") or target == host for target in fault["targets"])
                for fault in history.run["faults"])
 
 
