@@ -286,7 +286,8 @@ TEST(Callers, APortThatChangedHandsLongAgoIsKnownWhileCallsAreLate) {
   stranger.CloseClient();
   Connection root = listener.Connect(0, "127.0.0.1", "127.0.0.1", stranger.port);
   EXPECT_TRUE(callers.Note(root.server, "127.0.0.1"));
-  std::this_thread::sleep_for(Callers::kContested);
+  const auto until = std::chrono::steady_clock::now() + Callers::kContested;
+  while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
   callers.NoteLate();
   EXPECT_EQ(callers.UserOf(root.peer), 0U);
   for (Connection* each : {&stranger, &root}) each->Close();

@@ -16,8 +16,9 @@ TEST(YamlOutput, KeepsTextsTexts) {
 }
 
 TEST(YamlOutput, WritesNumbersAsShortAsJson) {
-  EXPECT_EQ(YamlFromJson(R"({"a":0.1,"b":2.5e-7,"b2":7e-6,"c":-3,"d":18446744073709551615,"e":[]})"),
-            "a: 0.1\nb: 2.5e-07\nb2: 7.0e-06\nc: -3\nd: 18446744073709551615\ne: []\n");
+  EXPECT_EQ(
+      YamlFromJson(R"({"a":0.1,"b":2.5e-7,"b2":7e-6,"c":-3,"d":18446744073709551615,"e":[]})"),
+      "a: 0.1\nb: 2.5e-07\nb2: 7.0e-06\nc: -3\nd: 18446744073709551615\ne: []\n");
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ Cluster::Cluster(ClusterOptions options) : options_(std::move(options)), random_
 std::uint64_t Cluster::Random(std::uint64_t below) { return below == 0 ? 0 : Mix(random_) % below; }
 
 Duration Cluster::Latency() {
-  const auto spread =
-      static_cast<std::uint64_t>((options_.latency_most - options_.latency_least).count());
+  const auto spread = std::uint64_t((options_.latency_most - options_.latency_least).count());
   return options_.latency_least + Duration(static_cast<std::int64_t>(Random(spread + 1)));
 }
 

@@ -7,7 +7,7 @@
 // one either, is dropped, and the next Get makes a new connection. A channel that is younger than
 // kChannelYoung stays. This time doubles, up to kLongestYoung, each time that a channel to the same
 // address had a connection and is dropped, until an attempt is answered. So a leader that is only
-// slow, or whose calls all end by their deadlines (long polls), is rarely connected to anew.
+// slow, or whose calls all end by their deadlines (long polls), rarely gets a new connection.
 //
 // Thread-safe; waits only for short locks. A caller may go on using a channel that the cache has
 // dropped: the channel closes when its last user releases it.
