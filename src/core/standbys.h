@@ -41,6 +41,11 @@ class Standbys {
  public:
   /// How many scores Update and Continue may compute at once if the loop must not be held up.
   static constexpr std::size_t kScoresAtOnce = 4'000'000;
+  /// The same in a turn that also merges this many facts into a view.
+  static constexpr std::size_t AtOnceBeside(std::size_t facts) {
+    constexpr std::size_t kCostOfFact = 50;  // in scores
+    return facts < kScoresAtOnce / kCostOfFact ? kScoresAtOnce - facts * kCostOfFact : 0;
+  }
   static constexpr std::size_t kAllAtOnce = std::numeric_limits<std::size_t>::max();
 
   /// Takes the rules and the nodes as they are now, and copies what it needs of them. `nodes` are

@@ -73,14 +73,17 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
   read_before_ = std::exchange(read_at_, now);
   snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
   ForgetAbsent();
-  UpdateStandbys();
+  UpdateStandbys(snapshot.facts.size());
   if (!complete_) {
     complete_ = true;
     absences_.NoteComplete(now);
     changes_.members = changes_.policy = changes_.balancer = changes_.config = true;
+    changes_.standbys.clear();
+    changes_.shards.clear();  // the loop adds them in order
     for (std::uint32_t s = 0; s < shard_count(); ++s) {
       UpdateVacancy(ShardId{s}, now);
-      Touch(ShardId{s});
+      changed_flag_[s] = true;
+      changes_.shards.push_back(ShardId{s});
     }
   }
 }
@@ -88,12 +91,12 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
 void View::Merge(const Changes& changes, TimePoint now) {
   revision_ = std::max(revision_, changes.revision);
   MergeAll(changes.facts, Source::kWatch, now);
-  UpdateStandbys();
+  UpdateStandbys(changes.facts.size());
 }
 
 void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
   MergeAll(facts, Source::kRead, now);
-  UpdateStandbys();
+  UpdateStandbys(facts.size());
 }
 
 // A key that the snapshot does not contain is absent at its revision, unless a later fact is known.
@@ -106,9 +109,7 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
       absent.record.revision = at;
       MergeOne(absent, Source::kRead, now);
     }
-    if (!keys.moves[s]) {
-      MergeOne(MoveFact{.shard = ShardId{s}, .revision = at}, Source::kRead, now);
-    }
+    if (!keys.moves[s]) MergeOne(MoveFact{.shard = ShardId{s}, .revision = at}, Source::kRead, now);
   }
   std::vector<MemberFact> gone;
   for (const auto& [node, member] : members_) {
@@ -311,13 +312,14 @@ void View::NoteReady(const MemberFact& before, const MemberFact& after) {
 }
 
 // The nodes that may stand by are those that may begin to lead and don't drain.
-void View::UpdateStandbys() {
+void View::UpdateStandbys(std::size_t merged) {
+  standbys_updated_ = standbys_updated_ || standbys_outdated_;
   if (!std::exchange(standbys_outdated_, false)) return;
   std::vector<const MemberFact*> nodes;
   for (const auto& [node, member] : members_) {
     if (EligibilityOf(*this, member) == Eligibility::kYes) nodes.push_back(&member);
   }
-  NoteStandbys(standbys_.Update(rules_, shard_count(), nodes, Standbys::kScoresAtOnce));
+  NoteStandbys(standbys_.Update(rules_, shard_count(), nodes, Standbys::AtOnceBeside(merged)));
 }
 
 void View::NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now) {
@@ -464,10 +466,7 @@ ViewChanges View::TakeChanges() {
   ViewChanges taken = std::move(changes_);
   changes_ = ViewChanges{};
   for (const ShardId shard : taken.shards) changed_flag_[shard.value] = false;
-  std::sort(taken.shards.begin(), taken.shards.end());
-  std::sort(taken.standbys.begin(), taken.standbys.end());
-  const auto rest = std::unique(taken.standbys.begin(), taken.standbys.end());
-  taken.standbys.erase(rest, taken.standbys.end());
+  taken.Sort();
   return taken;
 }
 

@@ -39,7 +39,8 @@ namespace baton::core {
 struct ViewChanges {
   /// The shards whose record or move changed; whose leader's session began, ended or was proven
   /// dead; or for which UnledSince became known. If any session changed, also every shard with an
-  /// unreadable record. At the first snapshot: all shards, and all flags below. Sorted, distinct.
+  /// unreadable record. At the first snapshot: all shards, and all flags below, but no `standbys`.
+  /// Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
   bool policy = false;    ///< a policy, or a `ripe` mark that came or that the watch changed
@@ -54,6 +55,14 @@ struct ViewChanges {
   std::vector<NodeId> flapping;
   bool any() const {
     return !shards.empty() || !standbys.empty() || members || policy || balancer || config;
+  }
+  /// Sorts the lists of shards, and drops what is there twice. (Of a large group they mostly are
+  /// sorted, and sorting them again would take long.)
+  void Sort() {
+    for (std::vector<ShardId>* list : {&shards, &standbys}) {
+      if (!std::ranges::is_sorted(*list)) std::ranges::sort(*list);
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
   }
   /// Adds a later ViewChanges. Afterwards the lists may be unsorted, and may have an entry twice.
   void Add(ViewChanges later) {
@@ -126,9 +135,11 @@ class View {
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Goes on to choose standbys, if a change of them needs more work than one call may do
-  /// (standbys.h). Returns whether more is left to do; if so, call it again soon.
+  /// (standbys.h). The first call after a Merge that began to choose them leaves it at that.
+  /// Returns whether more is left to do; if so, call it again soon.
   bool ContinueStandbys() {
-    NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
+    if (!std::exchange(standbys_updated_, false))
+      NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
     return !standbys_.settled();
   }
   /// Returns what changed since the last call.
@@ -379,7 +390,7 @@ class View {
   void NoteStandbys(const std::vector<ShardId>& changed) {
     changes_.standbys.insert(changes_.standbys.end(), changed.begin(), changed.end());
   }
-  void UpdateStandbys();
+  void UpdateStandbys(std::size_t merged);
   WentBack KnownAndFound(const ShardRecordFact& fact) const;
   WentBack KnownAndFound(const MemberFact& fact) const;
   WentBack KnownAndFound(const ConfigFact& fact) const { return {config_.revision, fact.revision}; }
@@ -405,6 +416,7 @@ class View {
   ShardRules rules_;
   Standbys standbys_;
   bool standbys_outdated_ = false;
+  bool standbys_updated_ = false;  ///< since the last ContinueStandbys, which then does nothing
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/view.h"
+
 namespace baton::core {
 namespace {
 
@@ -352,6 +354,37 @@ TEST(Standbys, TheChoiceIsThatOfEarlierVersions) {
   EXPECT_EQ(sum_of(StandbyRule(2), weighted), 0x3e8380cc3d0eb23eull);
   EXPECT_EQ(sum_of(StandbyRule(4, "zone"), weighted), 0x144bfed56c14d8b4ull);
   EXPECT_EQ(sum_of(preferring, weighted), 0xa6605fe386feeac9ull);
+}
+
+// Plan: a node reads a large group. The turn that merges so many records chooses few standbys or
+// none, and so does the rest of that turn; later turns choose all.
+TEST(Standbys, OfALargeGroupAreChosenAfterItsFirstRead) {
+  constexpr std::uint32_t kMany = 81'000;
+  View view(kMany, "n100");
+  Snapshot snapshot{.revision = Revision{9}, .facts = {}};
+  ConfigFact config;
+  config.present = true;
+  config.revision = Revision{2};
+  config.shards = kMany;
+  config.placement = {StandbyRule(1)};
+  snapshot.facts.emplace_back(config);
+  for (auto& [id, member] : Zones(2)) {
+    member.present = true;
+    member.revision = Revision{3};
+    member.lease = member.session = SessionId{7};
+    snapshot.facts.emplace_back(member);
+  }
+  for (std::uint32_t s = 0; s < kMany; ++s) {
+    ShardRecordFact fact{.shard = ShardId{s}, .record = {}};
+    fact.record.present = true;
+    fact.record.revision = Revision{4};
+    snapshot.facts.emplace_back(fact);
+  }
+  view.Merge(snapshot, TimePoint{});
+  EXPECT_TRUE(view.ContinueStandbys());
+  EXPECT_TRUE(view.standbys().ReplicasOf(ShardId{0}).empty());
+  while (view.ContinueStandbys()) continue;
+  EXPECT_EQ(view.standbys().ReplicasOf(ShardId{kMany - 1}).size(), 2u);
 }
 
 // Plan: zone a has one node, zone b six, and a rule wants leader and standby in different zones.
