@@ -1,6 +1,7 @@
-// A transport to an etcd that has a name, while nobody knows the name, as in Kubernetes while all
-// of etcd's pods are away.
+// A transport to an etcd that has a name: the name is looked up again if the etcd can't be reached,
+// as in Kubernetes while all of etcd's pods are away, and only then.
 #include <arpa/inet.h>
+#include <grpcpp/grpcpp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,11 +12,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/subprocess.h"
 #include "contract/transport_support.h"
+#include "etcd/etcd.grpc.pb.h"
+#include "gmock/gmock.h"
 
 namespace baton::etcd::test {
 namespace {
@@ -114,6 +120,126 @@ TEST(Names, AreLookedUpAgainAndAgain) {
   unlink(file.c_str());
   ASSERT_TRUE(ended);
   EXPECT_TRUE(ended->success());
+}
+
+// An endpoint that can't be reached for longer than this gets a trial of new connections.
+constexpr std::chrono::milliseconds kUnreachable{5'200};
+
+std::string PortOf(const std::string& endpoint) { return endpoint.substr(endpoint.rfind(':') + 1); }
+
+// Plan: two of three members are killed. The third one is reached by its name, and says for twice
+// the time that it has no leader. Its connections stay: it would have to make new ones for every
+// node, again and again, just when it is in trouble.
+TEST(Names, OfAnEtcdWithoutALeaderStayAsTheyAre) {
+  const auto etcd = StartEtcd({.members = 3});
+  ASSERT_NE(etcd, nullptr);
+  Recorder<std::string> calls;
+  const auto transport =
+      GrpcTransport::Create(
+          {.endpoints = {"localhost:" + PortOf(etcd->endpoints().front())},
+           .on_call = [&calls](std::string_view method, int,
+                               std::chrono::nanoseconds) { calls.Add(std::string(method)); }})
+          .value();
+  ASSERT_TRUE(Get(*transport, "a").status.ok());
+  for (const std::size_t member : {1, 2}) etcd->Kill(member);
+  std::size_t told = 0;
+  const TimePoint until = BootClock::now() + 2 * kUnreachable;
+  while (BootClock::now() < until) {
+    WatchLog log;
+    const auto watch = transport->OpenWatch(WatchFrom("a", 0), "", log.Handler());
+    const auto ended = log.ended.WaitForCount(1, std::chrono::seconds(1));
+    if (!ended.empty() && ended.front().code == grpc::StatusCode::UNAVAILABLE) ++told;
+    poll(nullptr, 0, 50);
+  }
+  EXPECT_GT(told, 10u) << "the member did not say that it has no leader";
+  EXPECT_THAT(calls.Values(), testing::Not(testing::Contains("Status")));
+}
+
+/// An etcd that answers reads, but says nothing of its own status until AnswerStatus.
+class LateEtcd final {
+ public:
+  explicit LateEtcd(const std::string& address) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.RegisterService(&kv_);
+    builder.RegisterService(&maintenance_);
+    server_ = builder.BuildAndStart();
+  }
+  ~LateEtcd() { AnswerStatus(); }
+  LateEtcd(const LateEtcd&) = delete;
+  LateEtcd& operator=(const LateEtcd&) = delete;
+  bool serves() const { return server_ != nullptr; }
+  /// Refuses to say its status, now and later.
+  void AnswerStatus() {
+    if (!std::exchange(maintenance_.told, true)) maintenance_.tell.set_value();
+  }
+
+ private:
+  struct Kv final : etcdserverpb::KV::Service {
+    grpc::Status Range(grpc::ServerContext*, const etcdserverpb::RangeRequest*,
+                       etcdserverpb::RangeResponse* response) override {
+      response->mutable_header();
+      return grpc::Status::OK;
+    }
+  };
+  struct Maintenance final : etcdserverpb::Maintenance::Service {
+    grpc::Status Status(grpc::ServerContext*, const etcdserverpb::StatusRequest*,
+                        etcdserverpb::StatusResponse*) override {
+      told_now.wait();
+      return {grpc::StatusCode::UNAVAILABLE, "not now"};
+    }
+    std::promise<void> tell;
+    std::shared_future<void> told_now = tell.get_future().share();
+    bool told = false;
+  };
+  Kv kv_;
+  Maintenance maintenance_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+std::string FreePort() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof here;
+  auto* const generic = reinterpret_cast<sockaddr*>(&here);
+  EXPECT_EQ(bind(probe, generic, size), 0);
+  EXPECT_EQ(getsockname(probe, generic, &size), 0);
+  close(probe);
+  return std::to_string(ntohs(here.sin_port));
+}
+
+// Plan: nobody serves a name's port for 5.2 s, so the transport looks the name up again. Then an
+// etcd is there, and answers a call while the new connections are still tried. They fail. Nobody
+// set any certificates, so nobody hears of certificates.
+TEST(Names, ThatAreLookedUpAgainSayNothingOfCertificates) {
+  const std::string port = FreePort();
+  Recorder<std::string> told, calls;
+  // Long pauses: the new connections reach the etcd before the earlier ones do.
+  const auto transport =
+      GrpcTransport::Create(
+          {.endpoints = {"localhost:" + port},
+           .reconnect_first = std::chrono::milliseconds(1'000),
+           .reconnect_longest = std::chrono::milliseconds(1'000),
+           .on_call = [&calls](std::string_view method, int,
+                               std::chrono::nanoseconds) { calls.Add(std::string(method)); },
+           .on_credentials = [&told](const std::string& what,
+                                     const CallStatus&) { told.Add(what); }})
+          .value();
+  EXPECT_FALSE(Get(*transport, "a").status.ok());
+  poll(nullptr, 0, static_cast<int>(kUnreachable.count()));
+  EXPECT_FALSE(Get(*transport, "a").status.ok());
+  LateEtcd etcd("127.0.0.1:" + port);
+  ASSERT_TRUE(etcd.serves());
+  const TimePoint patience = BootClock::now() + kPatience;
+  while (!Get(*transport, "a").status.ok() && BootClock::now() < patience) poll(nullptr, 0, 20);
+  etcd.AnswerStatus();
+  const auto tried = calls.WaitUntil(
+      [](const auto& all) { return std::find(all.begin(), all.end(), "Status") != all.end(); });
+  EXPECT_THAT(tried, testing::Contains("Status")) << "the name was not looked up again";
+  EXPECT_TRUE(Get(*transport, "a").status.ok());  // what the trial says comes before this
+  EXPECT_TRUE(told.Values().empty()) << told.Values().front();
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -18,17 +17,16 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "app/common/service_manager.h"
+#include "app/guard/end_sessions.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "etcd/grpc/transport.h"
-#include "runtime/guard/end_session.h"
 #include "runtime/guard/guard_settings.h"
 #include "runtime/guard/hang_judge.h"
-#include "runtime/loop.h"
-#include "runtime/node_options.h"
+#include "runtime/guard/recent_credentials.h"
 
 namespace baton::app {
 namespace {
@@ -36,12 +34,6 @@ namespace {
 using runtime::Death;
 using runtime::GuardSettings;
 
-// After this long most leases have run out.
-constexpr std::chrono::minutes kGiveUp{10};
-// How long a guard that was asked to end (SIGTERM) still works for a node that is dead: mostly it
-// needs milliseconds.
-constexpr std::chrono::seconds kGraceAfterDeath{2};
-constexpr std::chrono::milliseconds kLookAtSignals{100};
 // After a failure, the pause before the next try; it doubles.
 constexpr std::chrono::milliseconds kFirstRetry{200};
 constexpr std::chrono::milliseconds kLongestRetry{60'000};
@@ -68,92 +60,12 @@ Duration Spread(Duration pause) {
 
 void Pause(std::chrono::milliseconds length) { poll(nullptr, 0, static_cast<int>(length.count())); }
 
-EtcdCredentials CredentialsOf(const EtcdOptions& options) {
-  return {.password = options.password,
-          .ca_pem = options.ca_pem,
-          .cert_pem = options.cert_pem,
-          .key_pem = options.key_pem};
-}
-
-// Of two passwords the transport tries the later one first, but of two certificates it uses the
-// first one until the later one has been accepted.
-Result<std::unique_ptr<etcd::GrpcTransport>> Connect(const EtcdOptions& options,
-                                                     const EtcdCredentials& earlier) {
-  EtcdOptions first = options;
-  EtcdCredentials then = earlier;
-  std::swap(first.password, then.password);
-  auto transport = etcd::GrpcTransport::Create(runtime::TransportOptionsOf(first));
-  if (!transport) return transport;
-  if (const Status set = transport.value()->SetCredentials(then); !set) return set.error();
-  return transport;
-}
-
-/// Ends the sessions of a dead node, and waits for it. `earlier`: credentials that etcd may still
-/// want instead of those in `options`. False: not all could be ended.
-bool End(const Death& death, const EtcdOptions& options, const EtcdCredentials& earlier) {
-  const TimePoint began = Clock::Real().Now();
-  auto transport = Connect(options, earlier);
-  if (!transport) {
-    log::Error("guard: " + transport.error().message);
-    return false;
-  }
-  struct Progress {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::size_t left = 0;
-    bool failed = false;
-  } progress;
-  progress.left = death.sessions.size();
-  runtime::Loop loop;
-  const auto ended = [&](SessionId session, const Result<runtime::SessionFound>& result) {
-    const auto took =
-        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::Real().Now() - began);
-    if (!result) {
-      log::Error(
-          "guard: a dead node's session can't be ended, its lease has to run out",
-          {{"node", death.node}, {"session", session.value}, {"error", result.error().message}});
-    } else if (result.value() == runtime::SessionFound::kHeld) {
-      log::Info("guard: the node's process died, and its session was ended",
-                {{"group", death.group},
-                 {"node", death.node},
-                 {"session", session.value},
-                 {"after_ms", took.count()}});
-    } else {
-      const bool gone = result.value() == runtime::SessionFound::kGone;
-      log::Info(gone ? "guard: the node's process died, and its session had no member key any more"
-                     : "guard: the node's process died, and its lease was revoked",
-                {{"group", death.group},
-                 {"node", death.node},
-                 {"session", session.value},
-                 {"prefix", options.prefix}});
-    }
-    const std::lock_guard lock(progress.mutex);
-    progress.failed = progress.failed || !result;
-    --progress.left;
-    progress.changed.notify_all();
-  };
-  loop.Post([&] {
-    for (const SessionId session : death.sessions) {
-      runtime::DeadSession dead{.session = {death.node, session}};
-      if (session == death.sessions.front()) dead.known_since = death.known_since;
-      runtime::EndSession({*transport.value(), loop, Clock::Real(), Spread},
-                          etcd::Keyspace(options.prefix, death.group), dead,
-                          [&ended, session](const auto& result) { ended(session, result); });
-    }
-  });
-  bool in_time = false;
-  {
-    std::unique_lock lock(progress.mutex);
-    const auto done = [&] { return progress.left == 0; };
-    const TimePoint grace_over = began + kGraceAfterDeath;
-    while (!in_time && Clock::Real().Now() < began + kGiveUp) {
-      if (asked_to_end && Clock::Real().Now() > grace_over) break;
-      in_time = progress.changed.wait_for(lock, kLookAtSignals, done);
-    }
-  }
-  loop.End();  // before the transport: its functions use it
-  transport.value().reset();
-  return in_time && !progress.failed;
+/// Ends the sessions with one of the credentials, of which the first are the newest. False: not all
+/// could be ended.
+bool End(const Death& death, const EtcdOptions& etcd, std::vector<EtcdCredentials> credentials) {
+  return EndSessions(
+      {.death = death, .etcd = etcd, .credentials = std::move(credentials), .jitter = Spread},
+      asked_to_end);
 }
 
 /// The lines that a node writes to its guard.
@@ -260,16 +172,17 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
   const std::optional<GuardSettings> first = lines.Next();
   if (!first) return EXIT_FAILURE;
   std::mutex mutex;
-  EtcdOptions etcd = first->etcd;                 // guarded by mutex, as the next
-  EtcdCredentials earlier = CredentialsOf(etcd);  // the node keeps them until etcd takes the newest
+  EtcdOptions etcd = first->etcd;  // guarded by mutex, as the next
+  runtime::RecentCredentials credentials(runtime::CredentialsOf(etcd));
   BeginToWatchForHangs(*first, std::move(page));
   std::atomic<bool> has_lock{false};
   // Ends with the process: it may wait for a line for ever. There is no line any more once the node
   // is gone.
-  std::thread([&lines, &mutex, &etcd, &earlier, &has_lock] {
+  std::thread([&lines, &mutex, &etcd, &credentials, &has_lock] {
     while (const auto next = lines.Next()) {
       const std::lock_guard lock(mutex);
-      earlier = CredentialsOf(std::exchange(etcd, next->etcd));
+      etcd = next->etcd;
+      credentials.Add(runtime::CredentialsOf(etcd));
     }
     Pause(kWaitAfterNode);
     if (!has_lock) _exit(EXIT_SUCCESS);
@@ -284,13 +197,13 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
     code = EXIT_FAILURE;
   } else if (!death.value().sessions.empty()) {
     EtcdOptions newest;
-    EtcdCredentials before;
+    std::vector<EtcdCredentials> all;
     {
       const std::lock_guard lock(mutex);
       newest = etcd;
-      before = earlier;
+      all = credentials.Combinations();
     }
-    if (!End(death.value(), newest, before)) code = EXIT_FAILURE;
+    if (!End(death.value(), newest, std::move(all))) code = EXIT_FAILURE;
   }
   _exit(code);
 }
@@ -328,7 +241,7 @@ void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomi
       const auto etcd = guard.etcd();
       if (!etcd) say(etcd.error().message);
       if (etcd && (death.value().sessions.empty() ||
-                   End(death.value(), etcd.value(), CredentialsOf(etcd.value())))) {
+                   End(death.value(), etcd.value(), {runtime::CredentialsOf(etcd.value())}))) {
         ended = death.value().sessions;
         said.clear();
         retry = kFirstRetry;

@@ -80,14 +80,15 @@ std::shared_ptr<EndpointStubs> StubsOf(const GrpcTransportOptions& options,
     channel->GetState(way.when == Connect::kAtOnce);
     return channel;
   };
-  const auto unary = connect();
+  const auto unary = connect(), keepalive = connect(), watch = connect();
   return std::make_shared<EndpointStubs>(
-      EndpointStubs{.kv = etcdserverpb::KV::NewStub(unary),
+      EndpointStubs{.channels = {unary, keepalive, watch},
+                    .kv = etcdserverpb::KV::NewStub(unary),
                     .lease = etcdserverpb::Lease::NewStub(unary),
                     .auth = etcdserverpb::Auth::NewStub(unary),
                     .maintenance = etcdserverpb::Maintenance::NewStub(unary),
-                    .keepalive = etcdserverpb::Lease::NewStub(connect()),
-                    .watch = etcdserverpb::Watch::NewStub(connect())});
+                    .keepalive = etcdserverpb::Lease::NewStub(keepalive),
+                    .watch = etcdserverpb::Watch::NewStub(watch)});
 }
 
 bool SameCertificates(const EtcdCredentials& one, const EtcdCredentials& other) {
@@ -198,23 +199,33 @@ std::size_t GrpcCore::EndpointOtherThan(const std::string& avoid) {
 void GrpcCore::ReportAnswered(std::size_t endpoint) {
   const std::lock_guard lock(mutex_);
   book_.Answered(endpoint, BootClock::now());
-  Connections& connections = connections_[endpoint];
-  connections.unreachable_since = TimePoint::max();
-  if (std::exchange(connections.anew, false)) connections.behind = false;
+  NoteReached(connections_[endpoint]);
 }
 
-void GrpcCore::ReportUnavailable(std::size_t endpoint) {
+// REQUIRES: mutex_ is locked.
+void GrpcCore::NoteReached(Connections& connections) {
+  connections.unreachable_since = TimePoint::max();
+  if (connections.wanted == Newer::kLookUp) connections.wanted = Newer::kNone;
+}
+
+// etcd itself says UNAVAILABLE, too, for example if it has no leader. Then the connection is ready.
+void GrpcCore::ReportUnavailable(std::size_t endpoint, Use use) {
+  const auto channel = stubs(endpoint)->channels[static_cast<std::size_t>(use)];
+  const grpc_connectivity_state state = channel->GetState(false);
   const TimePoint now = BootClock::now();
   const std::lock_guard lock(mutex_);
   book_.Unavailable(endpoint, now);
   Connections& connections = connections_[endpoint];
-  connections.unreachable_since = std::min(connections.unreachable_since, now);
-  if (!connections.behind && now - connections.unreachable_since > kLookUpAnew &&
-      HasName(endpoints_[endpoint])) {
-    connections.behind = connections.anew = true;
+  if (state == GRPC_CHANNEL_READY) NoteReached(connections);
+  if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+    connections.unreachable_since = std::min(connections.unreachable_since, now);
+  }
+  if (connections.wanted == Newer::kNone && HasName(endpoints_[endpoint]) &&
+      connections.unreachable_since < now - kLookUpAnew) {
+    connections.wanted = Newer::kLookUp;
   }
   // Its certificates may be the cause, so try the newer ones soon.
-  connections.pause = connections.anew ? kLookUpAnew : kTrialPause;
+  connections.pause = connections.wanted == Newer::kLookUp ? kLookUpAnew : kTrialPause;
 }
 
 void GrpcCore::ReportMissed(std::size_t endpoint, TimePoint sent) {
@@ -266,7 +277,7 @@ void GrpcCore::SetCredentials(const EtcdCredentials& credentials) {
       if (endpoints_[i].security != Security::kTls) continue;
       Connections& connections = connections_[i];
       replaced.push_back(std::move(connections.trial));
-      connections = {.current = std::move(connections.current), .behind = true};
+      connections = {.current = std::move(connections.current), .wanted = Newer::kCertificates};
     }
   }
   StartDueTrials();
@@ -274,26 +285,27 @@ void GrpcCore::SetCredentials(const EtcdCredentials& credentials) {
 
 void GrpcCore::StartDueTrials() {
   const TimePoint now = BootClock::now();
-  std::vector<std::size_t> due;
+  std::vector<Trial> due;
   EtcdCredentials credentials;
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < connections_.size(); ++i) {
       Connections& connections = connections_[i];
       const bool rests = now < connections.tried_at + connections.pause;
-      if (!connections.behind || connections.trial != nullptr || rests) continue;
+      if (connections.wanted == Newer::kNone || connections.trial != nullptr || rests) continue;
       connections.tried_at = now;
       connections.pause = std::clamp(2 * connections.pause, kTrialPause, kLongestTrialPause);
-      due.push_back(i);
+      due.push_back({.endpoint = i, .why = connections.wanted});
     }
     if (!due.empty()) credentials = credentials_;
   }
-  for (const std::size_t endpoint : due) StartTrial(endpoint, credentials);
+  for (Trial& trial : due) StartTrial(std::move(trial), credentials);
 }
 
 // Uses connections that end with the trial if it fails; gRPC would go on trying to connect.
-void GrpcCore::StartTrial(std::size_t endpoint, const EtcdCredentials& credentials) {
-  const auto stubs = StubsOf(options_, credentials, {endpoints_[endpoint]});
+void GrpcCore::StartTrial(Trial trial, const EtcdCredentials& credentials) {
+  const std::size_t endpoint = trial.endpoint;
+  const auto stubs = trial.stubs = StubsOf(options_, credentials, {endpoints_[endpoint]});
   {
     const std::lock_guard lock(mutex_);
     if (!SameCertificates(credentials_, credentials)) return;
@@ -301,33 +313,34 @@ void GrpcCore::StartTrial(std::size_t endpoint, const EtcdCredentials& credentia
   }
   StartUnary<StatusMethod>(
       *this, Share(etcdserverpb::StatusRequest()), BootClock::now() + kTrialBound,
-      [this, endpoint, stubs](const Reply<etcdserverpb::StatusResponse>& reply) {
-        Tried(endpoint, stubs, reply.status);
+      [this, trial = std::move(trial)](const Reply<etcdserverpb::StatusResponse>& reply) {
+        Tried(trial, reply.status);
       },
       {.only_endpoint = endpoint, .through = stubs});
 }
 
 // A member's own status needs neither a raft leader nor a token, so an answer shows only that the
-// handshake succeeded.
-void GrpcCore::Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>& stubs,
-                     const CallStatus& status) {
+// handshake succeeded. If etcd has answered on the present connections meanwhile, its name needs no
+// other ones.
+void GrpcCore::Tried(const Trial& trial, const CallStatus& status) {
   const bool taken = IsEtcdsAnswer(status.code);
   std::shared_ptr<EndpointStubs> replaced;  // destroyed without the lock
   bool tell = false;
   {
     const std::lock_guard lock(mutex_);
-    Connections& connections = connections_[endpoint];
-    if (connections.trial != stubs || closing()) return;
+    Connections& connections = connections_[trial.endpoint];
+    if (connections.trial != trial.stubs || closing()) return;
     replaced = std::exchange(connections.trial, nullptr);
-    tell = !connections.anew && (taken || !std::exchange(connections.told, true));
-    if (taken) {
+    tell = trial.why == Newer::kCertificates && (taken || !std::exchange(connections.told, true));
+    if (taken && connections.wanted == trial.why) {
       std::swap(replaced, connections.current);
-      connections.behind = connections.anew = false;
+      connections.wanted = Newer::kNone;
+      NoteReached(connections);
     }
   }
   if (!tell) return;
   const CallStatus done{.outcome = Outcome::kDone, .code = 0, .message = ""};
-  TellOfCredentials("certificates at " + address(endpoint), taken ? done : status);
+  TellOfCredentials("certificates at " + address(trial.endpoint), taken ? done : status);
 }
 
 void GrpcCore::TellOfCredentials(const std::string& what, const CallStatus& status) {

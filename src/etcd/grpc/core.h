@@ -7,6 +7,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -35,9 +36,13 @@ class Operation {
   virtual void Cancel() = 0;
 };
 
+/// What a connection is for: the index of its channel.
+enum class Use { kUnary, kKeepAlive, kWatch };
+
 /// The stubs of one endpoint. Unary calls, keepalives and watches have a connection each; all use
 /// the same certificates.
 struct EndpointStubs {
+  std::array<std::shared_ptr<grpc::Channel>, 3> channels;  ///< those of the stubs
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
   std::unique_ptr<etcdserverpb::Lease::Stub> lease;
   std::unique_ptr<etcdserverpb::Auth::Stub> auth;
@@ -94,7 +99,9 @@ class GrpcCore {
   /// The best endpoint whose address is not `avoid`, or the current one if there is no other.
   std::size_t EndpointOtherThan(const std::string& avoid);
   void ReportAnswered(std::size_t endpoint);
-  void ReportUnavailable(std::size_t endpoint);
+  /// `use`: what the connection is for. Its state shows whether etcd itself gave the answer or
+  /// could not be reached.
+  void ReportUnavailable(std::size_t endpoint, Use use);
   void ReportMissed(std::size_t endpoint, TimePoint sent);
 
   /// Starts the due probes of quarantined endpoints and the due trials of certificates. Each new
@@ -102,24 +109,34 @@ class GrpcCore {
   void StartDueProbes();
 
  private:
+  /// Why newer connections are tried.
+  enum class Newer {
+    kNone,          ///< they are not
+    kCertificates,  ///< there are newer certificates
+    kLookUp,        ///< the endpoint's name has to be looked up again
+  };
+
   /// An endpoint's connections, and a trial of newer ones on which etcd has not answered yet.
   struct Connections {
     std::shared_ptr<EndpointStubs> current = nullptr;
     std::shared_ptr<EndpointStubs> trial = nullptr;  ///< null: no trial runs
-    /// Newer ones are to be tried: there are newer certificates than those of `current`, or, if
-    /// `anew`, the endpoint's name has to be looked up again.
-    bool behind = false;
-    bool anew = false;
-    TimePoint unreachable_since = TimePoint::max();  ///< max(): its last call was answered
+    Newer wanted = Newer::kNone;
+    /// When a connection failed first since etcd was reached last; max(): none has failed since.
+    TimePoint unreachable_since = TimePoint::max();
     TimePoint tried_at{};
     Duration pause{};   ///< the time from one trial to the next
     bool told = false;  ///< the failure of the newer certificates was reported
   };
+  struct Trial {
+    std::size_t endpoint = 0;
+    Newer why = Newer::kNone;
+    std::shared_ptr<EndpointStubs> stubs = nullptr;
+  };
 
+  static void NoteReached(Connections& connections);
   void StartDueTrials();
-  void StartTrial(std::size_t endpoint, const EtcdCredentials& credentials);
-  void Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>& stubs,
-             const CallStatus& status);
+  void StartTrial(Trial trial, const EtcdCredentials& credentials);
+  void Tried(const Trial& trial, const CallStatus& status);
 
   GrpcTransportOptions options_;
   const std::vector<Endpoint> endpoints_;

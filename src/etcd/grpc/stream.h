@@ -25,8 +25,9 @@ template <typename Request, typename Response, typename Handler>
 class StreamCall : public Operation,
                    public std::enable_shared_from_this<StreamCall<Request, Response, Handler>> {
  public:
-  StreamCall(GrpcCore& core, std::size_t endpoint, Handler handler)
+  StreamCall(GrpcCore& core, Use use, std::size_t endpoint, Handler handler)
       : core_(core),
+        use_(use),
         address_(core.address(endpoint)),
         handler_(std::move(handler)),
         endpoint_(endpoint) {}
@@ -126,7 +127,7 @@ class StreamCall : public Operation,
     }
     Verdict verdict = VerdictOf(status);
     if (verdict == Verdict::kUnavailable || verdict == Verdict::kNeverServed) {
-      core_.ReportUnavailable(endpoint_);
+      core_.ReportUnavailable(endpoint_, use_);
     }
     verdict = JudgeToken(verdict);
     return ToCallStatus(status, verdict, address_);
@@ -283,6 +284,7 @@ class StreamCall : public Operation,
   }
 
   GrpcCore& core_;
+  const Use use_;
   const std::string address_;
   Handler handler_;  // used by the steps while calling_, otherwise guarded by mutex_
   const std::size_t endpoint_;

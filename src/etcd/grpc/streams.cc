@@ -20,7 +20,7 @@ class KeepAliveCall final
     : public StreamCall<LeaseKeepAliveRequest, LeaseKeepAliveResponse, KeepAliveHandler> {
  public:
   KeepAliveCall(GrpcCore& core, std::size_t endpoint, std::int64_t lease, KeepAliveHandler handler)
-      : StreamCall(core, endpoint, std::move(handler)), lease_(lease) {}
+      : StreamCall(core, Use::kKeepAlive, endpoint, std::move(handler)), lease_(lease) {}
 
   void Renew() {
     BATON_CHECK(!unanswered_.exchange(true) || over());
@@ -62,7 +62,7 @@ grpc::Status StatusOf(const WatchResponse& cancelled) {
 class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHandler> {
  public:
   WatchCall(GrpcCore& core, std::size_t endpoint, WatchHandler handler)
-      : StreamCall(core, endpoint, std::move(handler)) {}
+      : StreamCall(core, Use::kWatch, endpoint, std::move(handler)) {}
 
   void Create(const WatchCreateRequest& create) {
     WatchRequest request;

@@ -167,7 +167,7 @@ void UnaryCall::Report(Verdict verdict) {
       if (plan_.answer_proves_endpoint) core_.ReportAnswered(endpoint_);
       return;
     case Verdict::kUnavailable:
-    case Verdict::kNeverServed: return core_.ReportUnavailable(endpoint_);
+    case Verdict::kNeverServed: return core_.ReportUnavailable(endpoint_, Use::kUnary);
     case Verdict::kMissed:
       if (bound_ >= kTellingMiss) core_.ReportMissed(endpoint_, sent_);
       return;

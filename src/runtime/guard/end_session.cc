@@ -66,7 +66,13 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
     if (reply.status.outcome == Outcome::kUnknown && !reply.status.permanent) {
       return Again(&SessionEnding::Examine);
     }
-    if (reply.status.outcome != Outcome::kDone) return NotOurs("etcd: " + reply.status.message);
+    if (reply.status.outcome != Outcome::kDone) {
+      // Of a transaction without an outcome, nothing says that the session has ended.
+      if (found_ == SessionFound::kRevoked && reply.status.permanent && !denied_) {
+        denied_ = "the outcome of the transaction is unknown";
+      }
+      return NotOurs("etcd: " + reply.status.message);
+    }
     for (const std::string& key : reply.response.keys()) {
       if (key != keyspace_.MemberKey(dead_.node)) return NotOurs("the lease holds the key " + key);
     }

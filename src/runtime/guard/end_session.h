@@ -58,9 +58,10 @@ enum class SessionFound {
 /// Returns at once. `done` is called once, on the executor, unless the executor ends before, or
 /// etcd never gives a definite answer. That etcd refuses to revoke the lease is no error if the
 /// transaction was not denied. kUnavailable: etcd denies the transaction, and also denies a later
-/// step (role, credentials) or shows that another key has the lease. Then the session ends only
-/// when its lease runs out. REQUIRES: the process of the session is dead; called from a function
-/// that runs on the executor; what `parts` refers to outlives the call of `done`.
+/// step (role, credentials) or shows that another key has the lease; or the transaction's outcome
+/// is unknown, and etcd denies to say which keys have the lease. Then the session ends only when
+/// its lease runs out. REQUIRES: the process of the session is dead; called from a function that
+/// runs on the executor; what `parts` refers to outlives the call of `done`.
 void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const DeadSession& dead,
                 std::function<void(Result<SessionFound>)> done);
 

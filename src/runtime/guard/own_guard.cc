@@ -69,11 +69,11 @@ class OwnGuard::Run {
   std::optional<ExitStatus> Wait(Duration bound) {
     return process_->Wait(Clock::Real().Now() + bound);
   }
-  /// Of lines that were not begun, only the newest is written.
-  void Add(const std::string& line) {
+  /// Replaces the lines that were not begun.
+  void Write(const std::string& lines) {
     const std::size_t begun = unwritten_.find('\n');
     unwritten_.erase(begun == std::string::npos ? 0 : begun + 1);
-    unwritten_ += line;
+    unwritten_ += lines;
   }
 
   /// Waits for the process's end, for `wake`, or for room in the pipe; then writes what it can.
@@ -133,7 +133,8 @@ OwnGuard::OwnGuard(std::string program, GuardSettings settings, NodeLog& log, in
       log_(log),
       wake_(wake),
       page_(std::move(page)),
-      settings_(std::move(settings)) {}
+      settings_(std::move(settings)),
+      credentials_(CredentialsOf(settings_.etcd)) {}
 
 OwnGuard::~OwnGuard() {
   {
@@ -148,11 +149,7 @@ OwnGuard::~OwnGuard() {
 void OwnGuard::SetCredentials(const EtcdCredentials& credentials) {
   {
     const std::lock_guard lock(mutex_);
-    earlier_ = settings_;
-    settings_.etcd.password = credentials.password;
-    settings_.etcd.ca_pem = credentials.ca_pem;
-    settings_.etcd.cert_pem = credentials.cert_pem;
-    settings_.etcd.key_pem = credentials.key_pem;
+    if (!credentials_.Add(credentials)) return;
     changed_ = true;
   }
   Wake();
@@ -171,16 +168,13 @@ void OwnGuard::Wake() { eventfd_write(wake_, 1); }
 std::string OwnGuard::Settings() {
   const std::lock_guard lock(mutex_);
   changed_ = false;
-  return Format(settings_);
-}
-
-std::string OwnGuard::AllSettings() {
-  std::string earlier;
-  {
-    const std::lock_guard lock(mutex_);
-    if (earlier_) earlier = Format(*earlier_);
+  std::string lines;
+  GuardSettings settings = settings_;
+  for (const EtcdCredentials& credentials : credentials_.all()) {
+    settings.etcd = With(std::move(settings.etcd), credentials);
+    lines += Format(settings);
   }
-  return earlier + Settings();
+  return lines;
 }
 
 bool OwnGuard::Pause(Duration duration) {
@@ -208,7 +202,7 @@ void OwnGuard::Watch() {
   Duration pause = kFirstPause;
   do {
     const TimePoint began = Clock::Real().Now();
-    auto run = Run::Start(program_, AllSettings(), page_ != nullptr ? page_->descriptor() : -1);
+    auto run = Run::Start(program_, Settings(), page_ != nullptr ? page_->descriptor() : -1);
     if (!run) {
       log_.Warn("the guard can't be started: " + run.error().message);
     } else {
@@ -240,7 +234,7 @@ void OwnGuard::WatchOne(Run& run) {
       if (stopping_) changed = false;
       if (stopping_) break;
     }
-    if (changed) run.Add(Settings());
+    if (changed) run.Write(Settings());
   }
   run.Wait(kWaitForEnd);
 }

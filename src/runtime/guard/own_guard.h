@@ -26,6 +26,7 @@
 #include "runtime/executor.h"
 #include "runtime/guard/guard_settings.h"
 #include "runtime/guard/progress_page.h"
+#include "runtime/guard/recent_credentials.h"
 #include "runtime/node_log.h"
 
 namespace baton::runtime {
@@ -48,10 +49,9 @@ class OwnGuard {
   OwnGuard& operator=(const OwnGuard&) = delete;
 
   /// Passes these credentials to the guard, and to each later guard. An empty field removes the
-  /// earlier value. etcd's user stays. The guard, and each later one, also tries the last earlier
-  /// ones, because etcd may not accept the new ones yet. Returns at once; the guard gets them
-  /// soon. If the guard does not read, the newest ones wait, and older ones that wait may be left
-  /// out.
+  /// earlier value. etcd's user stays. The guard, and each later one, also gets the three others
+  /// that were set before (RecentCredentials), because etcd may not accept the new ones yet. Does
+  /// nothing if they are the same as the last. Returns at once; the guard gets them soon.
   void SetCredentials(const EtcdCredentials& credentials);
 
   /// From now on, every kProgressEvery (hang_judge.h), notes for the guard when the loop made its
@@ -73,8 +73,8 @@ class OwnGuard {
            std::unique_ptr<ProgressPage> page);
   void Watch();
   void WatchOne(Run& run);
+  /// A line for each of the credentials, the newest last.
   std::string Settings();
-  std::string AllSettings();
   void Wake();
   /// Waits for the duration. False: this object ends.
   bool Pause(Duration duration);
@@ -85,9 +85,9 @@ class OwnGuard {
   const std::unique_ptr<ProgressPage> page_;  ///< null: hangs are not watched for
   std::atomic<bool> running_{false};
   std::atomic<std::uint64_t> starts_{0};
-  std::mutex mutex_;  // guards what follows
-  GuardSettings settings_;
-  std::optional<GuardSettings> earlier_;  ///< before the last SetCredentials
+  const GuardSettings settings_;  ///< those at the start
+  std::mutex mutex_;              // guards what follows
+  RecentCredentials credentials_;
   bool changed_ = false;
   bool stopping_ = false;
   std::thread thread_;

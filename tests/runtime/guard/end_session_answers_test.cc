@@ -165,6 +165,21 @@ TEST_F(EndSessionAnswers, ALeaseThatMayNotBeLookedAtIsNotRevoked) {
   ASSERT_TRUE(result && !result->ok());
 }
 
+// Plan: no transaction has a definite outcome, and the role may not read what the lease holds. So
+// nothing says that the session has ended.
+TEST_F(EndSessionAnswers, ALeaseThatMayNotBeLookedAtAfterUnknownOutcomesIsAnError) {
+  End();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(transport.txns.size(), 1u);
+    transport.TakeTxn().Fail(etcd::testing::Unknown());
+    time.Elapse(std::chrono::seconds(1));
+  }
+  transport.TakeTimeToLive().Fail(Denied());
+  Settle();
+  EXPECT_TRUE(transport.revocations.empty());
+  ASSERT_TRUE(result && !result->ok());
+}
+
 // Plan: the guard has known of the death for 30 ms, and etcd does not answer the first transaction.
 // Each one says how long it was known when that one was sent, as any of them may be carried out.
 TEST_F(EndSessionAnswers, EachTransactionSaysHowLongTheDeathWasKnown) {

@@ -66,7 +66,8 @@ class OwnGuardTest : public ::testing::Test {
 };
 
 // Plan: the node's certificate changes while a guard runs, and that guard reads the new one. Then
-// the guard is killed. The next one reads both, the new one last: etcd may not take that yet.
+// the guard is killed. The next one reads both, the new one last: etcd may not take that yet. To
+// set the same once more changes nothing.
 TEST_F(OwnGuardTest, EachGuardReadsTheNewestCredentials) {
   auto started = OwnGuard::Start(
       Program(), {.group = "orders", .node = "n1", .etcd = {.cert_pem = "first"}}, log_);
@@ -74,13 +75,39 @@ TEST_F(OwnGuardTest, EachGuardReadsTheNewestCredentials) {
   OwnGuard& guard = *started.value();
   ASSERT_TRUE(Eventually([&] { return CertificatesRead() == std::vector<std::string>{"first"}; }));
   guard.SetCredentials({.cert_pem = "second"});
-  ASSERT_TRUE(Eventually([&] { return CertificatesRead().size() == 2; }));
+  const std::vector<std::string> both = {"first", "first", "second"};
+  ASSERT_TRUE(Eventually([&] { return CertificatesRead() == both; }));
+  guard.SetCredentials({.cert_pem = "second"});
   ASSERT_EQ(LinesOf("starts").size(), 1u);
   kill(static_cast<pid_t>(std::stol(LinesOf("starts").front())), SIGKILL);
-  ASSERT_TRUE(Eventually([&] { return CertificatesRead().size() == 4; }));
-  EXPECT_THAT(CertificatesRead(), ElementsAre("first", "second", "first", "second"));
+  ASSERT_TRUE(Eventually([&] { return CertificatesRead().size() == 5; }));
+  EXPECT_THAT(CertificatesRead(), ElementsAre("first", "first", "second", "first", "second"));
   EXPECT_EQ(LinesOf("starts").size(), 2u);
-  EXPECT_EQ(guard.counters().starts, 2u);
+  EXPECT_TRUE(Eventually([&] { return guard.counters().starts == 2; }));
+}
+
+// Plan: etcd refuses each of three certificates that the node gets one after another, so the node
+// goes on with the first. The guard knows all four, in their order, and so does the next one.
+TEST_F(OwnGuardTest, GuardsKnowWhatANodeUsesAfterSeveralThatEtcdRefuses) {
+  auto started = OwnGuard::Start(
+      Program(), {.group = "orders", .node = "n1", .etcd = {.cert_pem = "first"}}, log_);
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  OwnGuard& guard = *started.value();
+  ASSERT_TRUE(Eventually([&] { return !CertificatesRead().empty(); }));
+  for (const char* refused : {"second", "third", "fourth"}) {
+    guard.SetCredentials({.cert_pem = refused});
+  }
+  const std::vector<std::string> all = {"first", "second", "third", "fourth"};
+  const auto last_read = [&] {
+    auto read = CertificatesRead();
+    if (read.size() > all.size()) read.erase(read.begin(), read.end() - 4);
+    return read;
+  };
+  ASSERT_TRUE(Eventually([&] { return last_read() == all; }));
+  kill(static_cast<pid_t>(std::stol(LinesOf("starts").front())), SIGKILL);
+  const std::size_t before = CertificatesRead().size();
+  ASSERT_TRUE(Eventually([&] { return CertificatesRead().size() == before + 4; }));
+  EXPECT_EQ(last_read(), all);
 }
 
 }  // namespace
