@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   sigwait(&signals, &signal);
   const baton::Status drained = node.Drain();
   if (!drained) std::fprintf(stderr, "%s\n", drained.error().message.c_str());
-  routing->Shutdown();  // ends the streams of routes, for which the server would wait
+  node.Stop();  // ends the streams of Routers and batonctl, for which Shutdown would wait
   server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
   server->Wait();
   return drained.ok() ? 0 : 1;

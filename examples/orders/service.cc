@@ -3,7 +3,8 @@
 //   orders_service n1 127.0.0.1:7400
 //   orders_service n2 127.0.0.1:7410 127.0.0.1:2379
 //
-// The arguments: the node's name, the address it listens on, and etcd's (127.0.0.1:2379 if absent).
+// The arguments: the node's name, the address at which others reach it, etcd's (127.0.0.1:2379 if
+// absent), and the address on which it listens (if absent, the one at which others reach it).
 // SIGTERM or Ctrl-C hands all shards over to the other nodes, prints the metrics, and ends the
 // program.
 //
@@ -125,7 +126,7 @@ int Fail(const std::string& why) {
 }
 
 int main(int argc, char** argv) {
-  if (argc < 3) return Fail("usage: orders_service NODE ADDRESS [ETCD]");
+  if (argc < 3) return Fail("usage: orders_service NODE ADDRESS [ETCD [LISTEN]]");
   StopSignals signals;  // first, before any thread starts
 
   // [start]
@@ -133,8 +134,9 @@ int main(int argc, char** argv) {
   options.group = "orders";
   options.shards = 16;        // fixed when the group is created
   options.node = argv[1];     // stable across restarts
-  options.address = argv[2];  // what callers and batonctl connect to
+  options.address = argv[2];  // at which callers and batonctl reach this program: no 0.0.0.0
   options.etcd.endpoints = {argc > 3 ? argv[3] : "127.0.0.1:2379"};
+  const std::string listen = argc > 4 ? argv[4] : options.address;  // may be 0.0.0.0:7400
 
   const auto shards = std::make_shared<Shards>(options.shards);
   auto started = baton::Node::Start(options, shards);
@@ -143,13 +145,13 @@ int main(int argc, char** argv) {
 
   OrdersService service(options.node, node, *shards);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials());
+  builder.AddListeningPort(listen, grpc::InsecureServerCredentials());
   baton::LimitServer(builder);  // bounds what unknown callers can cost the server
   builder.RegisterService(&service);
   const auto admin = baton::RegisterAdminService(builder, node);      // serves batonctl
   const auto routing = baton::RegisterRoutingService(builder, node);  // tells Routers who leads
   const auto server = builder.BuildAndStart();
-  if (server == nullptr) return Fail("cannot listen on " + options.address);
+  if (server == nullptr) return Fail("cannot listen on " + listen);
   // [/start]
 
   // [metrics]

@@ -33,6 +33,7 @@ CANNOT_REACH = 3  # exit code, as batonctl's
 LONGEST_PAUSE = 2.0
 MOST_ANSWERED = 100_000
 MOST_WORDS = 10_000  # in a message
+LONGEST_ERROR = 200  # characters: batond keeps 256 bytes
 ESTABLISHED = "01"
 MAPPED = "0000000000000000FFFF0000"
 
@@ -97,8 +98,9 @@ class Standby:
 class Member:
     """Takes part in the group while run() runs. `application` has prepare(shard), acquired(shard, term),
     releasing(shard, term) and lost(shard, term). For one shard they are called one after another; they
-    may block and raise. Only leads() says whether the program may act on a shard. It turns 0 just before
-    releasing(), which waits for work that has begun.
+    may block and raise: what one raises is printed, and batond's operator sees it. Only leads() says whether
+    the program may act on a shard, also inside acquired(), which loads the shard's state. Work that needs this
+    state asks active(). Both turn 0 just before releasing(), which waits for work that has begun.
 
     It may also have standby(shard) and standby_ended(shard). As a standby the program loads the shard's
     state, keeps it fresh and does not act on it; it calls set_standby_ready() once the state is loaded. A
@@ -133,18 +135,26 @@ class Member:
 
     def _begin_anew(self):
         self._acquired = {}  # by shard: the operation that acquired it
+        self._activated = {}  # by shard: the operation of the acquired() that returned last
         self._led = {}  # by shard: the term of the last acquired() that no lost() has followed
         self._ended = {}  # by shard: the operation that ended it, which may come again
         self._answered = {}  # by operation: the answer, which is sent again if it was lost
 
     def leads(self, shard):
         """Returns the term by which this process may act on the shard right now, else 0. Ask before each
-        effect, and pass the term to the storage, which must refuse an older one."""
+        effect, and pass the term to the storage, which must refuse an older one. It may be a term before
+        acquired() has begun, and while it runs."""
         with self._lock:
             return self._terms.get(shard, 0) if boottime_ns() < self._deadline_ns else 0
 
+    def active(self, shard):
+        """Like leads(), but 0 until acquired() has returned: the shard's state is loaded."""
+        with self._lock:
+            loaded = self._activated.get(shard, 0) == self._acquired.get(shard)
+            return self._terms.get(shard, 0) if loaded and boottime_ns() < self._deadline_ns else 0
+
     def led(self):
-        """Returns all shards led right now, with their terms."""
+        """Returns all shards led right now, with their terms; active() says for which acquired() has returned."""
         with self._lock:
             return dict(self._terms) if boottime_ns() < self._deadline_ns else {}
 
@@ -322,23 +332,25 @@ class Member:
             getattr(self._application, name)(*([shard] if name == "prepare" else [shard, term]))
 
     def _call(self, answers, answered, operation, name, shard, term):
-        ok = answered.get(operation, True)
+        failed = answered.get(operation)  # the error, or None
         if name == "releasing":  # no new work begins while it waits for work that has begun
             self._end(answered, operation, shard)
         try:
             if name is not None and operation not in answered and self._stand_by(answered, operation, name, shard):
                 self._tell(name, shard, term)
-        except Exception as error:  # the application's error fails this one operation
-            print(f"{name} of shard {shard} failed: {error}", file=sys.stderr)
-            ok = False
-        if name == "acquired" and not ok:
+        except BaseException as error:  # whatever it is, also SystemExit: it fails this one operation
+            failed = f"{type(error).__name__}: {error}"[:LONGEST_ERROR].encode(errors="replace").decode()
+            complain(f"{name} of shard {shard} failed: {failed}")
+        if name == "acquired" and failed is not None:
             self._end(answered, operation, shard)
         if operation != 0:
             with self._lock:
-                answered[operation] = ok
+                answered[operation] = failed
+                if name == "acquired" and failed is None and answered is self._answered:
+                    self._activated[shard] = operation
                 while len(answered) > MOST_ANSWERED:
                     del answered[next(iter(answered))]  # the oldest
-            answer = self._pb.AttachAnswer(operation=operation, ok=ok)
+            answer = self._pb.AttachAnswer(operation=operation, ok=failed is None, error=failed)
             answers.put(self._pb.AttachRequest(answers=[answer]))
 
 
@@ -382,10 +394,17 @@ def answer_lookup(options):
         return CANNOT_REACH
 
 
+def job(shard, term):
+    """Stands for work on a shard that no request asks for. It gives the term to its storage."""
+
+
 def work(member):
     """Stands for the program's work. It says as it goes that it is alive, not on a thread that does nothing else."""
     while True:
         member.alive()
+        for shard in member.led():
+            if term := member.active(shard):
+                job(shard, term)
         time.sleep(1)
 
 

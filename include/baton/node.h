@@ -83,7 +83,7 @@ class BATON_EXPORT Node {
   /// the present state. A timeout above a year counts as a year. Errors:
   ///   kTimedOut            the node was not ready within the timeout. Wrong etcd credentials lead
   ///                        to this, too; the log has the cause
-  ///   kUnavailable         the node was stopped, or Stop was called meanwhile. This comes at once
+  ///   kUnavailable         the node has drained or was stopped, also meanwhile. This comes at once
   ///   kFailedPrecondition  the node has halted (also if it was stopped afterwards); the message
   ///                        says why. This comes at once
   Status WaitReady(std::chrono::milliseconds timeout);
@@ -146,7 +146,7 @@ class BATON_EXPORT Node {
   /// shards over as usual.
   ///
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
-  /// waits its whole timeout). Call Stop, and start another Node to take part again. Don't call
+  /// says so at once). Call Stop, and start another Node to take part again. Don't call
   /// Drain from a callback: the node may keep that callback's shard until drain_timeout, and then
   /// gives it up without a handoff.
   ///

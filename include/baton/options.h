@@ -78,9 +78,9 @@ struct NodeOptions {
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second one waits until the
   /// first one's session has ended. The second one halts (see Listener::Halted) in two cases: (a) a
-  /// third session takes the name while it waits; (b) it has waited for 3 s plus twice the greater
-  /// `ttl` of the two, and the name is still in use. If etcd was away meanwhile, the time in (b)
-  /// begins again. Case (b) does not apply if this same process had the first session.
+  /// third session takes the name while it waits; (b) it has waited for at least 3 s plus twice the
+  /// greater `ttl` of the two, and the name is still in use. If etcd was away meanwhile, the time
+  /// in (b) begins again. Case (b) does not apply if this same process had the first session.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -122,10 +122,10 @@ struct NodeOptions {
   /// machine stood still does not count.
   std::chrono::milliseconds hang_timeout{0};
 
-  // Addresses that the node tells to the group's other nodes and to callers. The library listens on
-  // none of them. Each address: at most 512 visible ASCII characters; may be empty.
-  std::string address = {};          ///< host:port of the program's gRPC server
-  std::string http_address = {};     ///< host:port of the program's HTTP server
+  // Addresses at which other hosts reach the program, not those on which it listens: no 0.0.0.0, no
+  // [::]. Each is host:port, or unix:/path if all is on one host; may be empty.
+  std::string address = {};          ///< of the program's gRPC server
+  std::string http_address = {};     ///< of the program's HTTP server; never unix:/path
   std::string service_address = {};  ///< for callers' requests; empty: `address`. Routers use only
                                      ///< host:port, except with RouterOptions::unix_leaders
   std::string zone = {};  ///< failure domain: the label `zone`. Form as `group`, or empty

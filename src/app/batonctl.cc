@@ -55,7 +55,7 @@ std::string UnknownFlag(const CLI::App& verb, const std::string& word) {
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
   const CLI::App& verb = LastVerb(app);
-  std::string what = error.what();
+  std::string what = baton::app::PlainUsageError(error.what());
   if (!rest.empty() && rest.front().starts_with("--")) {
     what = UnknownFlag(verb, rest.front());
   } else if (!rest.empty() && !rest.front().starts_with('-') &&

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/escape.h"
+#include "base/text_rules.h"
 
 namespace baton {
 namespace {
@@ -61,12 +62,45 @@ bool IsLoopbackHost(const std::string& host) {
   return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
 }
 
+bool IsWildcardHost(std::string_view host) {
+  const std::string text(host.substr(0, host.find('%')));
+  in_addr four{};
+  if (inet_aton(text.c_str(), &four) != 0) return four.s_addr == INADDR_ANY;
+  in6_addr six{};
+  if (inet_pton(AF_INET6, text.c_str(), &six) != 1) return false;
+  const bool mapped = IN6_IS_ADDR_V4MAPPED(&six) != 0 && six.s6_addr32[3] == INADDR_ANY;
+  return mapped || IN6_IS_ADDR_UNSPECIFIED(&six) != 0;
+}
+
 bool IsPeerEndpoint(std::string_view text) {
   constexpr std::string_view kSchemes[] = {
       "dns",   "ipv4", "ipv6",   "unix",       "unix-abstract",
       "vsock", "xds",  "binder", "google-c2p", "google-c2p-experimental"};
   return IsHostAndPort(text) && std::find(std::begin(kSchemes), std::end(kSchemes),
                                           text.substr(0, text.rfind(':'))) == std::end(kSchemes);
+}
+
+bool IsUnixAddress(std::string_view text) { return text.starts_with("unix:/"); }
+
+Status CheckOwnEndpoint(std::string_view text, int example_port) {
+  if (const Status form = CheckEndpoint(text, example_port); !form.ok()) return form;
+  std::string_view host = text.substr(0, text.rfind(':'));
+  if (host.front() == '[') host = host.substr(1, host.size() - 2);
+  const char* const why = IsWildcardHost(host)    ? "is a wildcard, which others can't connect to"
+                          : !IsPeerEndpoint(text) ? "has a host that gRPC takes for a resolver"
+                                                  : nullptr;
+  if (why == nullptr) return Ok();
+  return Error{ErrorCode::kInvalidArgument,
+               "\"" + OneLine(text, kLongestShown) + "\" " + why +
+                   "; write the name or IP address at which others reach this host"};
+}
+
+Status CheckOwnAddress(std::string_view text, int example_port) {
+  if (!IsUnixAddress(text)) return CheckOwnEndpoint(text, example_port);
+  if (IsAddressText(text)) return Ok();
+  return Error{ErrorCode::kInvalidArgument,
+               "\"" + OneLine(text, kLongestShown) + "\" is not an address; write at most " +
+                   std::to_string(kLongestAddress) + " visible ASCII characters"};
 }
 
 std::string DnsTarget(std::string_view text) {

@@ -229,8 +229,9 @@ void Core::Record(Context& context, const HealthChanged& event) {
   if (session_.healthy() == event.healthy) return;
   session_.SetHealthy(event.healthy);
   context.Say(event.healthy ? Notice::Level::kInfo : Notice::Level::kWarning,
-              event.healthy ? "the application is healthy again: this node takes shards"
-                            : "the application is not healthy: other nodes take the shards");
+              event.healthy
+                  ? "the application is healthy again: this node takes shards"
+                  : "the application is not healthy: other nodes take the shards, if any can");
 }
 
 void Core::Record(Context&, const StandbysReadySaid& event) {

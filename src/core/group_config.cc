@@ -31,7 +31,8 @@ std::optional<Error> CheckNodeShape(const ConfigFact& config, const GroupShape& 
   if (config.shards != given.shards) {
     return Wrong("the group has " + std::to_string(config.shards) +
                  " shards, this node was given " + std::to_string(given.shards) +
-                 "; the count is fixed at creation: use --shards " + std::to_string(config.shards));
+                 "; the count is fixed at creation: give this node " +
+                 std::to_string(config.shards) + " shards");
   }
   if (config.hash != given.hash) {
     return Wrong(std::string("the group uses hash '") + ToString(config.hash) +

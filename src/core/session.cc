@@ -159,7 +159,7 @@ void Session::WaitForKey(const MemberFact& occupant, TimePoint read_at) {
     refused_ =
         Error{ErrorCode::kFailedPrecondition,
               "node id '" + options_.self.node + "' is in use by another live node" + At(occupant) +
-                  "; node ids must be unique in a group: give this node another one (--node) or "
+                  "; node ids must be unique in a group: give this node another one, or "
                   "stop the other"};
     return;
   }

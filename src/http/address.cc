@@ -48,7 +48,8 @@ Result<Address> ParseAddress(std::string_view text) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   const bool colons = host.find(':') != std::string_view::npos;
-  if (host.empty() || host.size() > kLongestHost || colons != bracketed ||
+  const bool zone = host.find('%') != std::string_view::npos;  // of IPv6 alone
+  if (host.empty() || host.size() > kLongestHost || colons != bracketed || (zone && !colons) ||
       !std::all_of(host.begin(), host.end(), HostCharacter)) {
     return Malformed(text);
   }
@@ -75,9 +76,6 @@ bool IsLoopback(const Address& address) {
   return numeric && numeric->is_loopback();
 }
 
-bool IsWildcard(const Address& address) {
-  const auto numeric = Numeric(address.host);
-  return numeric && numeric->is_unspecified();
-}
+bool IsWildcard(const Address& address) { return IsWildcardHost(address.host); }
 
 }  // namespace baton::http

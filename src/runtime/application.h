@@ -11,16 +11,26 @@
 // `changed` and `said` on any thread, also from inside Run.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <string>
 
 #include "base/clock.h"
 #include "core/events.h"
 
 namespace baton::runtime {
 
+/// The longest error of a callback, in bytes. It is kept for each shard that fails, and shown to
+/// operators.
+inline constexpr std::size_t kLongestCallbackError = 256;
+
 class Application {
  public:
   virtual ~Application() = default;
+
+  /// Says that a callback is done. If it failed, `ok` is false, and `error` is one line of at most
+  /// kLongestCallbackError bytes and "...", or empty if nobody said why.
+  using Done = std::function<void(bool ok, const std::string& error)>;
 
   /// Called once, before all other methods but `state` and End. The application calls `changed`
   /// with each new state; at first it counts as kAbsent.
@@ -31,11 +41,11 @@ class Application {
   /// one of the next turns of its loop, of each shard only the newest one.
   virtual void Begin(std::function<void(core::ApplicationState)> changed,
                      std::function<void(const core::StandbyReadySaid&)> said) = 0;
-  /// Starts a callback. The application calls `done` at most once; `ok` is false if the callback
-  /// failed. The core sets time limits as for a Listener, and a `done` may also come later than
-  /// these. A failed kStandby or kStandbyEnded is only counted. The node calls Run for a shard's
-  /// callbacks in the same order as a Listener's, but does not wait for the `done` of earlier ones.
-  virtual void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) = 0;
+  /// Starts a callback. The application calls `done` at most once. The core sets time limits as for
+  /// a Listener, and a `done` may also come later than these. A failed kStandby or kStandbyEnded is
+  /// only counted. The node calls Run for a shard's callbacks in the same order as a Listener's,
+  /// but does not wait for the `done` of earlier ones.
+  virtual void Run(const core::RunCallback& callback, Done done) = 0;
   /// The node does not lead the shard from now on: it lost the shard, or it sends the write that
   /// gives the shard away after this call. A kReleasing of the shard may still be without `done`.
   virtual void OnNotLed(ShardId shard) = 0;

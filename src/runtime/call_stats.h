@@ -2,13 +2,14 @@
 // object exists. Thread-safe: each function holds a lock for a moment.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "etcd/grpc/transport.h"
+#include "base/status_code.h"
 #include "runtime/control.h"
 
 namespace baton::runtime {
@@ -20,7 +21,7 @@ class CallStatsRecorder {
   void Record(std::string_view method, int code, std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     std::lock_guard lock(mutex_);
-    auto& stats = stats_[{std::string(method), etcd::StatusCodeName(code)}];
+    auto& stats = stats_[{std::string(method), StatusCodeName(code)}];
     ++stats.count;
     stats.sum += seconds;
     std::size_t bucket = 0;

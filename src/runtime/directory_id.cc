@@ -72,7 +72,7 @@ Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
     if (errno == ENOENT) return std::optional<std::string>();
     return Error{
         ErrorCode::kInvalidArgument,
-        fmt::format("'{}' can't be opened: {}; name another --state-dir", path, WhyNot(errno))};
+        fmt::format("'{}' can't be opened: {}; name another state directory", path, WhyNot(errno))};
   }
   if (Status checked = CheckStateFile(file.get(), path); !checked) return checked.error();
   std::string text(kMaxDirectoryBytes, '\0');

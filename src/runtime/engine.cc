@@ -384,12 +384,14 @@ void Engine::Start(const core::RunCallback& action) {
 }
 
 void Engine::HandOver(const core::RunCallback& action) {
-  parts_.application->Run(action, [weak = weak_from_this(), kind = action.kind,
-                                   operation = action.operation, shard = action.shard](bool ok) {
-    const core::CallbackReturned event{operation, shard, ok,
-                                       ok ? "" : "the application answered that it failed"};
-    PostWeak(weak, [event, kind](Engine& engine) { engine.OnReturned(kind, event); });
-  });
+  parts_.application->Run(
+      action, [weak = weak_from_this(), kind = action.kind, operation = action.operation,
+               shard = action.shard](bool ok, const std::string& error) {
+        const bool unsaid = !ok && error.empty();
+        const core::CallbackReturned event{
+            operation, shard, ok, unsaid ? "the application answered that it failed" : error};
+        PostWeak(weak, [event, kind](Engine& engine) { engine.OnReturned(kind, event); });
+      });
 }
 
 void Engine::OnReturned(core::CallbackKind kind, const core::CallbackReturned& event) {

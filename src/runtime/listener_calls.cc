@@ -7,12 +7,10 @@
 #include <utility>
 
 #include "base/escape.h"
+#include "runtime/application.h"
 
 namespace baton::runtime {
 namespace {
-
-// Of what a callback threw. It is kept for each shard that fails, and shown to operators.
-constexpr std::size_t kLongestError = 256;
 
 void RunListener(Listener& listener, const core::RunCallback& callback) {
   const ShardId shard = callback.shard;
@@ -68,8 +66,8 @@ void ListenerCalls::Start(const core::RunCallback& callback, Returned returned) 
     if (thrown && callback.kind != core::CallbackKind::kAcquired) {
       LogThrown(log, ToString(callback.kind), callback.shard, *thrown);
     }
-    returned(
-        {callback.operation, callback.shard, !thrown, OneLine(thrown.value_or(""), kLongestError)});
+    returned({callback.operation, callback.shard, !thrown,
+              OneLine(thrown.value_or(""), kLongestCallbackError)});
   });
 }
 

@@ -38,6 +38,7 @@ constexpr std::chrono::seconds kFinishGrace{30};
 // How often WaitReady looks at the clock.
 constexpr std::chrono::milliseconds kLookAgain{100};
 
+const Error kEnded{ErrorCode::kUnavailable, "the node has drained or stopped; start another one"};
 const Error kForkedChild{ErrorCode::kFailedPrecondition,
                          "this process is a forked child: the node runs in its parent alone"};
 
@@ -359,21 +360,21 @@ void Node::Impl::Stop() {
 Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
   const auto end = std::chrono::steady_clock::now() +
                    std::clamp(timeout, std::chrono::milliseconds(0), kLongestTimeout);
-  const auto known = [&] { return Ready() || halted_ || stopping_; };
+  const auto known = [&] { return Ready() || halted_ || stopping_ || finished_; };
   std::unique_lock lock(mutex_);
   // The deadline can pass and be moved on between two steps, which then tell of no change.
   while (!known() && std::chrono::steady_clock::now() < end) {
     changed_.wait_until(lock, std::min(end, std::chrono::steady_clock::now() + kLookAgain), known);
   }
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
-  if (stopping_) return runtime::kNodeStopped;
+  if (stopping_ || finished_) return kEnded;
   if (Ready()) return Ok();
   return Error{ErrorCode::kTimedOut, "the node is not ready yet; its log says what is wrong"};
 }
 
 Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
   std::lock_guard lock(mutex_);
-  if (transport_ == nullptr) return runtime::kNodeStopped;
+  if (transport_ == nullptr) return kEnded;
   const Status set = transport_->SetCredentials(credentials);
   if (set.ok()) doctor_.SetEtcdCredentials(credentials);
   if (set.ok() && guard_ != nullptr) guard_->SetCredentials(credentials);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/endpoint.h"
 #include "base/escape.h"
 #include "base/facts.h"
 #include "base/limits.h"
@@ -28,17 +29,20 @@ Status NoName(const std::string& what, const std::string& text) {
                          kNameRule));
 }
 
-// Checks what the member's record will say: text that any version and any tool can read.
+// Checks what the member's record will say: text that any version and any tool can read, and
+// addresses that callers use.
 Status CheckRecorded(const NodeOptions& options) {
-  const std::pair<const char*, const std::string&> addresses[] = {
-      {"address", options.address},
-      {"http_address", options.http_address},
-      {"service_address", options.service_address}};
-  for (const auto& [name, address] : addresses) {
-    if (IsAddressText(address)) continue;
-    return Bad(
-        fmt::format("{} '{}' is not a valid address; give at most {} visible ASCII characters",
-                    name, OneLine(address, kLongestName), kLongestAddress));
+  struct Address {
+    const char* name;
+    const std::string& text;
+    Status (*rule)(std::string_view text, int example_port);
+  };
+  const Address addresses[] = {{"address", options.address, CheckOwnAddress},
+                               {"http_address", options.http_address, CheckOwnEndpoint},
+                               {"service_address", options.service_address, CheckOwnAddress}};
+  for (const auto& [name, text, rule] : addresses) {
+    const Status checked = text.empty() ? Ok() : rule(text, kNodePort);
+    if (!checked) return Bad(fmt::format("{}: {}", name, checked.error().message));
   }
   if (!options.zone.empty() && !IsName(options.zone)) return NoName("zone", options.zone);
   const Status labels = CheckLabels(options.labels);

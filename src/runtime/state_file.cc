@@ -107,9 +107,9 @@ std::string NeverProof(int file, const std::string& path, LockTrust trust) {
   if (on.locks_are_proof) return "";
   return fmt::format(
       "'{}' is on {}, whose locks do not prove that a process is dead: a restart of this node "
-      "waits for its old lease; use a --state-dir on a local disk (ext4, xfs, btrfs, f2fs, zfs, "
-      "tmpfs, overlayfs), or give --trust-state-lock if locks there hold for as long as their "
-      "process lives",
+      "waits for its old lease; use a state directory on a local disk (ext4, xfs, btrfs, f2fs, "
+      "zfs, tmpfs, overlayfs), or give --trust-state-lock (trust_state_lock in a program) if locks "
+      "there hold for as long as their process lives",
       path, on.name);
 }
 

@@ -20,14 +20,15 @@ Error Unusable(const std::string& what, const std::string& why, const std::strin
 Status CheckOwner(const struct stat& found, mode_t others, const std::string& what) {
   const uid_t self = geteuid();
   if (found.st_uid != self && found.st_uid != 0) {
-    return Unusable(what, fmt::format("belongs to user {}, not to user {}", found.st_uid, self),
-                    "who writes there can make two leaders: give this node's user a --state-dir of "
-                    "its own, or chown it");
+    return Unusable(
+        what, fmt::format("belongs to user {}, not to user {}", found.st_uid, self),
+        "who writes there can make two leaders: give this node's user a state directory of "
+        "its own, or chown it");
   }
   if ((found.st_mode & others) == 0) return Ok();
   return Unusable(
       what, fmt::format("is open to other users (mode {:o})", found.st_mode & 07777),
-      "who writes there can make two leaders: give this node a --state-dir of its own, or "
+      "who writes there can make two leaders: give this node a state directory of its own, or "
       "chmod go-w this one, once you know who did that");
 }
 
@@ -36,7 +37,7 @@ Status CheckOwner(const struct stat& found, mode_t others, const std::string& wh
 Status MakeStateFolder(const std::string& directory) {
   const std::string what = fmt::format("state directory '{}'", directory);
   const auto failed = [&](const std::string& why) {
-    return Unusable(what, "can't be created: " + why, "name another one (--state-dir)");
+    return Unusable(what, "can't be created: " + why, "name another one");
   };
   std::error_code error;
   std::filesystem::path path(directory);
@@ -56,10 +57,10 @@ Status CheckStateFile(int file, const std::string& path) {
   struct stat found {};
   if (fstat(file, &found) != 0) {
     return Unusable(what, std::string("can't be examined: ") + std::strerror(errno),
-                    "name another --state-dir");
+                    "name another state directory");
   }
   if (!S_ISREG(found.st_mode)) {
-    return Unusable(what, "is not a regular file", "remove it, or name another --state-dir");
+    return Unusable(what, "is not a regular file", "remove it, or name another state directory");
   }
   Status checked = CheckOwner(found, S_IWOTH, what);
   // Kubernetes gives the group of a volume its rights to each file, whenever it mounts the volume.

@@ -92,7 +92,7 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("'{}' can't be opened: {}; name another --state-dir", path,
+                 fmt::format("'{}' can't be opened: {}; name another state directory", path,
                              errno == ELOOP ? "it is a symbolic link" : Errno())};
   }
   if (Status checked = CheckStateFile(file, path); !checked) {
@@ -113,7 +113,7 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
       return Error{
           ErrorCode::kFailedPrecondition,
           fmt::format("node '{}' already runs on this host: '{}' is locked by a living process; "
-                      "stop that one, or give this one another --node and --state-dir",
+                      "stop that one, or give this one another name and state directory",
                       node, path)};
     }
     if (Clock::Real().Now() >= until) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "sidecar/attach_events.h"
 
@@ -82,12 +83,12 @@ void Attachment::OnChanged(ApplicationState state) {
 }
 
 // If nobody is attached, nobody acts and nobody has to stop, so the callback is done at once.
-void Attachment::Run(const core::RunCallback& callback, std::function<void(bool ok)> done) {
+void Attachment::Run(const core::RunCallback& callback, Done done) {
   Calls calls;
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (state_ == ApplicationState::kAbsent || absences_unseen_ > 0) return done(true);
+    if (state_ == ApplicationState::kAbsent || absences_unseen_ > 0) return done(true, "");
     if (callback.kind == CallbackKind::kAcquired)
       acting_[callback.shard] = {callback.term, callback.operation};
     if (callback.kind == CallbackKind::kLost) {
@@ -98,7 +99,7 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
     if (IsAnswered(callback.kind)) {
       Await(callback, std::move(done));
     } else {
-      done(true);
+      done(true, "");
     }
     if (pending_.size() > most_waiting_) CutOff(bounds_.unanswered, "it does not answer", calls);
     Push(EventOf(callback), calls);
@@ -106,7 +107,7 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
   Make(calls);
 }
 
-void Attachment::Await(const core::RunCallback& callback, std::function<void(bool ok)> done) {
+void Attachment::Await(const core::RunCallback& callback, Done done) {
   pending_[callback.operation] = {callback, std::move(done)};
   const bool ends_with_shard =
       callback.kind == CallbackKind::kAcquired || callback.kind == CallbackKind::kReleasing;
@@ -125,7 +126,7 @@ void Attachment::CompleteBefore(std::uint64_t operation, ShardId shard) {
 
 void Attachment::Complete(std::uint64_t operation) {
   const auto over = pending_.extract(operation);
-  if (!over.empty()) over.mapped().done(true);
+  if (!over.empty()) over.mapped().done(true, "");
 }
 
 void Attachment::OnNotLed(ShardId shard) {
@@ -337,7 +338,8 @@ void Attachment::TellAgain() {
   for (const auto& [operation, pending] : pending_) unsent_.push_back(EventOf(pending.callback));
 }
 
-void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) {
+void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok,
+                        std::string_view error) {
   const std::lock_guard lock(mutex_);
   if (stream_.get() != &stream || ended_) return;
   auto found = pending_.extract(operation);
@@ -353,7 +355,7 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
     acting_.erase(acting);
     CompleteBefore(operation, pending.callback.shard);
   }
-  pending.done(ok);
+  pending.done(ok, ok ? "" : OneLine(error, runtime::kLongestCallbackError));
 }
 
 void Attachment::SayReady(const Stream& stream, std::uint64_t operation, bool ready) {
@@ -402,10 +404,12 @@ void Attachment::Detach(Calls& calls) {
   unsent_.clear();
   welcome_.reset();
   if (ended_) return;
-  log::Warn(
-      "the application's stream ended; it keeps its shards until the last deadline that it was "
-      "sent",
-      {{"client", client_}, {"left", Milliseconds(std::max(told_, clock_.Now()) - clock_.Now())}});
+  const Duration left = std::max(told_, clock_.Now()) - clock_.Now();
+  log::Write(EndLevel(),
+             acting_.empty() ? "the application's stream ended; it led nothing"
+                             : "the application's stream ended; it keeps its shards until the last "
+                               "deadline that it was sent",
+             {{"client", client_}, {"left", Milliseconds(left)}});
   Change(ApplicationState::kDetached);
   calls.wake = true;
 }
@@ -426,7 +430,7 @@ void Attachment::BeAbsent(const std::string& why, Calls& calls) {
     calls.end = stream_;
     calls.why = {Refusal::Kind::kUnavailable, "the application is gone: " + why};
   }
-  log::Warn("the application is gone: " + why, {{"client", client_}});
+  log::Write(EndLevel(), "the application is gone: " + why, {{"client", client_}});
   stream_.reset();
   peer_.reset();
   unsent_.clear();
@@ -438,7 +442,7 @@ void Attachment::BeAbsent(const std::string& why, Calls& calls) {
   alive_until_ = TimePoint::max();
   Change(ApplicationState::kAbsent);
   ended_with_shard_.clear();
-  for (const auto& [operation, pending] : std::exchange(pending_, {})) pending.done(true);
+  for (const auto& [operation, pending] : std::exchange(pending_, {})) pending.done(true, "");
 }
 
 void Attachment::CheckProofAndTime(Calls& calls) {

@@ -38,9 +38,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
+#include "baton/log.h"
 #include "baton/types.h"
 #include "baton/v1/sidecar.pb.h"
 #include "runtime/application.h"
@@ -111,14 +113,14 @@ class Attachment final : public runtime::Application {
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
   // The node calls these on its loop; see runtime::Application. If the application is not absent,
-  // Begin calls `changed`. Run calls `done(true)` at once while the application is absent, and for
-  // callbacks that it does not answer (IsAnswered). Otherwise `done` is called with the
-  // application's answer; or with true once the application is absent, or once a later callback or
+  // Begin calls `changed`. Run calls `done` with ok at once while the application is absent, and
+  // for callbacks that it does not answer (IsAnswered). Otherwise `done` is called with the
+  // application's answer; or with ok once the application is absent, or once a later callback or
   // the end of the shard's leadership has made this callback obsolete. After End, no `done` is
   // called.
   void Begin(std::function<void(core::ApplicationState)> changed,
              std::function<void(const core::StandbyReadySaid&)> said) override;
-  void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override;
+  void Run(const core::RunCallback& callback, Done done) override;
   void OnNotLed(ShardId shard) override;
   void OnDeadline(TimePoint deadline) override;
   void OnChanged(core::ApplicationState state) override;
@@ -134,9 +136,9 @@ class Attachment final : public runtime::Application {
   /// Returns the next message to write; its deadline is now sent. nullopt: there is none, or
   /// `stream` is not the present stream.
   std::optional<v1::AttachResponse> Take(const Stream& stream);
-  /// The application has answered this operation. Does nothing if `stream` is not the present
-  /// stream, or no such answer is missing.
-  void Answer(const Stream& stream, std::uint64_t operation, bool ok);
+  /// The application has answered this operation; `error`: why it failed, any text. Does nothing if
+  /// `stream` is not the present stream, or no such answer is missing.
+  void Answer(const Stream& stream, std::uint64_t operation, bool ok, std::string_view error = {});
   /// The application says whether it could at once serve a shard for which it stands by.
   /// `operation` is that of the STANDBY. Does nothing if `stream` is not the present stream, or
   /// this standby has ended.
@@ -167,7 +169,7 @@ class Attachment final : public runtime::Application {
   };
   struct Pending {
     core::RunCallback callback;
-    std::function<void(bool ok)> done;
+    Done done;
   };
   /// The calls to make once the lock is released.
   struct Calls {
@@ -183,7 +185,7 @@ class Attachment final : public runtime::Application {
   void TellAgain();
   void Tell(const core::RunCallback& callback);
   void Push(v1::AttachEvent event, Calls& calls);
-  void Await(const core::RunCallback& callback, std::function<void(bool ok)> done);
+  void Await(const core::RunCallback& callback, Done done);
   void CompleteBefore(std::uint64_t operation, ShardId shard);
   void Complete(std::uint64_t operation);
   void Detach(Calls& calls);
@@ -194,6 +196,8 @@ class Attachment final : public runtime::Application {
   /// The deadline that the application may be sent now.
   TimePoint Allowed() const { return std::min(newest_, alive_until_); }
   void ProlongLife(Calls& calls);
+  /// Of the record that says that the application left: to lead nothing any more is in order.
+  LogLevel EndLevel() const { return acting_.empty() ? LogLevel::kInfo : LogLevel::kWarn; }
   void Change(core::ApplicationState state);
   void Make(const Calls& calls) const;
 

@@ -113,7 +113,7 @@ class AttachStream final : public Stream,
       if (answer.operation() == 0) {
         return Malformed("an answer names operation 0; answer only events that have an operation");
       }
-      attachment_->Answer(*this, answer.operation(), answer.ok());
+      attachment_->Answer(*this, answer.operation(), answer.ok(), answer.error());
     }
     for (const v1::AttachStandby& standby : request.standbys()) {
       attachment_->SayReady(*this, standby.operation(), standby.ready());

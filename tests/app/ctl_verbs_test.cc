@@ -334,6 +334,7 @@ TEST(Batonctl, AnUnknownVerbOrFlagIsRefusedWithTheOneThatWasMeant) {
        "unknown flag --dryrun; did you mean \"--dry-run\"? See"},
       {{"status", "--timout=5s"}, "unknown flag --timout; did you mean \"--timeout\"? See"},
       {{"status", "--frobnicate"}, "unknown flag --frobnicate; see"},
+      {{"status", "--timeout=1s", "--timeout=2s"}, "--timeout was given more than once; see"},
       {{"x\033[2J\ny"}, "there is no verb \"x\\u001b[2J\\ny\"; see"}};
   for (const auto& [words, line] : table) {
     const Ran ran = RunProcess(Ctl("127.0.0.1:1", words));

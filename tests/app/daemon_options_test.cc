@@ -140,7 +140,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--insecure",
                                         "--http=[::1]:80",
                                         "--advertise=h:9",
-                                        "--service-address=s",
+                                        "--service-address=s:1",
                                         "--admin-socket=/a",
                                         "--audit-file=/b",
                                         "--audit-required",
@@ -180,7 +180,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   EXPECT_EQ(options.node.etcd.cert_pem, options.node.etcd.ca_pem);
   EXPECT_EQ(options.node.etcd.key_pem, options.node.etcd.ca_pem);
   EXPECT_EQ(options.node.etcd.prefix, "/x");
-  EXPECT_EQ(options.service_address, "s");
+  EXPECT_EQ(options.service_address, "s:1");
   EXPECT_EQ(options.admin_socket, "/a");
   EXPECT_EQ(options.audit_file, "/b");
   EXPECT_TRUE(options.audit_required);
@@ -316,10 +316,12 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--advertise=0.0.0.0"},
        "--advertise: \"0.0.0.0\" can't be connected to; expected this node's host or host:port, as "
        "others reach it"},
-      {{"--service-address=a b"},
-       "--service-address: it is not an address; expected at most 512 visible ASCII characters"},
-      {{"--service-address=caf\xe9:80"},
-       "--service-address: it is not an address; expected at most 512 visible ASCII characters"},
+      {{"--advertise=dns"},
+       "--advertise: \"dns\" can't be connected to; expected this node's host or host:port, as "
+       "others reach it"},
+      {{"--service-address=0:80"},
+       "--service-address: \"0:80\" is a wildcard, which others can't connect to; write the name "
+       "or IP address at which others reach this host"},
       {{"--state-dir", ""}, "--state-dir: it is empty; give a value or leave it out"},
       {{"--log-level=loud"},
        "--log-level: \"loud\" is not a log level; expected trace, debug, info, warn or error"},
@@ -407,7 +409,7 @@ TEST(DaemonOptions, RefusesWordsThatAreNoFlags) {
   EXPECT_THAT(Refusal(Minimal({"--tll=10s"})), HasSubstr("--tll;"));
   EXPECT_THAT(Refusal(Minimal({"extra"})), HasSubstr("extra"));
   EXPECT_THAT(Refusal(Minimal({"--ttl"})), HasSubstr("--ttl"));
-  EXPECT_THAT(Refusal(Minimal({"--ttl=1s", "--ttl=2s"})), HasSubstr("--ttl"));
+  EXPECT_EQ(Refusal(Minimal({"--ttl=1s", "--ttl=2s"})), "batond: --ttl was given more than once\n");
 }
 
 // Plan: a misspelt flag, one with underscores, a word that is near no flag, and one without dashes.

@@ -53,5 +53,31 @@ TEST(Endpoint, OfAPeerNamesNoResolver) {
   }
 }
 
+// Plan: what callers can use, and then what only the program itself could make sense of. A socket
+// of this host is an address, but no endpoint.
+TEST(Endpoint, OfThisProgramIsOneThatOthersCanUse) {
+  for (const char* text :
+       {"10.0.0.7:80", "[::1]:80", "[fe80::1%eth0]:80", "localhost:80", "app:80"}) {
+    EXPECT_TRUE(CheckOwnEndpoint(text, 7400).ok()) << text;
+    EXPECT_TRUE(CheckOwnAddress(text, 7400).ok()) << text;
+  }
+  EXPECT_TRUE(CheckOwnAddress("unix:/run/app.sock", 7400).ok());
+  EXPECT_FALSE(CheckOwnEndpoint("unix:/run/app.sock", 7400).ok());
+  EXPECT_FALSE(CheckOwnAddress("unix:/" + std::string(512, 'a'), 7400).ok());
+  for (const char* text :
+       {"localhost", "127.0.0.1:99999", "::1:7410", "xds:///a", "http://a:1", "a b", "dns:80",
+        "0.0.0.0:80", "0:80", "[::]:80", "[::%eth0]:80", "[::ffff:0.0.0.0]:80", ""}) {
+    EXPECT_FALSE(CheckOwnEndpoint(text, 7400).ok()) << text;
+    EXPECT_FALSE(CheckOwnAddress(text, 7400).ok()) << text;
+  }
+  EXPECT_EQ(
+      CheckOwnAddress("[::]:80", 7400).error().message,
+      "\"[::]:80\" is a wildcard, which others can't connect to; write the name or IP address "
+      "at which others reach this host");
+  EXPECT_EQ(CheckOwnAddress("dns:80", 7400).error().message,
+            "\"dns:80\" has a host that gRPC takes for a resolver; write the name or IP address at "
+            "which others reach this host");
+}
+
 }  // namespace
 }  // namespace baton

@@ -23,6 +23,8 @@ TEST(FindProgram, TakesNoFolder) {
     ASSERT_FALSE(found.ok()) << found.value();
     EXPECT_EQ(found.error().code, ErrorCode::kNotFound) << name;
   }
+  EXPECT_EQ(FindProgram("/etc/passwd").error().message,
+            "'/etc/passwd' is not a program that this user may run");
 }
 
 }  // namespace

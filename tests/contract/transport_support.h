@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_code.h"
 #include "etcd/grpc/transport.h"
 #include "gtest/gtest.h"
 #include "lab/private_etcd.h"

@@ -183,7 +183,7 @@ TEST_F(ConfigKeeperTest, ANewcomerCreatesNoConfigBesideLiveMembers) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return Good(); }, seconds(1)));
   cluster_.Run(seconds(1));
   ASSERT_TRUE(cluster_.halted("n4"));
-  EXPECT_NE(cluster_.halted("n4")->message.find("use --shards 12"), std::string::npos);
+  EXPECT_NE(cluster_.halted("n4")->message.find("give this node 12 shards"), std::string::npos);
   EXPECT_EQ(Terms(), terms);
   EXPECT_TRUE(cluster_.Settled()) << cluster_.WhyNotSettled();
 }

@@ -92,7 +92,7 @@ TEST(GroupConfig, ANodeHasItsOwnCountAndHash) {
   config.shards = 13;
   EXPECT_EQ(ToNode(config),
             "group config: the group has 13 shards, this node was given 12; the count is fixed at "
-            "creation: use --shards 13");
+            "creation: give this node 13 shards");
   config = Config();
   config.hash = HashFunction::kModulo;
   EXPECT_EQ(ToNode(config),

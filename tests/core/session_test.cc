@@ -520,7 +520,7 @@ TEST_F(SessionTest, NamesNoAddressWhereTheKeyHasNone) {
   ASSERT_TRUE(session_.refused());
   EXPECT_EQ(session_.refused()->message,
             "node id 'n1' is in use by another live node; node ids must be unique in a group: give "
-            "this node another one (--node) or stop the other");
+            "this node another one, or stop the other");
 }
 
 // Plan: etcd is away for a minute; its next leader gave our predecessor's lease its full TTL again.

@@ -96,7 +96,8 @@ class Trial {
       if (!reader_->token.empty()) token_ = reader_->token;
     }
     for (const v1::AttachAnswer& answer : request.answers()) {
-      if (answer.operation() != 0) attachment_.Answer(*reader_, answer.operation(), answer.ok());
+      if (answer.operation() == 0) continue;
+      attachment_.Answer(*reader_, answer.operation(), answer.ok(), answer.error());
     }
     for (const v1::AttachStandby& standby : request.standbys()) {
       attachment_.SayReady(*reader_, standby.operation(), standby.ready());
@@ -116,10 +117,12 @@ class Trial {
       case core::CallbackKind::kLost: standbys_.erase(callback.shard); break;
       default: break;
     }
-    attachment_.Run(callback, [this, done = std::make_shared<bool>(false)](bool) {
-      Must(!over_, "nothing completes after the end");
-      Must(!std::exchange(*done, true), "a callback completes once");
-    });
+    attachment_.Run(callback,
+                    [this, done = std::make_shared<bool>(false)](bool, const std::string& error) {
+                      MustBeOneLine(error);
+                      Must(!over_, "nothing completes after the end");
+                      Must(!std::exchange(*done, true), "a callback completes once");
+                    });
   }
 
   void Pass(Duration time) {

@@ -19,8 +19,9 @@ TEST(Address, ReadsHostAndPort) {
 }
 
 TEST(Address, RefusesWhatIsNotHostAndPort) {
-  for (const char* text : {"", "7400", ":7400", "host", "host:", "host:70000", "host:-1", "host:1x",
-                           "::1:7400", "[]:1", "[host]:1", "http://host:1", "a b:1", "host:+1"}) {
+  for (const char* text :
+       {"", "7400", ":7400", "host", "host:", "host:70000", "host:-1", "host:1x", "::1:7400",
+        "[]:1", "[host]:1", "http://host:1", "a b:1", "host:+1", "a%b:1"}) {
     EXPECT_FALSE(ParseAddress(text).ok()) << text;
   }
   EXPECT_TRUE(ParseAddress(std::string(253, 'a') + ":1").ok());

@@ -389,9 +389,10 @@ TEST(Router, ShowsServersTextsInOneShortLine) {
   EXPECT_TRUE(is_line(other)) << other;
 
   server.Refuse(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, raw));
-  ASSERT_TRUE(Until([&] { return router->Age().problem.find("status 7") != std::string::npos; }));
+  ASSERT_TRUE(
+      Until([&] { return router->Age().problem.find("PERMISSION_DENIED") != std::string::npos; }));
   const std::string problem = router->Age().problem;
-  EXPECT_THAT(problem, HasSubstr(server.address() + " answered with status 7: " + shown));
+  EXPECT_THAT(problem, HasSubstr(server.address() + " failed: PERMISSION_DENIED: " + shown));
   EXPECT_TRUE(is_line(problem)) << problem;
   EXPECT_LT(problem.size(), 1'100u);
 

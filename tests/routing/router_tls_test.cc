@@ -105,7 +105,7 @@ TEST(Router, GoesOnWithNewCredentialsAfterTheEarlierOnesFailed) {
                                      .credentials = CredentialsOf(earlier.Issue("caller"))});
   ASSERT_TRUE(router.ok());
   ASSERT_TRUE(Until([&] { return !(*router)->Age().problem.empty(); }));
-  EXPECT_THAT((*router)->Age().problem, HasSubstr(server.address() + " answered with status 14"));
+  EXPECT_THAT((*router)->Age().problem, HasSubstr(server.address() + " failed: UNAVAILABLE: "));
   (*router)->SetCredentials(CredentialsOf(later.Issue("caller")));
   EXPECT_TRUE((*router)->WaitReady(kPatience).ok());
   EXPECT_EQ((*router)->Age().problem, "");

@@ -272,15 +272,15 @@ TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
   }
 }
 
-// Plan: Drain gives everything to the other node and ends the session. The node leads nothing
-// afterwards.
+// Plan: Drain gives everything to the other node and ends the session. The node leads nothing, and
+// is not waited for.
 TEST_F(NodeTest, DrainGivesEverythingAway) {
   auto first = Start(Options("n1"), std::make_shared<Recording>());
   auto second = Start(Options("n2"));
   ASSERT_TRUE(Until(*first, [&] { return Leading(*first) + Leading(*second) == 12; }));
-  const Status drained = first->Drain();
-  EXPECT_TRUE(drained.ok());
+  EXPECT_TRUE(first->Drain().ok());
   EXPECT_EQ(Leading(*first), 0u);
+  EXPECT_THAT(first->WaitReady(milliseconds::max()).error().message, HasSubstr("has drained"));
   EXPECT_TRUE(Until(*second, [&] { return Leading(*second) == 12; }));
   EXPECT_TRUE(Until(*second, [&] { return StatusOf(*second).members.size() == 1; }));
 }
@@ -430,7 +430,7 @@ TEST_F(NodeTest, SaysInOneLineThatItsLockProvesNothing) {
     if (trusted) {
       EXPECT_THAT(about_the_lock, testing::IsEmpty());
     } else {
-      EXPECT_THAT(about_the_lock, testing::ElementsAre(HasSubstr("give --trust-state-lock if")));
+      EXPECT_THAT(about_the_lock, testing::ElementsAre(HasSubstr("give --trust-state-lock ")));
     }
   }
   umount2(folder.c_str(), MNT_DETACH);
@@ -545,10 +545,11 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   EXPECT_THAT(refused([](auto& o) { o.max_moves = 0; }), HasSubstr("max_moves"));
   EXPECT_THAT(refused([](auto& o) { o.settle = milliseconds(-1); }), HasSubstr("settle"));
   EXPECT_THAT(refused([](auto& o) { o.zone = "caf\xe9"; }), HasSubstr("zone 'caf\xEF\xBF\xBD'"));
-  EXPECT_THAT(refused([](auto& o) { o.address = "a b"; }), HasSubstr("address 'a b'"));
-  EXPECT_THAT(refused([](auto& o) { o.http_address = "\n"; }), HasSubstr("http_address '\\n'"));
-  EXPECT_THAT(refused([](auto& o) { o.service_address = std::string(513, 'a'); }),
-              HasSubstr("service_address 'aaa"));
+  EXPECT_THAT(refused([](auto& o) { o.address = "0.0.0.0:7400"; }),
+              HasSubstr("address: \"0.0.0.0:7400\" is a wildcard"));
+  EXPECT_THAT(refused([](auto& o) { o.http_address = "unix:/a"; }), HasSubstr("http_address: "));
+  EXPECT_THAT(refused([](auto& o) { o.service_address = "unix:/\n"; }),
+              HasSubstr("service_address: \"unix:/\\n\" is not an address"));
 }
 
 // Plan: 5,000 plans are asked of a node at once. They are answered one after another beside the

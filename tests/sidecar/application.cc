@@ -103,7 +103,8 @@ struct Application::Impl {
     if (!answered) return;
     v1::AttachAnswer* const answer = answers.add_answers();
     answer->set_operation(event.operation());
-    answer->set_ok(true);
+    answer->set_ok(word != "acquired" || options.failure.empty());
+    answer->set_error(options.failure);
   }
 
   const ApplicationOptions options;

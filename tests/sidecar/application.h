@@ -24,8 +24,9 @@ struct ApplicationOptions {
   std::string group = {};
   std::string token = {};
   std::set<std::string> silent =
-      {};             ///< kinds of events that get no answer, for example "releasing"
-  bool reads = true;  ///< false: it reads nothing after the welcome
+      {};                    ///< kinds of events that get no answer, for example "releasing"
+  std::string failure = {};  ///< if not empty: it fails all "acquired", and says this
+  bool reads = true;         ///< false: it reads nothing after the welcome
   /// It answers one "acquired" before it falls silent or stops reading. A node that has not seen an
   /// activation succeed tries only a few.
   bool succeeds_once = false;

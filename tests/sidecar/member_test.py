@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""The Python member of examples/python as a standby, against a batond that this test plays: what its application is
-called for, and what it says of which standby. Run: member_test.py"""
+"""The Python member of examples/python against a batond that this test plays: what its application is called for, what it
+answers, and what it says of which standby. Run: member_test.py"""
 import concurrent.futures
+import contextlib
+import io
 import os
 import pathlib
 import queue
@@ -78,11 +80,13 @@ class Stream:
         """Returns the member's next message."""
         return self._heard.get(timeout=PATIENCE)
 
-    def send(self, *events, welcome=None):
-        """Sends events, each as kind, shard, operation."""
+    def send(self, *events, welcome=None, until=0):
+        """Sends events, each as kind, shard, operation, whose term is 7. They may act until this time."""
+        deadline = sidecar_pb2.AttachDeadline(boottime_ns=until)
+        deadline.remaining.FromSeconds(PATIENCE)
         self.to_send.put(sidecar_pb2.AttachResponse(
-            welcome=welcome, deadline=sidecar_pb2.AttachDeadline(),
-            events=[sidecar_pb2.AttachEvent(kind=kind, shard=shard, operation=operation)
+            welcome=welcome, deadline=deadline,
+            events=[sidecar_pb2.AttachEvent(kind=kind, shard=shard, operation=operation, term=7)
                     for kind, shard, operation in events]))
 
     def end(self):
@@ -96,6 +100,10 @@ class Stream:
             assert not request.standbys, request
             operations += [answer.operation for answer in request.answers]
         return sorted(operations)
+
+    def failures(self):
+        """The next message's failed answers, as (operation, error)."""
+        return [(answer.operation, answer.error) for answer in self.hear().answers if not answer.ok]
 
     def words(self):
         """The next message's words about standbys, as (operation, ready)."""
@@ -124,7 +132,23 @@ class WithoutStandbys:
         pass
 
 
-class MemberStandsBy(unittest.TestCase):
+class Loader:
+    """An application whose acquired() waits until the test says how it ends."""
+
+    def __init__(self):
+        self.began = queue.Queue()
+        self.ends = queue.Queue()
+
+    def acquired(self, shard, term):
+        self.began.put(shard)
+        if (error := self.ends.get(timeout=PATIENCE)) is not None:
+            raise error
+
+    def releasing(self, shard, term):
+        pass
+
+
+class MemberOfAGroup(unittest.TestCase):
     def setUp(self):
         self.batond = Batond()
         server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
@@ -237,6 +261,63 @@ class MemberStandsBy(unittest.TestCase):
         self.assertEqual(calls, [f"acquired {shard}" for shard in (1, 2, 3, 4)] +
                          [f"lost {shard}" for shard in (1, 2, 3, 4)] + ["releasing 1"])
         self.assertTrue(self.application.calls.empty())
+
+    def test_whatever_a_callback_raises_fails_it(self):
+        loader = Loader()
+        _, stream = self.attach(loader)
+        raised = (SystemExit("no disk"), KeyError(), ValueError("line\n" + 400 * "\N{EURO SIGN}"), ValueError("\udc80"))
+        for operation, error in enumerate(raised, 1):
+            loader.ends.put(error)
+            with contextlib.redirect_stderr(io.StringIO()) as printed:
+                stream.send((KIND.KIND_ACQUIRED, 1, operation))
+                (answered, text), = stream.failures()
+            self.assertEqual(answered, operation)
+            self.assertTrue(text.startswith(f"{type(error).__name__}: "), text)
+            self.assertLessEqual(len(text.encode()), 1000)
+            self.assertIn("acquired of shard 1 failed: ", printed.getvalue())
+
+    def test_a_shard_is_active_once_acquired_has_returned(self):
+        loader = Loader()
+        its, stream = self.attach(loader)
+        until = member.boottime_ns() + PATIENCE * 10**9
+
+        def acquire(operation, error):
+            """What the member says of the shard while acquired() runs, and afterwards."""
+            stream.send((KIND.KIND_ACQUIRED, 1, operation), until=until)
+            loader.began.get(timeout=PATIENCE)
+            during = its.leads(1), its.active(1)
+            loader.ends.put(error)
+            stream.hear()
+            return during, (its.leads(1), its.active(1))
+
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(acquire(1, OSError()), ((7, 0), (0, 0)))
+        self.assertEqual(acquire(2, None), ((7, 0), (7, 7)))
+        stream.send((KIND.KIND_RELEASING, 1, 3), until=until)
+        self.assertEqual(stream.answers(1), [3])
+        self.assertEqual(its.active(1), 0)
+        self.assertEqual(acquire(4, None), ((7, 0), (7, 7)))  # the handoff was given up
+        stream.end()
+        stream = self.batond.welcome(resumed=True)
+        self.addCleanup(self.end_all, stream)
+        stream.send((KIND.KIND_LED, 1, 0), (KIND.KIND_RELEASING, 2, 5), until=until)
+        self.assertEqual(stream.answers(1), [5])
+        self.assertEqual(its.active(1), 7)
+        stream.send((KIND.KIND_RELEASING, 2, 6))  # the deadline has passed
+        self.assertEqual(stream.answers(1), [6])
+        self.assertEqual(its.active(1), 0)
+
+    def test_a_failure_is_answered_again_with_its_error(self):
+        loader = Loader()
+        _, stream = self.attach(loader)
+        loader.ends.put(OSError("no disk"))
+        stream.send((KIND.KIND_ACQUIRED, 1, 1))
+        self.assertEqual(stream.failures(), [(1, "OSError: no disk")])
+        stream.end()
+        stream = self.batond.welcome(resumed=True)
+        self.addCleanup(self.end_all, stream)
+        stream.send((KIND.KIND_ACQUIRED, 1, 1))
+        self.assertEqual(stream.failures(), [(1, "OSError: no disk")])
 
     def test_the_oldest_answers_are_forgotten(self):
         with unittest.mock.patch.object(member, "MOST_ANSWERED", 2):

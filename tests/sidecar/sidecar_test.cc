@@ -91,7 +91,7 @@ class WatchedAttachment final : public runtime::Application {
         },
         std::move(said));
   }
-  void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override {
+  void Run(const core::RunCallback& callback, Done done) override {
     attachment_->Run(callback, std::move(done));
   }
   void OnNotLed(ShardId shard) override { attachment_->OnNotLed(shard); }
@@ -254,6 +254,16 @@ TEST_F(SidecarTest, LeadsWithItsApplicationAndTellsItInOrder) {
     EXPECT_EQ(application.told().at(shard)[3], "lost " + number);
   }
   EXPECT_TRUE(application.Led().empty());
+}
+
+// Plan: the application fails each shard and says why. An operator reads its words.
+TEST_F(SidecarTest, OperatorsReadWhyTheApplicationFails) {
+  StartFirst();
+  test::ApplicationOptions fails = To();
+  fails.failure = "no\tdatabase";
+  Application application(std::move(fails));
+  ASSERT_TRUE(Until(*n1_, [&] { return !StatusOf(*n1_)->worst_failing.empty(); }));
+  EXPECT_EQ(StatusOf(*n1_)->worst_failing.front().failing->last_error, R"(no\tdatabase)");
 }
 
 // Plan: when the application reads its first deadline, etcd already says `external`.

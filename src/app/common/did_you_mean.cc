@@ -53,4 +53,9 @@ std::string DidYouMean(const std::string& word, const std::vector<std::string>& 
   return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
 }
 
+std::string PlainUsageError(const std::string& message) {
+  const std::size_t end = message.find(": At Most 1 required but received ");
+  return end == std::string::npos ? message : message.substr(0, end) + " was given more than once";
+}
+
 }  // namespace baton::app

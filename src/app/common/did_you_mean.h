@@ -1,4 +1,5 @@
-// The known word that somebody probably meant: for flags, keys and verbs that don't exist.
+// Words for mistakes on a command line, and the known word that somebody probably meant: for flags,
+// keys and verbs that don't exist.
 //
 // Pure; any thread.
 #pragma once
@@ -17,5 +18,8 @@ std::string Nearest(const std::string& word, const std::vector<std::string>& kno
 
 /// Returns `; did you mean "WORD"?` with the word of Nearest, or "" if Nearest finds nothing.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known);
+
+/// Returns CLI11's message, or a plainer one for a flag that was given more than once.
+std::string PlainUsageError(const std::string& message);
 
 }  // namespace baton::app

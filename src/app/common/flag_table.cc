@@ -80,8 +80,8 @@ constexpr auto kOthers = std::to_array<Flag>({
     {"advertise", "HOST[:PORT]", nullptr,
      "address that other nodes get; required if --listen or --http is a wildcard"},
     {"service-address", "ADDRESS", nullptr,
-     "the application's address, which routes carry; default: the gRPC address, with --sidecar or "
-     "run none"},
+     "the application's address, host:port or unix:/path, which routes carry; default: the gRPC "
+     "address, with --sidecar or run none"},
     {"sidecar", "ADDRESS", nullptr,
      "an application in another process acts on the shards, and attaches here: unix:/path or "
      "127.0.0.1:port; default with run: a socket in --state-dir"},
@@ -186,7 +186,7 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
   } catch (const CLI::ExtrasError&) {
     return UsageError({Unexpected(app.remaining().front())});
   } catch (const CLI::ParseError& wrong) {
-    std::string line = wrong.what();
+    std::string line = PlainUsageError(wrong.what());
     std::replace(line.begin(), line.end(), '\n', ' ');
     return UsageError({line});
   }

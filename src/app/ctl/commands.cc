@@ -372,7 +372,8 @@ void AddSimulate(CLI::App& rebalance, Commands& commands) {
 void AddRebalance(CLI::App& app, Commands& commands) {
   CLI::App* verb =
       AddVerb(app, "rebalance", "Balance how many shards each node leads")->require_subcommand(1);
-  AddRead(*verb, commands, "plan", "What would move now", ShowRebalancePlan);
+  AddRead(*verb, commands, "plan", "What would move without delays and cooldowns",
+          ShowRebalancePlan);
   AddSimulate(*verb, commands);
   AddChange(*verb, commands, "apply", "Move it now", ApplyRebalance, true);
   AddRead(*verb, commands, "status", "Moves in flight", ShowRebalanceStatus);

@@ -13,6 +13,7 @@
 #include "app/common/flag_table.h"
 #include "app/common/setting_reader.h"
 #include "app/daemon/access_file.h"
+#include "base/endpoint.h"
 #include "base/escape.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
@@ -197,13 +198,21 @@ void ReadShare(SettingReader& reader, NodeOptions& node) {
   node.labels = reader.NodeLabels("label");
 }
 
+/// Why others can't connect to the address; nullptr: nothing is known, or it was refused before.
+const char* WhyUnreachable(const http::Address& address) {
+  if (http::IsWildcard(address)) return "is a wildcard, which others can't connect to";
+  if (address.host.empty()) return nullptr;
+  if (IsPeerEndpoint(http::FormatAddress({address.host, kNodePort}))) return nullptr;
+  return "has a host that gRPC takes for a resolver";
+}
+
 /// Reads HOST or HOST:PORT.
 void ReadAdvertise(SettingReader& reader, DaemonOptions& options) {
   const Setting* const setting = reader.Find("advertise");
   if (setting == nullptr) return;
   Result<http::Address> parsed = http::ParseAddress(setting->text);
   if (!parsed) parsed = http::ParseAddress(setting->text + ":0");
-  if (!parsed || http::IsWildcard(parsed.value())) {
+  if (!parsed || WhyUnreachable(parsed.value()) != nullptr) {
     return reader.Wrong(setting->origin, fmt::format("\"{}\" can't be connected to; expected this "
                                                      "node's host or host:port, as others reach it",
                                                      setting->text));
@@ -253,18 +262,16 @@ void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
   ReadAdvertise(reader, options);
   for (const auto& [name, address] :
        {std::pair("listen", &options.listen), std::pair("http", &options.http)}) {
-    if (!http::IsWildcard(*address) || reader.Find("advertise") != nullptr) continue;
+    const char* const why = WhyUnreachable(*address);
+    if (why == nullptr || reader.Find("advertise") != nullptr) continue;
     const Setting& setting = *reader.Find(name);
-    reader.Wrong(setting.origin, fmt::format("\"{}\" is a wildcard, which others can't connect to; "
-                                             "give --advertise with this node's host",
-                                             setting.text));
+    reader.Wrong(setting.origin, fmt::format("\"{}\" {}; give --advertise with this node's host",
+                                             setting.text, why));
   }
   options.service_address = reader.Text("service-address");
-  if (!IsAddressText(options.service_address)) {
-    reader.Wrong(reader.Find("service-address")->origin,
-                 fmt::format("it is not an address; expected at most {} visible ASCII characters",
-                             kLongestAddress));
-  }
+  if (options.service_address.empty()) return;
+  const Status usable = CheckOwnAddress(options.service_address, kNodePort);
+  if (!usable) reader.Wrong(reader.Find("service-address")->origin, usable.error().message);
 }
 
 /// With a program to run there is always a sidecar; by default its socket is in the state

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/status_code.h"
 #include "etcd/grpc/transport.h"
 
 namespace baton::etcd {

@@ -1,6 +1,5 @@
 #include "etcd/grpc/transport.h"
 
-#include <iterator>
 #include <utility>
 
 #include "base/pem.h"
@@ -135,27 +134,6 @@ std::unique_ptr<WatchStream> GrpcTransport::OpenWatch(
     const etcdserverpb::WatchCreateRequest& request, const std::string& avoid,
     WatchHandler handler) {
   return OpenWatchStream(*core_, request, avoid, std::move(handler));
-}
-
-const char* StatusCodeName(int code) {
-  static constexpr const char* kNames[] = {"OK",
-                                           "CANCELLED",
-                                           "UNKNOWN",
-                                           "INVALID_ARGUMENT",
-                                           "DEADLINE_EXCEEDED",
-                                           "NOT_FOUND",
-                                           "ALREADY_EXISTS",
-                                           "PERMISSION_DENIED",
-                                           "RESOURCE_EXHAUSTED",
-                                           "FAILED_PRECONDITION",
-                                           "ABORTED",
-                                           "OUT_OF_RANGE",
-                                           "UNIMPLEMENTED",
-                                           "INTERNAL",
-                                           "UNAVAILABLE",
-                                           "DATA_LOSS",
-                                           "UNAUTHENTICATED"};
-  return code >= 0 && code < static_cast<int>(std::size(kNames)) ? kNames[code] : "OTHER";
 }
 
 }  // namespace baton::etcd

@@ -119,9 +119,6 @@ struct GrpcTransportOptions {
   std::function<void(const std::string& what, const CallStatus& status)> on_credentials = {};
 };
 
-/// gRPC's name of a status code, as a metric label: "OK", "UNAVAILABLE", ...; "OTHER" if unknown.
-const char* StatusCodeName(int code);
-
 class GrpcCore;
 
 class GrpcTransport final : public Transport {

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/escape.h"
 #include "base/grpc/channel_limits.h"
+#include "base/status_code.h"
 #include "base/text_rules.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "routing/client/channel_cache.h"
@@ -37,8 +38,8 @@ Duration AgeOf(const v1::WatchRoutesResponse& message) {
 
 std::string Describe(const grpc::Status& status) {
   if (status.ok()) return "ended the stream of routes";
-  const std::string code = "answered with status " + std::to_string(status.error_code());
-  return status.error_message().empty() ? code : code + ": " + status.error_message();
+  return fmt::format("failed: {}{}{}", StatusCodeName(status.error_code()),
+                     status.error_message().empty() ? "" : ": ", status.error_message());
 }
 
 bool IsRefusal(ErrorCode code) {

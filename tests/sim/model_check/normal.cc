@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status_code.h"
 #include "etcd/grpc/transport.h"
 
 namespace baton::sim {
@@ -75,7 +76,7 @@ std::string NormalText(Message& message, std::int64_t offset) {
 
 std::string Normal(const etcd::CallStatus& status, std::int64_t offset) {
   if (status.ok()) return "done";
-  const std::string name = std::string(etcd::StatusCodeName(status.code)) + ": ";
+  const std::string name = std::string(StatusCodeName(status.code)) + ": ";
   const auto found = status.message.find(name);
   const std::string words =
       found == std::string::npos ? status.message : status.message.substr(found + name.size());
