@@ -143,7 +143,7 @@ Result<std::string> FindProgram(const std::string& name) {
                       "no program '" + name + "' on PATH: install it or give its path"};
   if (name.find('/') != std::string::npos) {
     if (executable(name)) return name;
-    return missing;
+    return Error{ErrorCode::kNotFound, "'" + name + "' is no program that can be run"};
   }
   const char* variable = std::getenv("PATH");
   std::string_view rest = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
