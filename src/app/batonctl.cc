@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,10 +22,19 @@ namespace {
 
 using baton::app::ExitCode;
 
+// The end of the parser's words about --wait=3.
+constexpr std::string_view kFlagWithValue = " was given a disallowed flag override";
+
 // The last verb that the parser knew, or the program itself.
 const CLI::App& LastVerb(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   return chosen.empty() ? app : LastVerb(*chosen.front());
+}
+
+// "batonctl group set"
+std::string CommandOf(const CLI::App& verb) {
+  const CLI::App* const parent = verb.get_parent();
+  return parent == nullptr ? verb.get_name() : CommandOf(*parent) + " " + verb.get_name();
 }
 
 std::vector<std::string> VerbsAfter(const CLI::App& app) {
@@ -56,19 +66,23 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
   const CLI::App& verb = LastVerb(app);
   std::string what = baton::app::PlainUsageError(error.what());
-  if (!rest.empty() && rest.front().starts_with("--")) {
+  if (!rest.empty() && rest.front().starts_with('-')) {
     what = UnknownFlag(verb, rest.front());
-  } else if (!rest.empty() && !rest.front().starts_with('-') &&
-             verb.get_require_subcommand_min() > 0) {
+  } else if (!rest.empty() && verb.get_require_subcommand_min() > 0) {
     what = UnknownVerb(verb, rest.front());
+  } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) &&
+             !rest.empty()) {
+    what = fmt::format("unexpected argument \"{}\"", rest.front());
+  } else if (what.ends_with(kFlagWithValue)) {
+    what = "--" + what.substr(0, what.size() - kFlagWithValue.size()) + " takes no value";
   } else if (error.get_name() == "RequiredError" && verb.get_require_subcommand_min() > 0) {
     what = verb.get_parent() == nullptr ? "no verb is given"
                                         : fmt::format("\"{}\" needs one of {}", verb.get_name(),
                                                       fmt::join(VerbsAfter(verb), ", "));
   }
   what = baton::OneLine(what, baton::kLongestLine);
-  return fmt::format("batonctl: {}{} batonctl --help", what,
-                     what.ends_with('?') ? " See" : "; see");
+  return fmt::format("batonctl: {}{} {} --help", what, what.ends_with('?') ? " See" : "; see",
+                     CommandOf(verb));
 }
 
 // A standard stream that is closed must not become a pipe or a connection of ours. It is at its end

@@ -143,8 +143,7 @@ Result<std::string> FindProgram(const std::string& name) {
                       "no program '" + name + "' on PATH: install it or give its path"};
   if (name.find('/') != std::string::npos) {
     if (executable(name)) return name;
-    if (access(name.c_str(), F_OK) != 0) return missing;
-    return Error{ErrorCode::kNotFound, "'" + name + "' is not a program that this user may run"};
+    return Error{ErrorCode::kNotFound, "'" + name + "' is no program that can be run"};
   }
   const char* variable = std::getenv("PATH");
   std::string_view rest = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;

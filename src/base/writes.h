@@ -168,8 +168,8 @@ struct MoveBatch {
 /// and its actor. Guarded by the mod revisions of both as read (0: absent). A late copy is refused
 /// because kChanged was rewritten, even if the policy itself is absent again.
 struct PolicyWrite {
-  /// `present == false`: delete. An empty `actor`: no operator ordered this, so kChanged gets no
-  /// words.
+  /// `present == false`: delete. An empty `actor`: no operator ordered this. Then kChanged gets no
+  /// words; nor does it if a drain, pause or rebalance was there already, or what is deleted not.
   PolicyFact policy{};
   Revision read{};     ///< of `policy`
   Revision changed{};  ///< of kChanged

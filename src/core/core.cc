@@ -330,9 +330,12 @@ void Core::CheckConfig(Context& context) {
 
 void Core::CheckSession(Context& context) {
   if (!session_.LostBy(view_)) return;
-  context.Say(Notice::Level::kError,
-              "session lost: its lease or member key is gone; this node gives up all shards and "
-              "begins a new session");
+  // A halted node begins none, and has said why it halted.
+  if (!halted()) {
+    context.Say(Notice::Level::kError,
+                "session lost: its lease or member key is gone; this node gives up all shards and "
+                "begins a new session");
+  }
   view_.NoteOutlived({context.self(), session_.id()});
   EndSession(context);
 }
@@ -451,6 +454,11 @@ bool Core::GivenAway(Context& context, Draining& draining) {
     if (late) draining.in_time = false;
     // The time limit starts again with every progress: many shards take many batches.
     const std::size_t left = leaderships_.held().size();
+    if (keeps && !draining.resigned_all_at) {
+      context.Say(Notice::Level::kInfo, "this node's shards (" + std::to_string(left) +
+                                            ") will wait for it, as failover is '" +
+                                            ToString(failover.policy) + "'");
+    }
     const bool asking = (ask || options_.external) && leaderships_.Asking();
     const bool progress = left < draining.left_to_resign || asking;
     if (!draining.resigned_all_at || progress) draining.resigned_all_at = context.now;

@@ -26,6 +26,15 @@ Guard LeaseIsNot(std::string key, SessionId session) {
   return {std::move(key), Kind::kLeaseIsNot, session.value, true};
 }
 
+// Whether the order was in force already, as read. The guards hold only if it was read right. Of
+// orders with a value the write does not know the value before.
+bool Repeats(const PolicyWrite& write) {
+  const bool was_present = write.read.value != 0;
+  if (!write.policy.present || !was_present) return write.policy.present == was_present;
+  const PolicyKind kind = write.policy.name.kind;
+  return kind == PolicyKind::kDrain || kind == PolicyKind::kPause || kind == PolicyKind::kRebalance;
+}
+
 // Turns each kind of write into guards and effects.
 struct Builder {
   const Keyspace& keys;
@@ -131,7 +140,7 @@ struct Builder {
     const std::string& actor = write.policy.actor;
     PolicyFact news;
     news.actor = actor;
-    if (!actor.empty()) news.change = ChangeWords(write.policy);
+    if (!actor.empty() && !Repeats(write)) news.change = ChangeWords(write.policy);
     return Single({.guards = {ModIs(key, write.read), ModIs(changed, write.changed)},
                    .effects = {std::move(effect), {.key = changed, .value = EncodePolicy(news)}}});
   }

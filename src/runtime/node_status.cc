@@ -14,8 +14,7 @@ std::string WhyNotReady(const core::Core& core, TimePoint now) {
   if (core.halted()) return "halted: " + core.halted()->message;
   if (!core.view().complete()) return "etcd has not been read yet";
   if (core.application() == core::ApplicationState::kAbsent) {
-    return core.options().external ? "no application is attached"
-                                   : "the application gives no sign of life (watchdog)";
+    return std::string(core.options().external ? kNoApplication : kApplicationSilent);
   }
   if (core.suspended(now)) return "suspended: no renewal was confirmed in time";
   if (!core.session().live(now)) return "no session yet";

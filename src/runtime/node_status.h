@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "core/core.h"
@@ -10,6 +11,11 @@
 #include "runtime/status_board.h"
 
 namespace baton::runtime {
+
+// What NodeStatus::not_ready says if no session opens because of the application.
+inline constexpr std::string_view kNoApplication = "no application is attached";
+inline constexpr std::string_view kApplicationSilent =
+    "the application gives no sign of life (watchdog)";
 
 /// One shard by the view's facts alone. Nodes use it for other nodes' shards, relays for all.
 /// StatusBoard adds `nobody_may_lead`. `failing` stays unset.

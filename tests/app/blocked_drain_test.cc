@@ -119,6 +119,9 @@ TEST(BlockedDrain, EndsOnceAllThatIsLeftIsBlocked) {
   status.shards[1].leader = "c";
   status.members[0].led = 1;
   EXPECT_EQ(JudgeDrain("a", 3, {status, {}}).exit, ExitCode::kPartly);
+  EXPECT_EQ(JudgeDrain("a", 3, {status, {}}).line,
+            "no other node may lead a's 1 shard by placement rule 1 (node=a): it goes on leading "
+            "it; the drain stands, and goes on when a node that may lead it joins");
 }
 
 }  // namespace

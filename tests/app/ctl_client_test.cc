@@ -2,8 +2,11 @@
 // may be no node at all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -48,6 +51,20 @@ class StrangeNode final : public v1::AdminService::Service {
     return grpc::Status::OK;
   }
 
+  // One empty message. The first stream is cancelled then, as by a server that is being shut down.
+  grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest*,
+                           grpc::ServerWriter<v1::WatchEventsResponse>* writer) override {
+    v1::WatchEventsResponse response;
+    response.set_node("n1");
+    writer->Write(response);
+    if (calls++ == 0) return grpc::Status::CANCELLED;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!context->IsCancelled() && std::chrono::steady_clock::now() < end) {
+      poll(nullptr, 0, 10);
+    }
+    return grpc::Status::CANCELLED;
+  }
+
   std::string endpoint;
   std::atomic<int> calls{0};
 
@@ -75,6 +92,22 @@ TEST(BatonctlStranger, DoesNotWaitBeyondItsDeadline) {
   }
   EXPECT_EQ(ran.exit, 1);
   EXPECT_EQ(ran.err, "batonctl: " + std::string(access::kUserNotKnown) + "\n");
+}
+
+// Plan: the node halts while batonctl follows, and its server cancels the stream. batonctl asks
+// again, until Ctrl-C.
+TEST(BatonctlStranger, FollowingGoesOnAfterTheServerCancelled) {
+  StrangeNode node(0);
+  RunOptions options = Ctl(node.endpoint, {"events", "-f"});
+  options.watch = [](const Ran& ran, pid_t pid) {
+    if (ran.err.find("following node n1 again") != std::string::npos) kill(pid, SIGINT);
+  };
+  const Ran ran = RunProcess(options);
+  EXPECT_EQ(ran.exit, 130);
+  EXPECT_EQ(ran.err, "batonctl: " + node.endpoint +
+                         " ended the call: the node may be stopping; trying again\n"
+                         "batonctl: following node n1 again\n");
+  EXPECT_EQ(node.calls, 2);
 }
 
 // Plan: verbs that make a place for each shard of the group.

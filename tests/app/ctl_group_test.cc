@@ -197,6 +197,8 @@ TEST_F(BatonctlOfAGroup, AnOldViewIsMarkedWithItsAge) {
                                              {"nodes", "list"},
                                              {"shards", "list"},
                                              {"shards", "describe", "3"},
+                                             {"nodes", "drain", "n1", "--dry-run"},
+                                             {"rebalance", "plan"},
                                              {"group", "get"}}) {
     // `status` says before that it could not ask the other nodes.
     EXPECT_THAT(

@@ -76,7 +76,8 @@ TEST_F(BatonctlNodesSet, WhatChangesNothingSaysSo) {
 TEST_F(BatonctlNodesSet, BadWordsAreRefusedWithoutACall) {
   const std::pair<std::vector<std::string>, const char*> table[] = {
       {{"n1"}, "give --weight, --label or --remove-label"},
-      {{"n1", "--weight=1000001"}, "weight is 1000001; give 0 to 1000000"},
+      {{"n1", "--weight=1000001"},
+       "\"1000001\" is not valid; expected a whole number from 0 to 1000000"},
       {{"n1", "--weight=-1"}, "--weight"},
       {{"n1", "--weight=many"}, "--weight"},
       {{"n1", "--label=disk"}, "\"disk\" is no label; expected NAME=VALUE, such as disk=ssd"},

@@ -167,10 +167,27 @@ TEST_F(BatonctlPlacement, WrongFilesAreRefusedWithoutACall) {
   EXPECT_THAT(server_.control.GroupChanges(), IsEmpty());
 }
 
-// Plan: the node says why rules can't be set.
+// Plan: a rule below one that names all of its shards, and two that name shards which the group
+// does not have.
+TEST_F(BatonctlPlacement, RulesThatCountForNoShardAreNamed) {
+  const std::string rules =
+      "rules: [{shards: 0-2, node: n1}, {shards: 1, node: n2}, {shards: 4-7, node: n2}, "
+      "{shards: '100, 200', node: n3}]";
+  const std::string words =
+      "batonctl: rule 2 counts for no shard: earlier rules name all of its\n"
+      "batonctl: rule 3 names shards 4-7, the group has 0 to 5\n"
+      "batonctl: rule 4 names shards 100, 200, the group has 0 to 5\n";
+  for (const char* verb : {"check", "set"}) {
+    const Ran ran = Placement({verb, "-"}, rules);
+    EXPECT_EQ(ran.exit, 0);
+    EXPECT_EQ(ran.err, words);
+  }
+}
+
+// Plan: the node says why rules can't be set. What they would do is not said.
 TEST_F(BatonctlPlacement, TheNodesRefusalIsTheAnswer) {
   server_.control.FailAll(Error{ErrorCode::kFailedPrecondition, "n2 would not keep to them"});
-  const Ran refused = Placement({"set", "-"}, kZoneB);
+  const Ran refused = Placement({"set", "-"}, "rules: [{node: n9}]");
   EXPECT_EQ(refused.exit, 6);
   EXPECT_EQ(refused.err, "batonctl: n2 would not keep to them\n");
 }

@@ -20,28 +20,51 @@ RunOptions Shell(const std::string& command, const std::vector<std::string>& wor
   return options;
 }
 
-// Plan: a verb without the one that must follow, and text in place of numbers; also numbers of 64
-// bits.
+// Plan: a verb without the one that must follow, text in place of numbers, numbers that are too
+// great (also of 64 bits), and arguments and values that nobody takes. The line names the limits,
+// and the help of the verb.
 TEST(BatonctlUsage, AUsageErrorSaysWhatWasExpected) {
-  const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
-      {{"shards"}, "\"shards\" needs one of list, describe, transfer, retry, release; see"},
+  struct Wrong {
+    std::vector<std::string> words;
+    std::string line;
+    std::string verb;
+  };
+  const std::vector<Wrong> table = {
+      {{"shards"}, "\"shards\" needs one of list, describe, transfer, retry, release", "shards"},
       {{"shards", "describe", "abc"},
-       "shard: \"abc\" is not valid; expected a whole number from 0 to 4294967295; see"},
-      {{"shards", "describe", "4294967296"},
-       "shard: \"4294967296\" is not valid; expected a whole number from 0 to 4294967295; see"},
+       "shard: \"abc\" is not valid; expected a whole number from 0 to 999999",
+       "shards describe"},
+      {{"shards", "transfer", "-1", "--to", "n2"},
+       "shard: \"-1\" is not valid; expected a whole number from 0 to 999999",
+       "shards transfer"},
+      {{"history", "18446744073709551616"},
+       "shard: \"18446744073709551616\" is not valid; expected a whole number from 0 to 999999",
+       "history"},
       {{"nodes", "set", "n1", "--weight", "-1"},
-       "--weight: \"-1\" is not valid; expected a whole number from 0 to 4294967295; see"},
+       "--weight: \"-1\" is not valid; expected a whole number from 0 to 1000000",
+       "nodes set"},
       {{"events", "--after", "-1"},
-       "--after: \"-1\" is not valid; expected a whole number from 0 to 18446744073709551615; see"},
+       "--after: \"-1\" is not valid; expected a whole number from 0 to 18446744073709551615",
+       "events"},
       {{"shards", "transfer", "1", "--to", "n2", "--if-term", "1x"},
-       "--if-term: \"1x\" is not valid; expected a whole number from 0 to 9223372036854775807; "
-       "see"},
+       "--if-term: \"1x\" is not valid; expected a whole number from 0 to 9223372036854775807",
+       "shards transfer"},
+      {{"recover", "--group", "g", "--above", "0"},
+       "--above: \"0\" is not valid; expected a whole number from 1 to 1000000000000000000",
+       "recover"},
+      {{"completion", "tcsh"},
+       "shell: \"tcsh\" is not valid; expected bash, zsh or fish",
+       "completion"},
+      {{"status", "extra"}, "unexpected argument \"extra\"", "status"},
+      {{"status", "-x"}, "unknown flag -x", "status"},
+      {{"health", "--wait=3"}, "--wait takes no value", "health"},
       {{"status", "--timeout", "0s"},
-       "--timeout: \"0s\" leaves no time; expected 1ms or more; see"}};
-  for (const auto& [words, line] : table) {
+       "--timeout: \"0s\" leaves no time; expected 1ms or more",
+       "status"}};
+  for (const auto& [words, line, verb] : table) {
     const Ran ran = RunProcess(Ctl("127.0.0.1:1", words));
     EXPECT_EQ(ran.exit, 2);
-    EXPECT_EQ(ran.err, "batonctl: " + line + " batonctl --help\n");
+    EXPECT_EQ(ran.err, "batonctl: " + line + "; see batonctl " + verb + " --help\n");
   }
 }
 

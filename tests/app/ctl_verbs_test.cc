@@ -220,6 +220,20 @@ TEST_F(Batonctl3, CtrlCEndsTheWatchingNotTheWork) {
   EXPECT_TRUE(server_.control.Now().shards[0].move != nullptr);
 }
 
+// Plan: a node that has no session yet, and a relay, which never has one.
+TEST_F(Batonctl3, StatusSaysOnlyOfRenewalsThatTheyWere) {
+  const auto as = [&](runtime::SessionPhase phase) {
+    server_.control.Change([&](NodeStatus& status) {
+      status.session = phase;
+      status.renewal_age = std::chrono::nanoseconds(0);
+    });
+    return Batonctl(server_, {"status"}).out;
+  };
+  EXPECT_THAT(as(runtime::SessionPhase::kOpening),
+              HasSubstr("node      n1 0.1.0, session opening, never renewed\n"));
+  EXPECT_THAT(as(runtime::SessionPhase::kRelay), HasSubstr("node      n1 0.1.0, session relay\n"));
+}
+
 TEST_F(Batonctl3, DryRunsAndDetachReturnAtOnce) {
   server_.control.Freeze(true);
   const Ran dry = Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--dry-run"});
@@ -228,9 +242,9 @@ TEST_F(Batonctl3, DryRunsAndDetachReturnAtOnce) {
   EXPECT_EQ(Batonctl(server_, {"nodes", "drain", "n1", "--dry-run"}).out,
             "would drain n1: 2 shards would move\n");
   EXPECT_FALSE(server_.control.Now().members[0].drained_by_policy);
-  for (const auto& verb : {"pause", "resume"}) {
-    EXPECT_THAT(Batonctl(server_, {verb, "--dry-run"}).out, StartsWith("would "));
-  }
+  EXPECT_EQ(Batonctl(server_, {"pause", "--dry-run"}).out, "would pause balance\n");
+  EXPECT_EQ(Batonctl(server_, {"resume", "--dry-run"}).out,
+            "balance was not paused: nothing would change\n");
   EXPECT_FALSE(server_.control.Now().paused);
   const Ran detached =
       Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--detach", "-o", "json"});
@@ -253,6 +267,8 @@ TEST_F(Batonctl3, DrainWaitsUntilTheNodeLeadsNothingAndStandsUntilUndrain) {
   const Ran again = Batonctl(server_, {"nodes", "undrain", "n2"});
   EXPECT_EQ(again.exit, 0) << again.err;
   EXPECT_EQ(again.out, "n2 was not drained: nothing changes\n");
+  EXPECT_EQ(Batonctl(server_, {"nodes", "undrain", "n2", "--dry-run"}).out,
+            "n2 was not drained: nothing would change\n");
 }
 
 TEST_F(Batonctl3, DrainOfAnUnknownNodeIsNotFound) {
@@ -296,6 +312,8 @@ TEST_F(Batonctl3, RebalancePlansAppliesAndReportsItsEnd) {
   const Ran idle = Batonctl(server_, {"rebalance", "cancel"});
   EXPECT_EQ(idle.exit, 0) << idle.err;
   EXPECT_EQ(idle.out, "no rebalance was under way: nothing changes\n");
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "cancel", "--dry-run"}).out,
+            "no rebalance was under way: nothing would change\n");
   server_.control.Freeze(true);
   server_.control.Change([](NodeStatus& status) { status.rebalance_requested = true; });
   EXPECT_EQ(Batonctl(server_, {"rebalance", "cancel"}).out,
@@ -303,11 +321,17 @@ TEST_F(Batonctl3, RebalancePlansAppliesAndReportsItsEnd) {
 }
 
 TEST_F(Batonctl3, PauseAndResumeAreSeenByTheNode) {
-  EXPECT_EQ(Batonctl(server_, {"pause"}).exit, 0);
+  EXPECT_EQ(Batonctl(server_, {"pause"}).out, "balance is paused; failover goes on\n");
   EXPECT_TRUE(server_.control.Now().paused);
   EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("balance   paused"));
-  EXPECT_EQ(Batonctl(server_, {"resume"}).exit, 0);
+  EXPECT_EQ(Batonctl(server_, {"pause", "-o", "json"}).out,
+            R"({"result":"unchanged","message":"balance was paused already: nothing changes"})"
+            "\n");
+  EXPECT_EQ(Batonctl(server_, {"resume"}).out, "balance runs again\n");
   EXPECT_FALSE(server_.control.Now().paused);
+  EXPECT_EQ(Batonctl(server_, {"resume", "-o", "json"}).out,
+            R"({"result":"unchanged","message":"balance was not paused: nothing changes"})"
+            "\n");
 }
 
 TEST(Batonctl, SaysWhenItCannotReachANode) {
@@ -326,20 +350,23 @@ TEST(Batonctl, SaysWhenItCannotReachANode) {
 // bytes that must not reach a terminal.
 TEST(Batonctl, AnUnknownVerbOrFlagIsRefusedWithTheOneThatWasMeant) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
-      {{"stauts"}, "there is no verb \"stauts\"; did you mean \"status\"? See"},
-      {{"nodes", "drian", "n1"}, "there is no verb \"nodes drian\"; did you mean \"drain\"? See"},
-      {{"recvoer"}, "there is no verb \"recvoer\"; did you mean \"recover\"? See"},
-      {{"frobnicate"}, "there is no verb \"frobnicate\"; see"},
+      {{"stauts"}, "there is no verb \"stauts\"; did you mean \"status\"? See batonctl"},
+      {{"nodes", "drian", "n1"},
+       "there is no verb \"nodes drian\"; did you mean \"drain\"? See batonctl nodes"},
+      {{"recvoer"}, "there is no verb \"recvoer\"; did you mean \"recover\"? See batonctl"},
+      {{"frobnicate"}, "there is no verb \"frobnicate\"; see batonctl"},
       {{"nodes", "drain", "n1", "--dryrun"},
-       "unknown flag --dryrun; did you mean \"--dry-run\"? See"},
-      {{"status", "--timout=5s"}, "unknown flag --timout; did you mean \"--timeout\"? See"},
-      {{"status", "--frobnicate"}, "unknown flag --frobnicate; see"},
-      {{"status", "--timeout=1s", "--timeout=2s"}, "--timeout was given more than once; see"},
-      {{"x\033[2J\ny"}, "there is no verb \"x\\u001b[2J\\ny\"; see"}};
+       "unknown flag --dryrun; did you mean \"--dry-run\"? See batonctl nodes drain"},
+      {{"status", "--timout=5s"},
+       "unknown flag --timout; did you mean \"--timeout\"? See batonctl status"},
+      {{"status", "--frobnicate"}, "unknown flag --frobnicate; see batonctl status"},
+      {{"status", "--timeout=1s", "--timeout=2s"},
+       "--timeout was given more than once; see batonctl status"},
+      {{"x\033[2J\ny"}, "there is no verb \"x\\u001b[2J\\ny\"; see batonctl"}};
   for (const auto& [words, line] : table) {
     const Ran ran = RunProcess(Ctl("127.0.0.1:1", words));
     EXPECT_EQ(ran.exit, 2);
-    EXPECT_EQ(ran.err, "batonctl: " + line + " batonctl --help\n");
+    EXPECT_EQ(ran.err, "batonctl: " + line + " --help\n");
   }
 }
 

@@ -305,8 +305,7 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "that you trust"},
       {{"--admin-socket=run/admin"},
        "--admin-socket: \"run/admin\" can't be a socket's path; expected an absolute path of at "
-       "most "
-       "107 bytes"},
+       "most 107 bytes"},
       {{"--audit-required"}, "--audit-required: name the file: --audit-file"},
       {{"--tls-max-age=1h"}, "--tls-max-age: it needs TLS; give --tls-cert too"},
       {{"--tls-client-auth=ask"},
@@ -463,6 +462,8 @@ TEST(DaemonOptions, AWildcardIsNoNameOfTheHttpServer) {
 }
 
 TEST(DaemonOptions, RefusesFilesThatAreOff) {
+  const std::string list =
+      " has no simple value; expected a word, or a list such as [disk=ssd, rack=r7]";
   const std::vector<std::pair<std::string, std::string>> table = {
       {"ttl: 10s\ntll: 10s\n", ":2: unknown key \"tll\"; did you mean \"ttl\"?"},
       {"allow_remote_admin: true\n",
@@ -470,8 +471,8 @@ TEST(DaemonOptions, RefusesFilesThatAreOff) {
       {"ttl: 10s\n\nttl: 11s\n", ":3: \"ttl\" is there twice; keep one"},
       {"config: x\n",
        ":1: unknown key \"config\"; expected a flag of batond --help, without its two dashes"},
-      {"ttl:\n", ":1: \"ttl\" has no simple value"},
-      {"etcd:\n  a: b\n", ":1: \"etcd\" has no simple value"},
+      {"ttl:\n", ":1: \"ttl\"" + list},
+      {"etcd:\n  a: b\n", ":1: \"etcd\"" + list},
       {"- ttl\n", ":1: expected a mapping of flag names to values, such as ttl: 10s"},
       {"ttl: 10s\n---\nttl: 11s\n", ":2: a second YAML document begins here; keep one"},
       {"---\n---\nttl: 10s\n", ":2: a second YAML document begins here; keep one"},
@@ -588,6 +589,8 @@ TEST(Sidecar, IsRefusedInOneLine) {
     return exit != nullptr ? exit->text : "";
   };
   EXPECT_THAT(refused(Minimal({"--sidecar", "0.0.0.0:7410"})), HasSubstr("this host only"));
+  EXPECT_THAT(refused(Minimal({"--sidecar", "foo", "--watchdog", "3s"})),
+              testing::Not(HasSubstr("--watchdog")));
   EXPECT_THAT(refused({"run", "--group", "orders", "--shards", "4"}), HasSubstr("no program"));
   EXPECT_THAT(refused({"run", "--"}), HasSubstr("no program"));
   Arguments deep = Minimal({"--state-dir", "/" + std::string(100, 'x'), "--", "app"});

@@ -171,8 +171,9 @@ TEST(PlacementFile, WrongFilesAreRefused) {
       {"rules:\n  - require: {zone: a, zone: b}\n",
        "2: label zone is there twice; give it once, with all its values"},
       {"rules:\n  - prefer: {zone: a}\n",
-       "2: prefer has no preferences; expected a list, the best first, such as [{zone: a}, {zone: "
-       "b}]"},
+       "2: prefer is no list; expected a list, the best first, such as [{zone: a}, {zone: b}]"},
+      {"rules:\n  - node: n1\n\t- node: n2\n",
+       "3: this is not YAML: a tab indents this line; use spaces"},
       {"rules:\n  - prefer: [zone]\n", "2: a preference has no labels; " + no_labels},
       {"rules: [\n", "2: this is not YAML: end of sequence flow not found"},
       {"rules: [" + Repeated("{},", 65) + "]", "1: there are 65 rules; expected at most 64"},

@@ -24,7 +24,7 @@ TEST(FindProgram, TakesNoFolder) {
     EXPECT_EQ(found.error().code, ErrorCode::kNotFound) << name;
   }
   EXPECT_EQ(FindProgram("/etc/passwd").error().message,
-            "'/etc/passwd' is not a program that this user may run");
+            "'/etc/passwd' is no program that can be run");
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ TEST(Subprocess, NamesAProgramThatIsMissing) {
   EXPECT_EQ(process.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(process.error().message,
             "no program 'no-such-program-anywhere' on PATH: install it or give its path");
+  EXPECT_EQ(Subprocess::Start({.arguments = {"/no/such/program"}}).error().message,
+            "'/no/such/program' is no program that can be run");
 }
 
 // Plan: run a program beyond its deadline.

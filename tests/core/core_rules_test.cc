@@ -132,6 +132,30 @@ TEST(CoreHalts, NotOnReadsOfALaggingMember) {
   EXPECT_TRUE(cluster.Settled()) << cluster.WhyNotSettled();
 }
 
+// Plan: n1 must halt, and sees in the same step that its session is gone, as after etcd was wiped.
+// It begins no new session, so it does not say so.
+TEST(CoreHalts, AndSaysNothingOfItsSession) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  std::vector<std::string> after;
+  cluster.on_action = [&](const NodeId& node, const core::Action& action) {
+    if (node != "n1") return;
+    if (std::holds_alternative<core::HaltNode>(action)) after.push_back("halted");
+    const auto* notice = std::get_if<core::Notice>(&action);
+    if (notice != nullptr && notice->level == core::Notice::Level::kError) {
+      after.push_back(notice->text);
+    }
+  };
+  ConfigFact config = Config();
+  config.schema = kConfigSchema + 1;
+  cluster.store().Put(config);
+  cluster.DeleteMember("n1");
+  cluster.HoldWatch("n1", false);  // the watches hear of it
+  cluster.Run(seconds(30));
+  EXPECT_EQ(after, (std::vector<std::string>{"halted"}));
+  EXPECT_TRUE(cluster.finished("n1"));
+}
+
 // Plan: n1 (which also plans moves) is claiming a dead node's shards, and none of that arrives,
 // when it must halt. Then it is asked to drain. It ends, says that it did not drain and why, and
 // writes nothing more: it neither repeats the claims nor resigns as balancer.

@@ -1,6 +1,8 @@
 // Failover as a setting of the group: who may claim what, and when, if a leader is gone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/cluster.h"
 #include "core/may_claim.h"
 
@@ -181,6 +183,11 @@ TEST_F(FailoverTest, AStopKeepsTheShardsForTheNode) {
     cluster_->Drain("n1");
     ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(20)));
     EXPECT_TRUE(cluster_->drained("n1"));
+    const std::string waits = "this node's shards (4) will wait for it, as failover is '" +
+                              std::string(ToString(failover.policy)) + "'";
+    const auto said = cluster_->Asked<core::Notice>("n1");
+    EXPECT_EQ(1, std::count_if(said.begin(), said.end(),
+                               [&](const auto& each) { return each.second.text == waits; }));
     cluster_->Run(seconds(10));
     EXPECT_EQ(Vacant(), 4u);
     EXPECT_EQ(cluster_->LedBy("n2"), 4u);

@@ -190,6 +190,15 @@ class AlertsLive(unittest.TestCase):
         self.fleet.node(self.etcd, self.group, "n4")
         self.await_quiet("NodesMissing")
 
+    def test_waited_for(self):
+        """Only the node that led a shard may lead it, and it is stopped. It ends when that node is back."""
+        nodes = self.start("n1", "n2")
+        self.fleet.ctl(nodes[0], "group", "set", "failover=never")
+        self.fleet.forget(nodes[1])
+        self.await_firing("ShardsWaitForTheirNode")
+        self.fleet.node(self.etcd, self.group, "n2")
+        self.await_quiet("ShardsWaitForTheirNode")
+
     def test_killed(self):
         """A node is killed; it comes back at the same address."""
         nodes = self.start("n1", "n2", "n3")

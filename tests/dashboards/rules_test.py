@@ -16,8 +16,8 @@ PROMETHEUS = ROOT / "dashboards" / "prometheus"
 # What the interface promises, in its order.
 ALERTS = ["ShardWithoutLeader", "ShardKillsItsLeaders", "ShardHasTwoLeaders", "LeadershipFlapping",
           "RecoveryTooSlow", "RenewalStalled", "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms",
-          "ViewStale", "NodeDown", "NodesMissing", "ShardsNobodyMayLead", "ShardsLedAgainstRules",
-          "ShardsWithoutReadyStandby", "GroupDown", "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
+          "ViewStale", "NodeDown", "NodesMissing", "ShardsWaitForTheirNode", "ShardsNobodyMayLead",
+          "ShardsLedAgainstRules", "ShardsWithoutReadyStandby", "GroupDown", "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
 
 
 def load(path):

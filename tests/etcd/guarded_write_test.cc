@@ -5,6 +5,7 @@
 
 #include "baton/v1/records.pb.h"
 #include "describe.h"
+#include "etcd/records.h"
 #include "our_session.h"
 
 namespace baton::etcd {
@@ -391,6 +392,26 @@ then put policy/changed
 else get policy/drain/n2
 else get policy/changed
 )");
+}
+
+// Plan: a drain and its end, each ordered once and twice. Only what changes something is news for
+// histories. A number may be another one than before.
+TEST(GuardedWrite, TellsOfAnOrderOnlyIfItChangesSomething) {
+  const auto told = [](PolicyFact policy, std::int64_t read) {
+    policy.actor = "ann";
+    const GuardedWrite made = MakeGuardedWrite(
+        kKeys, PolicyWrite{.policy = policy, .read = Revision{read}, .changed = Revision{9}});
+    const std::string& changed = made.items.front().effects.back().value;
+    return DecodePolicy(changed, {PolicyKind::kChanged}).change;
+  };
+  const PolicyName drain{PolicyKind::kDrain, "n2"};
+  EXPECT_EQ(told({.name = drain, .present = true}, 0), "drain n2");
+  EXPECT_EQ(told({.name = drain, .present = true}, 7), "");
+  EXPECT_EQ(told({.name = drain, .present = false}, 7), "undrain n2");
+  EXPECT_EQ(told({.name = drain, .present = false}, 0), "");
+  EXPECT_EQ(told({.name = {PolicyKind::kPause}, .present = true}, 7), "");
+  EXPECT_EQ(told({.name = {PolicyKind::kExpectedNodes}, .present = true, .expected_nodes = 3}, 7),
+            "expected-nodes 3");
 }
 
 // [checked] Every guard is stable: a mod revision, a create revision or a lease. No guard compares

@@ -164,6 +164,16 @@ TEST(Doctor, OfTheNode) {
                      status.not_ready = "no session yet";
                    }),
          kProblem, "no session yet", "etcd");
+  for (const auto& [why, advice] :
+       {std::pair{"no application is attached", "attaches"},
+        {"the application gives no sign of life (watchdog)", "--watchdog"}}) {
+    Expect(AfterNode("session",
+                     [why = why](NodeStatus& status) {
+                       status.ready = false;
+                       status.not_ready = why;
+                     }),
+           kProblem, why, advice);
+  }
   Expect(After("ttl", [](Examination& seen) { seen.ttl_asked = milliseconds(1000); }), kWarning,
          "asked 1000 ms, granted 10000 ms", "election");
   Expect(AfterNode("ttl", [](NodeStatus& status) { status.ttl = milliseconds(0); }), kWarning,
@@ -180,7 +190,7 @@ TEST(Doctor, OfTheNode) {
                [](Examination& seen) {
                  seen.exposed = {"0.0.0.0:7400", "n1:7401"};
                }),
-         kWarning, "0.0.0.0:7400 and n1:7401 are open to everybody", "trusted network");
+         kWarning, "0.0.0.0:7400 and n1:7401 are open to everybody", "--tls-client-auth require");
   // A program that embeds the node shows what it likes.
   Expect(After("series", [](Examination& seen) { seen.max_shard_series = std::nullopt; }),
          Severity::kOk, "about 8", "");
@@ -197,7 +207,7 @@ TEST(Doctor, OfNodesThatAreMissed) {
         .node = node, .session = {}, .age = std::chrono::minutes(12), .why = why, .back = back};
   };
   Expect(AfterNode("expected_nodes", [](NodeStatus& status) { status.expected_nodes = 3; }),
-         kProblem, "2 of 3 are live", "batonctl group set expected-nodes");
+         kProblem, "2 of 3 are live", "if 2 are meant, `batonctl group set expected-nodes 2`");
   Expect(AfterNode("expected_nodes",
                    [&](NodeStatus& status) {
                      status.expected_nodes = 3;
@@ -207,6 +217,12 @@ TEST(Doctor, OfNodesThatAreMissed) {
   Expect(AfterNode("expected_nodes",
                    [&](NodeStatus& status) { status.departed = {left("n3", std::nullopt)}; }),
          kWarning, "gone: n3 (reason unknown, 12 min ago)", "see their logs");
+  Expect(AfterNode("expected_nodes",
+                   [&](NodeStatus& status) {
+                     status.departed = {left("n3", Reason::kProcessDied)};
+                     status.departed.front().age = std::chrono::seconds(20);
+                   }),
+         kWarning, "gone: n3 (process_died, less than 1 min ago)", "");
   const Finding fine = AfterNode("expected_nodes", [&](NodeStatus& status) {
     status.expected_nodes = 2;
     status.departed = {left("n3", Reason::kShutdown), left("n2", Reason::kProcessDied, true)};
@@ -218,6 +234,9 @@ TEST(Doctor, OfNodesThatAreMissed) {
 TEST(Doctor, OfEtcdsMembers) {
   Expect(AfterEtcd("etcd_endpoints", [](EndpointCheckup& one) { one = Gone(one.endpoint); }),
          kWarning, "2 of 3 answer (b:2379: connection refused)", "replace");
+  Expect(AfterEtcd("etcd_endpoints",
+                   [](EndpointCheckup& one) { one.unreachable = "b:2379: UNAVAILABLE"; }),
+         kWarning, "2 of 3 answer (b:2379: UNAVAILABLE)", "replace");
   EXPECT_EQ(After("etcd_endpoints", [](Examination& seen) { seen.endpoints_left_out = 48; }).what,
             "3 of 3 answer, 48 more were not examined");
   Expect(After("etcd_endpoints", [](Examination& seen) { seen.endpoints.resize(1); }), kNotice,
@@ -270,7 +289,7 @@ TEST(Doctor, AdvisesWhatTheDocumentationSays) {
 
 TEST(Doctor, OfEtcdsHealth) {
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.commit = milliseconds(500); }),
-         kWarning, "b:2379 500.0 ms", "fsync");
+         kWarning, "a commit takes 3.0 ms (a:2379), 500.0 ms (b:2379), 3.0 ms (c:2379)", "fsync");
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.commit = milliseconds(2000); }),
          kProblem, "leases will be lost", "lengthen the nodes' TTL");
   Expect(AfterEtcd("etcd_alarms", [](EndpointCheckup& one) { one.alarms = {"NOSPACE"}; }), kProblem,
@@ -285,7 +304,7 @@ TEST(Doctor, OfEtcdsHealth) {
                [](Examination& seen) {
                  for (EndpointCheckup& one : seen.endpoints) one.compacted = false;
                }),
-         kWarning, "none in 40000", "auto-compaction-retention=10m");
+         kWarning, "none in 40000", "auto-compaction-retention=10m; if it runs with them for less");
   Expect(AfterEtcd("etcd_revision", [](EndpointCheckup& one) { one.revision = Revision{7}; }),
          kProblem, "b:2379: at revision 7, below ", "Restored backups");
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.failed = "deadline"; }), kProblem,

@@ -52,7 +52,12 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
                                     : meant));
     }
     const std::optional<std::string> text = TextOf(entry.second);
-    if (!text) return At(path, line, fmt::format("\"{}\" has no simple value", key));
+    if (!text) {
+      return At(path, line,
+                fmt::format("\"{}\" has no simple value; expected a word, or a list such as "
+                            "[disk=ssd, rack=r7]",
+                            key));
+    }
     if (!values.emplace(key, ConfigValue{*text, line}).second) {
       return At(path, line, fmt::format("\"{}\" is there twice; keep one", key));
     }

@@ -1,5 +1,6 @@
 #include "app/common/yaml_document.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -52,6 +53,18 @@ Error WrongAt(const std::string& path, const YAML::Mark& mark, const std::string
   return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, mark.line + 1, what)};
 }
 
+// The first line, from 1, that a tab indents, which YAML forbids; nullopt: there is none.
+std::optional<int> LineWithTab(const std::string& text) {
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::size_t end = std::min(line.find_first_not_of(" \t\r"), line.size());
+    if (end < line.size() && line.find('\t') < end) return number;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text) {
@@ -62,6 +75,11 @@ Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string&
     }
     return document;
   } catch (const YAML::Exception& malformed) {
+    if (const auto line = LineWithTab(text)) {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}:{}: this is not YAML: a tab indents this line; use spaces", path, *line)};
+    }
     // yaml-cpp repeats a byte of the text, which may steer a terminal.
     return WrongAt(path, malformed.mark,
                    "this is not YAML: " + OneLine(malformed.msg, kLongestWhy));

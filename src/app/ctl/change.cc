@@ -12,6 +12,7 @@
 #include "app/ctl/output.h"
 #include "app/ctl/placement_file.h"
 #include "app/ctl/placement_forecast.h"
+#include "app/ctl/show.h"
 #include "app/ctl/tables.h"
 #include "app/ctl/watch.h"
 #include "base/duration_text.h"
@@ -78,7 +79,7 @@ struct QuickWords {
   std::string done;
   std::string dry_run;
   std::string check;           ///< the verb that shows whether it was made
-  std::string unchanged = {};  ///< instead of `done`: all was so already; empty: it was not
+  std::string unchanged = {};  ///< why nothing changes, instead of `done`; empty: something does
 };
 
 template <typename Request>
@@ -88,8 +89,11 @@ ExitCode Quick(const CtlOptions& options, const Request& request, const QuickWor
   const Status result =
       client.Request(request, CallDeadline(deadline.value_or(WorkDeadline(options))));
   if (!result) return FailChange(result.error(), words.check);
-  if (request.dry_run) return Report(options, "dry_run", words.dry_run);
-  if (!words.unchanged.empty()) return Report(options, "unchanged", words.unchanged);
+  const std::string& why = words.unchanged;
+  if (request.dry_run) {
+    return Report(options, "dry_run", why.empty() ? words.dry_run : why + ": nothing would change");
+  }
+  if (!why.empty()) return Report(options, "unchanged", why + ": nothing changes");
   return Report(options, "done", words.done);
 }
 
@@ -155,6 +159,7 @@ ExitCode DryDrain(const CtlOptions& options, const StatusAnswer& answer,
          fmt::format("{} of {}'s {} would stay: no other node may lead them by placement {}",
                      led.blocked, node, shards, RuleWords(answer.status, led.rules))});
   }
+  if (!options.structured()) SayAsOf(answer.status);
   return Report(options, "dry_run", fmt::format("would drain {}: {} would move", node, shards),
                 {{"node", node}, {"shards", member.led}});
 }
@@ -275,7 +280,7 @@ ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const Change
                {.done = node + " is no longer drained: balance gives it its share",
                 .dry_run = "would end the drain of " + node,
                 .check = "nodes list",
-                .unchanged = undrained ? node + " was not drained: nothing changes" : ""},
+                .unchanged = undrained ? node + " was not drained" : ""},
                deadline);
 }
 
@@ -336,7 +341,7 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
                {.done = "the rebalance is cancelled: moves already prepared still end",
                 .dry_run = "would cancel the rebalance",
                 .check = "rebalance status",
-                .unchanged = requested ? "" : "no rebalance was under way: nothing changes"},
+                .unchanged = requested ? "" : "no rebalance was under way"},
                deadline);
 }
 
@@ -373,14 +378,15 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
   const auto before = client.GetStatus(true, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   const PlacementForecast forecast = Foresee(before->status, *placement);
-  const std::vector<std::string> infeasible = InfeasibleLines(forecast, *placement);
-  for (const std::string& line : infeasible) Say(line);
-  if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
-  for (const std::string& line : TooFewStandbyLines(forecast, *placement)) Say(line);
   const runtime::GroupChangeRequest request{
       .placement = *placement, .dry_run = change.dry_run, .actor = ActorName()};
   const Status result = client.Request(request, CallDeadline(deadline));
   if (!result) return FailChange(result.error(), "placement get");
+  const std::vector<std::string> infeasible = InfeasibleLines(forecast, *placement);
+  for (const std::string& line : infeasible) Say(line);
+  if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
+  for (const std::string& line : TooFewStandbyLines(forecast, *placement)) Say(line);
+  for (const std::string& line : UnusedRuleLines(forecast, *placement)) Say(line);
   const std::string words =
       placement->empty() ? "no placement rules" : CountOf(placement->size(), "placement rule");
   const json::object document{{"rules", placement->size()},
@@ -393,14 +399,29 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
   return Report(options, "done", "set " + words, document);
 }
 
+// Asked for in any case, as an undrain is.
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {
+  const TimePoint deadline = WorkDeadline(options);
+  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
+  if (!before) return Fail(before.error());
   return Quick(options, PolicyOf(PolicyRequest::Verb::kPause, change),
-               {"balance is paused; failover goes on", "would pause balance", "status"});
+               {.done = "balance is paused; failover goes on",
+                .dry_run = "would pause balance",
+                .check = "status",
+                .unchanged = before->status.paused ? "balance was paused already" : ""},
+               deadline);
 }
 
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change) {
+  const TimePoint deadline = WorkDeadline(options);
+  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
+  if (!before) return Fail(before.error());
   return Quick(options, PolicyOf(PolicyRequest::Verb::kResume, change),
-               {"balance runs again", "would resume balance", "status"});
+               {.done = "balance runs again",
+                .dry_run = "would resume balance",
+                .check = "status",
+                .unchanged = before->status.paused ? "" : "balance was not paused"},
+               deadline);
 }
 
 }  // namespace baton::app

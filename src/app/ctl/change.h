@@ -11,9 +11,9 @@
 //
 // Each call of any verb ends after kCallTimeout at the latest, and all of a verb's calls together
 // after CtlOptions::timeout, if it is set. Most verbs make one call.
-// UndrainNode, CancelRebalance and SetPlacement make two, and the long verbs several. ReleaseShard
-// makes two, which share one kCallTimeout. If any verb returns kTimedOut or kInterrupted, the
-// change may still be made.
+// UndrainNode, CancelRebalance, PauseBalance, ResumeBalance and SetPlacement make two, and the long
+// verbs several. ReleaseShard makes two, which share one kCallTimeout. If any verb returns
+// kTimedOut or kInterrupted, the change may still be made.
 //
 // Blocking; one thread.
 #pragma once

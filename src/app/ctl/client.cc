@@ -223,6 +223,9 @@ class AdminClient::Impl {
         if (message.starts_with("this is a relay")) return {ErrorCode::kUnimplemented, message};
         return {ErrorCode::kUnavailable,
                 endpoint_ + " is not a Baton node's gRPC address (is it its HTTP address?)"};
+      case grpc::StatusCode::CANCELLED:  // without an interrupt it was the server
+        if (Interrupt::Happened()) return {ErrorCode::kInternal, message};
+        return {ErrorCode::kUnavailable, endpoint_ + " ended the call: the node may be stopping"};
       default: return {ErrorCode::kInternal, message};
     }
   }
@@ -270,7 +273,8 @@ class AdminClient::Impl {
           ErrorCode::kUnavailable,
           fmt::format("cannot reach {}: does a node with TLS run there? Does its certificate have "
                       "this name (--tls-name, --tls-servers), is it signed by --tls-ca, and does "
-                      "the node take --tls-cert? gRPC says: {}",
+                      "the node want a certificate of yours, or another one (--tls-cert, "
+                      "--tls-key)? gRPC says: {}",
                       endpoint_, OneLine(message, kLongestLine))};
     }
     return {ErrorCode::kUnavailable,

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
@@ -23,6 +22,7 @@
 #include "app/ctl/simulate.h"
 #include "app/ctl/simulation.h"
 #include "app/ctl/top.h"
+#include "app/ctl/whole_number.h"
 #include "base/limits.h"
 #include "http/address.h"
 
@@ -49,21 +49,7 @@ void SetTimeout(std::chrono::milliseconds timeout, CtlOptions& options) {
   options.timeout = timeout;
 }
 
-// The parser's own conversion takes "-1" for the greatest number of 64 bits.
-template <typename Number>
-CLI::Validator WholeNumber() {
-  return {[](const std::string& text) {
-            Number number{};
-            const char* const end = text.data() + text.size();
-            const auto [rest, failed] = std::from_chars(text.data(), end, number);
-            if (failed == std::errc() && rest == end && !text.starts_with('-')) {
-              return std::string();
-            }
-            return fmt::format("\"{}\" is not valid; expected a whole number from 0 to {}", text,
-                               std::numeric_limits<Number>::max());
-          },
-          ""};
-}
+CLI::Validator ShardNumber() { return WholeNumber(0, kMaxShards - 1); }
 
 Format FormatOf(const std::string& word) {
   if (word == "wide") return Format::kWide;
@@ -175,7 +161,7 @@ void AddNodeChange(CLI::App& app, Commands& commands, const char* name, const ch
 void AddHealth(CLI::App& app, Commands& commands) {
   CLI::App* verb = AddVerb(app, "health", "Exit 0 if every shard has a leader, else 1");
   auto wait = std::make_shared<bool>(false);
-  verb->add_flag("--wait", *wait, "wait until healthy");
+  verb->add_flag("--wait", *wait, "wait until healthy")->disable_flag_override();
   verb->callback([&commands, wait] {
     commands.run = [&commands, wait] { return CheckHealth(commands.options, *wait); };
   });
@@ -184,9 +170,7 @@ void AddHealth(CLI::App& app, Commands& commands) {
 void AddDescribe(CLI::App& shards, Commands& commands) {
   CLI::App* verb = AddVerb(shards, "describe", "One shard: leader, term, move, last changes");
   auto shard = std::make_shared<ShardId>();
-  verb->add_option("shard", shard->value, "shard number")
-      ->required()
-      ->check(WholeNumber<std::uint32_t>());
+  verb->add_option("shard", shard->value, "shard number")->required()->check(ShardNumber());
   verb->callback([&commands, shard] {
     commands.run = [&commands, shard] { return DescribeShard(commands.options, *shard); };
   });
@@ -206,12 +190,12 @@ void AddTransfer(CLI::App& shards, Commands& commands) {
   auto transfer = std::make_shared<TransferOptions>();
   verb->add_option("shard", transfer->shard.value, "shard number")
       ->required()
-      ->check(WholeNumber<std::uint32_t>());
+      ->check(ShardNumber());
   verb->add_option("--to", transfer->to, "the node that is to lead it")->required();
   verb->add_option_function<std::int64_t>(
           "--if-term", [transfer](std::int64_t term) { transfer->if_term = Term{term}; },
           "only while the shard's term is this one")
-      ->check(WholeNumber<std::int64_t>());
+      ->check(WholeNumber(0, std::numeric_limits<std::int64_t>::max()));
   auto change = AddChangeFlags(verb, true);
   verb->callback([&commands, transfer, change] {
     commands.run = [&commands, transfer, change] {
@@ -224,9 +208,7 @@ void AddRetry(CLI::App& shards, Commands& commands) {
   CLI::App* verb =
       AddVerb(shards, "retry", "Activate a shard that fails to activate at once; asks its leader");
   auto shard = std::make_shared<ShardId>();
-  verb->add_option("shard", shard->value, "shard number")
-      ->required()
-      ->check(WholeNumber<std::uint32_t>());
+  verb->add_option("shard", shard->value, "shard number")->required()->check(ShardNumber());
   auto change = AddChangeFlags(verb, true);
   verb->callback([&commands, shard, change] {
     commands.run = [&commands, shard, change] {
@@ -239,9 +221,7 @@ void AddRelease(CLI::App& shards, Commands& commands) {
   CLI::App* verb = AddVerb(shards, "release",
                            "Let any node lead a shard whose leader is gone and is waited for");
   auto release = std::make_shared<ReleaseOptions>();
-  verb->add_option("shard", release->shard.value, "shard number")
-      ->required()
-      ->check(WholeNumber<std::uint32_t>());
+  verb->add_option("shard", release->shard.value, "shard number")->required()->check(ShardNumber());
   verb->add_flag("--force", release->force,
                  "although the leader's data may have writes that others lack");
   verb->add_option("--confirm", release->confirm, "GROUP/SHARD, such as orders/7")
@@ -272,7 +252,7 @@ void AddSetNode(CLI::App& nodes, Commands& commands) {
   verb->add_option_function<std::uint32_t>(
           "--weight", [flags](std::uint32_t weight) { flags->weight = weight; },
           "share of the shards; with 0 the node leads none")
-      ->check(WholeNumber<std::uint32_t>())
+      ->check(WholeNumber(0, kMaxWeight))
       ->type_name("N");
   verb->add_option("--label", flags->labels, "labels to add, or to give another value")
       ->type_name("NAME=VALUE,...")
@@ -387,7 +367,7 @@ void AddHistory(CLI::App& app, Commands& commands) {
   verb->add_option_function<std::uint32_t>(
           "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; },
           "of this shard only")
-      ->check(WholeNumber<std::uint32_t>());
+      ->check(ShardNumber());
   verb->callback([&commands, shard] {
     commands.run = [&commands, shard] { return ShowHistory(commands.options, *shard); };
   });
@@ -400,11 +380,11 @@ void AddEvents(CLI::App& app, Commands& commands) {
   verb->add_option_function<std::uint64_t>(
           "--after", [events](std::uint64_t seq) { events->after = seq; },
           "begin after this event's number")
-      ->check(WholeNumber<std::uint64_t>());
+      ->check(WholeNumber(0, std::numeric_limits<std::uint64_t>::max()));
   verb->add_option_function<std::uint32_t>(
           "--shard", [events](std::uint32_t number) { events->shard = ShardId{number}; },
           "of this shard only")
-      ->check(WholeNumber<std::uint32_t>());
+      ->check(ShardNumber());
   verb->callback([&commands, events] {
     commands.run = [&commands, events] { return ShowEvents(commands.options, *events); };
   });
@@ -425,7 +405,13 @@ void AddCompletion(CLI::App& app, Commands& commands) {
   auto shell = std::make_shared<std::string>();
   verb->add_option("shell", *shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->check(CLI::Validator(
+          [](const std::string& word) {
+            const bool known = word == "bash" || word == "zsh" || word == "fish";
+            return known ? std::string()
+                         : fmt::format("\"{}\" is not valid; expected bash, zsh or fish", word);
+          },
+          ""));
   verb->callback([&app, &commands, shell] {
     commands.run = [&app, shell] {
       std::cout << (*shell == "bash"  ? BashCompletion(app)

@@ -64,6 +64,7 @@ ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path) 
   }
   for (const std::string& line : InfeasibleLines(forecast, *placement)) Say(line);
   for (const std::string& line : TooFewStandbyLines(forecast, *placement)) Say(line);
+  for (const std::string& line : UnusedRuleLines(forecast, *placement)) Say(line);
   return forecast.nobody_count == 0 ? ExitCode::kDone : ExitCode::kPrecondition;
 }
 

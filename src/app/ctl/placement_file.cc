@@ -182,7 +182,8 @@ class PlacementReader {
 
   Status AddPreferences(const YAML::Node& node, PlacementRule& rule) const {
     if (!node.IsSequence() || node.size() == 0) {
-      return At(node, fmt::format("prefer has no preferences; {}", kPreferForm));
+      const char* const what = node.IsSequence() ? "has no preferences" : "is no list";
+      return At(node, fmt::format("prefer {}; {}", what, kPreferForm));
     }
     if (node.size() > kMaxPreferences) {
       return At(node, fmt::format("there are {} preferences; expected at most {}", node.size(),

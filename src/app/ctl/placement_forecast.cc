@@ -192,6 +192,25 @@ std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
   return lines;
 }
 
+std::vector<std::string> UnusedRuleLines(const PlacementForecast& forecast,
+                                         const Placement& placement) {
+  std::vector<std::string> lines;
+  const std::size_t shards = forecast.leaders.size();
+  for (std::size_t r = 0; r < forecast.rules.size(); ++r) {
+    const std::vector<ShardRange>& ranges = placement[r].shards;
+    const bool beyond = std::any_of(ranges.begin(), ranges.end(),
+                                    [&](const ShardRange& range) { return range.last >= shards; });
+    if (beyond) {
+      lines.push_back(fmt::format("rule {} names shards {}, the group has 0 to {}", r + 1,
+                                  RangeWords(ranges), shards - 1));
+    } else if (forecast.rules[r].shards == 0) {
+      lines.push_back(
+          fmt::format("rule {} counts for no shard: earlier rules name all of its", r + 1));
+    }
+  }
+  return lines;
+}
+
 std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
                                             const Placement& placement) {
   std::vector<std::string> lines;

@@ -83,6 +83,10 @@ std::string NodeNames(const std::vector<NodeId>& nodes);
 /// these shards. A rule that decides about no shard has no line. Empty if there is no such rule.
 std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
+/// A line for each rule that names shards which the group lacks, or that decides about no shard.
+/// Empty if there is no such rule.
+std::vector<std::string> UnusedRuleLines(const PlacementForecast& forecast,
+                                         const Placement& placement);
 /// A line for each rule that asks for standbys, if too few live nodes may lead or stand by for its
 /// shards: it needs one for the leader and one for each standby. No line for a rule that decides
 /// about no shard, or lets no node lead. Empty if there is no such rule.

@@ -16,6 +16,7 @@
 #include "app/common/flag_table.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
+#include "app/ctl/whole_number.h"
 #include "etcd/grpc/transport.h"
 #include "runtime/node_options.h"
 #include "runtime/recovery/recovery.h"
@@ -228,11 +229,11 @@ void AddRecoverCommand(CLI::App& app, Commands& commands) {
                        "if state directories are lost: the newest baton_watch_revision or "
                        "baton_shard_term that Prometheus has")
           ->type_name("REVISION")
-          ->check(CLI::Range(std::int64_t{1}, kMaxRevision).description(""));
+          ->check(WholeNumber(1, kMaxRevision));
   verb->add_option("--margin", recover->margin,
                    "added to the newest of these, for the commits of all of etcd's users between "
                    "the last renewal or scrape and the disaster")
-      ->check(CLI::Range(std::int64_t{0}, kMaxMargin).description(""))
+      ->check(WholeNumber(0, kMaxMargin))
       ->capture_default_str();
   verb->add_flag("--lost", recover->lost, "the backup has nothing of the group");
   verb->add_flag("--dry-run", recover->dry_run, "show what would be done; change nothing");

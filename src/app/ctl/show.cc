@@ -42,8 +42,11 @@ void PrintField(const CtlOptions& options, const char* name, Cell value) {
 }
 
 std::string SessionLine(const NodeStatus& status) {
-  return fmt::format("{} {}, session {}, renewed {} ago (lease {})", status.node, status.version,
-                     runtime::ToString(status.session), AgeWord(status.renewal_age),
+  const std::string line = fmt::format("{} {}, session {}", status.node, status.version,
+                                       runtime::ToString(status.session));
+  if (status.session == runtime::SessionPhase::kRelay) return line;
+  if (status.renewal_age.count() == 0) return line + ", never renewed";
+  return fmt::format("{}, renewed {} ago (lease {})", line, AgeWord(status.renewal_age),
                      AgeWord(status.ttl));
 }
 
@@ -73,13 +76,6 @@ void PrintFailing(const CtlOptions& options, const NodeStatus& status, OthersAns
   Say("not asked whether their shards fail to activate or to stop, because they can't be reached "
       "from here, or refuse: " +
       names);
-}
-
-/// If the answer may be out of date, says so. What it says of the answering node itself is true.
-void SayAsOf(const NodeStatus& status) {
-  if (!status.stale) return;
-  Say(fmt::format("as of {} ago: etcd does not answer {}; what other nodes lead may have changed",
-                  AgeWord(status.view_age), status.node));
 }
 
 std::string LiveNodesWord(const NodeStatus& status) {
@@ -203,6 +199,12 @@ std::string StandbysLine(const std::vector<StandbyStatus>& standbys) {
 }
 
 }  // namespace
+
+void SayAsOf(const NodeStatus& status) {
+  if (!status.stale) return;
+  Say(fmt::format("as of {} ago: etcd does not answer {}; what other nodes lead may have changed",
+                  AgeWord(status.view_age), status.node));
+}
 
 ExitCode ShowStatus(const CtlOptions& options) {
   const TimePoint deadline = CallDeadline(options);
@@ -343,9 +345,13 @@ ExitCode ShowGroup(const CtlOptions& options) {
 
 ExitCode ShowRebalancePlan(const CtlOptions& options) {
   AdminClient client(options);
-  const auto moves = client.PlanRebalance(CallDeadline(options));
+  const TimePoint deadline = CallDeadline(options);
+  const auto moves = client.PlanRebalance(deadline);
   if (!moves) return Fail(moves.error());
-  return PrintMoves(options, moves.value());
+  const ExitCode exit = PrintMoves(options, moves.value());
+  if (options.structured()) return exit;
+  if (const auto answer = client.GetStatus(false, deadline)) SayAsOf(answer->status);
+  return exit;
 }
 
 ExitCode ShowRebalanceStatus(const CtlOptions& options) {

@@ -6,6 +6,7 @@
 
 #include "app/ctl/ctl.h"
 #include "baton/types.h"
+#include "runtime/control.h"
 
 namespace baton::app {
 
@@ -26,6 +27,8 @@ ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
 /// Shows the shard of a key, and who leads it. kUsage: ShardOfKey (routing/lookup_key.h) refuses
 /// the key. kUnreachable also if the node has not read the group yet, or has halted.
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
+/// If the answer may be out of date, says so. What it says of the answering node itself is true.
+void SayAsOf(const runtime::NodeStatus& status);
 ExitCode ListNodes(const CtlOptions& options);
 ExitCode ShowGroup(const CtlOptions& options);
 /// Shows the moves that `rebalance apply` would carry out. kDone also if there are none.

@@ -118,10 +118,12 @@ Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer
   }
   const std::string why = known ? WhyNoneMoves(answer.status, *member) : "";
   if (!why.empty()) {
-    return {moved > 0 ? ExitCode::kPartly : ExitCode::kPrecondition,
-            fmt::format(
-                "{}: it goes on leading them; the drain stands, and goes on when {} joins", why,
-                HasOtherCandidate(answer.status, node) ? "a node that may lead them" : "a node")};
+    const char* const rest = member->led == 1 ? "it" : "them";
+    const bool ruled = HasOtherCandidate(answer.status, node);
+    return {
+        moved > 0 ? ExitCode::kPartly : ExitCode::kPrecondition,
+        fmt::format("{}: it goes on leading {}; the drain stands, and goes on when a node{} joins",
+                    why, rest, ruled ? fmt::format(" that may lead {}", rest) : "")};
   }
   return {{},
           fmt::format("{} leads {} of {}", node, member->led, CountOf(initial, "shard")),

@@ -125,9 +125,10 @@ class Daemon {
  private:
   SignalHandlers Handlers() {
     SignalHandlers handlers;
-    handlers.first = [ending = ending_](int signal) {
-      log::Info(
-          "signal received: handing shards over, then exiting; a second signal exits at once");
+    handlers.first = [ending = ending_, relay = options_.relay](int signal) {
+      log::Info(relay ? "signal received: exiting; a second signal exits at once"
+                      : "signal received: giving up the shards, then exiting; a second signal "
+                        "exits at once");
       ending->Terminate(signal);
     };
     if (options_.command.empty()) return handlers;

@@ -295,7 +295,7 @@ void ReadSidecar(SettingReader& reader, DaemonOptions& options) {
 void ReadWatchdog(SettingReader& reader, DaemonOptions& options) {
   options.watchdog =
       reader.Duration("watchdog", std::chrono::milliseconds(0), kLongestDurationFlag);
-  if (options.watchdog.count() == 0 || options.sidecar) return;
+  if (options.watchdog.count() == 0 || options.sidecar || reader.Find("sidecar")) return;
   reader.Wrong("--watchdog",
                "it watches an application at the sidecar; give --sidecar, or start "
                "the application by `batond run`");

@@ -70,6 +70,7 @@ void AddDemo(CLI::App& app, Commands& commands) {
 
 void AddDemoNode(CLI::App& app, Commands& commands) {
   CLI::App* verb = app.add_subcommand("demo-node", "One node of a demo; started by demo");
+  verb->group("");  // not in the help
   auto node = std::make_shared<DemoNodeOptions>();
   verb->add_option("--node", node->node, "node id")->required();
   verb->add_option("--etcd", node->etcd, "etcd's address")->required();

@@ -191,7 +191,10 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
   has_lock = true;
   int code = EXIT_SUCCESS;
   if (!death) {
-    log::Info("guard: nothing is ended: " + death.error().message);
+    // A node that had no session leaves nothing to say.
+    if (death.error().code != ErrorCode::kNotFound) {
+      log::Info("guard: nothing is ended: " + death.error().message);
+    }
   } else if (death.value().group != first->group || death.value().node != first->node) {
     log::Error("guard: the state directory is another node's");
     code = EXIT_FAILURE;

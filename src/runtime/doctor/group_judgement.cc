@@ -30,10 +30,10 @@ std::vector<std::string> Gone(const NodeStatus& status) {
       ++more;
       continue;
     }
-    gone.push_back(
-        fmt::format("{} ({}, {} min ago)", departed.node,
-                    departed.why ? ToString(*departed.why) : "reason unknown",
-                    std::chrono::duration_cast<std::chrono::minutes>(departed.age).count()));
+    const auto age = std::chrono::duration_cast<std::chrono::minutes>(departed.age).count();
+    gone.push_back(fmt::format("{} ({}, {} min ago)", departed.node,
+                               departed.why ? ToString(*departed.why) : "reason unknown",
+                               age == 0 ? "less than 1" : std::to_string(age)));
   }
   if (more > 0) gone.push_back(fmt::format("and {} more", more));
   return gone;
@@ -169,9 +169,10 @@ Finding ExpectedNodes(const Examination& seen) {
                                   [](const MemberStatus& member) { return member.fact.Live(); });
   const std::vector<std::string> gone = Gone(status);
   const std::string names = gone.empty() ? "" : fmt::format("; gone: {}", fmt::join(gone, ", "));
-  const char* const advice =
-      "start the nodes that are missing, or see their logs; if that many are "
-      "meant, `batonctl group set expected-nodes`";
+  const std::string advice = fmt::format(
+      "start the nodes that are missing, or see their logs; if {0} are meant, `batonctl group set "
+      "expected-nodes {0}`",
+      live);
   if (status.expected_nodes == 0) {
     if (gone.empty())
       return {"expected_nodes", Severity::kOk, "nobody is gone; no number is set", {}};

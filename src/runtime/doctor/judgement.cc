@@ -9,6 +9,7 @@
 
 #include "etcd/advice.h"
 #include "runtime/doctor/group_judgement.h"
+#include "runtime/node_status.h"
 
 namespace baton::runtime {
 namespace {
@@ -60,6 +61,16 @@ Finding Clock(const Examination& seen) {
           {}};
 }
 
+std::string AdviceToBeReady(const std::string& not_ready) {
+  if (not_ready == kNoApplication) {
+    return "see whether the application runs, and attaches to the sidecar (docs/clients.md)";
+  }
+  if (not_ready == kApplicationSilent) {
+    return "see whether the application runs, and says in time that it is alive (--watchdog)";
+  }
+  return "see the findings about etcd below";
+}
+
 Finding Session(const Examination& seen) {
   const NodeStatus& status = seen.status;
   if (!seen.answered) {
@@ -73,7 +84,7 @@ Finding Session(const Examination& seen) {
   if (!status.ready) {
     return {"session", Severity::kProblem,
             std::string(ToString(status.session)) + ", not ready: " + status.not_ready,
-            "see the findings about etcd below"};
+            AdviceToBeReady(status.not_ready)};
   }
   if (status.session == SessionPhase::kRelay) {
     return {"session", Severity::kOk, "a relay: it has none, and its view is complete", {}};
@@ -103,6 +114,11 @@ Finding Ttl(const Examination& seen) {
 
 Finding Secrets(const Examination& seen) { return JudgeSecrets(seen.secrets); }
 
+/// The words of a failed call mostly begin with the endpoint.
+std::string Named(const std::string& endpoint, const std::string& why) {
+  return why.starts_with(endpoint + ": ") ? why : endpoint + ": " + why;
+}
+
 Finding Members(const Examination& seen) {
   if (seen.endpoints.empty())
     return {"etcd_endpoints", Severity::kProblem, "none is given",
@@ -110,7 +126,7 @@ Finding Members(const Examination& seen) {
   std::string gone;
   for (const EndpointCheckup& endpoint : seen.endpoints) {
     if (endpoint.unreachable.empty()) continue;
-    gone += (gone.empty() ? "" : "; ") + endpoint.endpoint + ": " + endpoint.unreachable;
+    gone += (gone.empty() ? "" : "; ") + Named(endpoint.endpoint, endpoint.unreachable);
   }
   std::string count = fmt::format("{} of {} answer", Reached(seen), seen.endpoints.size());
   if (seen.endpoints_left_out > 0)
@@ -198,9 +214,10 @@ Finding Latency(const Examination& seen) {
   for (const EndpointCheckup& endpoint : seen.endpoints) {
     // A learner accepts no calls. The finding about members reports learners.
     if (!endpoint.failed.empty() && !endpoint.learner)
-      failed += (failed.empty() ? "" : ", ") + endpoint.endpoint + ": " + endpoint.failed;
+      failed += (failed.empty() ? "" : ", ") + Named(endpoint.endpoint, endpoint.failed);
     if (endpoint.commit.count() == 0) continue;
-    each += (each.empty() ? "" : ", ") + endpoint.endpoint + " " + Milliseconds(endpoint.commit);
+    each += fmt::format("{}{} ({})", each.empty() ? "" : ", ", Milliseconds(endpoint.commit),
+                        endpoint.endpoint);
     worst = std::max(worst, endpoint.commit);
   }
   const auto ttl = seen.status.ttl.count() > 0 ? seen.status.ttl : milliseconds(10'000);
@@ -274,9 +291,10 @@ Finding Compaction(const Examination& seen) {
   }
   return {"etcd_compaction", Severity::kWarning,
           fmt::format("none in {} revisions: etcd keeps them all", revision),
-          std::string("start etcd with --auto-compaction-mode=periodic "
-                      "--auto-compaction-retention=") +
-              etcd::kAdvisedRetention};
+          fmt::format("start etcd with --auto-compaction-mode=periodic "
+                      "--auto-compaction-retention={0}; if it runs with them for less than {0}, or "
+                      "`batonctl recover` has just raised its revision, look again later",
+                      etcd::kAdvisedRetention)};
 }
 
 // The status is older than the endpoints' answers, so in one history they can't be below it.
@@ -382,9 +400,9 @@ Finding Exposure(const Examination& seen) {
           fmt::format("{} {} open to everybody who reaches {}: no client certificate is required",
                       fmt::join(*seen.exposed, " and "), seen.exposed->size() == 1 ? "is" : "are",
                       seen.exposed->size() == 1 ? "it" : "them"),
-          "require client certificates (--tls-client-ca), or let only a trusted network reach the "
-          "ports: "
-          "SECURITY.md says what a stranger can do there"};
+          "require client certificates (--tls-client-ca, with --tls-client-auth require), or let "
+          "only a trusted network reach the ports; --access says who may do what, and SECURITY.md "
+          "what a stranger can do there"};
 }
 
 Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.status); }

@@ -29,7 +29,9 @@ Result<Death> ReadDeath(int file, const std::string& path, LockTrust trust) {
   if (Status checked = CheckStateFile(file, path); !checked)
     return unproven(checked.error().message);
   const std::string text = ReadStateFile(file);
-  if (text.empty()) return unproven("'" + path + "' is empty: its node had no session yet");
+  if (text.empty()) {
+    return Error{ErrorCode::kNotFound, "'" + path + "' is empty: its node had no session yet"};
+  }
   const std::optional<StateFile> content = ParseStateFile(text);
   if (!content) return unproven("'" + path + "' is damaged");
   const std::size_t slash = content->identity.find('/');

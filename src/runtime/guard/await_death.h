@@ -35,9 +35,10 @@ struct Death {
 /// Blocks, without a bound, while a process holds the lock exclusively; nothing can end the wait.
 /// May be called again: a later process may have written the file. `directory`: the node's state
 /// directory. `trust`: see LockTrust. Errors:
-///  - kNotFound: there is no file yet, so call again later;
-///  - kFailedPrecondition: the file proves nothing (its node may have had no session yet), its node
-///    wants no guard, or another process acts for the node; the message says why;
+///  - kNotFound: there is no file yet, or its node has had no session yet, so call again later;
+///  - kFailedPrecondition: the file proves nothing, its node wants no guard, or another process
+///  acts
+///    for the node; the message says why;
 ///  - kUnavailable: the file can't be opened or locked.
 Result<Death> AwaitDeath(const std::string& directory, LockTrust trust);
 

@@ -140,6 +140,7 @@ TEST_F(AwaitDeathTest, WithoutAProofNothingIsNamed) {
   const std::string path = StateFileIn(directory_);
   Node();
   EXPECT_THAT(WhyNot(), HasSubstr("is empty: its node had no session yet"));
+  EXPECT_EQ(Await().error().code, ErrorCode::kNotFound);
   Node(false)->RecordSession({.session = SessionId{5}}).ok();
   EXPECT_THAT(WhyNot(), HasSubstr("wants no guard"));
   Node()->RecordSession({.session = SessionId{5}, .external = true}).ok();
