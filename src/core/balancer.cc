@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/causes.h"
+#include "core/may_claim.h"
 #include "core/move_limits.h"
 
 namespace baton::core {
@@ -60,7 +61,7 @@ void Balancer::Advance(Context& context) {
   NoteMoves(context);
   if (!context.view.complete() || !context.live()) return;
   Campaign(context);
-  CountOrphans(context);
+  ReportOrphans(context);
   if (!Leads(context)) return suspects_.SetAll();
   if (!writing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
@@ -125,49 +126,15 @@ void Balancer::Resign(Context& context) {
                                .unknown_fields = context.view.balancer().unknown_fields}}});
 }
 
-// Losses without a successor: no node reports them by gaining these shards. Every node notes which
-// are counted already, so that the next balancer does not count them again.
-void Balancer::CountOrphans(Context& context) {
-  const bool later = !orphans_outdated_ && context.now < count_orphans_at_;
-  if (later) return context.WakeAt(count_orphans_at_);
-  orphans_outdated_ = false;
-  count_orphans_at_ = TimePoint::max();
-  const View& view = context.view;
-  std::erase_if(orphaned_, [&](const auto& entry) {
-    return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
-  });
-  if (view.vacancies() == 0 || !view.InForce(view.balancer())) return;
-  RulesAsked rules(view);
-  if (view.failover().policy != FailoverPolicy::kNever && rules.SomebodyMayLeadEach()) return;
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s}, rules);
-  context.WakeAt(count_orphans_at_);
-}
-
-void Balancer::CountOrphan(Context& context, ShardId shard, RulesAsked& rules) {
-  const View& view = context.view;
-  const auto since = view.VacantSince(shard);
-  if (!since) return;
-  const Term term = view.LastTerm(shard);
-  const RecordFact& record = view.record(shard);
-  const bool readable = record.present && record.readability == Readability::kReadable;
-  if (term.value == 0 || !readable || orphaned_.contains(shard)) return;
-  const bool owned = !OwnerOf(view, shard).empty();
-  const FailoverPolicy policy = owned ? view.failover().policy : FailoverPolicy::kImmediate;
-  if (policy != FailoverPolicy::kNever && rules.SomebodyMayLead(shard)) return;
-  TimePoint due = *since + context.options.settle;
-  if (policy == FailoverPolicy::kAfter) due = std::max(due, RipeAt(view, shard));
-  if (context.now < due) {
-    count_orphans_at_ = std::min(count_orphans_at_, due);
-    return;
+void Balancer::ReportOrphans(Context& context) {
+  const bool reports = Leads(context);
+  for (Transition& lost : orphans_.Advance(context)) {
+    if (reports) {
+      context.Do(ReportTransition{std::move(lost)});
+    } else {
+      context.Do(SeeTransition{std::move(lost)});
+    }
   }
-  orphaned_[shard] = term;
-  Transition lost{.shard = shard,
-                  .reason = VacancyReason(view, record),
-                  .from = record.leader.empty() ? record.resigned_by : record.leader,
-                  .to = {},
-                  .term = term};
-  if (Leads(context)) return context.Do(ReportTransition{std::move(lost)});
-  context.Do(SeeTransition{std::move(lost)});
 }
 
 // Every node notes the moves it sees, so that the next balancer knows what moved recently.
