@@ -59,7 +59,9 @@ void Balancer::Clear() {
 
 void Balancer::Advance(Context& context) {
   NoteMoves(context);
+  if (!context.live()) live_since_ = TimePoint::max();
   if (!context.view.complete() || !context.live()) return;
+  live_since_ = std::min(live_since_, context.now);
   Campaign(context);
   ReportOrphans(context);
   if (!Leads(context)) return suspects_.SetAll();
@@ -205,9 +207,11 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
     withdraw_at_ = std::min(withdraw_at_, withdraw_at);
     return;
   }
-  if (live || !move.void_reason.empty()) failed_targets_.Note(context, move);
+  // A move that stood still while this node could not see it says nothing of its target.
+  const bool failed = live ? seen_.at(move.shard).since >= live_since_ : !move.void_reason.empty();
+  const bool news = failed && failed_targets_.Note(context, move);
   ++(live ? counters_.timed_out : counters_.voided);
-  if (!move.void_reason.empty()) {
+  if (news && !live) {
     context.Say(Notice::Level::kWarning, "the move of shard " + std::to_string(move.shard.value) +
                                              " is void: " + move.void_reason);
   }
@@ -351,11 +355,10 @@ void Balancer::WriteMoves(Context& context, const AssignmentOfView& assignment,
   }
 }
 
-// A new "apply" of an operator also tries what failed before. If one was cancelled: withdraws the
-// moves that it planned and nobody has prepared, and starts the delay of balancing again.
+// An operator's "apply" was cancelled: withdraws the moves that it planned and nobody has prepared,
+// and starts the delay of balancing again.
 void Balancer::CancelRequest(Context& context) {
   const bool requested = context.view.policy({PolicyKind::kRebalance}) != nullptr;
-  if (requested && !requested_) failed_targets_.EndRests();
   requested_ = requested_ || requested;
   if (requested || !requested_) return;
   imbalanced_since_.reset();

@@ -143,6 +143,8 @@ class Balancer {
   Orphans orphans_;
   std::optional<TimePoint> imbalanced_since_;
   bool requested_ = false;  ///< an operator's "apply" is set, or its moves must still be withdrawn
+  /// since when this node can see moves without a break; max: it can't now
+  TimePoint live_since_ = TimePoint::max();
   bool outdated_ = true;
   TimePoint plan_at_{};
   TimePoint planned_at_{};  ///< when the last plan was made
