@@ -22,7 +22,7 @@ constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 
 // A shard with a live move is not moved otherwise, even if its target takes no part in the
 // assignment, because it is failing or comes and goes. Such moves were ordered by an operator, or
-// are prepared: their leader may be releasing the shard.
+// are prepared: their leader may be releasing the shard. The others are Stuck.
 void KeepLiveMoves(const View& view, const AssignmentOfView& assignment,
                    std::vector<bool>& movable) {
   const auto& shard_of = assignment.shard_of;
@@ -184,14 +184,17 @@ void Balancer::WithdrawMoves(Context& context) {
     writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
 }
 
-// The target will prepare nothing, because it drains, or because activations fail on it: another
-// one must be found. An operator's move to a failing node is carried out.
+// The target will prepare nothing, because it drains, or gets nothing for now: activations fail on
+// it, or it comes and goes, maybe because it can't bear to prepare this shard. Another one must be
+// found. An operator's move to a node that gets nothing is carried out.
 bool Balancer::Stuck(const Context& context, const MoveFact& move) const {
-  const MemberFact* target = context.view.member(move.to);
+  const View& view = context.view;
+  const MemberFact* target = view.member(move.to);
   if (move.phase != MovePhase::kPlanned || target == nullptr) return false;
-  if (context.view.Draining(*target)) return true;
-  return target->failing && move.reason != Reason::kOperator &&
-         FailingNodes(context.view).contains(move.to);
+  if (view.Draining(*target)) return true;
+  const bool doubtful = target->failing || context.now < view.steadiness().UnsteadyUntil(move.to);
+  return doubtful && move.reason != Reason::kOperator &&
+         NodesThatGetNothing(view, context.now).contains(move.to);
 }
 
 // If the batch is full, the move is looked at again once the batch is answered.

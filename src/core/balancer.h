@@ -65,8 +65,8 @@ class Balancer {
   /// outcome. Deletions because a `rebalance apply` was cancelled are not counted.
   struct Counters {
     /// Moves deleted because they could not be carried out. The reasons: the term is over; the
-    /// target is gone, drains, fails, or is forbidden by a placement rule; or the target declared
-    /// the move void.
+    /// target is gone, drains, fails, comes and goes, or is forbidden by a placement rule; or the
+    /// target declared the move void.
     std::uint64_t voided = 0;
     std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan

@@ -163,6 +163,23 @@ TEST_F(FailedTargetsTest, NoTargetHasFailedBecauseEtcdWasAway) {
       << cluster_.WhyNotSettled();
 }
 
+// Plan: n1 drains. n3, which is to take its shards, ends and comes back each second, as if it could
+// not bear to prepare them. As soon as it counts as one that comes and goes, n2 gets the shards:
+// that does not wait until the moves' time is over.
+TEST_F(FailedTargetsTest, ADrainDoesNotWaitForATargetThatComesAndGoes) {
+  Prepares(Behaviour::kHangs);
+  Order(PolicyKind::kPause);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n1"});
+  for (int i = 0; i < 3; ++i) {
+    cluster_.Run(milliseconds(500));
+    ASSERT_EQ(cluster_.store().MoveCount(), 2u);
+    cluster_.Start("n3", true);
+  }
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 12; }, seconds(2)));
+}
+
 // Plan: the group's limits let balance begin at once, and let a shard move at any time. Still no
 // shard is planned again and again, and n3 gets its share soon after its repair.
 TEST_F(FailedTargetsTest, WithoutACooldownAShardRestsLongerAndLonger) {
