@@ -52,6 +52,7 @@ void Balancer::Clear() {
   campaign_at_ = TimePoint::max();
   writing_.clear();
   imbalanced_since_.reset();
+  requested_ = false;
   failed_targets_.Clear();
   outdated_ = true;
   suspects_.SetAll();

@@ -84,9 +84,9 @@ class Balancer {
   }
   /// Campaigns for the role; as the balancer, withdraws and plans moves.
   void Advance(Context& context);
-  /// The session is lost: forgets the writes in flight, since when the group is imbalanced, and the
-  /// failed targets. Still remembers the moves that it saw, when shards moved (for cooldowns), the
-  /// losses that were reported, and the counters.
+  /// The session is lost: forgets the writes in flight, since when the group is imbalanced, the
+  /// failed targets, and that a `rebalance apply` was in force. Still remembers the moves that it
+  /// saw, when shards moved (for cooldowns), the losses that were reported, and the counters.
   void Clear();
   /// Gives up the role, if this node has it, because the node is stopping.
   void Resign(Context& context);

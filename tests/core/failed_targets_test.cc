@@ -180,6 +180,44 @@ TEST_F(FailedTargetsTest, ADrainDoesNotWaitForATargetThatComesAndGoes) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 12; }, seconds(2)));
 }
 
+// Plan: a balancer has an order to rebalance, and loses its session. The order ends. When that node
+// is the balancer again, it does not withdraw what balance has planned since.
+TEST_F(FailedTargetsTest, AnOrderToRebalanceIsForgottenWithTheSession) {
+  const NodeId first = cluster_.store().Balancer().leader;
+  const NodeId other = first == "n1" ? "n2" : "n1";
+  Limit(seconds(0), seconds(0));
+  Prepares(Behaviour::kHangs);
+  cluster_.Run(seconds(1));
+  cluster_.HoldWrites(first);
+  cluster_.Policy(other, {PolicyKind::kRebalance});
+  cluster_.Run(milliseconds(100));
+  ASSERT_TRUE(Applies());
+  cluster_.RevokeLeaseOf(first);
+  cluster_.Run(milliseconds(100));
+  cluster_.LetWrites(first);
+  const auto leads = [&](const NodeId& node) { return cluster_.store().Balancer().leader == node; };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return leads(other) && !Applies() && cluster_.Settled(); },
+                                seconds(20)));
+  cluster_.Start("n3");
+  const auto is_from_first = [&](std::uint32_t s) {
+    const auto move = cluster_.store().Move(ShardId{s});
+    return move && move->from == first;
+  };
+  const auto planned = [&] {
+    std::size_t count = 0;
+    for (std::uint32_t s = 0; s < 12; ++s) count += is_from_first(s) ? 1 : 0;
+    return count;
+  };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return planned() > 0; }, seconds(10)));
+  cluster_.RevokeLeaseOf(other);
+  ASSERT_TRUE(cluster_.RunUntil([&] { return leads(first); }, seconds(2)));
+  cluster_.Run(milliseconds(100));
+  for (const auto& [at, batch] : cluster_.Sent<MoveBatch>(first)) {
+    for (const MoveWrite& write : batch.moves)
+      EXPECT_TRUE(write.move.present || write.move.from == other);
+  }
+}
+
 // Plan: the group's limits let balance begin at once, and let a shard move at any time. Still no
 // shard is planned again and again, and n3 gets its share soon after its repair.
 TEST_F(FailedTargetsTest, WithoutACooldownAShardRestsLongerAndLonger) {
