@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/causes.h"
+#include "core/may_claim.h"
 #include "core/move_limits.h"
 
 namespace baton::core {
@@ -21,7 +22,7 @@ constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 
 // A shard with a live move is not moved otherwise, even if its target takes no part in the
 // assignment, because it is failing or comes and goes. Such moves were ordered by an operator, or
-// are prepared: their leader may be releasing the shard.
+// are prepared: their leader may be releasing the shard. The others are Stuck.
 void KeepLiveMoves(const View& view, const AssignmentOfView& assignment,
                    std::vector<bool>& movable) {
   const auto& shard_of = assignment.shard_of;
@@ -51,6 +52,7 @@ void Balancer::Clear() {
   campaign_at_ = TimePoint::max();
   writing_.clear();
   imbalanced_since_.reset();
+  requested_ = false;
   failed_targets_.Clear();
   outdated_ = true;
   suspects_.SetAll();
@@ -58,9 +60,11 @@ void Balancer::Clear() {
 
 void Balancer::Advance(Context& context) {
   NoteMoves(context);
+  if (!context.live()) live_since_ = TimePoint::max();
   if (!context.view.complete() || !context.live()) return;
+  live_since_ = std::min(live_since_, context.now);
   Campaign(context);
-  CountOrphans(context);
+  ReportOrphans(context);
   if (!Leads(context)) return suspects_.SetAll();
   if (!writing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
@@ -125,49 +129,15 @@ void Balancer::Resign(Context& context) {
                                .unknown_fields = context.view.balancer().unknown_fields}}});
 }
 
-// Losses without a successor: no node reports them by gaining these shards. Every node notes which
-// are counted already, so that the next balancer does not count them again.
-void Balancer::CountOrphans(Context& context) {
-  const bool later = !orphans_outdated_ && context.now < count_orphans_at_;
-  if (later) return context.WakeAt(count_orphans_at_);
-  orphans_outdated_ = false;
-  count_orphans_at_ = TimePoint::max();
-  const View& view = context.view;
-  std::erase_if(orphaned_, [&](const auto& entry) {
-    return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
-  });
-  if (view.vacancies() == 0 || !view.InForce(view.balancer())) return;
-  RulesAsked rules(view);
-  if (view.failover().policy != FailoverPolicy::kNever && rules.SomebodyMayLeadEach()) return;
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s}, rules);
-  context.WakeAt(count_orphans_at_);
-}
-
-void Balancer::CountOrphan(Context& context, ShardId shard, RulesAsked& rules) {
-  const View& view = context.view;
-  const auto since = view.VacantSince(shard);
-  if (!since) return;
-  const Term term = view.LastTerm(shard);
-  const RecordFact& record = view.record(shard);
-  const bool readable = record.present && record.readability == Readability::kReadable;
-  if (term.value == 0 || !readable || orphaned_.contains(shard)) return;
-  const bool owned = !OwnerOf(view, shard).empty();
-  const FailoverPolicy policy = owned ? view.failover().policy : FailoverPolicy::kImmediate;
-  if (policy != FailoverPolicy::kNever && rules.SomebodyMayLead(shard)) return;
-  TimePoint due = *since + context.options.settle;
-  if (policy == FailoverPolicy::kAfter) due = std::max(due, RipeAt(view, shard));
-  if (context.now < due) {
-    count_orphans_at_ = std::min(count_orphans_at_, due);
-    return;
+void Balancer::ReportOrphans(Context& context) {
+  const bool reports = Leads(context);
+  for (Transition& lost : orphans_.Advance(context)) {
+    if (reports) {
+      context.Do(ReportTransition{std::move(lost)});
+    } else {
+      context.Do(SeeTransition{std::move(lost)});
+    }
   }
-  orphaned_[shard] = term;
-  Transition lost{.shard = shard,
-                  .reason = VacancyReason(view, record),
-                  .from = record.leader.empty() ? record.resigned_by : record.leader,
-                  .to = {},
-                  .term = term};
-  if (Leads(context)) return context.Do(ReportTransition{std::move(lost)});
-  context.Do(SeeTransition{std::move(lost)});
 }
 
 // Every node notes the moves it sees, so that the next balancer knows what moved recently.
@@ -215,14 +185,17 @@ void Balancer::WithdrawMoves(Context& context) {
     writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
 }
 
-// The target will prepare nothing, because it drains, or because activations fail on it: another
-// one must be found. An operator's move to a failing node is carried out.
+// The target will prepare nothing, because it drains, or gets nothing for now: activations fail on
+// it, or it comes and goes, maybe because it can't bear to prepare this shard. Another one must be
+// found. An operator's move to a node that gets nothing is carried out.
 bool Balancer::Stuck(const Context& context, const MoveFact& move) const {
-  const MemberFact* target = context.view.member(move.to);
+  const View& view = context.view;
+  const MemberFact* target = view.member(move.to);
   if (move.phase != MovePhase::kPlanned || target == nullptr) return false;
-  if (context.view.Draining(*target)) return true;
-  return target->failing && move.reason != Reason::kOperator &&
-         FailingNodes(context.view).contains(move.to);
+  if (view.Draining(*target)) return true;
+  const bool doubtful = target->failing || context.now < view.steadiness().UnsteadyUntil(move.to);
+  return doubtful && move.reason != Reason::kOperator &&
+         NodesThatGetNothing(view, context.now).contains(move.to);
 }
 
 // If the batch is full, the move is looked at again once the batch is answered.
@@ -238,9 +211,11 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
     withdraw_at_ = std::min(withdraw_at_, withdraw_at);
     return;
   }
-  if (live || !move.void_reason.empty()) failed_targets_.Note(context, move);
+  // A move that stood still while this node could not see it says nothing of its target.
+  const bool failed = live ? seen_.at(move.shard).since >= live_since_ : !move.void_reason.empty();
+  const bool news = failed && failed_targets_.Note(context, move);
   ++(live ? counters_.timed_out : counters_.voided);
-  if (!move.void_reason.empty()) {
+  if (news && !live) {
     context.Say(Notice::Level::kWarning, "the move of shard " + std::to_string(move.shard.value) +
                                              " is void: " + move.void_reason);
   }
@@ -384,11 +359,10 @@ void Balancer::WriteMoves(Context& context, const AssignmentOfView& assignment,
   }
 }
 
-// A new "apply" of an operator also tries what failed before. If one was cancelled: withdraws the
-// moves that it planned and nobody has prepared, and starts the delay of balancing again.
+// An operator's "apply" was cancelled: withdraws the moves that it planned and nobody has prepared,
+// and starts the delay of balancing again.
 void Balancer::CancelRequest(Context& context) {
   const bool requested = context.view.policy({PolicyKind::kRebalance}) != nullptr;
-  if (requested && !requested_) failed_targets_.EndRests();
   requested_ = requested_ || requested;
   if (requested || !requested_) return;
   imbalanced_since_.reset();

@@ -41,11 +41,7 @@
 // first saw the move in that phase. After a refused write of moves or of the policy it writes
 // nothing for 200 ms. Failover never waits for the balancer.
 //
-// Normally the node that gains a shard reports that the leader before it was lost. If no node may
-// gain the shard, the balancer reports this loss, once the shard has had no leader for `settle`. If
-// FailoverPolicy::kAfter keeps the shard for its owner for longer, it waits for that, too. It
-// reports only leaderships that its view saw. No node may gain a shard if no member may lead, if
-// placement rules forbid all that may, or if FailoverPolicy::kNever keeps the shard.
+// It also reports losses that no node reports by gaining the shard (orphans.h).
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -59,7 +55,7 @@
 #include "core/assignment_of_view.h"
 #include "core/context.h"
 #include "core/failed_targets.h"
-#include "core/may_claim.h"
+#include "core/orphans.h"
 
 namespace baton::core {
 
@@ -69,8 +65,8 @@ class Balancer {
   /// outcome. Deletions because a `rebalance apply` was cancelled are not counted.
   struct Counters {
     /// Moves deleted because they could not be carried out. The reasons: the term is over; the
-    /// target is gone, drains, fails, or is forbidden by a placement rule; or the target declared
-    /// the move void.
+    /// target is gone, drains, fails, comes and goes, or is forbidden by a placement rule; or the
+    /// target declared the move void.
     std::uint64_t voided = 0;
     std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan
@@ -81,17 +77,16 @@ class Balancer {
   /// Records what changed in the view. REQUIRES: every change is passed before the next Advance.
   void Note(const View& view, const ViewChanges& changes) {
     outdated_ = outdated_ || changes.any();
-    orphans_outdated_ = orphans_outdated_ || changes.members || changes.policy ||
-                        changes.balancer || changes.config || Vacated(view, changes);
+    orphans_.Note(view, changes);
     hurried_ = hurried_ || changes.members || changes.policy;
     moved_.Note(changes);
     suspects_.Note(changes);
   }
   /// Campaigns for the role; as the balancer, withdraws and plans moves.
   void Advance(Context& context);
-  /// The session is lost: forgets the writes in flight, since when the group is imbalanced, and the
-  /// failed targets. Still remembers the moves that it saw, when shards moved (for cooldowns), the
-  /// losses that were reported, and the counters.
+  /// The session is lost: forgets the writes in flight, since when the group is imbalanced, the
+  /// failed targets, and that a `rebalance apply` was in force. Still remembers the moves that it
+  /// saw, when shards moved (for cooldowns), the losses that were reported, and the counters.
   void Clear();
   /// Gives up the role, if this node has it, because the node is stopping.
   void Resign(Context& context);
@@ -102,8 +97,7 @@ class Balancer {
 
  private:
   void Campaign(Context& context);
-  void CountOrphans(Context& context);
-  void CountOrphan(Context& context, ShardId shard, RulesAsked& rules);
+  void ReportOrphans(Context& context);
   void NoteMoves(const Context& context);
   void NoteMove(const Context& context, ShardId shard);
   void NoteMoved(ShardId shard, TimePoint now) {
@@ -146,11 +140,11 @@ class Balancer {
   /// order a longer cooldown at any time.
   std::vector<TimePoint> moved_at_;
   FailedTargets failed_targets_;
-  std::map<ShardId, Term> orphaned_;  ///< losses without a successor that were counted already
-  bool orphans_outdated_ = true;
-  TimePoint count_orphans_at_ = TimePoint::max();
+  Orphans orphans_;
   std::optional<TimePoint> imbalanced_since_;
   bool requested_ = false;  ///< an operator's "apply" is set, or its moves must still be withdrawn
+  /// since when this node can see moves without a break; max: it can't now
+  TimePoint live_since_ = TimePoint::max();
   bool outdated_ = true;
   TimePoint plan_at_{};
   TimePoint planned_at_{};  ///< when the last plan was made

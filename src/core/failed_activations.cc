@@ -243,8 +243,7 @@ void FailedActivations::StartedFirst(ShardId shard, OperationId operation) {
 std::optional<ShardId> FailedActivations::NextUntried(Context& context) {
   if (untried_.empty()) return std::nullopt;
   if (failing_since_) {
-    const bool full = first_tries_.size() >= kFirstTriesFailing ||
-                      left_first_tries_.size() + first_tries_.size() >= kMaxRetries;
+    const bool full = first_tries_.size() >= kFirstTriesFailing || FirstTriesFull();
     if (full) return std::nullopt;  // a return steps the core again
     if (context.now < first_try_not_before_) {
       context.WakeAt(first_try_not_before_);

@@ -37,8 +37,9 @@
 // try that began under these bounds, counts as hanging if it still runs after its timeout, or after
 // its shard is lost. Then another one begins in its place.
 //  - No retry begins while 2 * kMaxRetries run or hang.
-//  - No first try begins while kMaxRetries first tries hang and there is no success.
-// So those that hang take three quarters of the threads at most. First tries delay no retry.
+//  - No first try begins under these bounds while kMaxRetries first tries run or hang.
+// So these retries and first tries take three quarters of the threads at most. First tries that
+// begin after a success have no bound. First tries delay no retry.
 //
 // If a retry succeeds, the cause may be gone for all shards, so all backoffs end. This happens at
 // most once a second, because shards that sometimes succeed must not make all others run again and
@@ -118,7 +119,7 @@ class FailedActivations {
 
   /// Whether a shard may be tried for the first time now. If not, call Wait for it.
   bool MayTryFirst() const {
-    return first_tries_.size() < Width() && (proven_ || left_first_tries_.size() < kMaxRetries);
+    return first_tries_.size() < Width() && (proven_ || !FirstTriesFull());
   }
   /// The shard's first try has begun. It is counted only if no success has ended the bounds.
   void StartedFirst(ShardId shard, OperationId operation);
@@ -165,6 +166,9 @@ class FailedActivations {
   void EndFailing();
   void Say(Context& context, ShardId shard, const Failure& failure);
   std::size_t Width() const;
+  bool FirstTriesFull() const {
+    return first_tries_.size() + left_first_tries_.size() >= kMaxRetries;
+  }
   /// Neighbouring shards often depend on the same thing, so they are not tried one after another.
   static std::uint32_t Spread(ShardId shard) { return shard.value * 2654435761u; }
 

@@ -47,18 +47,23 @@ void FailedTargets::Pause::Begin(TimePoint now, Duration least) {
   until = now + std::max(length, least);
 }
 
-void FailedTargets::Note(const Context& context, const MoveFact& move) {
-  if (move.phase == MovePhase::kPrepared) return;  // its leader does not let go
+bool FailedTargets::Note(const Context& context, const MoveFact& move) {
+  if (move.phase == MovePhase::kPrepared) return false;  // its leader does not let go
   Failed& failed = shards_[move.shard];
   if (failed.ends != move.ends) {
     failed = Failed{};
     failed.ends = move.ends;
   }
+  if (failed.move == move.revision) return false;
+  failed.move = move.revision;
   if (MustGo(context.view, move.shard)) {
     failed.nodes.insert(move.to);
   } else {
+    const PolicyFact* order = context.view.policy({PolicyKind::kRebalance});
+    failed.order = order != nullptr ? order->revision : Revision{};
     failed.balance.Begin(context.now, MoveLimitsOf(context.view, context.options).cooldown);
   }
+  return true;
 }
 
 TimePoint FailedTargets::RestsUntil(const View& view, ShardId shard) const {
@@ -66,11 +71,11 @@ TimePoint FailedTargets::RestsUntil(const View& view, ShardId shard) const {
   if (found == shards_.end() || found->second.ends != view.record(shard).term()) {
     return TimePoint::min();
   }
-  return MustGo(view, shard) ? found->second.all_failed.until : found->second.balance.until;
-}
-
-void FailedTargets::EndRests() {
-  for (auto& [shard, failed] : shards_) failed.balance = Pause{};
+  const Failed& failed = found->second;
+  if (MustGo(view, shard)) return failed.all_failed.until;
+  const PolicyFact* order = view.policy({PolicyKind::kRebalance});
+  if (order == nullptr) return failed.balance.until;
+  return failed.order == order->revision ? TimePoint::max() : TimePoint::min();
 }
 
 void FailedTargets::ForgetOver(const View& view) {

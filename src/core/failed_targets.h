@@ -7,9 +7,12 @@
 //  - A shard that must go (MustGo) is sent to the node with the least load for its weight that has
 //    not failed in this term. Once all have failed, it begins again after a pause: 1 s at first,
 //    and each time twice as long, up to 1 min.
-//  - Balance, also that of `rebalance apply`, leaves the shard alone for the group's cooldown, but
-//    at least for such a growing pause. So it chooses other shards meanwhile, and an apply ends
-//    once it has tried all. The next apply does not wait for that.
+//  - Balance leaves the shard alone for the group's cooldown, but at least for such a growing
+//  pause.
+//    So it chooses other shards meanwhile.
+//  - A `rebalance apply` tries each shard once, and ends once it has tried all. It does not wait
+//  for
+//    what failed before it was ordered.
 //
 // What a shard did counts until its term is over.
 //
@@ -34,12 +37,12 @@ bool MustGo(const View& view, ShardId shard);
 
 class FailedTargets {
  public:
-  /// The target declared the move void, or did not prepare it in time.
-  void Note(const Context& context, const MoveFact& move);
+  /// The target declared the move void, or did not prepare it in time. Returns whether this is
+  /// news: the same move may be passed again, because its deletion was refused.
+  bool Note(const Context& context, const MoveFact& move);
   /// No move of the shard may be planned before this time. TimePoint::min(): there is no such time.
+  /// Max: none is planned as long as the `rebalance apply` that is in force stays in force.
   TimePoint RestsUntil(const View& view, ShardId shard) const;
-  /// An operator orders a rebalance, so no shard rests for balance any more.
-  void EndRests();
   /// Chooses another target for each urgent move whose target has failed. Deletes the move if all
   /// targets have failed; then the shard rests. Returns when the first of these rests ends; max:
   /// there is none. Forgets the shards whose terms are over.
@@ -60,6 +63,8 @@ class FailedTargets {
     std::set<NodeId> nodes;  ///< if the shard must go: who failed since the last pause
     Pause all_failed;        ///< if the shard must go
     Pause balance;           ///< otherwise
+    Revision order;          ///< of the `rebalance apply` in force then; zero: there was none
+    Revision move;           ///< the last move that failed
   };
 
   void ForgetOver(const View& view);

@@ -49,11 +49,9 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
   outdated_ = outdated_ || Outdated(context);
   noted_ = ViewChanges{};
   if (!context.live()) {
-    was_live_ = braking_ = false;
-    return;
+    braking_ = false;
+    return ForgetOthers();
   }
-  if (!was_live_) outdated_ = true;
-  was_live_ = true;
   if (HeldBack(context)) return ForgetOthers();
   if (context.now < hold_until_) return context.WakeAt(hold_until_);
   if (outdated_ || context.now >= assign_again_at_) Assign(context, leaderships);

@@ -90,8 +90,8 @@ class Succession {
   void CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_view) const;
   void NoteAssigned(const Context& context, std::vector<Assigned> others, std::int64_t total);
   void ReplaceOthers(std::vector<Assigned> others);
-  /// While this node is held back, the others are too, as a rule. So nobody's progress counts until
-  /// this node has divided the vacancies again.
+  /// While this node is held back or suspended, the others are too, as a rule. So nobody's progress
+  /// counts until this node has divided the vacancies again.
   void ForgetOthers() {
     ReplaceOthers({});
     outdated_ = true;
@@ -114,7 +114,6 @@ class Succession {
   bool settled_ = false;
   bool braking_ = false;
   bool outdated_ = true;
-  bool was_live_ = false;
   std::optional<TimePoint> first_complete_at_;
   std::deque<Mine> mine_;
   /// shards of nodes that stalled, which this node claims instead, with the stalled node; until a

@@ -11,8 +11,9 @@ namespace baton::runtime {
 
 /// Counts since the node started, except `log_records_dropped`. They never decrease.
 struct NodeCounters {
-  /// Changes of leadership. Each is counted once: by the node that gained the shard, or by the
-  /// balancer if nobody may take it over.
+  /// Changes of leadership. One node counts each: the node that gained the shard, or the balancer
+  /// if nobody may take it over. With the reasons kSuspended and kResumed, a leader counts each
+  /// suspension of its shards, and each end of one.
   std::map<Reason, std::uint64_t> transitions;
   /// By result. "done", "refused": transfers that this node sent as leader. "void": moves whose
   /// deletion it sent as balancer, because they could not be carried out. "timed_out": moves whose

@@ -386,6 +386,23 @@ TEST(FailedActivations, ALateSuccessCounts) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: all but one of the first tries that may hang do so. One more begins, and no other one.
+TEST(FailedActivations, FirstTriesThatRunCountWithThoseThatHang) {
+  core::FailedActivations failed;
+  core::OperationId operation = 0;
+  const auto begin = [&] {
+    failed.StartedFirst(ShardId{static_cast<std::uint32_t>(operation)}, ++operation);
+  };
+  while (operation + 1 < core::kMaxRetries) {
+    ASSERT_TRUE(failed.MayTryFirst());
+    begin();
+    failed.Left(operation);
+  }
+  ASSERT_TRUE(failed.MayTryFirst());
+  begin();
+  EXPECT_FALSE(failed.MayTryFirst());
+}
+
 // Plan: a node that has never activated anything is given 200 shards. `acquired` throws for one of
 // them and hangs for the others. Many first tries hang; the one shard is tried again all the same.
 TEST(FailedActivations, FirstTriesThatHangHoldNoRetryUp) {

@@ -28,14 +28,25 @@ class FailedTargetsTest : public ::testing::Test {
     cluster_.Behave("n3", core::CallbackKind::kPrepare, behaviour);
   }
   void Order(PolicyKind kind) { cluster_.Policy("n1", {kind}); }
-  // How often n3 was asked to prepare the shard that it was asked for most often.
-  std::size_t MostAsked() {
+  void Limit(milliseconds rebalance_delay, milliseconds cooldown) {
+    core::PolicyRequested ask;
+    ask.request = 900;
+    ask.name = {PolicyKind::kLimits};
+    ask.limits = {.rebalance_delay = LimitsChange::DelayOrder{rebalance_delay},
+                  .cooldown = LimitsChange::DelayOrder{cooldown}};
+    cluster_.Deliver("n1", ask);
+  }
+  // How often n3 was asked to prepare each shard.
+  std::map<ShardId, std::size_t> Asked() {
     std::map<ShardId, std::size_t> asked;
-    std::size_t most = 0;
     for (const auto& [at, callback] : cluster_.Asked<core::RunCallback>("n3")) {
-      if (callback.kind != core::CallbackKind::kPrepare) continue;
-      most = std::max(most, ++asked[callback.shard]);
+      if (callback.kind == core::CallbackKind::kPrepare) ++asked[callback.shard];
     }
+    return asked;
+  }
+  std::size_t MostAsked() {
+    std::size_t most = 0;
+    for (const auto& [shard, times] : Asked()) most = std::max(most, times);
     return most;
   }
   bool Applies() { return cluster_.store().Has("policy/rebalance"); }
@@ -56,6 +67,21 @@ TEST_F(FailedTargetsTest, ARebalanceThatNobodyCanPrepareEnds) {
   EXPECT_EQ(cluster_.store().MoveCount(), 0u);
 }
 
+// Plan: `prepare` hangs on n3, and a shard's cooldown is over when the next two shards have failed.
+// Each shard is tried once all the same, and then the order has ended.
+TEST_F(FailedTargetsTest, ARebalanceTriesEachShardOnceHoweverLongThatTakes) {
+  Prepares(Behaviour::kHangs);
+  Order(PolicyKind::kPause);
+  Limit(seconds(4), seconds(4));
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  Order(PolicyKind::kRebalance);
+  cluster_.Run(seconds(1));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return !Applies(); }, seconds(30)));
+  EXPECT_EQ(Asked().size(), 12u);
+  EXPECT_EQ(MostAsked(), 1u);
+}
+
 // Plan: the same; then n3 is repaired, and the operator orders the rebalance again. That waits for
 // no shard's rest.
 TEST_F(FailedTargetsTest, ARebalanceThatIsOrderedAgainTriesAgainAtOnce) {
@@ -73,15 +99,129 @@ TEST_F(FailedTargetsTest, ARebalanceThatIsOrderedAgainTriesAgainAtOnce) {
   EXPECT_FALSE(Applies());
 }
 
+// Plan: a rebalance that nobody can prepare ends, but the balancer does not hear that its deletion
+// of the order was carried out. Meanwhile n3 is repaired, and the operator orders a rebalance
+// again. The second order is carried out, and not taken for the first one.
+TEST_F(FailedTargetsTest, ARebalanceIsOrderedAgainBeforeTheEndOfTheLastOneIsKnown) {
+  const NodeId balancer = cluster_.store().Balancer().leader;
+  Order(PolicyKind::kPause);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  Order(PolicyKind::kRebalance);
+  cluster_.Run(milliseconds(20));
+  cluster_.on_action = [&](const NodeId& node, const core::Action& action) {
+    const auto* submit = std::get_if<core::SubmitWrite>(&action);
+    if (node != balancer || submit == nullptr || !IsA<PolicyWrite>(*submit->write)) return;
+    cluster_.LoseReplies(balancer);
+  };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return !Applies(); }, seconds(10)));
+  cluster_.on_action = nullptr;
+  cluster_.LoseReplies(balancer, false);
+  Prepares(Behaviour::kReturns);
+  cluster_.Policy(balancer == "n1" ? "n2" : "n1", {PolicyKind::kRebalance});
+  EXPECT_TRUE(cluster_.RunUntil([&] { return Balanced(); }, seconds(10)))
+      << cluster_.WhyNotSettled();
+}
+
+// Plan: balance moves shards to n3, which can't prepare them. etcd refuses to delete these moves
+// for three seconds. Each move has failed once all the same, so that n3 gets its share soon after
+// that.
+TEST_F(FailedTargetsTest, ARefusedDeletionIsNoFurtherFailure) {
+  const NodeId balancer = cluster_.store().Balancer().leader;
+  Limit(seconds(0), seconds(0));
+  cluster_.DenyWrites(balancer, [](const Write& write) {
+    return IsA<MoveBatch>(write) && !std::get<MoveBatch>(write).moves.front().move.present;
+  });
+  cluster_.Start("n3");
+  cluster_.Run(seconds(3));
+  std::size_t said = 0;
+  for (const auto& [at, notice] : cluster_.Asked<core::Notice>(balancer)) {
+    said += notice.text.find(" is void: ") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(said, 2u);
+  cluster_.DenyWrites(balancer, nullptr);
+  Prepares(Behaviour::kReturns);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return Balanced(); }, seconds(4)))
+      << cluster_.WhyNotSettled();
+}
+
+// Plan: etcd goes away as soon as balance has planned moves to n3. When it is back, their time is
+// over, but n3 never heard of them. So they are planned again at once, although the cooldown is
+// long.
+TEST_F(FailedTargetsTest, NoTargetHasFailedBecauseEtcdWasAway) {
+  Limit(seconds(0), std::chrono::minutes(5));
+  Prepares(Behaviour::kReturns);
+  cluster_.Run(seconds(1));
+  cluster_.Start("n3");
+  cluster_.HoldWatch("n3");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 2; }, seconds(5)));
+  cluster_.Outage(true);
+  cluster_.Run(seconds(20));
+  cluster_.Outage(false);
+  cluster_.HoldWatch("n3", false);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return Balanced(); }, seconds(10)))
+      << cluster_.WhyNotSettled();
+}
+
+// Plan: n1 drains. n3, which is to take its shards, ends and comes back each second, as if it could
+// not bear to prepare them. As soon as it counts as one that comes and goes, n2 gets the shards:
+// that does not wait until the moves' time is over.
+TEST_F(FailedTargetsTest, ADrainDoesNotWaitForATargetThatComesAndGoes) {
+  Prepares(Behaviour::kHangs);
+  Order(PolicyKind::kPause);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n1"});
+  for (int i = 0; i < 3; ++i) {
+    cluster_.Run(milliseconds(500));
+    ASSERT_EQ(cluster_.store().MoveCount(), 2u);
+    cluster_.Start("n3", true);
+  }
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 12; }, seconds(2)));
+}
+
+// Plan: a balancer has an order to rebalance, and loses its session. The order ends. When that node
+// is the balancer again, it does not withdraw what balance has planned since.
+TEST_F(FailedTargetsTest, AnOrderToRebalanceIsForgottenWithTheSession) {
+  const NodeId first = cluster_.store().Balancer().leader;
+  const NodeId other = first == "n1" ? "n2" : "n1";
+  Limit(seconds(0), seconds(0));
+  Prepares(Behaviour::kHangs);
+  cluster_.Run(seconds(1));
+  cluster_.HoldWrites(first);
+  cluster_.Policy(other, {PolicyKind::kRebalance});
+  cluster_.Run(milliseconds(100));
+  ASSERT_TRUE(Applies());
+  cluster_.RevokeLeaseOf(first);
+  cluster_.Run(milliseconds(100));
+  cluster_.LetWrites(first);
+  const auto leads = [&](const NodeId& node) { return cluster_.store().Balancer().leader == node; };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return leads(other) && !Applies() && cluster_.Settled(); },
+                                seconds(20)));
+  cluster_.Start("n3");
+  const auto is_from_first = [&](std::uint32_t s) {
+    const auto move = cluster_.store().Move(ShardId{s});
+    return move && move->from == first;
+  };
+  const auto planned = [&] {
+    std::size_t count = 0;
+    for (std::uint32_t s = 0; s < 12; ++s) count += is_from_first(s) ? 1 : 0;
+    return count;
+  };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return planned() > 0; }, seconds(10)));
+  cluster_.RevokeLeaseOf(other);
+  ASSERT_TRUE(cluster_.RunUntil([&] { return leads(first); }, seconds(2)));
+  cluster_.Run(milliseconds(100));
+  for (const auto& [at, batch] : cluster_.Sent<MoveBatch>(first)) {
+    for (const MoveWrite& write : batch.moves)
+      EXPECT_TRUE(write.move.present || write.move.from == other);
+  }
+}
+
 // Plan: the group's limits let balance begin at once, and let a shard move at any time. Still no
 // shard is planned again and again, and n3 gets its share soon after its repair.
 TEST_F(FailedTargetsTest, WithoutACooldownAShardRestsLongerAndLonger) {
-  const LimitsChange::DelayOrder none{milliseconds(0)};
-  core::PolicyRequested ask;
-  ask.request = 900;
-  ask.name = {PolicyKind::kLimits};
-  ask.limits = {.rebalance_delay = none, .cooldown = none};
-  cluster_.Deliver("n1", ask);
+  Limit(seconds(0), seconds(0));
   cluster_.Run(seconds(1));
   cluster_.Start("n3");
   cluster_.Run(seconds(20));
