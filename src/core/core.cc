@@ -184,15 +184,10 @@ void Core::Record(Context& context, const CallbackReturned& event) {
 }
 
 void Core::Record(Context&, const TransferRequested& event) { requests_.On(event); }
-
 void Core::Record(Context&, const PolicyRequested& event) { requests_.On(event); }
-
 void Core::Record(Context&, const RetryRequested& event) { requests_.On(event); }
-
 void Core::Record(Context&, const GroupChangeRequested& event) { requests_.On(event); }
-
 void Core::Record(Context&, const ReleaseRequested& event) { requests_.On(event); }
-
 void Core::Record(Context&, const NodeChangeRequested& event) { requests_.On(event); }
 
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The

@@ -7,12 +7,10 @@
 //  - A shard that must go (MustGo) is sent to the node with the least load for its weight that has
 //    not failed in this term. Once all have failed, it begins again after a pause: 1 s at first,
 //    and each time twice as long, up to 1 min.
-//  - Balance leaves the shard alone for the group's cooldown, but at least for such a growing
-//  pause.
-//    So it chooses other shards meanwhile.
-//  - A `rebalance apply` tries each shard once, and ends once it has tried all. It does not wait
-//  for
-//    what failed before it was ordered.
+//  - Balance leaves the shard alone for the group's cooldown, but at least for a pause that grows
+//    in the same way. So it chooses other shards meanwhile.
+//  - A `rebalance apply` tries each shard once, and ends once it has tried all. What failed before
+//    it was ordered is tried, too.
 //
 // What a shard did counts until its term is over.
 //

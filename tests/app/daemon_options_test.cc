@@ -315,9 +315,6 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--advertise=0.0.0.0"},
        "--advertise: \"0.0.0.0\" can't be connected to; expected this node's host or host:port, as "
        "others reach it"},
-      {{"--advertise=dns"},
-       "--advertise: \"dns\" can't be connected to; expected this node's host or host:port, as "
-       "others reach it"},
       {{"--service-address=0:80"},
        "--service-address: \"0:80\" is a wildcard, which others can't connect to; write the name "
        "or IP address at which others reach this host"},
