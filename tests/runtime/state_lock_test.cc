@@ -456,7 +456,7 @@ TEST_F(StateLockTest, ADirectoryThatCannotBeIsRefusedByName) {
   const auto taken = StateLock::Take(directory_ + "/file/state", "orders", "n1");
   ASSERT_FALSE(taken.ok());
   EXPECT_EQ(taken.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(taken.error().message, HasSubstr("--state-dir"));
+  EXPECT_THAT(taken.error().message, HasSubstr("name another one"));
 }
 
 }  // namespace
