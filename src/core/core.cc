@@ -336,7 +336,8 @@ void Core::CheckSession(Context& context) {
 }
 
 void Core::EndSession(Context& context) {
-  // What is still held was neither handed over nor resigned.
+  // What is still held may have been given away by a write whose answer is missing. To call such a
+  // drain late is the safe direction.
   auto* draining = std::get_if<Draining>(&lifecycle_);
   if (draining != nullptr && !leaderships_.held().empty()) draining->in_time = false;
   deadline_.Withdraw(context);
