@@ -391,7 +391,8 @@ TEST(FailedActivations, FirstTriesThatRunCountWithThoseThatHang) {
   core::FailedActivations failed;
   core::OperationId operation = 0;
   const auto begin = [&] {
-    failed.StartedFirst(ShardId{static_cast<std::uint32_t>(operation)}, ++operation);
+    ++operation;
+    failed.StartedFirst(ShardId{static_cast<std::uint32_t>(operation)}, operation);
   };
   while (operation + 1 < core::kMaxRetries) {
     ASSERT_TRUE(failed.MayTryFirst());

@@ -330,7 +330,7 @@ TEST_F(SidecarRuns, TheProgramsCodeIsBatonds) {
   EXPECT_EQ(code("n1", {"/bin/sh", "-c", "exit 7"}), 7);
   EXPECT_EQ(code("n2", {"/bin/sh", "-c", "kill -HUP $$"}), 128 + SIGHUP);
   EXPECT_EQ(code("n3", {"/no/such/program"}), 1);
-  EXPECT_THAT(cluster_.node("n3").Log(), HasSubstr("no program '/no/such/program'"));
+  EXPECT_THAT(cluster_.node("n3").Log(), HasSubstr("'/no/such/program' is no program"));
 }
 
 }  // namespace
