@@ -68,8 +68,9 @@ class Refusal : public testing::Test {
 TEST_F(Refusal, OfAnotherShardCountNamesBothNumbers) {
   cluster_.Start("n1");
   const Table before = cluster_.AwaitBalanced({"n1"});
-  ExpectRefused(cluster_.Launch("n2", {"--shards", "7"}),
-                AllOf(HasSubstr("6 shards"), HasSubstr("given 7"), HasSubstr("--shards 6")));
+  ExpectRefused(
+      cluster_.Launch("n2", {"--shards", "7"}),
+      AllOf(HasSubstr("6 shards"), HasSubstr("given 7"), HasSubstr("give this node 6 shards")));
   EXPECT_EQ(cluster_.AwaitBalanced({"n1"}), before);
 }
 
