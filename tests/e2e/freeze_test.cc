@@ -155,6 +155,9 @@ TEST(FrozenStateDisk, CostsNoLeadership) {
   cluster.Start("n2", {"--state-dir", disk.path() + "/n2"});
   const Table before = cluster.AwaitBalanced({"n1", "n2"});
   ASSERT_TRUE(disk.Freeze());
+  // n2 commits, and so has a revision to note.
+  ASSERT_EQ(cluster.Ctl("n2", {"pause"}).exit, 0);
+  ASSERT_EQ(cluster.Ctl("n2", {"resume"}).exit, 0);
   const auto renewals = [&] {
     return cluster.Metric("n2", "baton_lease_renewals_total{result=\"confirmed\"}");
   };
