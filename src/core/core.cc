@@ -32,7 +32,6 @@ Core::Core(CoreOptions options)
       commits_(options_.highest_committed),
       news_(options_.shards) {
   if (options_.external) application_.state = ApplicationState::kAbsent;
-  session_.SetWanted(!options_.external);
   BATON_CHECK(options_.shards > 0);
   BATON_CHECK(options_.random != nullptr);
   BATON_CHECK(!options_.self.node.empty());
@@ -195,8 +194,8 @@ void Core::Record(Context&, const NodeChangeRequested& event) { requests_.On(eve
 void Core::Record(Context& context, const ApplicationChanged& event) {
   if (event.state == application_.state) return;
   const bool back = application_.state == ApplicationState::kDetached;
+  if (application_.state == ApplicationState::kAbsent) application_.there_since = context.now;
   context.application = application_.state = event.state;
-  session_.SetWanted(event.state != ApplicationState::kAbsent);
   if (event.state == ApplicationState::kDetached) application_.detached_at = context.now;
   if (event.state == ApplicationState::kAttached && back) {
     leaderships_.PushBounds(context, context.now - application_.detached_at);
@@ -272,6 +271,7 @@ void Core::Advance(Context& context) {
   if (!halted()) CheckConfig(context);
   CheckSession(context);
   CheckWatch(context);
+  session_.SetWanted(WantsSession());
   // No session opens before the group's config is known, and fits.
   const bool opens = config_.fits() && !halted();
   if (opens || session_.member() || std::holds_alternative<Closing>(lifecycle_)) {
@@ -370,12 +370,12 @@ void Core::CheckWatch(Context& context) {
   context.WakeAt(watch_.AuditAt(every, since));
 }
 
-// A member's confirmations say which revision the store has. A node that wants a session and has
-// none reads everything instead: only a read shows whether its key is still another session's
+// A member's confirmations say which revision the store has. A node that has an application and no
+// session reads everything instead: only a read shows whether its key is still another session's
 // (Session::WaitForKey), and whether a bad config is still there. A node that ends has no need.
 bool Core::ComparesWatch(Context& context) {
   if (session_.member() || std::holds_alternative<Closing>(lifecycle_)) return true;
-  if (session_.wanted() || !config_.fits()) return false;
+  if (application_.state != ApplicationState::kAbsent || !config_.fits()) return false;
   if (context.now >= ask_at_) {
     ask_at_ = context.now + Duration(options_.ttl) / 3;
     context.Do(AskRevision{watch_.reached()});

@@ -22,6 +22,7 @@
 //                                       └─▶ Balancer (moves, if elected)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -131,11 +132,19 @@ class Core {
   /// Tells the other parts which parts of the view the last merge changed.
   void NoteViewChanges(Context& context);
   void CheckConfig(Context& context);
+  /// Without an application this node reads seldom. So with one, it begins no session before a read
+  /// that is as new as those of other nodes, or at most a TTL after its last session: a late watch
+  /// might hide a config that does not fit.
+  bool WantsSession() const {
+    const TimePoint known = std::max(view_.read_at(), session_ended_at_);
+    return application_.state != ApplicationState::kAbsent &&
+           known >= application_.there_since - Duration(options_.ttl);
+  }
   void CheckSession(Context& context);
   void EndSession(Context& context);
   void CheckWatch(Context& context);
-  /// Whether the view need not be read each TTL. Asks for the store's revision if this node wants
-  /// no session.
+  /// Whether the view need not be read each TTL. Asks for the store's revision if this node has no
+  /// application.
   bool ComparesWatch(Context& context);
   void Halt(Context& context, const Error& why);
   /// Ends every leadership, for the end of this node. Returns whether the lease must be left to
@@ -166,6 +175,7 @@ class Core {
   struct {
     ApplicationState state = ApplicationState::kAttached;
     TimePoint detached_at{};  ///< when the application was last detached
+    TimePoint there_since{};  ///< when it was last attached after it had been absent
   } application_;
 
   ConfigKeeper config_;

@@ -70,7 +70,6 @@ class Session {
   /// Whether new sessions may open. True at first. False ends neither a session nor an attempt to
   /// open one: call Lose for that.
   void SetWanted(bool wanted) { wanted_ = wanted; }
-  bool wanted() const { return wanted_; }
   /// Ends the session for ever and opens no other one. Advance then tries to revoke the lease, up
   /// to `revoke_attempts` times. If a revocation that followed Lose is not settled yet, its tries
   /// count, too. closed() turns true at once if no lease is left to revoke. Otherwise it turns true

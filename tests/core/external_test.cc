@@ -89,6 +89,21 @@ TEST_F(ExternalTest, ReadsTheGroupSeldomWithoutAnApplication) {
   EXPECT_EQ(cluster_->Asked<core::AskRevision>("n1").size(), asked);
 }
 
+// Plan: n1 has no application for a minute, then it has one. Its session begins only after a read
+// of the group: until then its watch may hide, for example, a config that does not fit.
+TEST_F(ExternalTest, BeginsNoSessionBeforeANewRead) {
+  Build(2);
+  cluster_->StartAll();
+  cluster_->Run(seconds(60));
+  const TimePoint read = cluster_->core("n1").view().read_at();
+  Is(ApplicationState::kAttached);
+  EXPECT_EQ(cluster_->Asked<core::AuditView>("n1").size(), 1u);
+  EXPECT_TRUE(cluster_->Asked<core::GrantLease>("n1").empty());
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !cluster_->Asked<core::GrantLease>("n1").empty(); },
+                                 seconds(2)));
+  EXPECT_GT(cluster_->core("n1").view().read_at(), read);
+}
+
 // Plan: the watch of n1, which has no application, stands still while n2 begins to lead. n1 opens
 // it again.
 TEST_F(ExternalTest, OpensAWatchThatStandsStillWithoutAnApplication) {
