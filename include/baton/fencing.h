@@ -54,11 +54,11 @@ class BATON_EXPORT TermStore {
 };
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe, except the
-/// destructor. Use one guard for one resource: two replicas of a server, each with its own guard,
-/// don't fence each other, not even with a shared store: a guard asks it only about terms above the
-/// highest that it remembers, so it misses a newer one stored by another guard. In a forked child,
-/// Run and Check of the parent's guard return kFailedPrecondition, and Highest stays as it was. A
-/// shard count out of range, a null store, and Highest of a shard out of range end the process.
+/// destructor. Use one guard for one resource. Two replicas of a server, each with a guard of its
+/// own, don't fence each other, even if both use one store: a guard never hears of a term that
+/// another guard has stored. In a forked child, Run and Check of the parent's guard return
+/// kFailedPrecondition, and Highest stays as it was. A shard count out of range, a null store, and
+/// Highest of a shard out of range end the process.
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that

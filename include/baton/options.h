@@ -212,11 +212,11 @@ struct NodeOptions {
   /// holds from when the node is first ready until Drain or Stop. If the program does not call in
   /// time, the node leads nothing any more: Leads() is false at once, Lost is called for each
   /// shard, and the session ends, so that others take over as after a death. At the next call the
-  /// node begins a new session; until then it is not ready. (If the node has not acted on the
-  /// lateness yet, that call makes Leads() true again, with the same terms and no callback.) Call
-  /// Alive where the work is done, not on a thread of its own. Otherwise a program that does no
-  /// work any more would keep its shards. Choose at least three times the longest pause between two
-  /// calls.
+  /// node begins a new session; until then it is not ready. (A call that is only just late, before
+  /// the node has ended the session, makes Leads() true again, with the same terms and no
+  /// callback.) Call Alive where the work is done, not on a thread of its own. Otherwise a program
+  /// that does no work any more would keep its shards. Choose at least three times the longest
+  /// pause between two calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in

@@ -221,8 +221,8 @@ class BATON_EXPORT Router {
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
   /// pause, up to 500 ms. A pause takes a random time between half of the backoff and all of it.
-  /// But if the refusal has a RetryInfo of r, the pause takes at least r, and at most r / 2 more
-  /// than the greater of r and the backoff. In each case a changed route ends the pause
+  /// But if the attempt ended with UNAVAILABLE and a RetryInfo of r, the pause takes a random time
+  /// from r to max(r, backoff) + r / 2. In each case a changed route ends the pause
   /// early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
@@ -250,8 +250,8 @@ class BATON_EXPORT Router {
   /// application passed it on from another service, so this call may have taken effect.
   ///
   /// Without retry_unknown, if an attempt may have taken effect, Call returns its status unchanged.
-  /// UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any other
-  /// UNAVAILABLE, after DEADLINE_EXCEEDED, after CANCELLED, and after ABORTED with STALE_TERM, the
+  /// With either setting, UNAVAILABLE with NO_LEADER for this shard says that nothing took effect.
+  /// Any other UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, and ABORTED with STALE_TERM say that the
   /// request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
@@ -270,7 +270,7 @@ class BATON_EXPORT Router {
   /// Makes one attempt: a call on `channel` with `context`, which has its deadline and metadata
   /// already. Use both for this attempt only. Returns the call's status. Runs on the thread that
   /// called CallWith, once for each attempt. If it throws, the exception passes through CallWith.
-  /// To give the call up, throw: CANCELLED, also by the attempt itself, may be tried again.
+  /// To give the call up, throw. After a status CANCELLED the router may try again.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.

@@ -8,12 +8,13 @@
 //
 // If this node is a ready standby for the shard, it has loaded the state already. So the move
 // counts as prepared at once, without a callback. The node may cease to be ready before the
-// handover. If it has not sent `prepared` by then, `prepare` runs after all. Otherwise it waits
-// until `prepared` is written, and then writes `void`, because the leader may hand over at any
-// time.
+// handover. If it has not sent `prepared` by then, `prepare` runs after all. Otherwise there is no
+// time to load: the leader may hand over once it sees `prepared`. So the node waits for the answer
+// to that write, and then writes `void`.
 //
 // Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
-// the result is dropped, and the application is not told.
+// the result is dropped, and the application is not told. The shard's next `prepare` then waits for
+// the call that still runs, while its own time limit passes already.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
 // activations fail (FailedActivations::failing), it prepares none. Moves that it does not prepare

@@ -43,9 +43,9 @@ struct ViewChanges {
   /// Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
-  bool policy = false;    ///< a policy, or a `ripe` mark that came or that the watch changed
-  bool balancer = false;  ///< the balancer's record, or its leader's session
-  bool config = false;
+  bool policy = false;    ///< a policy, or a RipeFact that came or that the watch changed
+  bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
+  bool config = false;    ///< the config; also if a read found none
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
   /// standby or ceased to be one. A change of readiness alone does not set `members`. Sorted,
   /// distinct. The standbys of a shard in `shards` may have changed, too, because its leader did.
@@ -135,8 +135,8 @@ class View {
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Goes on to choose standbys, if a change of them needs more work than one call may do
-  /// (standbys.h). The first call after a Merge that began to choose them leaves it at that.
-  /// Returns whether more is left to do; if so, call it again soon.
+  /// (standbys.h). If the last Merge has done a part of this work, the first call after it does
+  /// nothing. Returns whether more is left to do; if so, call it again soon.
   bool ContinueStandbys() {
     if (!std::exchange(standbys_updated_, false))
       NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
@@ -164,10 +164,9 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The last snapshot was read after this time, so its data is no older than this. It is the time
-  /// at which the snapshot before was merged, because reads don't overlap; TimePoint{}: there was
-  /// none before. (The data may be older than read_at(), because the process may pause between
-  /// etcd's answer and the merge.)
+  /// The data of the last snapshot is no older than this. Reads don't overlap, so this is when the
+  /// snapshot before it was merged; TimePoint{}: there was none. (The data may be older than
+  /// read_at(), because the process may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -280,10 +279,10 @@ class View {
     const TimePoint since = vacant_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
-  /// When this node learnt that the shard's present record (or its absence) is not in force. Each
-  /// new record that is not in force starts this time again, unlike VacantSince. Nullopt: the
-  /// record is in force, or this view can't know yet. It can't know if only a write's answer showed
-  /// the record, and the watch has not reached it yet.
+  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. Unlike
+  /// VacantSince, this time starts again with each new record of this kind, and with each read that
+  /// finds no record. Nullopt: the record is in force, or this view can't know yet, because only a
+  /// write's answer showed the record, and the watch has not reached it yet.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -293,9 +292,9 @@ class View {
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
   /// The number of shards for which VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long the shard had no leader, as this node saw it, before its present leadership. If
-  /// nobody leads: before its last leadership. 0 if this node saw no gap. Right only in the step in
-  /// which the leadership began (core/detection.h).
+  /// How long the shard had no leader before its present leadership, as this node saw it; 0: it saw
+  /// no gap. Use it only in the step in which that leadership began (core/detection.h): later facts
+  /// may overwrite it.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
   /// Which shards' records name which node, whether or not its session lives.
@@ -312,7 +311,8 @@ class View {
   /// watch, showed the last end.
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
   /// Whether the session's process was proven dead. The proof: the node's next session took over
-  /// its member key, or `died` named the session. Remembers the last 8 such sessions of a node.
+  /// its member key, or a DeathFact named the session. Remembers the last 8 such sessions of a
+  /// node.
   bool ProvenDead(const SessionRef& ref) const { return sessions_.ProvenDead(ref); }
 
   /// The session that a shard's record named just before the record became unreadable; the session

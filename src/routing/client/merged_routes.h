@@ -13,10 +13,10 @@
 //   - If the first message says `anew`, or names another history of etcd (`cluster`), all routes
 //     are forgotten.
 //
-// A server may lie: its routes may be false, or true with revisions that etcd does not have yet.
-// Then these rules would keep what it said for ever. So a server sends a check once in a stream
-// that continued from revision(): a digest of all its routes. It does so when its view is newer
-// than all that this object has read from other servers.
+// A server may lie about a route, or only about its revision: it may name one that etcd has not
+// reached. By these rules no true route would ever replace that one. So a server sends a check once
+// in a stream that continued from revision(): a digest of all its routes. It does so when its view
+// is newer than all that this object has read from other servers.
 //   - If the known routes have another digest, their revisions are forgotten: doubted(). The next
 //     stream reads all routes. It replaces whatever is known.
 //   - If they have the same digest, revisions above `complete_to` of the check's message are

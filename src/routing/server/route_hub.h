@@ -10,8 +10,8 @@
 // A stream that goes on after a revision gets a *check* once: a digest of the whole table
 // (routing/route_digest.h). By it the caller finds out whether an earlier server told it something
 // false. The stream gets it once all of this is so: the view was proven current after the request
-// came; no route is ahead of the view's revision, as those of the server's own writes are for a
-// moment; all changes were sent to the stream; and its last message was sent. The table is hashed
+// came; no route is newer than the view's revision (the server's own write makes one newer for a
+// moment); all changes were sent to the stream; and its last message was sent. The table is hashed
 // once for all streams that get a check before it changes, and at most once in kCheckEvery. A
 // stream for which that is too early gets its check later.
 //
@@ -73,8 +73,8 @@ struct RouteList {
 /// A request that waits until a route changes.
 struct RoutePoll {
   std::uint64_t id = 0;  ///< for EndPoll; 0: EndPoll is never used
-  /// Only routes that changed after this revision. A waiting poll also gets routes of this very
-  /// revision whose state changes: a leader on this node changes state without a new revision. A
+  /// Only routes that changed after this revision. While a poll waits, it also gets routes that
+  /// change at this very revision: a leader on this node can change its state without a new one. A
   /// poll that comes later misses such a change. Unset: all routes, at once.
   std::optional<Revision> after{};
   TimePoint deadline{};  ///< without a change until then, the answer is an empty list
@@ -153,8 +153,9 @@ class RouteHub {
   /// Why no question about `group` can be answered now. Empty: any group.
   std::optional<Error> Trouble(std::string_view group) const;
 
-  /// Sends the messages that are due. Returns when to call Advance again. REQUIRES: it is called
-  /// after other methods were called, before the caller waits. No sink or answer calls the hub.
+  /// Sends the messages that are due. Returns when to call Advance again. REQUIRES: after
+  /// calls of other methods, it is called before the caller waits. Sinks and answers don't call the
+  /// hub.
   TimePoint Advance(TimePoint now);
 
   const RouteHubCounts& counts() const { return counts_; }
