@@ -366,6 +366,7 @@ main() {
   trap '[[ -z $scratch ]] || rm -rf -- "$scratch" || true' EXIT
   use_memory
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
+  export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$here/support/lsan.supp:print_suppressions=0}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
   enter
   if [[ $preset == [at]san ]] && ! command -v clang++ >/dev/null; then
