@@ -74,7 +74,7 @@ TEST_F(ReadinessTest, TellsOfTheFirstTimeAndOfEachChange) {
   control.alive = false;
   control.ready = false;
   Readiness readiness(ReadyFile());
-  readiness.Serve(health, kServed);
+  readiness.Serve({&health}, kServed);
   readiness.Look(control, kStart);
   readiness.Look(control, kStart);
   const std::string where = ": gRPC 127.0.0.1:7400, HTTP 127.0.0.1:7401\n|";
@@ -99,7 +99,7 @@ TEST_F(ReadinessTest, TellsHowLongTheEndMayTake) {
   FakeHealth health;
   http::FakeControl control;
   Readiness readiness(ReadyFile());
-  readiness.Serve(health, kServed);
+  readiness.Serve({&health}, kServed);
   readiness.Look(control, kStart);
   Told();
   readiness.Leave(71s);
@@ -125,7 +125,7 @@ TEST_F(ReadinessTest, GivesASignOfLifeOnlyWhileTheLoopTurns) {
   FakeHealth health;
   http::FakeControl control;
   Readiness readiness("");
-  readiness.Serve(health, kServed);
+  readiness.Serve({&health}, kServed);
   readiness.Look(control, kStart);
   Told();
   readiness.Look(control, kStart + 1s);

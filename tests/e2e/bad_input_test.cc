@@ -482,5 +482,38 @@ TEST_F(BadInput, CallsThatAreNeverOverEndTheirConnection) {
   ExpectUndisturbed();
 }
 
+// Plan: a caller keeps to all limits, and its connections with their streams use up the memory of
+// the port's server, which then ends calls of others, too. Operators are served at the admin
+// socket, and renewals go on.
+TEST_F(BadInput, OperatorsAtTheAdminSocketHaveMemoryOfTheirOwn) {
+  constexpr std::size_t kConnections = 1'480;  // of at most 1,536
+  const std::string admin = cluster_.folder() + "/admin.sock";
+  Begin({"--admin-socket", admin});
+  const std::string watch =
+      CallHeaders{.method = "Watch", .service = "grpc.health.v1.Health"}.Encoded();
+  std::string watches = FrameOf({kSettings, kAck});
+  for (std::uint32_t stream = 1; stream < 2 * kMaxStreamsOfNode; stream += 2) {
+    watches += FrameOf({kHeaders, kEndOfHeaders, stream}, watch) +
+               FrameOf({kData, kEndOfStream, stream}, std::string(5, '\0'));
+  }
+  std::vector<Socket> held;
+  while (held.size() < kConnections) {
+    held.emplace_back(PortOf(node_->endpoint()));
+    held.back().Send(Http2Greeting());
+    ASSERT_TRUE(Eventually(kPatience, [&] { return held.back().Heard(); }));
+    held.back().Send(watches);
+  }
+  for (int i = 0; i < 20; ++i) {
+    const app::Ran status =
+        app::RunProcess({.arguments = {BATONCTL, "--endpoint", "unix:" + admin, "status"},
+                         .input = {},
+                         .watch = {}});
+    EXPECT_EQ(status.exit, 0) << status.err;
+  }
+  RecordProperty("resident_mib", static_cast<int>(Resident(node_->pid()) >> 20));
+  held.clear();
+  ExpectUndisturbed();
+}
+
 }  // namespace
 }  // namespace baton::e2e

@@ -60,13 +60,8 @@ namespace {
 constexpr std::chrono::milliseconds kPoll{50};
 // How often files that may change are read: far within the shortest lease.
 constexpr std::chrono::milliseconds kLookAtFiles{500};
-// How long calls in flight may go on when the gRPC server stops; how long the servers' end may
-// take.
-constexpr std::chrono::seconds kServerStop{1};
+// How long the servers' end may take.
 constexpr std::chrono::seconds kServersEnd{10};
-// How much longer than its timeouts the end may take if etcd does not answer: the node waits for 30
-// s, gRPC's servers for 10 s, the rest for little.
-constexpr std::chrono::seconds kEndWithoutEtcd{45};
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
@@ -111,10 +106,12 @@ class Daemon {
     }
     ServeHttp();
     if (const Status started = StartCommand(); !started) return Fail(started.error());
-    readiness_.Serve(*grpc_->GetHealthCheckService(), {.node = options_.node.node,
-                                                       .grpc = grpc_address_,
-                                                       .http = http_->address(),
-                                                       .pid = getpid()});
+    std::vector<grpc::HealthCheckServiceInterface*> health{grpc_->GetHealthCheckService()};
+    if (admin_socket_ != nullptr) health.push_back(&admin_socket_->health());
+    readiness_.Serve(std::move(health), {.node = options_.node.node,
+                                         .grpc = grpc_address_,
+                                         .http = http_->address(),
+                                         .pid = getpid()});
     while (!ending_->WaitFor(kPoll)) {
       readiness_.Look(control(), BootClock::now());
       FollowFiles();
@@ -274,9 +271,6 @@ class Daemon {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         options_.tls ? TlsServerCredentials(options_.tls) : grpc::InsecureServerCredentials());
-    if (!options_.admin_socket.empty()) {
-      admin_socket_.emplace(options_.admin_socket, builder, *callers_);
-    }
     admin_ = runtime::RegisterAdminService(
         builder, control(),
         {access_, callers_, options_.relay ? runtime::kRelayMakesNoChanges : ""},
@@ -292,9 +286,7 @@ class Daemon {
     grpc_->GetHealthCheckService()->SetServingStatus(false);
     const ConnectionListener::Bounds bounds{.most_descriptors = MostDescriptors(),
                                             .kept = static_cast<int>(http::kMaxConnections)};
-    if (admin_socket_) {
-      if (const Status done = admin_socket_->Listen(bounds); !done) return done.error();
-    }
+    if (const Status done = ServeAdminSocket(bounds); !done) return done.error();
     auto listener = ConnectionListener::Start(
         reservation_->Release(), reservation_->address(), bounds,
         [this](int connection, int free) { return Take(connection, free); });
@@ -302,6 +294,18 @@ class Daemon {
     listener_ = std::move(listener).value();
     grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
     reservation_.reset();
+    return Ok();
+  }
+
+  Status ServeAdminSocket(ConnectionListener::Bounds bounds) {
+    if (options_.admin_socket.empty()) return Ok();
+    auto serving = AdminSocket::Serve({.path = options_.admin_socket,
+                                       .services = {&admin_->service(), &routing_->service()},
+                                       .interceptors = Interceptors(),
+                                       .bounds = bounds},
+                                      *callers_);
+    if (!serving) return serving.error();
+    admin_socket_ = std::move(serving).value();
     return Ok();
   }
 
@@ -408,16 +412,8 @@ class Daemon {
     });
   }
 
-  /// How long the orderly end may take. The program of `batond run` is waited for without a bound.
-  std::chrono::milliseconds LongestEnd() const {
-    const NodeOptions& node = options_.node;
-    const auto asking =
-        options_.sidecar ? node.release_timeout + node.callback_timeout : kServerStop;
-    return node.drain_timeout + asking + kEndWithoutEtcd;
-  }
-
   int Finish() {
-    readiness_.Leave(LongestEnd());
+    readiness_.Leave(LongestEnd(options_));
     std::optional<Error> failure = ending_->halted();
     if (!failure && node_ != nullptr) {
       const Status drained = node_->Drain();
@@ -443,12 +439,9 @@ class Daemon {
   void StopServers() {
     if (routes_ != nullptr) routes_->Shutdown();
     listener_.reset();
-    admin_socket_.reset();
     if (audit_file_ != nullptr) audit_file_->EndWaits();  // gRPC's shutdown waits for every handler
-    if (grpc_ != nullptr) {
-      grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
-      grpc_->Wait();
-    }
+    admin_socket_.reset();
+    if (grpc_ != nullptr) End(*grpc_);
     grpc_.reset();
     admin_.reset();
     routing_.reset();
@@ -488,7 +481,7 @@ class Daemon {
   std::unique_ptr<grpc::Server> grpc_;
   ConnectionShares shares_{access_, watch_.budget()};  // only the listener's thread
   std::unique_ptr<ConnectionListener> listener_;
-  std::optional<AdminSocket> admin_socket_;
+  std::unique_ptr<AdminSocket> admin_socket_;
   std::string grpc_address_;  // on which it listens
 };
 

@@ -4,6 +4,15 @@
 #include "base/log.h"
 
 namespace baton::app {
+namespace {
+
+// How long the callbacks may go on where nobody asks an application to stop.
+constexpr std::chrono::seconds kCallbacks{1};
+// How much longer than its timeouts the end may take if etcd does not answer: the node waits for 30
+// s, gRPC's servers for 10 s, the rest for little.
+constexpr std::chrono::seconds kEndWithoutEtcd{45};
+
+}  // namespace
 
 int ConcludeEnd(const NodeEnd& end) {
   if (end.halted) return 1;
@@ -23,6 +32,12 @@ int ConcludeEnd(const NodeEnd& end) {
   }
   log::Error("batond: " + failure->message);
   return 1;
+}
+
+std::chrono::milliseconds LongestEnd(const DaemonOptions& options) {
+  const NodeOptions& node = options.node;
+  const auto asking = options.sidecar ? node.release_timeout + node.callback_timeout : kCallbacks;
+  return node.drain_timeout + asking + kEndWithoutEtcd;
 }
 
 }  // namespace baton::app

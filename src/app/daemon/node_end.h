@@ -1,8 +1,10 @@
 // How batond's node or relay ended.
 #pragma once
 
+#include <chrono>
 #include <optional>
 
+#include "app/daemon/daemon_options.h"
 #include "base/subprocess.h"
 #include "baton/result.h"
 
@@ -22,5 +24,9 @@ struct NodeEnd {
 ///  - 0: there is no failure, or it is kTimedOut.
 ///  - 1: any other failure.
 int ConcludeEnd(const NodeEnd& end);
+
+/// How long an orderly end of batond may take with these options. (The program of `batond run` is
+/// waited for without a bound.)
+std::chrono::milliseconds LongestEnd(const DaemonOptions& options);
 
 }  // namespace baton::app

@@ -10,8 +10,9 @@ namespace baton::app {
 
 Readiness::Readiness(std::string ready_file) : file_(std::move(ready_file)) {}
 
-void Readiness::Serve(grpc::HealthCheckServiceInterface& health, ReadyContent content) {
-  health_ = &health;
+void Readiness::Serve(std::vector<grpc::HealthCheckServiceInterface*> health,
+                      ReadyContent content) {
+  health_ = std::move(health);
   content_ = std::move(content);
   manager_knows_ = false;
 }
@@ -21,7 +22,7 @@ void Readiness::Look(const runtime::Control& control, TimePoint now) {
   const bool ready = control.Ready();
   if (ready != serving_) {
     serving_ = ready;
-    health_->SetServingStatus(ready);
+    SetHealth(ready);
     log::Info(ready ? "ready" : "not ready");
     manager_knows_ = false;
     if (ready && !std::exchange(was_ready_, true)) {
@@ -30,6 +31,10 @@ void Readiness::Look(const runtime::Control& control, TimePoint now) {
     }
   }
   TellManager();
+}
+
+void Readiness::SetHealth(bool serving) {
+  for (auto* const health : health_) health->SetServingStatus(serving);
 }
 
 // Its start is over once the node was ready; later it is only told in words, as no restart helps a
@@ -44,7 +49,7 @@ void Readiness::TellManager() {
 
 void Readiness::Leave(std::chrono::milliseconds within) {
   file_.Remove();
-  health_->SetServingStatus(false);
+  SetHealth(false);
   const std::chrono::microseconds bound = within;
   manager_.Say(fmt::format("STOPPING=1\nSTATUS=leaving\nEXTEND_TIMEOUT_USEC={}\n", bound.count()));
 }

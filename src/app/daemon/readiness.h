@@ -1,4 +1,4 @@
-// Readiness: shows to other programs whether this process is ready: by gRPC's health service, the
+// Readiness: shows to other programs whether this process is ready: by gRPC's health services, the
 // ready file, and the service manager.
 //
 // One thread at a time. No function waits, except for the file system.
@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include <grpcpp/health_check_service_interface.h>
 
@@ -22,10 +23,11 @@ class Readiness {
   /// takes the service manager's variables: see ServiceManager::OfEnvironment.
   explicit Readiness(std::string ready_file);
 
-  /// The process serves, and may be ready from now on. `content`: for the ready file. REQUIRES:
-  /// called once; `health` answers "not serving" now, and outlives the calls of Look and Leave.
-  void Serve(grpc::HealthCheckServiceInterface& health, ReadyContent content);
-  /// Checks whether the node or relay is ready and alive. Passes a change on to the health service
+  /// The process serves, and may be ready from now on. `health`: those of all servers. `content`:
+  /// for the ready file. REQUIRES: called once; each of `health` answers "not serving" now, and
+  /// outlives the calls of Look and Leave.
+  void Serve(std::vector<grpc::HealthCheckServiceInterface*> health, ReadyContent content);
+  /// Checks whether the node or relay is ready and alive. Passes a change on to the health services
   /// and the service manager, and a sign of life to the service manager. When the node is ready for
   /// the first time, writes the ready file; if that fails, the log says so, and nobody tries again.
   /// Call it several times a second. REQUIRES: Serve was called; `now` never goes back.
@@ -37,12 +39,13 @@ class Readiness {
 
  private:
   void TellManager();
+  void SetHealth(bool serving);
 
   ServiceManager manager_ = ServiceManager::OfEnvironment();
   ReadyFile file_;
   ReadyContent content_;
-  grpc::HealthCheckServiceInterface* health_ = nullptr;
-  bool serving_ = false;  ///< the health service's answer
+  std::vector<grpc::HealthCheckServiceInterface*> health_;
+  bool serving_ = false;  ///< the health services' answer
   bool was_ready_ = false;
   bool manager_knows_ = true;  ///< false: the service manager has not got the newest state
 };

@@ -13,8 +13,10 @@ namespace baton {
 /// Bytes of memory for all connections of a server: requests that are still arriving, and gRPC's
 /// own state of connections and calls. Above this, gRPC first reads less ahead, and then ends
 /// calls. kRelayMemory is enough for 10,000 callers that follow routes, each by its own connection.
+/// kAdminMemory is for operators alone (--admin-socket).
 inline constexpr std::size_t kNodeMemory = 64 << 20;
 inline constexpr std::size_t kRelayMemory = 256 << 20;
+inline constexpr std::size_t kAdminMemory = 16 << 20;
 
 /// The most calls at once on a connection. A client makes further calls wait. RFC 9113 recommends
 /// at least 100. gRPC 1.51 enforces this only once the client has acknowledged the limit; then more

@@ -126,6 +126,7 @@ class Service final : public Methods, public CountingRoutingService {
 
   void Shutdown() override { routes_->Shutdown(); }
   std::shared_ptr<const access::StreamPlaces> places() const override { return places_; }
+  grpc::Service& service() override { return *this; }
 
   grpc::ServerUnaryReactor* Lookup(Context* context, const v1::LookupRequest* request,
                                    v1::LookupResponse* response) override {

@@ -289,6 +289,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   std::shared_ptr<const access::StreamPlaces> event_places() const override {
     return event_places_;
   }
+  grpc::Service& service() override { return *this; }
 
  private:
   using Answer = std::function<grpc::Status(const NodeStatus&)>;

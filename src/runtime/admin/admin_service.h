@@ -35,13 +35,15 @@ inline constexpr std::size_t kMaxQueuedStatuses = 64;
 /// The most examinations that run or wait for callers without the role kOperate.
 inline constexpr int kMaxDiagnosesOfReaders = 2;
 
-/// The service, with its counts.
+/// The service, with its counts. It may have several servers.
 class CountingAdminService : public baton::AdminService {
  public:
   /// The counts. They may outlive the service.
   virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
   /// The places of the streams of WatchEvents. They, too, may outlive the service.
   virtual std::shared_ptr<const access::StreamPlaces> event_places() const = 0;
+  /// For a further server's builder.
+  virtual grpc::Service& service() = 0;
 };
 
 /// Makes the service, and adds it to `builder`. Never null. Programs that have a Node use
