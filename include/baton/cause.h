@@ -47,7 +47,7 @@ struct Cause {
   std::uint32_t rule = 0;
   /// Visible ASCII, at most kLongestCauseDetail bytes. Its meaning depends on `kind`:
   ///  - kRuleRequires, kRulePrefers: the labels of the new leader that the rule asks for, for
-  ///    example "zone=a,disk=ssd". The first one without room and all after it are left out.
+  ///    example "zone=a,disk=ssd". The first label without room and all after it are left out.
   ///  - kReadyStandby: the new leader's value of the label by which the rule spreads standbys, or
   ///    its zone: "zone=b". Empty if it has neither.
   ///  - kPassedOver: the node that did not claim the shard.

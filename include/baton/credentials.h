@@ -29,8 +29,8 @@
 //
 // To renew certificates, write their files: within about 1 s new channels and servers' new
 // connections use them; open connections go on. Each object has one thread, which reads the files
-// twice a second, and logs nothing. FromFiles throws if the system gives no thread or memory.
-// Only FromFiles reads a pipe, and awaits its writer. Thread-safe, except the destructors.
+// twice a second, and logs nothing. FromFiles throws if the system gives no thread or memory. It
+// waits for the writer of a pipe; the thread reads no pipes. Thread-safe, except the destructors.
 #pragma once
 
 #include <memory>
@@ -58,10 +58,10 @@ struct GroupCredentialsOptions {
   /// its common name. It has no name if it has several URIs and one of them is spiffe://, or if its
   /// spiffe:// URI lacks a host or a path.
   ///
-  /// Each name here is whole (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), or its beginning and a "*",
-  /// which stands for any characters, or "*" alone. Choose names that fit no certificate of the
-  /// authorities except the servers' own. For example, "spiffe://example.org/orders/*" also fits
-  /// operators with names like "spiffe://example.org/orders/operator/ann": each could serve your
+  /// Each name here is whole (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), or its beginning (at least
+  /// spiffe://, dns: or cn:) and a "*", which stands for any characters, or "*" alone. Choose names
+  /// that fit only the servers' own certificates. For example, "spiffe://example.org/orders/*" also
+  /// fits an operator named "spiffe://example.org/orders/operator/ann", who could then serve your
   /// requests. A certificate without a name fits nothing.
   std::vector<std::string> servers;
   /// If servers ask for a certificate: a PEM file with this caller's, and the certificates between
@@ -78,7 +78,7 @@ class BATON_EXPORT GroupCredentials {
   ///  - A file can't be read, is empty, has more than 1 MiB, or is no PEM text.
   ///  - The certificate and the key don't belong together.
   static Result<std::shared_ptr<const GroupCredentials>> FromFiles(GroupCredentialsOptions options);
-  /// Ends the thread; Get's results stay usable. May wait for files. A forked child: see node.h.
+  /// Ends the thread; may wait for files. Get's results stay usable. No effect in a forked child.
   ~GroupCredentials();
   GroupCredentials(const GroupCredentials&) = delete;
   GroupCredentials& operator=(const GroupCredentials&) = delete;

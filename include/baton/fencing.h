@@ -54,11 +54,11 @@ class BATON_EXPORT TermStore {
 };
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe, except the
-/// destructor. Use one guard for one resource. Two replicas of a server, each with a guard of its
-/// own, don't fence each other, even if both use one store: a guard never hears of a term that
-/// another guard has stored. In a forked child, Run and Check of the parent's guard return
-/// kFailedPrecondition, and Highest stays as it was. A shard count out of range, a null store, and
-/// Highest of a shard out of range end the process.
+/// destructor. Use one guard for one resource. Two replicas of a server, each with its own guard,
+/// don't fence each other, even with one store. A guard asks the store only about terms above its
+/// own highest, so it may miss a newer term that the other guard has stored. In a forked child, Run
+/// and Check of the parent's guard return kFailedPrecondition, and Highest stays as it was. A shard
+/// count out of range, a null store, and Highest of a shard out of range end the process.
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
@@ -108,9 +108,9 @@ class BATON_EXPORT FenceGuard {
 };
 
 /// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. The compare
-/// holds until the shard's record is written again: by a handoff, by a resignation, or by a claim
-/// (also a later one by the same node). It still holds while the leader is suspended, or dead and
-/// not yet replaced. It also holds after a handoff that failed: the term stays the same. If the
+/// holds until the shard's record is written again, by a handoff, a resignation, an operator's
+/// release, or a claim (also one by the same node). It still holds while the leader is suspended,
+/// or dead and not yet replaced, and after a handoff that failed: the term stays the same. If the
 /// compare does not hold, etcd carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;

@@ -70,9 +70,9 @@ struct AdminOptions {
   /// unset, `allow_remote` decides about other hosts, and every user of this host may make changes:
   /// gRPC can't tell which user has opened a connection. A certificate's name is the first of these
   /// that it has: (1) spiffe://...; (2) "dns:" and its first DNS name; (3) "cn:" and its common
-  /// name. A name here is whole (with a path after spiffe://DOMAIN), or the beginning of names and
-  /// a "*", or "*" alone; a certificate without a name fits nothing. REQUIRES: the server has TLS
-  /// and verifies the certificates of its clients.
+  /// name. Each name here is whole (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), or its beginning (at
+  /// least spiffe://, dns: or cn:) and a "*", or "*" alone. A certificate without a name fits
+  /// nothing. REQUIRES: the server has TLS and verifies its clients' certificates.
   std::optional<std::vector<std::string>> operators = {};
 };
 
@@ -87,8 +87,8 @@ class AdminService {
 };
 
 /// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), for batonctl. The node's log gets a
-/// record of each change that somebody asks for: who, what, and whether it was made; of refused
-/// callers it gets at most one record a second. Returns null and adds nothing if CheckAdminOptions
+/// record of each change that somebody asks for (who, what, and whether it was made), but at most
+/// one a second for all refused callers. Returns null and adds nothing if CheckAdminOptions
 /// refuses the options. Throws std::system_error if the host has no thread left. REQUIRES: called
 /// before BuildAndStart.
 ///

@@ -31,9 +31,9 @@
 // of different shards run side by side. A callback may block, be slow or throw. The node still
 // renews its lease. Other shards' callbacks go on as long as fewer than 256 callbacks block at
 // once. Only Prepare, Acquired and Releasing have a time limit; the node never ends a callback. The
-// node catches and logs what a callback throws, of Acquired only a shard's first failure and at
-// most one such record a second. A Prepare or Acquired that throws counts as failed. A Releasing
-// that throws has the same effect as one that took longer than release_timeout.
+// node catches and logs what a callback throws. But of Acquired it logs only a shard's first
+// failure, and at most one a second. A Prepare or Acquired that throws counts as failed. A
+// Releasing that throws has the same effect as one that took longer than release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -58,7 +58,7 @@ class BATON_EXPORT Listener {
   /// or lost meanwhile. Leadership::activated turns true when Acquired returns.
   ///
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
-  /// after up to 5 s. Neither Releasing nor Lost comes in between. It may come later than that,
+  /// after up to 5 s. Neither Releasing nor Lost comes in between. The next call may also be later,
   /// because at most 64 repeated calls run at once on a node, and none begins while the node is
   /// suspended or drains. If Acquired takes longer than callback_timeout, it does not come again
   /// while it still runs. If it then returns without an exception, the shard is activated. After

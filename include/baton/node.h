@@ -101,7 +101,7 @@ class BATON_EXPORT Node {
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
   ///                     start
-  ///   kUnavailable      the node has stopped: all callbacks have returned
+  ///   kUnavailable      the node has stopped, and all callbacks have returned
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
   /// Says that the program works. If NodeOptions::watchdog is set, call Alive again within that

@@ -80,7 +80,7 @@ struct NodeOptions {
   /// first one's session has ended. The second one halts (see Listener::Halted) in two cases: (a) a
   /// third session takes the name while it waits; (b) it has waited for at least 3 s plus twice the
   /// greater `ttl` of the two, and the name is still in use. If etcd was away meanwhile, the time
-  /// in (b) begins again. Case (b) does not apply if this same process had the first session.
+  /// in (b) begins again. Case (b) does not apply to a Node object that has had a session before.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -168,8 +168,8 @@ struct NodeOptions {
   /// counted. Members that left by Node::Drain, or that come and go again and again, are not
   /// counted.
   ///
-  /// Two more waits use `settle`. (1) If a record is damaged and its last leader is unknown, it is
-  /// replaced after `settle` plus the greatest `ttl` of the members, 10 s at least. (With failover
+  /// Two more waits use `settle`. (1) A damaged record whose last leader is unknown is replaced
+  /// after `settle` + the lock delay + max(10 s, greatest `ttl` of the members). (With failover
   /// `never` an operator must release it.) (2) If no member can take a shard (all have weight 0, or
   /// placement rules forbid it), or failover is `never`, the balancer reports each such shard that
   /// has had no leader for `settle`, as a Transition whose `to` is empty.

@@ -7,10 +7,10 @@
 // Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
 //
 // Each scrape asks the collectable for its values, which are at most 50 ms old. An Exposer and a
-// Gateway take collectables and registries alike. A registry takes none: if a server of your own
-// serves one, append each collectable's Collect() to that of the registry.
+// Gateway take collectables and registries alike. A Registry can't hold collectables. So if a
+// server of your own serves a Registry, append each collectable's Collect() to the Registry's.
 //
-// Call Collectables once for a node, right after Node::Start: it counts events from then on, and
+// Call Collectables once for a node, right after Node::Start. Events are counted from then on, and
 // the node keeps each call's counts until it ends. Two nodes of one group need an exposer each: the
 // labels of their series are the same (docs/reference.md). Functions and collectables are
 // thread-safe. In a forked child Collect may hang.

@@ -235,7 +235,7 @@ class BATON_EXPORT Router {
   ///                      the shard are checked only after routes were read
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      The details say NO_LEADER, with group, shard and RetryInfo (that of the
-  ///                      last refusal, otherwise 500 ms). If no routes were read yet, there are no
+  ///                      last attempt, otherwise 500 ms). If no routes were read yet, there are no
   ///                      details, and the call returns at once if every endpoint refuses (see
   ///                      WaitReady, kFailedPrecondition)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect

@@ -13,7 +13,7 @@
 // every call is refused, except HTTP paths that need kNone, and gRPC's health checks and
 // reflection. If it is not known which user of this host calls, the caller may do only what every
 // user of this host may do. If a user's groups are not known, the user may do only what the rules
-// allow it whatever its groups are.
+// would allow with any groups.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -62,8 +62,8 @@ bool Includes(Role has, Role needed);
 /// The demand of a method or path on its caller.
 struct Demand {
   Role role = Role::kRead;  ///< the role that the caller needs
-  /// The limit for callers without the role kOperate. Unset: there is no limit, because the call is
-  /// a probe, or needs a role that such callers don't have.
+  /// The limit for callers without the role kOperate. Unset: no limit, because the call is a probe
+  /// or the sidecar's Attach, or such callers lack the role for it.
   std::optional<CallLimits::Kind> limit = {};
 
   bool operator==(const Demand&) const = default;

@@ -68,7 +68,7 @@ inline constexpr std::array kCallKinds = {CallLimits::Kind::kRoutes, CallLimits:
                                           CallLimits::Kind::kHandshake};
 /// "routes", "read", "diagnose" or "handshakes".
 const char* ToString(CallLimits::Kind kind);
-/// Returns the limit in words, such as "at most 50 questions a second". Not for kHandshake.
+/// Returns the limit in words: "at most 50 questions a second". REQUIRES: not kHandshake.
 std::string Words(CallLimits::Kind kind);
 
 /// Returns the name under which a caller's calls are counted. The first of these that is known: its

@@ -68,10 +68,10 @@ class Callers {
   /// CallerOfConnection does. `listens_on`: the host on which the server listens. nullopt: the
   /// server must close the connection, for one of these reasons:
   ///  - It is over already, or is not TCP.
-  ///  - It is a loopback connection of which the kernel names no user, although it has named
-  ///  others.
-  ///    Then the caller has hung up. (Or the connection was redirected on this host, as by iptables
-  ///    with REDIRECT. Connect to the port itself.)
+  ///  - It is a loopback connection of which the kernel names no user, although it has named the
+  ///    user of another one. Then the caller has hung up. (Or the connection was redirected on this
+  ///    host, for example by iptables with REDIRECT. Such callers should connect to the port
+  ///    itself.)
   ///  - It is a loopback connection to another address than `listens_on`. If `listens_on` is a name
   ///    or stands for all addresses: to another one than 127.0.0.1 and ::1. A caller may connect to
   ///    two of the server's addresses from one port, so address and port of the caller would not
@@ -92,9 +92,9 @@ class Callers {
   ///  - The peer is a unix socket, and TrustUnixSockets was not called.
   std::optional<uid_t> UserOf(std::string_view peer) const;
 
-  /// Calls wait for their handlers for a second or longer now. Call it again and again for as long
-  /// as that is so. For a port that changed hands meanwhile, or less than kContested before the
-  /// first such call, kContested counts from the last one.
+  /// Calls wait for their handlers for a second or longer now. As long as this is so, call it again
+  /// within kContested each time. If a port changes hands meanwhile, or did so less than kContested
+  /// before the first of these calls, its kContested counts from the last of them.
   void NoteLate();
 
  private:

@@ -12,9 +12,9 @@
 // first among those without groups. Root, this process's user, and users who wait for an answer are
 // never forgotten.
 //
-// Users who had groups in their last answer are asked about before all others, and no bound counts
-// them. Of the others, at most kMaxWaiting wait for an answer. While so many wait, the database is
-// not asked about further ones.
+// Users who had groups in their last answer are asked about before all others. Of the others, at
+// most kMaxWaiting wait for an answer. While so many wait, the database is not asked about further
+// ones, and a user who is not kept yet gets no place.
 //
 // Thread-safe; waits only for a short lock, except Know and AwaitAnswers.
 #pragma once
@@ -35,8 +35,8 @@ namespace baton::access {
 using Groups = std::vector<gid_t>;
 
 /// Asks the host's user database, which may take seconds. The result includes the user's main
-/// group, and is empty if the database lacks the user. nullopt: no answer about the user. If only
-/// its groups are not answered, the system may not say so, and the result lacks some.
+/// group, and is empty if the database lacks the user. nullopt: no answer about the user. The
+/// result may lack groups if the database answers only in part: the system may not say so.
 std::optional<Groups> GroupsInDatabase(uid_t user);
 
 class UserGroups {

@@ -34,7 +34,7 @@ bool IsLoopbackHost(const std::string& host);
 bool IsWildcardHost(std::string_view host);
 
 /// Whether a peer may name `text` as an address to connect to: it is host:port as above, and gRPC
-/// would not take the host for the scheme of a resolver (as it would take the one in "unix:80").
+/// would not take the host for the scheme of a resolver. (It would do so with "unix:80".)
 /// False for an empty text.
 bool IsPeerEndpoint(std::string_view text);
 /// Whether `text` is unix:/path, the form that peers and gRPC have for a socket of this host.

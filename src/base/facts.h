@@ -92,8 +92,8 @@ struct ConfigFact {
   FailoverSettings failover{};
   Placement placement{};
   std::string actor{};  ///< who set `failover` or `placement` last; empty: nobody
-  /// If an operator has changed `failover` or `placement` since this config was created or put
-  /// back: the Incarnation() before the first such change. 0: no operator has.
+  /// 0: no operator has changed `failover` or `placement` since this config was created or put
+  /// back. Otherwise: what Incarnation() was before the first such change.
   Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 

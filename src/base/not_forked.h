@@ -1,9 +1,9 @@
 // CheckNotForked: refuses to start gRPC in a forked child whose parent may use it.
 //
-// One mark for the whole process, whichever of our libraries ask. So libbaton exports the function,
-// and libbaton_grpc, which links libbaton, asks that one: a static variable in each of them would
-// know only the calls in its own library. For the same reason the function has a source of its own,
-// which nothing else brings into libbaton_grpc. It is not for programs.
+// There is one mark for the whole process. If each of our libraries had a copy of this function, it
+// would have a mark of its own, and know only its own calls. So libbaton exports the function, and
+// libbaton_grpc, which links libbaton, calls that one. For the same reason the function has a
+// source of its own, which nothing else brings into libbaton_grpc. It is not for programs.
 #pragma once
 
 #include "baton/export.h"

@@ -95,12 +95,12 @@ class ReceiveBudget {
   /// reads them.
   static constexpr std::int64_t kMostUnserved = 128 << 10;
   // The next ones say how many of a connection's received bytes are accounted for, so that they
-  // don't count as bytes for which no call was served. What has a bound is what a client can have
-  // at little cost, and would use for a header that does not end.
-  /// By each call that was served: a request has at most 64 KiB, and its headers 8 KiB. But all
-  /// calls of one kPeriod together account for this. In addition, the first kMostUsualCalls of the
-  /// period account for kOfUsualCall each, which has room for a token, and kMostQuickCalls further
-  /// ones for kOfQuickCall. If Weigh comes late, this counts for kMostPeriods at most.
+  // don't count as bytes for which no call was served. Calls and segments account for a bounded
+  // sum, because a client could cheaply make many, to have room for a header that does not end.
+  /// For each call that was served: a request has at most 64 KiB, and its headers 8 KiB. But all
+  /// calls of one kPeriod together account for no more than this. In addition, the first
+  /// kMostUsualCalls of a period account for kOfUsualCall each, which has room for a token, and the
+  /// next kMostQuickCalls for kOfQuickCall each. If Weigh comes late, at most kMostPeriods count.
   static constexpr std::int64_t kOfCall = 72 << 10;
   static constexpr std::int64_t kOfUsualCall = 1 << 10;
   static constexpr std::int64_t kMostUsualCalls = 100;
@@ -108,7 +108,7 @@ class ReceiveBudget {
   static constexpr std::int64_t kMostQuickCalls = 500;
   static constexpr std::chrono::milliseconds kPeriod{100};
   static constexpr double kMostPeriods = 3;
-  /// By each TCP segment with data that this process sent. Clients answer what they receive: gRPC's
+  /// For each TCP segment of data that this process sent. Clients answer what they receive: gRPC's
   /// for Go with up to 52 bytes for each piece, others with 26 bytes for some 16 KiB. All segments
   /// of a second account for kOfSegmentsASecond at most: a client can make segments as small as it
   /// likes.
@@ -116,7 +116,7 @@ class ReceiveBudget {
   static constexpr std::int64_t kOfSegmentsASecond = 16 << 10;
   /// This many bytes that the other side has taken from this process account for one.
   static constexpr std::int64_t kOfSent = 64;
-  /// By each second.
+  /// For each second.
   static constexpr std::int64_t kASecond = 64;
   /// How long a caller that lost its connections is barred.
   static constexpr std::chrono::seconds kBarred{10};
@@ -146,11 +146,11 @@ class ReceiveBudget {
     std::int64_t most = kMostUnserved;
     bool calls_count = true;  ///< false: calls of this connection account for nothing
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
-    /// more, and it is never ended. What it sent before goes on to count for its caller. Null: that
-    /// never happens.
+    /// more, and only `may_stay` can end it. What it sent before still counts. Null: never true.
     std::shared_ptr<const std::atomic<bool>> trusted = {};
-    /// Weigh calls it with the lock held, and ends the connection once it returns false. Null: the
-    /// connection may stay. REQUIRES: it waits only for short locks, and does not call this object.
+    /// Weigh calls it with the lock held. Once it returns false, Weigh ends this connection, but
+    /// does not bar its caller. Null: the connection may stay. REQUIRES: it waits only for short
+    /// locks, and does not call this object.
     std::function<bool()> may_stay = {};
   };
   /// The same, with `expected` instead of its defaults.
@@ -221,8 +221,8 @@ class ReceiveBudget {
   /// Adds what the connection received since Weigh last looked, `passed` ago.
   Sender& Record(Held& connection, Senders& senders, Duration passed);
   void Forget(HeldByDescriptor::iterator held, Duration passed);
-  /// Of the callers who may be the reason for growth or waiting, those that sent too much since
-  /// then.
+  /// Returns those in `sent` that are suspects (see Bounds). `sent`: what each caller sent in the
+  /// time that counts.
   SentLately::SentByCaller Suspects(SentLately::SentByCaller sent) const;
   struct Trouble {
     const char* why;
@@ -241,9 +241,9 @@ class ReceiveBudget {
   HeldByDescriptor held_;
   Senders ended_before_;  // what connections sent that ended since Weigh last looked
   BarredCallers barred_;
-  /// Of the address of a connection's other end, without "ipv4:" or "ipv6:", and without a zone.
-  /// Another peer may have the same key by chance. Nobody can choose one that has, except a peer
-  /// with the same link-local address and port on another link.
+  /// The key of `address`: that of a connection's other end, without "ipv4:" or "ipv6:", and
+  /// without a zone. Two addresses may have one key by chance; nobody can choose an address for its
+  /// key. Peers with the same link-local address and port on two links have the same key.
   std::size_t KeyOf(std::string_view address) const;
 
   bool HasTooManyCalls(Held& connection) const;

@@ -1,7 +1,7 @@
 // SentLately: how many bytes each caller sent within the last seconds, and by how much this
 // process's memory grew meanwhile. It keeps both in steps of time, so that a long time costs no
-// more memory than a short one. A step knows the kMaxCallers callers that sent most in it (of
-// those that sent the same, any), and perhaps others, but at most twice as many.
+// more memory than a short one. A step knows at most 2 * kMaxCallers callers. If there are more, it
+// keeps the kMaxCallers that have sent most in it so far, and forgets what the others sent in it.
 //
 // One thread at a time. A ReceiveBudget owns it.
 #pragma once

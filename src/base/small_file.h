@@ -26,10 +26,10 @@ Result<std::string> ReadStream(std::FILE* stream, const std::string& name, std::
 
 /// Judges an open file before it is read: OK, or why it is refused.
 using SmallFileCheck = std::function<Status(const struct stat& found)>;
-/// Reads at most kMaxSmallFile. First asks `check` about the file that it has opened: nobody can
-/// exchange the file between the check and the read. An error of `check` is returned unchanged.
-/// REQUIRES: `check` is not empty, and accepts only regular files. The call does not wait for
-/// content, so it could not read a pipe.
+/// As ReadSmallFile above (`most` is kMaxSmallFile), but first asks `check` about the file that it
+/// has opened: nobody can exchange it between the check and the read. Returns an error of `check`
+/// unchanged. REQUIRES: `check` is not empty, and accepts only regular files. The call does not
+/// wait for content, so it could not read a pipe.
 Result<std::string> ReadSmallFile(const std::string& path, const SmallFileCheck& check);
 
 /// Returns the content without any line ends (LF and CR) at its end: a password, for example.

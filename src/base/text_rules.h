@@ -25,8 +25,8 @@ bool IsVisibleAscii(std::string_view text);
 /// bytes of visible ASCII. True if `text` is empty.
 bool IsAddressText(std::string_view text);
 
-/// Whether `pattern` can be used as a pattern for names of certificates: "*"; spiffe://DOMAIN/PATH,
-/// dns:NAME or cn:NAME; or the beginning of such a name, and one "*" at its end.
+/// Whether `pattern` is a pattern for names of certificates: "*"; spiffe://DOMAIN/PATH, dns:NAME or
+/// cn:NAME; or the beginning of one, at least spiffe://, dns: or cn:, and one "*" at its end.
 bool IsCertificatePattern(std::string_view pattern);
 /// What a message says of a text that is no such pattern: what is expected.
 inline constexpr std::string_view kCertificatePatterns =

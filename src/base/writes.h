@@ -1,9 +1,9 @@
 // Guarded writes: everything Baton ever changes in etcd, as plain values.
 //
 // The core decides on a Write, and src/etcd turns it into transactions with guards. A guard that
-// was false once stays false (see etcd/guarded_write.h for the exceptions). There is no unguarded
-// write to ownership. The answer is a WriteResult: done, refused or unknown for each item, with the
-// facts that were read back.
+// was false once stays false (exceptions: etcd/guarded_write.h, Outcome::kRefused). There is no
+// unguarded write to ownership. The answer is a WriteResult: done, refused or unknown for each
+// item, with the facts that were read back.
 //
 // In this file, "we" are the node that writes. "As read" means: as the core last saw the key. "An
 // item" is one part of a batch, with an outcome of its own. A write that is no batch is one item.
@@ -168,8 +168,8 @@ struct MoveBatch {
 /// and its actor. Guarded by the mod revisions of both as read (0: absent). A late copy is refused
 /// because kChanged was rewritten, even if the policy itself is absent again.
 struct PolicyWrite {
-  /// `present == false`: delete. An empty `actor`: no operator ordered this. Then kChanged gets no
-  /// words; nor does it if a drain, pause or rebalance was there already, or what is deleted not.
+  /// `present == false`: delete. kChanged gets no words if `actor` is empty (no operator ordered
+  /// this), or if the write puts a drain, pause or rebalance that exists or deletes an absent key.
   PolicyFact policy{};
   Revision read{};     ///< of `policy`
   Revision changed{};  ///< of kChanged
@@ -215,9 +215,9 @@ using Write = std::variant<ConfigCreate, ConfigMend, ConfigChange, MemberCreate,
 
 enum class Outcome : std::uint8_t {
   kDone,  ///< committed
-  /// Not applied, and never will be, with one exception. If a claim was refused because the session
-  /// Claim::dead lived, a delayed copy of the claim may be applied after that session's end; the
-  /// record then names us.
+  /// Not applied, and never will be, except by a delayed copy whose false guard comes to hold: the
+  /// session `dead` of a Claim or ForceRelease has ended, or a key that had to be absent or
+  /// unwritten was deleted. After such a claim the record names us.
   kRefused,
   kUnknown,  ///< may be applied, now or later: send the unknown items again until they are definite
 };
@@ -253,7 +253,7 @@ inline constexpr std::size_t kMaxTxnOperations = 128;
 
 /// How many claims fit into a transaction with `dead_sessions` distinct dead sessions; at least 1.
 /// Each claim needs one compare, and so does each dead session. Three more compares are shared: our
-/// member key's lease and create revision, and the config's mod revision.
+/// member key's lease and create revision, and the config's mod revision. Ignores `quarantined`.
 constexpr std::size_t MaxClaims(std::size_t dead_sessions) {
   return dead_sessions + 3 >= kMaxTxnOperations ? 1 : kMaxTxnOperations - 3 - dead_sessions;
 }

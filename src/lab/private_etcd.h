@@ -5,10 +5,10 @@
 // end with the thread that started them, so a crashed test leaves no etcd behind. LeaveRunning lets
 // them run on.
 //
-// One thread at a time. Every wait for etcd has a bound. The destructor removes the folder, with
-// two exceptions: Keep or LeaveRunning was called, or a member was not healthy after Start, Restart
-// or Restore. The error of such a call names the folder. A `member` is a number below size(); for
-// another number an exception is thrown.
+// One thread at a time. Every wait for etcd has a bound, except for the end of a killed member. The
+// destructor removes the folder, unless Keep or LeaveRunning was called, or a member was not
+// healthy after Start, Restart or Restore. The error of such a call names the folder. A `member` is
+// a number below size(); another number throws std::out_of_range.
 #pragma once
 
 #include <sys/types.h>

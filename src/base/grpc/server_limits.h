@@ -36,7 +36,7 @@ inline constexpr int kMaxMetadata = 8 << 10;
 inline constexpr int kMostReadAtOnce = 8 << 10;
 
 struct ServerLimits {
-  int message = 64 << 10;  ///< the most bytes of a request; our longest set placement rules
+  int message = 64 << 10;  ///< the most bytes of a request; the longest ones set placement rules
   int streams = kMaxStreams;
   std::size_t memory = kNodeMemory;  ///< bytes, see kNodeMemory
 };

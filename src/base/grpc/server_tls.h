@@ -47,8 +47,8 @@ std::shared_ptr<grpc::ServerCredentials> TlsServerCredentialsOfNow(const ServerI
 /// TlsServerCredentials. If a host name has several addresses, each gets a socket with credentials
 /// of its own, because gRPC accepts from a socket on one thread at a time. Each socket keeps
 /// `identity` in memory until the process ends. BuildAndStart resolves the host, which may take
-/// time. Then it sets `*port`, unless `port` is null: to the port, or to 0 if no socket can listen.
-/// Turns SO_REUSEPORT off for all ports of the server. REQUIRES: called before BuildAndStart.
+/// time. Then it sets `*port`, unless `port` is null or no socket can listen. Turns SO_REUSEPORT
+/// off for the whole server. REQUIRES: called before BuildAndStart; `*port` lives until then.
 void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
                 std::shared_ptr<const ServerIdentity> identity, int* port);
 
