@@ -9,13 +9,13 @@
 // the draining members with a positive weight; these get vacancies, and nothing moves. A member
 // with weight 0 gets nothing, and planned moves take its shards away; these moves are not urgent.
 //
-// Shards that only some members should lead form pools (pools.h). The shards of each pool are
-// spread evenly over the members that the pool wants, without regard to other shards. The shards
-// without a pool come last: their part of the assignment counts what the pools give to each member,
-// so they even out the whole.
+// Shards that only some members should lead form pools (pools.h). The candidates of a pool are
+// among the members that it wants. Its shards are spread evenly over them, without regard to other
+// shards. The shards without a pool come last. Their part of the assignment counts what the pools
+// give to each member, so they even out the whole.
 //
-// A vacancy with a ready standby goes to it first, and counts as held by it in all of the above. So
-// after a death some members may hold more than their targets; planned moves mend that.
+// A vacancy with a ready standby goes to this standby, and counts as held by it in all of the
+// above. So after a death some members may hold more than their targets. Planned moves mend that.
 //
 // The assignment is self-consistent: after any subset of its claims has been carried out, a new
 // computation yields the remaining claims unchanged. A claim of a vacancy without a ready standby
@@ -38,8 +38,8 @@ struct AssignmentMember {
   NodeId id;
   std::uint32_t weight = 1;
   bool draining = false;  ///< by its own state or by an operator's policy
-  // Assign and PlanMoves set these for AssignEvenly (even_assignment.h). They are not read
-  // otherwise.
+  // Only Assign and PlanMoves set these two, for AssignEvenly (even_assignment.h). REQUIRES: their
+  // callers leave them as they are here.
   std::uint32_t elsewhere = 0;  ///< how many shards it holds besides the input's shards
   bool forbidden = false;       ///< the shards must leave it at once
 };
@@ -60,11 +60,11 @@ struct AssignmentShard {
   /// The live member that leads the shard, or for which the shard is kept. kNobody: a vacancy, or
   /// the shard waits.
   MemberIndex leader = kNobody;
-  /// For a vacancy: the live node whose earlier session, now dead, the record names. This node gets
-  /// the shard before other members do, if it holds fewer shards than its target.
+  /// For a vacancy: the live node whose earlier session, now dead, the record names. Targets and
+  /// loads decide how many vacancies each node gets. Within its number, this node gets this one.
   MemberIndex prefers = kNobody;
-  /// For a vacancy: the live member that resigned the shard for `callback_timeout`. This member
-  /// gets the shard only if no other member is below its target. Overrides `prefers`.
+  /// For a vacancy: the live member that resigned it for `callback_timeout`. Overrides `prefers`.
+  /// Once preferred members have theirs, as few vacancies as possible go to a member they avoid.
   MemberIndex avoids = kNobody;
   /// For a vacancy: the member that gets it, whatever its target, because it is the shard's first
   /// ready standby. kNobody: none is ready. Overrides `prefers`; never the same as `avoids`.
@@ -96,15 +96,16 @@ struct PlannedClaim {
 
 struct Assignment {
   std::vector<std::uint32_t> target;  ///< by member index: how many shards the member should hold
-  /// By member index: the shards that it leads, minus those moving away, plus those moving here.
+  /// By member index: the shards that count as led by it, minus those moving away, plus those
+  /// moving here. A vacancy counts as led by its ready standby.
   std::vector<std::uint32_t> held;
   /// Each vacancy once, by shard number, but none of a pool without candidates. Empty if there are
   /// no candidates at all.
   std::vector<PlannedClaim> claims;
 };
 
-/// Computes the whole assignment: the targets and, for each vacancy, exactly one claimer. O(shards
-/// + vacancies log vacancies + members log members).
+/// Computes the whole assignment: the targets, and at most one claimer for each vacancy. Without
+/// pools: O(shards + vacancies log vacancies + members log members).
 Assignment Assign(const AssignmentInput& input);
 
 struct PlannedMove {
@@ -117,14 +118,14 @@ struct PlannedMove {
 };
 
 /// Plans the fewest moves that bring every member to its target, in each pool: one for each shard
-/// that a member holds above its target. A pool without candidates keeps its shards where they are.
-/// Shards with a live move stay as they are. A shard with `movable[s] == false` is not moved this
-/// time. If `movable` is empty, all shards may be moved. Returns at most `limit` moves: urgent ones
-/// first; among these and among the others, pool by pool, and the shards without a pool last; of a
-/// pool, one from each member that gives shards away, then the next from each. No moves if all
-/// candidates drain. A vacancy with a ready standby counts as led by that standby, so it may be
-/// among the moves. The caller leaves this move out, or says that the vacancy is not movable.
-/// REQUIRES: `movable` is empty or as long as input.shards.
+/// that a member holds above its target. No moves in a pool without candidates, or whose candidates
+/// all drain. Shards with a live move stay as they are. A shard with `movable[s] == false` is not
+/// moved this time. If `movable` is empty, all shards may be moved. Returns at most `limit` moves,
+/// urgent ones first. Among equally urgent ones, the pools come one after another, and the shards
+/// without a pool last. In a pool, the members that give shards away take turns. A vacancy with a
+/// ready standby counts as led by that standby, so it may be among the moves. The caller leaves
+/// this move out, or says that the vacancy is not movable.
+/// REQUIRES (checked): `movable` is empty or as long as input.shards.
 std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 

@@ -19,7 +19,7 @@ namespace baton::core {
 ///    (Claimable::kByLastLeader), or is the node for which FailoverPolicy::kNever keeps it.
 ///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now. The node is away,
 ///    has another state directory, or is forbidden by a placement rule.
-///  - Nobody leads it, and the placement rules let none of the members lead it.
+///  - It is a vacancy, and the placement rules let none of the members lead it.
 ///
 /// If a shard is kept for one of the members and this member may claim it now, the shard counts as
 /// led by it. Other shards that FailoverPolicy::kAfter keeps, and those with Claimable::kAfterWait,
@@ -27,8 +27,8 @@ namespace baton::core {
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
-  /// When a member that gets nothing for now may take part again, or a shard's wait ends: after
-  /// `now`. Max: no such time is known. Leaves out damaged records: see DamageOverAt.
+  /// The first time after `now` at which a member that gets nothing for now may take part again, or
+  /// a shard's wait ends. Max: no such time is known. Leaves out damaged records: see DamageOverAt.
   TimePoint changes_at = TimePoint::max();
   bool owners_awaited = false;        ///< FailoverPolicy::kAfter keeps some shard for its owner
   std::vector<ShardId> to_take_back;  ///< kept for this view's own node, which may claim them now

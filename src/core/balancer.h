@@ -24,14 +24,15 @@
 //
 // The balancer has other reasons for moves, which leave out none of these shards:
 //  - `rebalance apply` needs only the first condition. So it goes on in a pause. It has ended once
-//    there is nothing to move, or nothing but shards that their targets could not prepare.
+//    there is nothing to move, or nothing but shards that their targets could not prepare. If an
+//    operator cancels it, moves with the reason `rebalance` are deleted unless they are prepared.
 //  - A drain needs none of the conditions.
-//  - If a placement rule forbids a shard's leader, the shard moves away. This needs none of the
-//    conditions; but as long as no member drains, it waits until there is no vacancy.
+//  - If a placement rule forbids a shard's leader, the shard moves away. This needs only that there
+//    is no vacancy. While a member drains, it does not even need that.
 //
-// A shard that its target failed to prepare goes to another one if it has to leave its node.
-// Otherwise it rests (failed_targets.h). No plan replaces a move that can still be carried out. If
-// the failover policy keeps the shards of a stopping node, none of them moves.
+// If a target failed to prepare a shard, and the shard has to leave its node, it goes to another
+// target. Otherwise it rests (failed_targets.h). No plan replaces a move that can still be carried
+// out. If the failover policy keeps the shards of a stopping node, none of them moves.
 //
 // The moves in flight are limited. For this limit, the delay and the cooldown, the balancer asks
 // MoveLimitsOf each time that it decides. The balancer plans only once a quarter of the limit (at

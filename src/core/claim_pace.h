@@ -41,15 +41,15 @@ class ClaimPace {
   /// This node saw that many leaderships begin, its own included.
   void NoteBegun(const Context& context, std::size_t leaderships);
   /// Returns how many claims may be sent now. `wanted` is how many the caller has to send. The
-  /// result is 0 until a whole batch may be sent, or all of `wanted` if these are fewer than a
-  /// batch. It may be greater than `wanted`. If it is 0, the context's wake_at is lowered to the
-  /// time at which to call this again; the result may then be 0 once more. Only Sent uses the
-  /// allowance up. REQUIRES: `wanted` is above 0; not checked.
+  /// result is 0 until a whole batch may be sent (all of `wanted`, if these are fewer). It may be
+  /// greater than `wanted`. If it is 0, the context's wake_at is lowered to the time at which to
+  /// call this again; the result may then be 0 once more. Only Sent uses the allowance up.
+  /// REQUIRES: `wanted` is above 0; not checked.
   std::size_t Allowed(Context& context, std::size_t wanted);
   /// That many claims were sent.
   void Sent(const Context& context, std::size_t claims);
-  /// The longest pause between two batches of a node that has this share. REQUIRES:
-  /// `share.assigned` is above 0.
+  /// An upper bound for the pause between two batches of a node that has this share: twice the time
+  /// that its pace needs for a batch. REQUIRES: `share.assigned` is above 0.
   Duration LongestPause(const Context& context, const Share& share) const;
 
  private:

@@ -13,8 +13,8 @@
 //
 // If there is no config when a node starts, the node creates it from its own options. But if other
 // nodes are members, the config was deleted by mistake, and this node waits until they put it back.
-// Without this wait, a node with wrong options could make them the group's. A node that has known a
-// fitting config may create it again even if others are members.
+// Without this wait, a node with wrong options could write them into the config. A node that has
+// known a fitting config may create it again even if others are members.
 //
 // Until a bad config is put back, nobody claims or transfers shards. The reason: just before the
 // bad write, an operator may have written settings that forbid this.
@@ -52,8 +52,8 @@ class ConfigKeeper {
  public:
   /// The etcd that answers has this cluster id; 0: not known.
   void NoteCluster(std::uint64_t id) { cluster_id_ = id; }
-  /// The keeper's write has a definite outcome. It writes nothing more for kMaxRetryPause, unless
-  /// another bad config comes.
+  /// The keeper's write has a definite outcome. The keeper writes nothing more for kMaxRetryPause,
+  /// unless another bad config comes.
   void On(TimePoint now);
   /// The session is lost, and PendingWrites has dropped the keeper's write.
   void Clear() { in_flight_ = false; }

@@ -27,7 +27,7 @@ struct Context {
   /// This node was asked to drain or to stop, or has halted: it takes nothing new. An operator's
   /// policy kDrain does not set this.
   bool draining = false;
-  bool ended = false;  ///< this node has halted or finished: nobody sends its writes again
+  bool ended = false;  ///< the node halted or finished in an earlier step; it sends no write again
   /// Always kAttached, except if the application is another process, or if a watchdog watches this
   /// process.
   ApplicationState application = ApplicationState::kAttached;
@@ -42,8 +42,8 @@ struct Context {
   void Do(Action action) { actions.push_back(std::move(action)); }
   /// Asks for the next step at `at` or earlier.
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
-  /// Sends the write, again and again until its outcome is definite (PendingWrites). The core
-  /// passes that outcome to `owner`.
+  /// Sends the write, again and again until its outcome is definite or it is dropped, for example
+  /// because the session is lost (PendingWrites). The core tells `owner` only a definite outcome.
   OperationId Submit(WriteOwner owner, Write&& write) {
     const OperationId operation = next_operation++;
     writes.Submit(operation, owner, std::move(write), actions);

@@ -62,7 +62,7 @@ class Core {
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
   /// The parts of the view that the last step changed. Its lists may be unsorted, and may have an
-  /// entry twice (ViewChanges::Add).
+  /// entry twice (ViewChanges::Add). After a halt, changes come only in steps after Finished.
   const ViewChanges& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return leaderships_; }
@@ -180,8 +180,8 @@ class Core {
 
   ConfigKeeper config_;
   WatchProgress watch_;
-  /// Of the first read, if it is below a revision that an earlier run of this node knew. (Such a
-  /// read comes before any write of this run.)
+  /// The revision of the first read, if it is below one that an earlier run of this node knew. (The
+  /// first read comes before any write of this run.)
   std::optional<Revision> begun_below_;
   TimePoint session_ended_at_ = TimePoint::min();  ///< the last one's; min: there was none
   TimePoint ask_at_{};                             ///< when ComparesWatch asks next

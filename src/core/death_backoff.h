@@ -64,8 +64,8 @@ class DeathBackoff {
   };
   /// The session that the record names has ended. If the shard has to wait now, the wait begins
   /// with the first certain call for a record; further calls change nothing. After an uncertain
-  /// call it waits until a certain call gives the wait its end, or until NoteRecord, NoteNoDeath or
-  /// NoteOutlived ends the wait.
+  /// call the shard waits until a certain call says how long, if at all, or until NoteRecord,
+  /// NoteNoDeath or NoteOutlived ends the wait.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
   /// Whether only an uncertain end of the shard's session is known.
   bool Uncertain(ShardId shard) const;
@@ -77,7 +77,8 @@ class DeathBackoff {
 
   /// The tally for the shard's next record, if it is written now and the wall clock shows `wall`.
   DeathTally Next(ShardId shard, const RecordFact& record, TimePoint now, WallTime wall) const;
-  /// Whether a record with the tally `after` followed one with `before` in order.
+  /// Whether a record with the tally `after` followed one with `before` in order. False if `after`
+  /// has no deaths, because a series without deaths need not be measured.
   static bool GoesOn(const DeathTally& before, const DeathTally& after);
   /// How many deaths in a row count against the shard now. 0 once a series of leaders has led it
   /// for kShortLeadership.

@@ -1,5 +1,5 @@
-// The even assignment: every candidate may lead every shard. AssignmentInput::pools is not read.
-//
+// The even assignment: every candidate may lead every shard. It reads neither
+// AssignmentInput::pools nor AssignmentShard::standby.
 // Part of assignment.h, which calls it once for each pool. Pure functions.
 #pragma once
 

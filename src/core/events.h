@@ -193,12 +193,12 @@ struct StandbysReadySaid {
   std::vector<StandbyReadySaid> words;
 };
 /// Give everything away and leave: Finished follows. After CoreOptions::drain_timeout the node
-/// resigns the shards that are left. It resigns them at once if no other node may lead any of them,
-/// or if the failover policy keeps them for this node. If the resignations make no progress for 5
-/// s, the node ends its session all the same. A second DrainRequested changes nothing.
+/// resigns the shards that are left. It resigns them at once if none of them may go to another node
+/// that does not drain, or if the failover policy keeps them for this node. If resignations make no
+/// progress for 5 s, the node ends its session all the same. A second DrainRequested does nothing.
 struct DrainRequested {};
-/// Leave at once, also during a drain: the node sends resignations of what it holds, and ends its
-/// session without waiting for the answers. It waits in two cases only:
+/// Leave at once, also during a drain: the node resigns as much as may be in flight at once, and
+/// ends its session without waiting for the answers. It waits in two cases only:
 ///  - An external application runs `acquired` or `releasing` already. Then the node also asks it to
 ///    release the other shards. It waits for each of these callbacks until its timeout, and then
 ///    for the resignations.

@@ -147,7 +147,7 @@ class FailedActivations {
   std::size_t Room(const Context& context) const;
 
   bool Has(ShardId shard) const { return failures_.contains(shard); }
-  /// Whether the shard waits for a try, or its callback is late. It was not activated.
+  /// Whether the shard waits for a try, or its callback is late. Such a shard is not activated.
   bool Waits(ShardId shard) const;
   /// Whether the shard's callback exceeded its timeout and still runs.
   bool Late(ShardId shard) const;

@@ -4,15 +4,15 @@
 // A target may be unable to prepare one shard, for example because its `releasing` of that shard
 // still hangs. The assignment does not know that, and would choose it again and again.
 //
-//  - A shard that must go (MustGo) is sent to the node with the least load for its weight that has
-//    not failed in this term. Once all have failed, it begins again after a pause: 1 s at first,
-//    and each time twice as long, up to 1 min.
+//  - A shard that must go (MustGo) is sent to another node: of those that have not failed, the one
+//    with the least load for its weight. Once all have failed, all count as untried again after a
+//    pause. The pause is 1 s at first, and each time twice as long, up to 1 min.
 //  - Balance leaves the shard alone for the group's cooldown, but at least for a pause that grows
 //    in the same way. So it chooses other shards meanwhile.
 //  - A `rebalance apply` tries each shard once, and ends once it has tried all. What failed before
 //    it was ordered is tried, too.
 //
-// What a shard did counts until its term is over.
+// These failures and pauses count until the shard's term is over.
 //
 // Pure and single-threaded: owned by the balancer.
 #pragma once
@@ -36,14 +36,14 @@ bool MustGo(const View& view, ShardId shard);
 class FailedTargets {
  public:
   /// The target declared the move void, or did not prepare it in time. Returns whether this is
-  /// news: the same move may be passed again, because its deletion was refused.
+  /// news: the same move may come again if its deletion was refused. A prepared move is no news.
   bool Note(const Context& context, const MoveFact& move);
   /// No move of the shard may be planned before this time. TimePoint::min(): there is no such time.
   /// Max: none is planned as long as the `rebalance apply` that is in force stays in force.
   TimePoint RestsUntil(const View& view, ShardId shard) const;
-  /// Chooses another target for each urgent move whose target has failed. Deletes the move if all
-  /// targets have failed; then the shard rests. Returns when the first of these rests ends; max:
-  /// there is none. Forgets the shards whose terms are over.
+  /// Chooses another target for each urgent move whose target has failed. If all targets have
+  /// failed, takes the move out of `moves`, and the shard rests. Returns when the first rest that
+  /// this call began ends; max: it began none. Forgets the shards whose terms are over.
   TimePoint Avoid(const Context& context, const AssignmentOfView& assignment,
                   std::vector<PlannedMove>& moves);
   /// The session is lost: forgets everything.

@@ -39,9 +39,9 @@ bool OfNewerSchema(const ConfigFact& config);
 /// Whether `batonctl recover` has closed the group, and has not finished.
 bool ClosedByRecovery(const ConfigFact& config);
 
-/// Why this process must halt (kFailedPrecondition); the message says what is wrong and what to do.
-/// Nullopt: the process can go on. REQUIRES (checked): config.present; a node's expectation has a
-/// shape.
+/// Why the config does not fit (kFailedPrecondition); the message says what is wrong and what to
+/// do. Nullopt: it fits. ConfigKeeper decides when a node goes on all the same. REQUIRES
+/// (checked): config.present; a node's expectation has a shape.
 std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpectation& expected);
 
 }  // namespace baton::core

@@ -39,9 +39,9 @@ class Handovers {
   /// false for it. It resigns the others, because they were not released, and a lock delay forbids
   /// their transfer.
   std::vector<ShardId> Send(Context& context, HeldShards& held);
-  /// Gives up transfers of unknown outcome, by abandons, if the session is live. A transfer of a
-  /// shard is given up kGiveUpTransferAfter after it was sent, or as soon as StillGiven is false
-  /// for the shard.
+  /// Gives up transfers of unknown outcome (PendingWrites::Unknown), by abandons, if the session is
+  /// live. A transfer of a shard is given up kGiveUpTransferAfter after it was sent, or as soon as
+  /// StillGiven is false for the shard.
   void GiveUp(Context& context, HeldShards& held);
 
   /// A write of Leaderships is answered. Ignores writes that are no transfers.

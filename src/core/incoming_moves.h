@@ -13,8 +13,8 @@
 // to that write, and then writes `void`.
 //
 // Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
-// the result is dropped, and the application is not told. The shard's next `prepare` then waits for
-// the call that still runs, while its own time limit passes already.
+// the result is dropped, and the application is not told. The shard's next `prepare` then waits
+// in the queue behind the call that still runs, and its prepare_timeout counts already.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
 // activations fail (FailedActivations::failing), it prepares none. Moves that it does not prepare
@@ -86,8 +86,8 @@ class IncomingMoves {
  private:
   enum class Stage { kCallback, kReady, kFailed, kWriting, kWritten };
   struct Preparing {
-    /// The term of the leadership that the move ends. It identifies the move, because a later move
-    /// of the shard ends a later term.
+    /// The term of the leadership that the move ends. Another move of the shard to this node that
+    /// ends the same term counts as the same move (see DropIfGone).
     Term ends;
     OperationId callback = 0;
     Stage stage = Stage::kCallback;

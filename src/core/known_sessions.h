@@ -29,7 +29,7 @@ class KnownSessions {
   /// The node's member key has this session's lease.
   void NoteAlive(const SessionRef& session) { Remember(seen_alive_[session.node], session); }
   /// The session's process is proven dead. `detect`: see DeathFact; ignored if the death is known.
-  /// Returns whether the death was not known, also because it was forgotten.
+  /// Returns false if the death is known already. (A death that was forgotten is news again.)
   bool NoteProvenDead(const SessionRef& session, std::optional<Duration> detect = std::nullopt) {
     if (!Remember(proven_dead_[session.node], session)) return false;
     if (detect) detected_[session.node] = {session.session, *detect};
