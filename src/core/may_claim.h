@@ -79,14 +79,14 @@ TimePoint LockedUntil(const View& view, ShardId shard);
 /// shard has an owner, and the policy is kAfter.
 TimePoint RipeAt(const View& view, ShardId shard);
 
-/// About how many vacancies need nothing but a claim. Fast: does not look at each shard. Leaves out
-/// shards that wait after deaths, and all with unreadable records. Counts shards that wait for a
-/// failover policy or for a lock delay.
+/// About how many vacancies need nothing but a claim. It is fast, because it does not look at each
+/// shard. It leaves out shards that wait after deaths, and all with unreadable records. It includes
+/// shards that wait for a failover policy or for a lock delay.
 std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.
 enum class Eligibility : std::uint8_t {
-  kNever,  ///< the node does not take part, or has weight 0
+  kNever,  ///< the node is no live member (MemberFact::Live), or has weight 0
   /// The node is draining. It begins to lead a shard only if no node with kYes can: each such node
   /// is forbidden by a placement rule or gets nothing for now (NodesThatGetNothing), or there is
   /// no such node.
@@ -100,15 +100,15 @@ Eligibility EligibilityOf(const View& view, const MemberFact& member);
 Eligibility EligibilityNeeded(const View& view);
 /// Whether some node may begin to lead (it need not be kYes), so that vacancies can be filled.
 bool SomebodyMayLead(const View& view);
-/// The same for shards: the placement rules may exclude some nodes. It looks at the members once
-/// for each rule. REQUIRES: the view does not change meanwhile, and outlives it.
+/// SomebodyMayLead by shard: the placement rules may exclude some nodes. Looks at the members once
+/// for each rule. REQUIRES: while this object lives, the view lives and does not change.
 class RulesAsked {
  public:
   explicit RulesAsked(const View& view) : view_(view), known_(view.rules().size() + 1) {}
   /// Whether some node may begin to lead the shard.
   bool SomebodyMayLead(ShardId shard) { return ByRule(view_.rules().NumberOf(shard)); }
-  /// Whether this is so for every shard. May be false if a rule counts for no shard, although each
-  /// shard has such a node.
+  /// Whether this is so for every shard. May also be false because of a rule that counts for no
+  /// shard, if no node fits this rule.
   bool SomebodyMayLeadEach();
 
  private:
@@ -124,12 +124,12 @@ bool AnotherMayLead(const View& view, const NodeId& node, ShardId shard);
 
 /// The nodes that get nothing for now because they came and went too often (steadiness.h), each
 /// with the end of this time. They keep what they lead. Empty if they would be more than half of
-/// the nodes that may lead and don't drain. Otherwise the few others would get everything, for
-/// example a node that has just joined.
+/// the nodes that may lead and don't drain, because then the few others, for example a node that
+/// has just joined, would get everything.
 std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
 
-/// The nodes that get nothing because activations fail on them, as they say themselves. They keep
-/// what they lead. Empty if the failures are common: see FailuresAreCommon.
+/// The nodes with kYes that get nothing because activations fail on them, as they say themselves.
+/// They keep what they lead. Empty if the failures are common: see FailuresAreCommon.
 std::set<NodeId> FailingNodes(const View& view);
 /// Whether activations fail on so many nodes that moving shards gains nothing. Only nodes with
 /// Eligibility::kYes count. True if all of them fail, or if at least two fail and these have half

@@ -22,8 +22,8 @@ struct MoveLimits {
 /// The limits that hold now. They change with the policy, so ask again for each decision.
 MoveLimits MoveLimitsOf(const View& view, const CoreOptions& options);
 
-/// The write of an operator's change: the policy `limits` of the view with the change made. It
-/// deletes the policy if it orders nothing any more. `actor`: who asked.
+/// The write of an operator's change: the policy `limits` of the view with the change made. If that
+/// orders nothing any more and has no unknown fields, the write deletes it. `actor`: who asked.
 PolicyWrite LimitsWrite(const View& view, const LimitsChange& change, const std::string& actor);
 
 }  // namespace baton::core

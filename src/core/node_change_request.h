@@ -15,8 +15,8 @@ namespace baton::core {
 ///  - kInvalidArgument: see SettingsAfter (base/node_change.h).
 ///  - kFailedPrecondition: the request names another node of the group. The message has that node's
 ///    address, if it is known.
-///  - kNotFound: the request names a node that this view does not know.
-///  - kUnavailable: this node is stopping.
+///  - kNotFound: the request names a node that has no member key in this view.
+///  - kUnavailable: this node is stopping, or has halted.
 Result<NodeChanged> NodeChangeFor(const Context& context, const NodeChangeRequested& asked);
 
 }  // namespace baton::core

@@ -16,7 +16,7 @@
 //
 // Other errors:
 //  - kUnavailable: no time was left; other changes of the group's settings came first until the
-//    time was over; or this node's view or session does not allow a change now.
+//    time was over; this node's view or session allows no change now; or too many retries run.
 //  - kNotFound: no such shard or node.
 //  - kInvalidArgument: settings that make no sense.
 //  - kFailedPrecondition: the change is not possible, or another change came first.
@@ -24,8 +24,8 @@
 // A change of the group's settings may take two writes: see NextConfig. If another change, or a
 // write to a member's record, comes first, this node waits until its view shows that write, and
 // then decides again. If another change comes before a change of a policy, the node writes its
-// change again at once, unless an earlier copy may have been applied. Each change makes at most 16
-// writes.
+// change again at once. It does neither if an earlier copy of its write may have been applied. Each
+// change makes at most 16 writes.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

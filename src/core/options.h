@@ -49,9 +49,9 @@ struct CoreOptions {
   /// `external` before the node sends the first deadline.
   bool external = false;
   /// Sessions of earlier processes of this node, which the state directory proved dead. If one of
-  /// them holds the node's member key, this node takes the key over at once. There may be several:
-  /// a process may have died after it recorded its session and before it got the key. Then the key
-  /// still belongs to the session before.
+  /// them holds the node's member key, this node takes the key over at once, but not if the key's
+  /// record can't be read or says `external`. There may be several: a process may have died after
+  /// it recorded its session, and before it got the key, which the session before still holds.
   std::vector<SessionId> proven_dead;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
@@ -112,10 +112,10 @@ inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a transfer's outcome is still unknown after this time, the handoff is given up. Usually a
 /// copy of the transfer is answered earlier, unless etcd refuses all copies.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
-/// How many retries of `acquired` may run at once. Retries that exceed their timeout don't count,
-/// but together no more than twice this number run. Also, if this many first tries hang on a node
-/// without a success, no other first try begins there. The number is a quarter of the threads that
-/// run callbacks (see Dispatcher::kMaxThreads), so that hanging callbacks don't hold up the others.
+/// How many retries of `acquired` may run at once. Retries that exceed their timeout don't count.
+/// But no retry begins while twice this number run, late ones included. On a node without a success
+/// no first try begins while this many first tries run, late ones included. The number is a quarter
+/// of the callback threads (runtime/dispatcher.h), so that hanging ones don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 inline constexpr std::size_t kShardsBeforeFailing = 3;
@@ -162,7 +162,7 @@ constexpr Duration SayReadyEvery(std::size_t members, std::size_t shards) {
 /// soon as kTakeReadyBackWithin has passed since it last wrote its list. Each further such change
 /// in a row waits twice as long, up to SayReadyEvery. So a node that does this again and again
 /// writes no more often than others in the end. The time is kTakeReadyBackWithin again after a
-/// change of another kind, or after about twice SayReadyEvery without one.
+/// change of another kind, or after about twice SayReadyEvery without a change.
 inline constexpr Duration kTakeReadyBackWithin = std::chrono::seconds(1);
 /// Another node may try a shard if `acquired` has failed this many times (or exceeded its timeout),
 /// and kOtherTryAfter has passed since the first failure. If the cause is common, most nodes are
@@ -182,11 +182,11 @@ inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
 /// A member is unsteady if each of its last kFlapsAfter sessions was short. When it comes again, it
 /// gets nothing for a delay: kUnsteadyDelay at first, and twice as long after each further short
-/// session, up to kMaxUnsteadyDelay. A session is short if it ended within a TTL plus
-/// kShortSession, or within a TTL plus the member's delay, whichever is longer. Members with longer
-/// sessions need no such rule, because the membership is quiet for long enough in between. Rolling
-/// restarts, which take a node away once or twice, make no member unsteady. Short sessions are
-/// counted up to kMaxShortSessions.
+/// session, up to kMaxUnsteadyDelay. A session is short if it lasted less than
+/// max(kShortSession, the member's delay) + its TTL. Members with longer sessions need no such
+/// rule, because the membership is quiet for long enough in between. Rolling restarts, which take a
+/// node away once or twice, make no member unsteady. Short sessions are counted up to
+/// kMaxShortSessions.
 inline constexpr int kFlapsAfter = 3;
 inline constexpr Duration kShortSession = std::chrono::seconds(10);
 inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
@@ -212,9 +212,9 @@ inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
 inline constexpr Duration kMaxWatchStandsStill = std::chrono::seconds(32);
 inline constexpr int kEndpointsAtOnce = 3;
 /// A member reads the whole view again after this time at most, because a watch of etcd may miss a
-/// deletion around a compaction. So does a node without an application. Any other node without a
-/// session reads it after a TTL at most, counted from the end of its last session. Each node has
-/// its own interval: at least three quarters of this.
+/// deletion around a compaction. A node without an application does the same. Any other node
+/// without a session reads it at most a TTL after its last read, or after the end of its session if
+/// that was later. Each node has its own interval: three quarters of these times, or more.
 inline constexpr Duration kAuditEvery = std::chrono::minutes(10);
 
 }  // namespace baton::core

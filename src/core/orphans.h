@@ -2,9 +2,9 @@
 //
 // Normally the node that gains a shard reports that the leader before it was lost. If no node may
 // gain the shard, the balancer reports this loss, once the shard has had no leader for `settle`. If
-// FailoverPolicy::kAfter keeps the shard for its owner for longer, it waits for that, too. Only
-// leaderships that the view saw are reported. No node may gain a shard if no member may lead, if
-// placement rules forbid all that may, or if FailoverPolicy::kNever keeps the shard.
+// FailoverPolicy::kAfter keeps the shard for its owner for longer, the balancer waits so long. It
+// reports only leaderships that the view saw and whose record can still be read. No node may gain a
+// shard if no member may lead, if placement rules forbid all that may, or if kNever keeps it.
 //
 // Every node notes which losses are counted already, so that the next balancer does not count them
 // again.

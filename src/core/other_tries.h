@@ -15,8 +15,8 @@
 //    there.
 //  - Nothing is planned while the group pauses moves, under FailoverPolicy::kNever, or with a lock
 //    delay.
-//  - Nothing is planned while this node stops (Context::draining), while its application is not
-//    attached, or if no other node may lead.
+//  - Nothing is planned while this node stops (Context::draining), while its session is not live or
+//    its application is not attached, or if no other node may lead.
 //  - Nothing is planned while the failures are common (may_claim.h), and for
 //    kOtherTryAfterCommonCause after that.
 //  - A shard that failed here is not planned before kOtherTryAfter has passed since its first

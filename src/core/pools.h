@@ -20,9 +20,9 @@ namespace baton::core {
 
 struct Pools {
   std::vector<AssignmentPool> pools;
-  /// By the rule's number, from 0: AssignmentShard::pool of the rule's shards. 0: the rule forbids
-  /// no member, and wants every one that may lead now. Rules that forbid the same members and want
-  /// the same ones have the same pool.
+  /// AssignmentShard::pool of each rule's shards. The index is the rule's number, from 0. Pool 0
+  /// forbids no member, and wants every one that may lead now. Rules that forbid the same members
+  /// and want the same ones have the same pool.
   std::vector<std::uint32_t> of_rule;
 
   /// Whether the rule with this number, from 0, wants some member. If not, nobody may lead the

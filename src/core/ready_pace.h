@@ -14,7 +14,7 @@ namespace baton::core {
 
 class ReadyPace {
  public:
-  /// The earliest time at which the node may tell a change. `taken_back`: the node has told the
+  /// The earliest time at which the node may tell the group a change. `taken_back`: it has told the
   /// group that it is ready for some shard, still stands by for it, and is not ready any more.
   TimePoint NotBefore(bool taken_back) const {
     return taken_back ? std::min(not_before_, taken_back_not_before_) : not_before_;

@@ -1,5 +1,5 @@
-// ReplicaChoice: which nodes of one placement rule are a shard's replicas. standbys.h says by which
-// order.
+// ReplicaChoice: which of the nodes that a placement rule allows are a shard's replicas. standbys.h
+// says how they are chosen.
 //
 // Deterministic, without floating point: all nodes with the same view choose the same. The choice
 // is part of what nodes of different versions must agree on: a change of it makes many standbys
@@ -43,11 +43,11 @@ class ReplicaChoice {
   bool Has(Number number) const {
     return number < position_.size() && position_[number] != kNowhere;
   }
-  /// What Choose costs, in scores of a node.
+  /// The work of one Choose. The unit is the work to compute one node's score.
   std::size_t Cost() const;
-  /// Chooses among all nodes: one score for each node. Returns the replicas in their order; fewer
-  /// than replicas() if there are not enough nodes. The result is valid until the next call of
-  /// Choose or Add.
+  /// Chooses among all nodes: at most one score for each node. Returns the replicas in their order;
+  /// fewer than replicas() if there are not enough nodes. The result is valid until the next call
+  /// of Choose or Add.
   std::span<const Number> Choose(ShardId shard);
   /// Adds a node to a choice: `chosen` was chosen among nodes without it, and becomes the choice
   /// among these nodes and this one. Returns whether it changed. The nodes that were not chosen

@@ -2,12 +2,12 @@
 // (FailoverPolicy::kAfter). After that, any node may claim the shards that were kept for the node.
 //
 // The first node that sees the delay end writes the mark, and all other nodes follow it. Otherwise
-// nodes that have known the group for less time would divide the vacancies differently. If several
-// members see it, the live ones write in the order of their ids, 300 ms apart. Each member writes
-// one mark at a time. A node that still leads a shard gets no mark. A mark holds only for
-// leaderships up to the term that it states, so nobody has to take it back. It is deleted when no
-// record names such a leadership any more, because no record ever will again. So nodes that never
-// come back leave no keys behind.
+// nodes that have known the group for less time would divide the vacancies differently. Before a
+// member writes, it waits 300 ms for each live member with a smaller id, so that usually only one
+// writes. Each member writes one mark at a time. A node that still leads a shard gets no mark. A
+// mark holds only for leaderships up to the term that it states, so nobody has to take it back.
+// Once no record names such a leadership, no record ever will again. The mark is deleted 10 s later
+// or more. So nodes that never come back leave no keys behind.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

@@ -1,8 +1,8 @@
 // Session: one lease, one member key, and the deadline until which this node may lead.
 //
 // The rules (each found by model checking or on a real etcd):
-//  - A confirmed renewal sets the deadline, and only to a later time. Nothing else does; the end of
-//    the session clears it. A renewal is confirmed if a keepalive sent at t0 was answered in raft
+//  - Only a confirmed renewal sets the deadline, and only to a later time. The end of the session
+//    clears the deadline. A renewal is confirmed if a keepalive sent at t0 was answered in raft
 //    term R with a TTL above 0, and a transaction sent after that answer committed in the same
 //    term. Then the deadline is t0 plus the TTL, minus a margin (Margin). A keepalive's OK alone
 //    proves nothing, and the grant of a lease sets no deadline. Raft terms are compared for
@@ -52,10 +52,10 @@ class Session {
   bool On(const ConfirmAnswered& event, TimePoint now);
   bool On(const WriteAnswered& event, TimePoint now);
 
-  /// Opens a session, renews and confirms it, keeps its member record up to date (AdvanceRecord),
-  /// revokes leases. If etcd refuses a lease or the member key, the session revokes the lease, and
-  /// tries another one after a backoff (kMinRetryPause). Appends actions; lowers `wake_at` to its
-  /// next call.
+  /// Opens a session, renews and confirms it, and keeps its member record up to date
+  /// (AdvanceRecord). Revokes leases. If etcd refuses a lease or the member key, Advance revokes
+  /// the lease, and tries another one after a backoff (kMinRetryPause). Appends actions, and lowers
+  /// `wake_at` to the time of its next call.
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
   /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
@@ -74,8 +74,8 @@ class Session {
   /// to `revoke_attempts` times. If a revocation that followed Lose is not settled yet, its tries
   /// count, too. closed() turns true at once if no lease is left to revoke. Otherwise it turns true
   /// when the outcome is definite, or when Advance finds the tries used up. With 0, the tries are
-  /// used up at once. But a revocation that is in flight already is awaited, and 200 ms more after
-  /// an answer that says unknown. A second call does nothing.
+  /// used up at once. But if a revocation is in flight already, closed() turns true only after its
+  /// answer, and 200 ms later if the answer says unknown. A second call does nothing.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
   /// If closed() is true: whether the revocation was given up, so that the lease expires by itself.
@@ -86,8 +86,8 @@ class Session {
   void SetState(MemberState state) { wanted_state_ = state; }
   /// Sets whether the member record should say that activations fail here. False at first.
   void SetFailing(bool failing) { wanted_failing_ = failing; }
-  /// Sets whether the application is healthy, which the member record should say. An unhealthy
-  /// node's record also says that the node drains. True at first.
+  /// Sets whether the application is healthy; true at first. If not, the member record should say
+  /// so, and that the node drains. After SetState(kDraining) it only says that the node drains.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
   /// Sets for which shards the member record should say that this node is a ready standby.
@@ -143,10 +143,10 @@ class Session {
   /// Then Advance opens no session, and only revokes leases. There are two such cases, both while
   /// another session holds our member key and Advance waits for it:
   ///  - The key passes to a third session.
-  ///  - A read of the whole view finds the key still held when the wait has lasted long enough: 3 s
-  ///    plus twice the TTL, either ours or the other session's, whichever is greater. This case
-  ///    needs that this object never had a session. The wait begins again if the view was not read
-  ///    for 1.5 times our TTL.
+  ///  - This object never had a session, and a read of the whole view finds the key still held
+  ///    after a wait of 3 s + 2 * max(our TTL, the other session's TTL). The wait begins again if
+  ///    the view was not read for 1.5 times our TTL: then etcd was away, and leases may last
+  ///    longer.
   const std::optional<Error>& refused() const { return refused_; }
 
   /// Since this object exists.

@@ -3,8 +3,8 @@
 // The duties follow View::StandbysOf while the session is live. For each new duty the application's
 // `standby` callback begins, and for each that ends without a leadership here, `standby_ended`. If
 // this node gains the shard, the duty ends without a callback of its own, because `acquired` comes.
-// While the session is not live, nothing changes. If the session is lost, the duties go on in the
-// next one: a loaded state depends on no lease.
+// While the session is not live, no duty begins or ends. If the session is lost, the duties go on
+// in the next one: a loaded state depends on no lease.
 //
 // A node that drains, stops or halts ends all duties. If its external application is gone, they end
 // without a callback, and begin again once an application is attached. Without a listener nothing

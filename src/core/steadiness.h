@@ -2,9 +2,9 @@
 //
 // A member is unsteady if several of its sessions in a row ended soon after they began (options.h:
 // kFlapsAfter), also if they ended in order. When it comes again, it has to stay for a delay before
-// it is steady again. Each further short session doubles the delay. For those parts of the core
-// that wait until the membership is quiet, the comings and goings of unsteady members don't count
-// (View::membership_changed_at). may_claim.h says whether unsteady members may begin to lead.
+// it is steady again. Each further short session doubles the delay, up to kMaxUnsteadyDelay. Parts
+// of the core that wait until the membership is quiet ignore members that flap: see Flaps and
+// View::membership_changed_at. may_claim.h says whether unsteady members may begin to lead.
 //
 // Each node remembers what it saw itself, and a node that joined later knows less. So nodes may
 // differ about which members are unsteady. Callers must make sure that this does no harm.
@@ -37,13 +37,13 @@ class Steadiness {
   /// A session of the node ended. Returns whether this made DelayOf(node) longer.
   bool NoteEnded(const NodeId& node, const End& end, TimePoint now);
 
-  /// For a node that is here: until when it is unsteady. TimePoint::min(): it is steady, or nothing
-  /// is known of it. For a node that is away the result means nothing.
+  /// Until when a node that is here is unsteady; a past time: it is steady. TimePoint::min(): it
+  /// does not flap, or nothing is known of it. For a node that is away the result means nothing.
   TimePoint UnsteadyUntil(const NodeId& node) const;
   /// How long the node has to stay after its return to be steady again; 0: it does not flap, or
   /// nothing is known of it.
   Duration DelayOf(const NodeId& node) const;
-  /// Whether the node's last kFlapsAfter sessions were short.
+  /// Whether the node's last kFlapsAfter sessions that ended were short. It may be steady by now.
   bool Flaps(const NodeId& node) const;
   /// The times after `since` at which nodes vanished, sorted. Leaves out nodes that are back, nodes
   /// that had said that they leave, and nodes that flap.

@@ -4,7 +4,7 @@
 // part of it, in batches (claim_pace.h). It also claims the shards that the failover policy keeps
 // for it, and replaces damaged records. A node claims nothing in each of these cases:
 //  - The view is not complete, or the group's config is bad.
-//  - Its session is not live, it is stopping, or its external application is not attached.
+//  - Its session is not live, it stops, or its application is not attached (Context::attached).
 //  - The brake is on: more than two members, and more than 10 % of all, vanished within `settle`.
 //    Members that left in order, flap (steadiness.h) or are back don't count.
 //  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
@@ -12,7 +12,7 @@
 //  - A claim was refused and the shard still has no leader: no claims for kMinRetryPause, then
 //    twice as long each time, up to kMaxRetryPause.
 //
-// If a node claims nothing of its part for kPassOverAfter and the time that its pace needs, the
+// If a node claims nothing of its part for kPassOverAfter plus the time that its pace needs, the
 // next node in line claims in its place. Time in which the next one may claim nothing itself does
 // not count. For each shard, the shard's other ready standbys are first in line. Nodes with
 // different views may see different lines; a claim's guards decide.

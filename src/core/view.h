@@ -43,7 +43,7 @@ struct ViewChanges {
   /// Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
-  bool policy = false;    ///< a policy, or a RipeFact that came or that the watch changed
+  bool policy = false;    ///< a policy; or a RipeFact, but not if only a snapshot shows it gone
   bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
   bool config = false;    ///< the config; also if a read found none
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
@@ -149,10 +149,10 @@ class View {
   /// a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
 
-  /// A key whose mod revision went down. This view had seen the key with the revision `known`. A
-  /// later snapshot, whose own revision is not below `known`, shows the key with the lower revision
-  /// `found`. That never happens within one history of etcd, so somebody restored a backup and then
-  /// raised etcd's revision. Only shard records, members and the config are compared.
+  /// A key whose mod revision went down. This view had seen the key, or its absence, with revision
+  /// `known`. A later snapshot, whose own revision is not below `known`, shows the key with the
+  /// lower revision `found`. That never happens within one history of etcd, so somebody restored a
+  /// backup and then raised etcd's revision. Only shard records, members and config are compared.
   struct WentBack {
     Revision known;
     Revision found;

@@ -39,18 +39,18 @@ grpc::Status StatusOf(const Refusal& refusal);
 struct RefusalDetails {
   std::string reason;  ///< empty: there is no ErrorInfo, or its domain isn't Baton's
   std::map<std::string, std::string> metadata;  ///< of the same ErrorInfo
-  /// From 0 to a day. Any service may have set it, because a RetryInfo has no domain.
+  /// From 0 to a day and 999 ms. Any service may have set it, because a RetryInfo has no domain.
   std::optional<std::chrono::milliseconds> retry_after;
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
-/// Whether the refusal concerns a call for this shard of this group. It must name this shard. A
-/// refusal that names no group counts as this group's. If it names another shard or group, the
-/// handler passed on the refusal of another service. Such a status is the application's own answer,
-/// because the handler may have done something before.
+/// Whether the refusal concerns a call for this shard of this group: it names this shard, and this
+/// group or no group. If it names another shard or group, the handler passed on the refusal of
+/// another service. Such a status is the application's own answer, because the handler may have
+/// done something before.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
-/// Whether this status is a NOT_LEADER that concerns a call for this shard of this group. Such a
-/// call took no effect. REQUIRES: `details` are DetailsOf(status).
+/// Whether the status is FAILED_PRECONDITION with the reason NOT_LEADER, and IsOfCall is true. Such
+/// a call took no effect. REQUIRES: `details` are DetailsOf(status).
 bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
                 ShardId shard);
 

@@ -3,8 +3,8 @@
 //
 // A connection may be dead without anybody noticing: the leader's host lost power, a link was cut,
 // a NAT forgot the connection. The kernel would go on sending there for up to 15 minutes, also once
-// the leader is back. So a channel from which an attempt got no answer, while no other attempt got
-// one either, is dropped, and the next Get makes a new connection. A channel that is younger than
+// the leader is back. So an attempt that gets no answer drops its channel, unless another attempt
+// on it was answered meanwhile. The next Get makes a new channel. A channel that is younger than
 // kChannelYoung stays. This time doubles, up to kLongestYoung, each time that a channel to the same
 // address had a connection and is dropped, until an attempt is answered. So a leader that is only
 // slow, or whose calls all end by their deadlines (long polls), rarely gets a new connection.
@@ -54,7 +54,7 @@ class ChannelCache {
   void Answered(std::string_view address, const grpc::Channel* channel, TimePoint now);
   enum class Lack { kAnswer, kConnection };
   /// An attempt over this channel, which began at `begun`, got no answer, or found no connection.
-  /// Drops the channel unless it is young, or a later answer came over it.
+  /// Drops the channel unless it is young, or an answer came after `begun`.
   void Unanswered(std::string_view address, const grpc::Channel* channel, TimePoint begun,
                   TimePoint now, Lack lack);
   /// Drops channels that Get did not return for kChannelUnused, also if calls on them still run.

@@ -13,10 +13,10 @@
 //   - If the first message says `anew`, or names another history of etcd (`cluster`), all routes
 //     are forgotten.
 //
-// A server may lie about a route, or only about its revision: it may name one that etcd has not
-// reached. By these rules no true route would ever replace that one. So a server sends a check once
-// in a stream that continued from revision(): a digest of all its routes. It does so when its view
-// is newer than all that this object has read from other servers.
+// A server may lie about a route, or only about its revision: it may name a revision that etcd has
+// not reached. By these rules no true route would ever replace that one. So a server sends a check
+// once in a stream that continued from revision(): a digest of all its routes. It does so when its
+// view is newer than all that this object has read from other servers.
 //   - If the known routes have another digest, their revisions are forgotten: doubted(). The next
 //     stream reads all routes. It replaces whatever is known.
 //   - If they have the same digest, revisions above `complete_to` of the check's message are
@@ -118,7 +118,7 @@ class MergedRoutes {
   bool begun() const { return begun_; }
   /// Whether the current stream continued from revision(), without a new snapshot.
   bool resumed() const { return resumed_; }
-  /// Whether the current stream's check, its first one, showed another digest. Then close the
+  /// Whether the first check of the current stream showed another digest. Then close the
   /// stream, and call BeginStream for the next one: at the same server, because it has just proven
   /// that its routes are current. The known routes stay until the next stream replaces them, but
   /// complete() is false until that stream's snapshot ends.

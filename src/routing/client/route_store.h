@@ -55,7 +55,7 @@ class RouteStore {
   /// passed since the last publication.
   void PublishDue(TimePoint now);
   /// When to call PublishDue next, perhaps a time in the past. nullopt: nothing is unpublished, or
-  /// the routes are not complete; then Merge publishes them.
+  /// the routes are not complete. Merge publishes them once they are.
   std::optional<TimePoint> next_publish() const;
 
   // Any thread may call these.

@@ -58,8 +58,8 @@ class RouterCall {
   RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
              std::string request_id);
   /// Makes attempts and returns the status for the caller, which Router::Call describes. It ends
-  /// when the deadline has passed or the store is closed. An exception of `attempt` passes through.
-  /// REQUIRES: called once.
+  /// when the deadline has passed or the store is closed, but not before a running attempt ends. An
+  /// exception of `attempt` passes through. REQUIRES: called once.
   grpc::Status Run(const Router::Attempt& attempt);
 
  private:
@@ -84,7 +84,7 @@ class RouterCall {
   enum class Connection {
     kReady,
     kFailing,  ///< the server can't be reached
-    kNone,     ///< none was made before the deadline, or before the route changed
+    kNone,     ///< none before the deadline, a change of the route, or the store's end
   };
   Connection Connect(grpc::Channel& channel, const RouteStore::Newest& found);
   void NoteAnswer(const Destination& destination, const grpc::Channel& channel, TimePoint begun,

@@ -65,7 +65,7 @@ struct RouteRequest {
 struct RouteList {
   std::shared_ptr<const runtime::RouteGroup> group;
   Revision revision;   ///< the view behind the list has all changes up to this revision
-  Duration age{0};     ///< the view's age
+  Duration age{0};     ///< the time since the view was last proven current
   bool stale = false;  ///< the view is older than RouteBatch::stale_after
   std::vector<runtime::ViewRoute> routes;  ///< in the order of shards
 };

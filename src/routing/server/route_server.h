@@ -49,13 +49,13 @@ class RouteServer final : public runtime::RouteObserver,
   RouteServer& operator=(const RouteServer&) = delete;
 
   /// Ends every stream, answers every question that still waits with kUnavailable, and waits for
-  /// the thread's end. Later streams and questions are refused; later calls of Shutdown do nothing.
+  /// the thread's end. Later streams and questions are refused; later calls of Shutdown only wait.
   /// REQUIRES: not called from an answer or a sink.
   void Shutdown();
 
-  /// Begins a stream. True: the sink's End will be called once; if the request is refused, End says
-  /// why. False: there are too many watchers, or the server was shut down; the sink is never
-  /// called. REQUIRES: the sink lives until its End.
+  /// Begins a stream, and sets RouteRequest::came. True: the sink's End will be called once; if the
+  /// request is refused, End says why. False: there are too many watchers, or the server was shut
+  /// down; the sink is never called. REQUIRES: the sink lives until its End.
   [[nodiscard]] bool Watch(RouteSink& sink, RouteRequest request);
   /// Call it once for each message that the sink got. `sent`: the message was sent. Otherwise it
   /// could not be sent, which ends the stream.

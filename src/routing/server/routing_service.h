@@ -1,5 +1,5 @@
 // The gRPC service baton.v1.RoutingService: passes requests to a RouteServer, and its answers to
-// callers. Never blocks. A stream above a limit is refused with RESOURCE_EXHAUSTED.
+// callers. Only Shutdown and the destructor block. Streams above a limit get RESOURCE_EXHAUSTED.
 #pragma once
 
 #include <memory>
