@@ -13,7 +13,7 @@
 
 namespace baton::etcd {
 
-/// A page of a read of the group. Not every key has a fact or is a stray: see Decoded.
+/// A page of a read of the group. Some keys are neither a fact nor a stray: see Decoded.
 struct DecodedPage {
   CallStatus status;
   Revision revision;  ///< of the answer's header

@@ -1,18 +1,18 @@
 // GuardedWrite: each kind of write of base/writes.h as etcd's compares and operations.
 //
 // A GuardedWrite has guards that all its items share, and items with guards of their own. If a
-// shared guard is false, all items are refused. guarded_txn.h makes transactions of a GuardedWrite.
-// The shape of the transaction decides what happens if an item's own guard is false: whether only
-// this item is refused, or all items of the transaction.
+// shared guard is false, all items are refused. guarded_txn.h turns it into transactions. Their
+// shape decides whether a false guard of one item refuses this item alone, or all items.
 //
 // Every guard compares a key's mod revision or create revision with a number, or the key's lease
-// with a session id. Such a guard is stable: once false, it is false for ever. There are two
+// with a session id. Such a guard is stable: once false, it is false for ever. There are three
 // exceptions:
 //  - A guard that compares with 0 demands that the key is absent. It holds again once the key is
 //    deleted. An example is the guard of a claim of an absent record.
 //  - The guard that no key of a range was written holds again once the written key is deleted.
-// If a write has one of these two guards, it also changes a key whose revision it compares. So a
-// late copy of the write is refused, unless that key was deleted again before the copy arrives.
+//  - kLeaseIsNot demands that a session has ended. It is false while the session lives, then true.
+// If a write has one of the first two, it also changes a key whose revision it compares. So a late
+// copy of the write is refused, unless that key was deleted again before the copy arrives.
 //
 // Pure functions and plain values; any thread.
 #pragma once

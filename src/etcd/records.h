@@ -1,12 +1,12 @@
 // Converts facts to protobuf records and back (proto/baton/v1/records.proto), without their keys.
 //
-// Encoding writes the record's known fields, then the `unknown_fields` that were read with it, so
-// that a later version's fields survive a rewrite. Decoding never fails. A value that can't be
-// parsed, or contradicts itself or its key, is kDamaged; a value of a later schema is kNewerSchema.
-// Such a value's content is not used, with two exceptions: a ConfigFact has its `schema`, and a
-// RecordFact has its first bytes in `damaged_value`. An unknown reason reads as kStartup, in a move
-// as kRebalance, and as a member's `dead_reason` as kProcessDied. No text that is read, and no
-// unknown field, is longer than stored_text.h says.
+// Encoding writes the record's known fields, then the fact's `unknown_fields` (if facts of this
+// kind have them), so that a later version's fields survive a rewrite. Decoding never fails. A
+// value that can't be parsed, or contradicts itself or its key, is kDamaged; a value of a later
+// schema is kNewerSchema. Such a value's content is not used, with two exceptions: a ConfigFact has
+// its `schema`, and a RecordFact has its first bytes in `damaged_value`. An unknown reason reads as
+// kStartup; in a move, as kRebalance; in a member's `dead_reason`, as kProcessDied. No text that is
+// read, and no unknown field, is longer than stored_text.h says.
 //
 // A fact's revisions, lease and presence belong to the key, not to the value: the caller sets them.
 // Pure functions; any thread.
@@ -23,7 +23,7 @@
 namespace baton::etcd {
 
 /// The longest TTL that a member's record may state. Nodes ask for an hour at most, so a record
-/// with more is damaged, and nobody waits for it.
+/// with more than these 24 hours is damaged, and nobody waits for it.
 inline constexpr std::chrono::hours kLongestTtl{24};
 
 /// Writes the fact's schema, or kSchema if that is 0. Only a config of kFailoverSchema or later has

@@ -38,7 +38,7 @@ static_assert(kMaxTxnOperations * (kMostKept + 2048) < std::size_t{1536} * 1024)
 /// cut. KeptWords of the result is the result.
 std::string KeptWords(std::string_view words);
 
-/// A parsed record's unknown fields, serialized; empty if above kMostKept bytes. Not nested ones.
+/// The record's unknown fields, serialized, without nested ones; empty if above kMostKept bytes.
 std::string KeptFields(const google::protobuf::Message& record);
 
 /// The first kMostKept bytes.

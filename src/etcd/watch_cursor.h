@@ -1,5 +1,5 @@
-// WatchCursor: delivers the group's history in order: a snapshot at a revision R, then every whole
-// revision after R.
+// WatchCursor: delivers the group's history in order. First comes a snapshot at a revision R, then
+// every whole revision after R.
 //
 // The cursor reads everything below the group's prefix in pages, all at the revision R of the first
 // (linearizable) page. It delivers these pages as one snapshot, and watches from R + 1. If the
@@ -123,9 +123,9 @@ class WatchCursor {
   /// the first snapshot, while a compaction forces a new one, and during a backoff.
   void Reopen();
 
-  /// The caller knows that the store has the revision `required`. Asks the open watch, and the
-  /// watches that follow it, for their progress until everything up to `required` has been
-  /// delivered. A revision below an earlier `required` changes nothing.
+  /// Asks the open watch, and the watches that follow it, for their progress until everything up to
+  /// `required` has been delivered. A revision below an earlier `required` changes nothing.
+  /// REQUIRES: the store has reached `required`. Otherwise the cursor asks on until it has.
   void RequestProgress(Revision required);
 
   /// Reads everything again and delivers it as a snapshot, while the watch goes on. This repairs

@@ -1,11 +1,11 @@
 // WriteExecutor: carries guarded writes to etcd, and confirms sessions.
 //
 // The executor first sends a write with several items as one flat transaction: all items or none.
-// If a guard of one item is false, it sends the items again as nested transactions: then only items
-// with a false guard are refused. If a guard that all items share is false, all items of that
-// transaction are refused. If a write has too many operations for one transaction, the executor
-// sends it in portions, one after another. Each portion is judged by itself: earlier ones stay
-// done, and later ones are still sent. If a server allows fewer operations than expected, the
+// If a guard of one item is false, the executor sends the items again as nested transactions: then
+// only items with a false guard are refused. If a guard that all items share is false, all items of
+// that transaction are refused. If a write has too many operations for one transaction, the
+// executor sends it in portions, one after another. Each portion is judged by itself: earlier ones
+// stay done, and later ones are still sent. If a server allows fewer operations than expected, the
 // portions become smaller. If a server refuses a portion because it has too many bytes, the portion
 // is sent in two halves, and so on. So an item that is too large by itself is refused alone.
 //
@@ -67,7 +67,7 @@ struct ConfirmResult {
   /// If the key is gone, its `present` is false.
   std::optional<MemberFact> member;
   std::string detail;      ///< one line, if the outcome is not kDone
-  bool permanent = false;  ///< credentials or role: trying again will not help
+  bool permanent = false;  ///< CallStatus::permanent: trying again will not help
 };
 
 /// A write encoded as transactions, ready to be submitted once.

@@ -16,9 +16,9 @@ struct Address {
   std::uint16_t port = 0;
 };
 
-/// Reads an address. The port is from 0 to 65535; an IPv6 host needs brackets. kInvalidArgument:
-/// the text has another form, or the host has more than kLongestHost characters. The message has
-/// the text and the expected form, and names no flag.
+/// Reads an address. The port is from 0 to 65535; an IPv6 host needs brackets. A short IPv4 host is
+/// written in full (127.1 as 127.0.0.1). kInvalidArgument: another form, or a host of more than
+/// kLongestHost characters. The message has the text and the expected form, and names no flag.
 Result<Address> ParseAddress(std::string_view text);
 
 /// Writes host:port, with brackets around an IPv6 host.

@@ -20,7 +20,7 @@ enum class Problem : std::uint8_t {
   kLeaderless,  ///< nobody leads the shard
   kSuspended,   ///< the leader has stopped until its lease is confirmed
   kFailing,     ///< the leader's `acquired` failed, and is called again and again
-  kMoving,      ///< the shard has a move for kLongMove or longer
+  kMoving,      ///< the shard has been in ShardState::kMoving for kLongMove or longer
   kActivating,  ///< the leader's `acquired` runs for kLongActivation or longer
 };
 inline constexpr int kProblemCount = 6;

@@ -52,7 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// The connection waits for a TLS handshake, a request or the client's goodbye, so it may be
     /// closed to make room.
     virtual void Waiting(Connection& connection) = 0;
-    /// The connection is busy with a request, or has closed.
+    /// The connection waits no more: a request has come, or the wait has failed.
     virtual void Busy(Connection& connection) = 0;
     /// The connection has closed. Only CutOff can still be called for it.
     virtual void Closed(Connection& connection) = 0;

@@ -34,7 +34,7 @@ class ConnectionPlaces {
   /// nothing if there is none. `client`: only its connections are closed; null: of all clients.
   void MakeRoom(const std::string* client);
 
-  /// Takes a place. REQUIRES: RoomFor(client) is kFree.
+  /// Takes a place. REQUIRES (checked): RoomFor(client) is kFree.
   void Add(std::shared_ptr<Connection> connection, std::string client);
   /// The connection waits for a request, so MakeRoom may close it. REQUIRES: it was added.
   void Waiting(Connection& connection);

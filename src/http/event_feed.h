@@ -34,7 +34,7 @@ struct EventsHead {
 };
 
 struct EventsQuestion {
-  std::optional<std::uint64_t> after = {};  ///< the answer has only greater numbers; unset: all
+  std::optional<std::uint64_t> after = {};  ///< only greater numbers; all if unset or not yet used
   std::size_t limit = kDefaultEvents;       ///< the most events in a document; feeds ignore it
   std::optional<ShardId> shard = {};        ///< the answer has only its transitions; unset: all
   bool feed = false;
@@ -66,7 +66,7 @@ class EventFeed {
   EventFeed& operator=(const EventFeed&) = delete;
 
   /// Returns the next events as text, at most 256 of them; call it again for more. Empty: there is
-  /// nothing new.
+  /// nothing new. The first text is never empty.
   std::string Next();
   /// Returns the comment to send if nothing was sent for kFeedHeartbeat.
   std::string Heartbeat() const;

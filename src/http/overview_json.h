@@ -29,8 +29,7 @@ struct OverviewSources {
 };
 
 /// The fields of StatusJson, and these:
-///   - "taken_ms": OverviewSources::taken, in milliseconds since 1970, to compare with the times of
-///     events;
+///   - "taken_ms": OverviewSources::taken, in ms since 1970, to compare with the times of events;
 ///   - "etcd": {"calls", "failed", "seconds"}: the number and total time of all calls to etcd since
 ///     the process started;
 ///   - "grid": "nodes" (names), "leaders" (for each shard an index into "nodes"; -1: nobody leads
@@ -38,8 +37,9 @@ struct OverviewSources {
 ///     explain them). It is much shorter than /v1/shards;
 ///   - "attention": "counts", the number of shards with each problem (http/attention.h); "nodes",
 ///     for each problem the nodes that lead a shard with this problem or led it last, at most
-///     kMaxNamed each; "shards", the worst first, at most kMaxListed: the fields of ShardFields and
-///     "problem", "for_ms" and "at_least" (see ShardAge);
+///     kMaxNamed each; "rules", the numbers of the placement rules of shards that nobody may lead
+///     ("nobody_may_lead") or that are "led_against_rule"; "shards", the worst first, at most
+///     kMaxListed: the fields of ShardFields and "problem", "for_ms", "at_least" (see ShardAge);
 ///   - "moving_ms": for each shard with a live move, for how long at least it has had its present
 ///     term and state; 0 if not known yet.
 /// REQUIRES: the status has its shards.

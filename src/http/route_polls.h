@@ -23,8 +23,8 @@ struct RoutesQuestion {
 
 /// Whether the path is /v1/routes.
 bool IsRoutes(std::string_view target);
-/// Reads a request. Returns the refusal (400) if a parameter is malformed, or if ?wait= comes
-/// without ?after=. Ignores unknown parameters.
+/// Reads a request. Returns the refusal (400) if a parameter is malformed, if ?wait= is above
+/// kLongestWait, or if it comes without ?after=. Ignores unknown parameters.
 std::variant<RoutesQuestion, Response> ParseRoutes(std::string_view target);
 /// The routes as JSON (RoutesJson), or 503 for an error.
 Response RoutesResponse(const Result<routing::RouteList>& answer);

@@ -97,7 +97,7 @@ class HttpServer {
  public:
   /// Listens on the first address that the host resolves to. New connections are queued until
   /// Serve. Waits for the resolver. kInvalidArgument: the address is not host:port. kUnavailable:
-  /// the server can't listen on the address; the message says why. Throws
+  /// the host can't be resolved, or the server can't listen there; the message says why. Throws
   /// boost::system::system_error if the host lacks threads, or if this process lacks descriptors.
   static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
   /// Begins to answer. If `routes` is null, /v1/routes gets 404. Throws std::system_error if the

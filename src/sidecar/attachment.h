@@ -81,7 +81,7 @@ struct SidecarBounds {
   std::uint64_t connections = 0;  ///< closed: too many were open, or ReceiveBudget refused them
   /// Connections of users without the role kLead. If the port asks for certificates, or if it is
   /// not known yet whether the user has the role, the connection does not count. Then each stream
-  /// counts that is refused because its caller lacks the role.
+  /// counts that is refused because its caller lacks the role, or is not known to have it.
   std::uint64_t denied = 0;
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing

@@ -64,7 +64,7 @@ class Server {
   /// mode 600. Start the node before Listen: if another process runs this node, the node's start
   /// fails, and that process keeps its socket. kUnavailable: the server can't listen on the
   /// address; the message says why. Throws std::system_error if the host has no thread left.
-  /// REQUIRES: called once, also after an error.
+  /// REQUIRES: called only once, even if it fails.
   Status Listen(const Address& address);
   /// Calls Stop.
   ~Server();

@@ -1,5 +1,5 @@
-// Protects etcd's password and key, which this process has in memory: from core dumps, from other
-// processes of the same user, and from gRPC's traces.
+// Protects etcd's password and key in this process's memory from core dumps, from other processes
+// of the same user, and from gRPC's traces.
 //
 // Also raises the limit of open files. GuardProcess and RaiseDescriptorLimit change this process's
 // limits and environment. With GuardedEnvironment and RestoreLimits, batond gives the earlier ones

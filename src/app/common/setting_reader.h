@@ -38,7 +38,7 @@ class SettingReader {
   const Setting* Find(const std::string& name) const;
 
   // Each function below returns the value of a setting. An absent setting is no error: the result
-  // is then an empty value, false, 0, or, of Duration, its argument `least`.
+  // is then an empty value, false or 0; but Duration returns its argument `least`.
 
   /// An empty text is an error.
   std::string Text(const std::string& name);

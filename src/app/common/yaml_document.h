@@ -17,8 +17,8 @@ namespace baton::app {
 /// "PATH:LINE: " and what is wrong.
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text);
 
-/// Whether a word (letters, digits, '-', '_', '.', '/') may stand in YAML without quotes. False for
-/// words that some readers take for something else than a text, such as "12", "True" and "no".
+/// Whether `word` is a text in YAML without quotes. False for words such as "True" and "no", and
+/// for all that don't begin with an ASCII letter. The other characters are not checked.
 bool IsPlainYaml(std::string_view word);
 
 }  // namespace baton::app

@@ -4,8 +4,8 @@
 // In a *sweep*, the node asks its library for the leadership of every shard, and writes each answer
 // as one *word*. The demo reads the words at any time, also while the node is stopped. There are no
 // locks, and any thread may use a board. Words and the fields of the head are atomic, so a killed
-// or stopped node leaves none half written; only an entry of Head::notes may be. Each has one
-// writer, except Head::write_state: there node and demo take turns.
+// or stopped node leaves none of them half written. (It may leave an entry of Head::notes so.) Each
+// has one writer; only Head::write_state has two, node and demo, which take turns.
 #pragma once
 
 #include <array>

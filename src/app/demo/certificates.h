@@ -31,7 +31,7 @@ ClientTls DemoFiles(const std::string& folder, const std::string& who);
 
 class DemoCertificates {
  public:
-  /// Makes the folder and issues the first certificates. kUnavailable: a file can't be written.
+  /// Makes the folder and issues the first certificates. kUnavailable: one of these failed.
   static Result<std::unique_ptr<DemoCertificates>> Create();
   /// Removes the folder.
   ~DemoCertificates();

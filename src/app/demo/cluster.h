@@ -107,8 +107,8 @@ class DemoCluster {
   DemoMembers& members() { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
-  /// Reads the shards' records from etcd; leaves out records that can't be decoded. Waits up to
-  /// 5 s. kUnavailable: etcd can't be read.
+  /// Reads the shards' records from etcd; a damaged one is there, too (RecordFact::readability).
+  /// Waits up to 5 s. kUnavailable: etcd can't be read.
   Result<std::map<ShardId, RecordFact>> ReadRecords();
 
   /// Keeps the folder with logs and state at the end, so that the cause of a failure can be found.

@@ -35,8 +35,8 @@ struct SeenChange {
   NodeIndex from = kNobody;  ///< the leader before; may be `to`, in an earlier term
   NodeIndex to = kNobody;
   Term term;  ///< of the new leadership
-  /// When the earlier leadership was seen to end, or its process was killed or stopped. If nobody
-  /// led the shard before: the observer's start.
+  /// When the earlier leadership was seen to end, or its process was killed or stopped; or when the
+  /// new one was seen, if that was earlier. If nobody led the shard before: the observer's start.
   TimePoint left{};
   TimePoint led{};  ///< when the new leadership was activated
   Duration gap() const { return led - left; }

@@ -46,7 +46,7 @@ class DemoReport {
   int failed_ = 0;
 };
 
-/// A duration with at most three digits, in milliseconds, or from 1 s on in seconds: "0.42 ms",
+/// A duration with about three digits, in milliseconds, or from 1 s on in seconds: "0.42 ms",
 /// "118 ms", "5.31 s".
 std::string TimeWord(Duration duration);
 /// A number with separators: "1,024".

@@ -1,5 +1,5 @@
-// DemoStage: the steps of which a demo consists: start and stop nodes, wait, look, and check
-// statements. The base class of Demo (demo.cc).
+// DemoStage: the steps of a demo (it starts and stops nodes, waits, looks, checks statements).
+// The base class of Demo (demo.cc).
 //
 // One thread. Every wait has a bound: kPatience, unless the function names another. Functions throw
 // DemoAbort if the demo can't go on: after Ctrl-C, if a node ended by itself, or if etcd or a node
@@ -158,7 +158,7 @@ class DemoStage {
   static std::string WriteWord(WriteState state);
   /// " 12 345": with a blank before each.
   static std::string Pids(const std::vector<pid_t>& pids);
-  /// After so many sweeps: the number, from 0, of the oldest one that DemoBoard::Head::notes has.
+  /// The number (from 0) of the oldest sweep that DemoBoard::Head::notes has after `sweeps` sweeps.
   static std::uint64_t OldestNote(std::uint64_t sweeps);
   std::string LogsAdvice() const;
   std::string SlowAdvice() const;

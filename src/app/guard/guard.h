@@ -18,8 +18,8 @@ namespace baton::app {
 
 /// Guards the node that started this process. The node writes its settings to `input`
 /// (runtime/guard/guard_settings.h), and writes them again when they change. Later settings only
-/// replace how to reach etcd. Of their credentials the last four that differ are kept, because the
-/// node may still use earlier ones; how they are tried, end_sessions.h says.
+/// replace how to reach etcd. The last four different credentials are kept, because the node may
+/// still use earlier ones; end_sessions.h says how they are tried.
 /// `page`: the node's progress; null: the node passed no page, so the guard can't watch for a hang.
 ///
 /// If `input` has no valid settings, returns the exit code 1. Otherwise this function does not

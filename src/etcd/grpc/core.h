@@ -73,8 +73,8 @@ class GrpcCore {
   /// Keeps the operation alive until Unregister. False: the transport closes, and the operation
   /// must not start.
   bool Register(std::shared_ptr<Operation> operation);
-  /// The operation's last use of the core. The caller keeps the result, and so the operation, alive
-  /// until its own function returns.
+  /// REQUIRES: this is the operation's last use of the core, and the caller keeps the result until
+  /// its own function returns, because the operation may be destroyed with it.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
   /// Cancels all operations and waits until they have unregistered. May be called again. REQUIRES
@@ -90,8 +90,8 @@ class GrpcCore {
   std::size_t endpoint_count() const { return endpoints_.size(); }
   const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
   /// The endpoint's connections. The caller keeps them while it starts a call; a started call keeps
-  /// its connection by itself. REQUIRES (not checked, also by the functions below): `endpoint` is
-  /// below endpoint_count().
+  /// its connection by itself. REQUIRES (not checked), here and in the functions below: `endpoint`
+  /// is below endpoint_count().
   std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
   // The next six use the endpoint book: see EndpointBook.
   std::size_t CurrentEndpoint();

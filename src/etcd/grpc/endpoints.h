@@ -6,8 +6,8 @@
 //   usable       The endpoint is in neither of the two states below.
 //   unavailable  A call returned UNAVAILABLE. The book switches to the next endpoint at once. For
 //                kUnavailableFor this endpoint comes last among those that are not quarantined.
-//   quarantined  Two calls in a row met their deadlines, without an answer in between (a frozen
-//                member accepts connections and is silent). Until this endpoint answers a call or a
+//   quarantined  Two calls ran into their deadlines, without an answer in between (a frozen member
+//                accepts connections and is silent). Until this endpoint answers a call or a
 //                probe (a small linearizable read), the book uses it only if no other one is left.
 //
 // The book keeps the current endpoint while that endpoint is usable. It never goes back to an
@@ -67,8 +67,8 @@ class EndpointBook {
   /// A call through this endpoint returned UNAVAILABLE, or an error which says that the endpoint
   /// can't serve.
   void Unavailable(std::size_t endpoint, TimePoint now);
-  /// A call that was sent at `sent` met its deadline. Ignored if the endpoint has answered another
-  /// call after `sent`.
+  /// A call that was sent at `sent` got no answer by its deadline. Ignored if the endpoint has
+  /// answered another call after `sent`.
   void Missed(std::size_t endpoint, TimePoint sent, TimePoint now);
   bool Quarantined(std::size_t endpoint) const { return endpoints_[endpoint].quarantined; }
 

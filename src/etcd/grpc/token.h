@@ -53,9 +53,9 @@ class TokenKeeper {
   /// token by now.
   void GiveUp(std::uint64_t generation);
   /// etcd denied permission to a call with this token. The cause may be that a member of etcd has
-  /// lost the token. So gives the token up and returns true: try again with another token. Returns
-  /// false if the token is less than 5 s old and replaced another one that was denied: then the
-  /// role lacks the right. Also returns false without a user.
+  /// lost the token. So gives the token up, unless there is another one by now, and returns true:
+  /// try again. Returns false if the token is less than 5 s old and replaced another one that was
+  /// denied: then the role lacks the right. Also returns false without a user.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
   /// Sets the newest password. The next call of Current or Get authenticates with it. The present

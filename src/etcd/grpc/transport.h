@@ -1,4 +1,4 @@
-// GrpcTransport: the transport over gRPC: connections, failover, deadlines, tokens, outcomes.
+// GrpcTransport: the transport over gRPC, with connections, failover, deadlines, tokens, outcomes.
 //
 // Threads: as etcd/transport.h says. Callbacks come on two threads of the transport: one for
 // keepalives, one for all else. (If a keepalive stream needs a token and gets no token, `ended`
@@ -112,10 +112,10 @@ struct GrpcTransportOptions {
   std::function<void(std::string_view method, int code, std::chrono::nanoseconds duration)>
       on_call = {};
   /// Called when etcd accepts or rejects the credentials of SetCredentials. `what` is "password" or
-  /// "certificates at HOST:PORT"; the status says done, or why not. After a rejection it is called
-  /// again only once etcd accepts these credentials, or rejects later ones. It is not called for a
-  /// password if etcd rejects the last accepted one, too: then calls fail. Called on the same
-  /// thread as on_call; must not block.
+  /// "certificates at HOST:PORT"; the status says done, or why not. An endpoint that can't be
+  /// reached counts as a rejection. After a rejection, called again only once etcd accepts these
+  /// credentials, or rejects later ones. Not called for a password if etcd rejects the last
+  /// accepted one, too: then calls fail. Called on the same thread as on_call; must not block.
   std::function<void(const std::string& what, const CallStatus& status)> on_credentials = {};
 };
 

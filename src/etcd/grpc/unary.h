@@ -1,4 +1,4 @@
-// UnaryCall: one unary call: its attempts, failover, tokens, and one answer. Only for this folder.
+// UnaryCall: one unary call with attempts, failover, tokens, and one answer. Only for this folder.
 // Any thread may start a call; its attempts begin, and follow one another, on the thread of the
 // core's completions.
 #pragma once
