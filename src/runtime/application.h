@@ -28,17 +28,17 @@ class Application {
  public:
   virtual ~Application() = default;
 
-  /// Says that a callback is done. If it failed, `ok` is false, and `error` is one line of at most
-  /// kLongestCallbackError bytes and "...", or empty if nobody said why.
+  /// Says that a callback is done. If it failed, `ok` is false. REQUIRES: `error` is one line of at
+  /// most kLongestCallbackError bytes and "..."; or it is empty, because nobody said why.
   using Done = std::function<void(bool ok, const std::string& error)>;
 
   /// Called once, before all other methods but `state` and End. The application calls `changed`
   /// with each new state; at first it counts as kAbsent.
   ///
-  /// It calls `said` to say whether it is ready to take over a shard for which it stands by. The
-  /// word names the operation of the shard's last kStandby callback. After the shard's next
-  /// kStandbyEnded, kAcquired or kLost the node ignores such a word. The node reads the words in
-  /// one of the next turns of its loop, of each shard only the newest one.
+  /// The application calls `said` to say whether it is ready to take over a shard for which it
+  /// stands by. REQUIRES: the argument names the operation of the shard's last kStandby callback.
+  /// The node ignores it after the shard's next kStandbyEnded, kAcquired or kLost. The node looks
+  /// at it in one of the next turns of its loop; if several wait for a shard, only at the newest.
   virtual void Begin(std::function<void(core::ApplicationState)> changed,
                      std::function<void(const core::StandbyReadySaid&)> said) = 0;
   /// Starts a callback. The application calls `done` at most once. The core sets time limits as for

@@ -16,8 +16,8 @@ namespace baton::runtime {
 
 class CallStatsRecorder {
  public:
-  /// Adds one call. `method`: one of a bounded number of names, because each name is kept for ever.
-  /// `code`: gRPC's number.
+  /// Adds one call. `code`: gRPC's number. REQUIRES: there are few different names of methods,
+  /// because each name is kept for ever.
   void Record(std::string_view method, int code, std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     std::lock_guard lock(mutex_);

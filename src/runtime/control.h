@@ -163,8 +163,8 @@ inline bool WorseFailing(const ShardStatus& left, const ShardStatus& right) {
 
 /// The most shards in NodeStatus::worst_failing; the count `failing` has no bound.
 inline constexpr std::size_t kMaxFailingListed = 100;
-/// The most shards in NodeStatus::longest_stopping: no more callbacks run at once. The count
-/// `stopping` has no bound.
+/// The most shards in NodeStatus::longest_stopping: no more callbacks of a Listener run at once.
+/// The count `stopping` has no bound: it includes shards whose `lost` waits for a thread.
 inline constexpr std::size_t kMaxStoppingListed = 256;
 
 /// A shard whose leadership on this node ended more than callback_timeout ago, and whose `lost` has
@@ -306,8 +306,8 @@ struct NodeChangeRequest {
 
 /// Files of a process on which its security depends. Empty names are ignored.
 struct SensitiveFiles {
-  std::vector<std::string> secret = {};   ///< the password and keys: no other user may read them
-  std::vector<std::string> trusted = {};  ///< the authorities: no other user may write them
+  std::vector<std::string> secret = {};   ///< password and keys: only owner and group may read them
+  std::vector<std::string> trusted = {};  ///< certificates, authorities: only the owner may write
 };
 
 /// Facts for an examination that the caller knows and the node does not know.
@@ -362,8 +362,8 @@ struct ViewRoute {
   ShardState state = ShardState::kLeaderless;
   /// The etcd revision from which the route is known. It never decreases. In every view, a change
   /// made at revision r gives the route a revision of at least r. So a caller that knows all routes
-  /// up to revision r needs to ask only for routes with greater revisions. The states activating
-  /// and suspended, which only the leader knows, change without a new revision.
+  /// up to revision r needs to ask only for routes with greater revisions. But a leader can enter
+  /// and leave the states activating, suspended and moving without a new revision.
   Revision revision;
   /// The nodes that stand by, the first to take over first. Null: no node stands by.
   std::shared_ptr<const std::vector<ViewStandby>> standbys{};
@@ -417,7 +417,7 @@ class BATON_EXPORT Control {
 
   // Operators' changes. A relay answers kUnimplemented. Common errors, besides those named below:
   //  - kUnavailable: the change is never made. The node stops, its view is not complete, too many
-  //    changes wait, or the time `within` is over and no copy of the change has left this node.
+  //    changes wait, or the time `within` is over and no copy of the change can take effect.
   //  - kTimedOut: the change may still be made, now or later. The time `within` is over, or the
   //    node stopped first.
   //  - kFailedPrecondition: another change came first, or etcd denies the write.
@@ -450,8 +450,8 @@ class BATON_EXPORT Control {
   /// Releases by force a shard whose last leader's session has ended. A dry run finds out whether
   /// that is possible. kFailedPrecondition: the session lives, any node may claim the shard
   /// already, the record is of a newer version, or the nodes will replace the damaged record. Under
-  /// FailoverPolicy::kNever they don't: then a damaged record can be released, once no leader can
-  /// be left. kNotFound: no such shard.
+  /// FailoverPolicy::kNever only a living last leader replaces it; without one, the shard can be
+  /// released once no leader can be alive. kNotFound: no such shard.
   virtual void Request(ReleaseRequest request, std::function<void(Status)> handler) = 0;
   /// The moves that the balancer would make now if there were no delays, cooldowns or limits. The
   /// handler may block, unless it runs before the call returns. kUnavailable: the view is not

@@ -29,7 +29,7 @@ enum class DirectoryLock { kHeld, kNotHeld };
 
 struct DirectoryId {
   std::uint64_t id = 0;      ///< 0: no number could be read or kept
-  bool made = false;         ///< `id` is new, because there was no file
+  bool made = false;         ///< there was no file, so `id` is new; false if a file was replaced
   std::string problem = {};  ///< one line for the log, also if `id` is set; empty: all is well
 };
 

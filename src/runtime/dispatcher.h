@@ -5,8 +5,8 @@
 // a thread is free.
 //
 // If all threads are busy, functions wait (for a thread or for an earlier one of their shard), and
-// none has returned for 20 ms, the pool gets one more thread. It has at most kMaxThreads. If as
-// many functions block, those of all other shards wait.
+// none has returned for 20 ms, the pool gets one more thread. It has kMaxThreads at most. If
+// kMaxThreads functions block, those of all other shards wait.
 //
 // The queue has no bound here. Nothing here ends a function that runs for too long: the core only
 // notices it, by its time limits.

@@ -94,14 +94,14 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// at once.
   void SetStandbyReady(ShardId shard, bool ready);
 
-  /// A request as Control has it. Calls `handler` once, on the loop, maybe before Request returns.
-  /// After Close the handler gets kNodeStopped.
+  /// Passes a request of Control to the core. Calls `handler` once, on the loop, maybe before
+  /// Request returns. After Close the handler gets kNodeStopped.
   template <typename AnyRequest, typename Handler>
   void Request(AnyRequest request, Handler handler) {
     if (closed_) return handler(kNodeStopped);
     Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
   }
-  /// The same for a policy, whose dry run the core does not know.
+  /// The same for a policy. A dry run is answered here, because the core knows none for policies.
   void Request(PolicyRequest request, std::function<void(baton::Status)> handler);
   /// Whether the session is live, the view is complete, and the node has not halted.
   bool ready() const;

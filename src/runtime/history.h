@@ -5,7 +5,7 @@
 // are known. For a transition that another node counted, there are only the phases that this node's
 // view showed. Each process starts an empty history and numbers its events from 1.
 //
-// Thread-safe. A reader holds the lock for at most kChunk events at a time, so it hardly delays the
+// Thread-safe. Read holds the lock for at most kChunk events at a time, so it hardly delays the
 // writer, the node's loop.
 #pragma once
 
@@ -72,8 +72,8 @@ struct HistoryEvent {
 struct HistoryPage {
   std::string group;
   std::string node;  ///< the node that saw the events
-  /// When that node's process began to number, by its wall clock. Another time than on the last
-  /// page means another process: its numbers have nothing to do with the earlier ones.
+  /// When that node's process began to number, by its wall clock. If this differs from the last
+  /// page's, another process answers, whose numbers have nothing to do with the earlier ones.
   std::chrono::system_clock::time_point started;
   /// The number of the oldest event that was kept when this page was read; last + 1 if there was no
   /// event.
@@ -83,10 +83,10 @@ struct HistoryPage {
   /// The number of the last event that was examined, whether or not it is on the page. Pass it as
   /// the next question's `after`.
   std::uint64_t upto = 0;
-  /// Whether events are missing between the question's `after` and this page: the first events
-  /// after it are not kept any more, or this process has not used the number yet. History::Read
-  /// does not notice a number of an earlier process that this one has used, too: compare `started`.
-  /// Always false if `after` is 0, which asks for the events that are kept.
+  /// True if the first events after the question's `after` are not kept any more, or if this
+  /// process has not used that number yet. If `after` is of an earlier process, and this one has
+  /// used the number, too, History::Read does not notice it; so compare `started` as well. Always
+  /// false if `after` is 0, which asks for the events that are kept.
   bool reset = false;
 };
 
@@ -124,7 +124,7 @@ class History {
   /// event that matches is missing: if events are dropped during the read, the page begins after
   /// those. Does not wait for events. Events that come during the read are left for the next one.
   HistoryPage Read(const HistoryQuestion& question) const;
-  /// The newest `most` transitions that are kept, oldest first. Leaves out changes.
+  /// The newest `most` transitions that are kept, oldest first. Leaves out changes. Holds the lock.
   std::vector<Transition> Recent(std::size_t most) const;
   bool closed() const;
 

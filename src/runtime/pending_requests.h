@@ -29,8 +29,8 @@ class PendingRequests {
   using NodeChangeHandler = std::function<void(Result<NodeChanged>)>;
 
   /// Keeps the handler, and returns the event for the core, with a new request id. The request's
-  /// `within` counts from `now`; unset: no limit. A retry and a change of the node's settings have
-  /// no limit, because the core answers them at once. The dry run of a policy is not passed on.
+  /// `within` counts from `now`; unset: no limit. A retry and a change of the node's settings need
+  /// no limit: the core answers at once. REQUIRES: a dry run of a policy is not added (see Engine).
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
   core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
   core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);

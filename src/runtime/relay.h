@@ -21,8 +21,8 @@ inline constexpr const char* kRelayMakesNoChanges =
 
 struct RelayOptions {
   std::string group;  ///< REQUIRED; the group need not exist yet
-  /// REQUIRED: the server's name in answers to callers. It must differ from each node's name, or
-  /// metrics take the relay for that node. Neither is checked.
+  /// REQUIRED (not checked): the server's name in answers to callers. It must differ from each
+  /// node's name (not checked), or metrics take the relay for that node.
   std::string name;
   EtcdOptions etcd;
   /// The most events to keep, 1 to 1,000,000, as NodeOptions::history.
@@ -34,7 +34,7 @@ class Relay {
  public:
   /// Begins to follow the group. Returns at once, even if etcd can't be reached or the group does
   /// not exist. kInvalidArgument: an option is invalid. Throws std::system_error if the host lacks
-  /// threads.
+  /// threads, boost::system::system_error if the process lacks descriptors (as Loop does).
   static Result<std::unique_ptr<Relay>> Start(RelayOptions options);
   /// Calls Stop. REQUIRES: no other call still runs, also no other Stop.
   ~Relay();

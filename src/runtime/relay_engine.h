@@ -8,8 +8,8 @@
 //
 // It halts at once if etcd went back in time, or if a newer version or a recovery changed the
 // config. It also halts at once if the first config that it reads can't be followed. If a later
-// config does not fit, it halts only once that has lasted for core::kConfigPatience, as proven
-// views show. A halt ends the routes (GroupFollower::Halt), and the view stays as it is.
+// config does not fit, it halts once the view is proven to have been current core::kConfigPatience
+// after that, unless a right config has come by then. A halt ends the routes; the view stays.
 //
 // Threads: everything except the constructor and the destructor runs on the executor. Before Start,
 // the thread that made the engine may also set handlers. After Close, late answers are ignored.

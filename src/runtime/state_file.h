@@ -39,8 +39,8 @@ struct StateFile {
   /// Guards may end the sessions. False: only the node's next process acts on the proof.
   bool guarded = false;
 
-  /// The sessions that may be ended once the process that wrote the file is dead: `session`, unless
-  /// `external` is set, and then `previous`. Leaves out those that are 0.
+  /// The sessions that may be ended once the process that wrote the file is dead: first `session`
+  /// (but not if `external` is set), second `previous`. Leaves out those that are 0.
   std::vector<SessionId> Sessions() const;
 };
 

@@ -57,7 +57,7 @@ struct StateLockFound {
   /// process left in order.
   std::string no_proof;
   /// Why guards don't act although StateLockOptions::guarded is set, as one line for the log.
-  /// Empty: they act, or that is not set, or `never_proof` is set.
+  /// Empty: they act, or `guarded` is not set, or `never_proof` says why they don't.
   std::string no_guard;
   /// Why locks in the directory never prove a death, as one line for the log. Empty: they may.
   std::string never_proof;

@@ -61,7 +61,7 @@ class StatusBoard {
   std::uint32_t led_against_rules() const { return led_against_rules_; }
   /// How many shards had ShardStatus::without_ready_standby.
   std::uint32_t without_ready_standby() const { return without_ready_standby_; }
-  /// Each call of Shards since this time found such shards: the `now` of the first of these calls.
+  /// Since when every call of Shards has found such a shard: the `now` of the first such call.
   /// TimePoint::max(): the last call found no such shard, or there was no call yet.
   TimePoint without_ready_standby_since() const { return without_ready_standby_since_; }
   /// How many of the shards that `node` leads were suspended. Only a node itself knows this of its

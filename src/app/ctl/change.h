@@ -37,7 +37,7 @@ struct TransferOptions {
 /// the shard, `to` leads it already, the shard is moving to another node, `to` drains or is not
 /// live, a placement rule forbids `to`, the term is not `if_term`, or another change came first.
 /// kPrecondition, if a move was ordered: another node than `to` has got the shard. kFailed: the
-/// move was deleted, and the leader keeps the shard.
+/// move was deleted or can't be carried out any more, and the leader keeps the shard.
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change);
 /// Asks the node at options.endpoint to call `acquired` of a failing shard again. kNotFound: there
@@ -86,9 +86,9 @@ ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settin
                           const ChangeOptions& change);
 /// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If the
 /// rules leave shards without a live node that may lead them, or with too few that may stand by,
-/// the verb first prints a warning, and still sets the rules. kUsage: the file can't be read, or is
-/// not valid. kPrecondition: a member's version is too old to follow rules. If Ctrl-C comes before
-/// the end of the file, nothing is changed (kInterrupted).
+/// the verb sets the rules all the same, and then prints a warning. kUsage: the file can't be read,
+/// or is not valid. kPrecondition: a member's version is too old to follow rules. If Ctrl-C comes
+/// before the end of the file, nothing is changed (kInterrupted).
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change);
 /// Stops moves for balance and for placement rules, and moves of failing shards to other nodes.

@@ -10,10 +10,10 @@
 //    or it takes no further WatchEvents now. A change was not made.
 //  - kTimedOut: there was no answer in time; or Interrupt, or the end of the connection, came
 //    before the answer to a change. A change may still be made, and the message says so.
-//  - kInternal, in these cases: Interrupt ended a call that is no change; the node refuses this
-//    caller; this caller calls too often; the answer is larger than 256 MiB; the answer breaks the
-//    protocol.
-//  - kInvalidArgument, besides Control's: a file or the token can't be used. Nothing was sent.
+//  - kInternal: Interrupt ended a call that is no change; the node refuses this caller, or takes no
+//    more calls now, from it or at all; the answer is above 256 MiB, or breaks the protocol.
+//  - kInvalidArgument, besides Control's: a file or the token can't be used, or the request is
+//    longer than a node takes (ServerLimits::message). Nothing was sent.
 //  - kUnimplemented: the endpoint is a relay, and the call is a change or PlanRebalance. A relay
 //    answers all other calls.
 //  - All other errors: see runtime::Control.

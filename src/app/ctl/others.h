@@ -36,9 +36,9 @@ OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
                         TimePoint deadline);
 
 /// Adds to `status` who left the group as the others saw it: a node knows only of those that left
-/// since its own start. For each node, an end that somebody saw comes before one that was only
-/// noticed, and then the later one. A node that is a live member in `status`, or whose return
-/// anybody saw, is back. Keeps Departures::kMaxKept.
+/// since its own start. Keeps one end of each node: one with a known reason if there is any, and of
+/// several alike the latest. The node is back if it is a live member in `status`, or if
+/// anybody saw it return after that end. Keeps the newest Departures::kMaxKept.
 void AddDepartures(const std::vector<runtime::NodeStatus>& others, runtime::NodeStatus* status);
 
 /// Asks the leader of `shard` what it knows of the shard. `group` and `shard` are earlier answers

@@ -35,7 +35,7 @@ Result<Placement> ParsePlacement(const std::string& name, const std::string& tex
 Result<Placement> ReadPlacementFile(const std::string& path);
 
 /// Returns the rules as YAML with a line feed at the end; ParsePlacement reads the same rules from
-/// it. REQUIRES (not checked; PlacementJson, too): CheckPlacement(placement).
+/// it. REQUIRES (not checked, also for PlacementJson): CheckPlacement accepts the rules.
 std::string PlacementYaml(const Placement& placement);
 /// The same as one line of JSON without a line feed: {"rules":[{"shards":["0-99"],
 /// "require":{"zone":["a"]},"prefer":[{"zone":["a"]}],"standbys":2,"spread":"zone"}]}. An empty

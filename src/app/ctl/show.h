@@ -27,7 +27,7 @@ ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
 /// Shows the shard of a key, and who leads it. kUsage: ShardOfKey (routing/lookup_key.h) refuses
 /// the key. kUnreachable also if the node has not read the group yet, or has halted.
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
-/// If the answer may be out of date, says so. What it says of the answering node itself is true.
+/// Says so if the answer may be out of date. The part about the answering node is right even then.
 void SayAsOf(const runtime::NodeStatus& status);
 ExitCode ListNodes(const CtlOptions& options);
 ExitCode ShowGroup(const CtlOptions& options);

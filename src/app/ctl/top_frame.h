@@ -2,7 +2,7 @@
 //
 // Pure; any thread. ncurses (top.cc) only paints the frame. Every character counts as one column;
 // a text from a node may have wider ones. No line is wider than the view, and no frame is taller.
-// With under 30 columns or 8 lines: only header, notice, footer and, from 4 lines on, "too small".
+// A view below 30 columns or 8 lines has only header, notice, "too small" and footer, if they fit.
 #pragma once
 
 #include <chrono>

@@ -25,8 +25,8 @@ struct Verdict {
 };
 
 /// Judges a move of one shard after the move was written to etcd. kDone: the target leads in a
-/// later term. kPrecondition: another node leads in a later term. kFailed: the move is deleted and
-/// the leader stays. While nobody leads, the operation goes on.
+/// later term. kPrecondition: another node leads in a later term. kFailed: the move is deleted or
+/// can't be carried out any more, and the leader stays. While nobody leads, the operation goes on.
 Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer);
 
 /// Judges a drain. `initial`: the number of shards that the node led at first. kDone: the answer
@@ -43,7 +43,7 @@ struct Retried {
   std::uint32_t attempts = 0;  ///< how many attempts had failed
 };
 /// Judges a retry. kDone: the shard is active. kFailed: another attempt has failed. kPrecondition:
-/// the term has changed, or nobody leads the shard.
+/// the term has changed, or nobody leads the shard. REQUIRES: the shard's leader gave the answer.
 Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer);
 
 /// How far an applied rebalance has come.

@@ -10,8 +10,8 @@
 //   this_host: probe    # users without a rule
 //   other_hosts: read   # callers from other hosts
 //
-// `rules`, `this_host` and `other_hosts` are optional, but the file has at least one of them. The
-// defaults of the latter two are those of DefaultsOf (app/daemon/daemon_options.h).
+// `rules`, `this_host` and `other_hosts` are optional, but the file has at least one of them.
+// DefaultsOf (app/daemon/daemon_options.h) has the defaults of `this_host` and `other_hosts`.
 //
 // One thread at a time. Functions block as long as the file system does. Parsing also asks the
 // host's user database for names, and a Look that changes rules asks it for groups, so both may

@@ -6,11 +6,11 @@
 //    caller was refused a read or an attachment.
 //  - verb: the gRPC method, or the HTTP path without its query; target; dry_run.
 //  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
-//  - claimed: the name that the caller gives itself; if none: its address, of a read nothing; peer:
-//    the caller's address.
+//  - claimed: the name that the caller gives itself; without one, its address; with id 0, empty.
+//  - peer: the caller's address.
 //  - result: "asked" (only with AuditFileOptions::required), "done", "failed" or "refused"; error.
-//  - not_logged: how many earlier refusals got no line. Each caller gets one line a second (all
-//    beyond 64 share one), all together 256 at once and then 4 a second: access::RefusalPace.
+//  - not_logged: how many earlier refusals got no line. Each of 64 callers gets one line a second;
+//    all others share one. All together get 256 at once, then 4 a second (access::RefusalPace).
 //
 // A thread of its own writes. Lines that it can't write, because the disk is full or slow, are
 // lost; once it can write again, the log says how many. Lines are not synced to the disk, so a host

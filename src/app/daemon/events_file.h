@@ -33,8 +33,8 @@ class EventsFile {
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;
 
-  /// Begins to write: first the events that the history has, then each new one. REQUIRES: called at
-  /// most once; `history` is not null.
+  /// Begins to write: first the events that the history has, then each new one. REQUIRES (checked):
+  /// called at most once; `history` is not null.
   void Follow(std::shared_ptr<const runtime::History> history);
 
  private:

@@ -19,7 +19,7 @@ namespace baton::app {
 
 class Readiness {
  public:
-  /// Removes the file that an earlier process left at `ready_file` (empty: there is none), and
+  /// Removes the file that an earlier process left at `ready_file` (empty: no ready file), and
   /// takes the service manager's variables: see ServiceManager::OfEnvironment.
   explicit Readiness(std::string ready_file);
 

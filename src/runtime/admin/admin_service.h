@@ -4,7 +4,7 @@
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses and
 // lists of events on a thread of its own.
 //
-// Three bounds refuse calls with RESOURCE_EXHAUSTED:
+// Besides access::CallLimits and EventStreams, three bounds refuse calls with RESOURCE_EXHAUSTED:
 //  - At most kMaxQueuedStatuses calls wait for this thread. Callers with the role kOperate have a
 //    queue of their own, with the same bound, and the thread serves it first.
 //  - Answers that callers have not read yet may take a number of bytes together (UnreadAnswers).

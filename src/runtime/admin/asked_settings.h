@@ -25,8 +25,8 @@ Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request);
 /// whether the settings make sense together: the node does.
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request);
 
-/// For example "max_moves 5, cooldown default". REQUIRES: PolicyOf accepts the request; otherwise
-/// the text means nothing.
+/// For example "max_moves 5, cooldown default". If PolicyOf refuses the request, the text means
+/// nothing.
 std::string SettingText(const v1::SetGroupSettingRequest& request);
 /// The settings that are given: "failover after, failover_delay 30s", or "placement 2 rules". If
 /// ChangeOf fails: "no settings".

@@ -38,7 +38,7 @@ struct Examination {
   SecretsCheckup secrets;
 };
 
-/// Returns one finding for each check, in a fixed order: the node, then etcd, then the group.
+/// Returns one finding for each check, in a fixed order: the node, etcd, the group, the open ports.
 std::vector<Finding> Judge(const Examination& seen);
 
 /// Judges the difference between the node's clock and the caller's. The caller read its own clock

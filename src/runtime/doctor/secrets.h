@@ -22,12 +22,12 @@ inline constexpr std::chrono::days kCertificateNotice{14};
 struct SecretsCheckup {
   bool any = false;                          ///< the process has a password or a key
   std::vector<std::string> open_files = {};  ///< secret files with more rights than 0640
-  /// Files of authorities that their group or other users may write. These could decide who is
-  /// trusted.
+  /// Of SensitiveFiles::trusted: files that their group or other users may write. Such users could
+  /// decide who is trusted.
   std::vector<std::string> writable_files = {};
   bool password_in_clear = false;  ///< etcd's password crosses the network without TLS
-  /// Of the client certificate, with its chain; unset: there is no certificate, or it can't be
-  /// read.
+  /// When the client certificate and its chain are valid; unset: there is no certificate, or it
+  /// can't be read.
   std::optional<Validity> certificate = {};
   std::optional<Validity> own = {};            ///< the same of the ports' certificate
   std::chrono::system_clock::time_point at{};  ///< when it was looked at

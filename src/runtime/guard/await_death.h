@@ -37,8 +37,8 @@ struct Death {
 /// directory. `trust`: see LockTrust. Errors:
 ///  - kNotFound: there is no file yet, or its node has had no session yet, so call again later;
 ///  - kFailedPrecondition: the file proves nothing, its node wants no guard, or another process
-///  acts
-///    for the node; the message says why;
+///    acts on what the session leads (StateFile::external), so the node's death proves nothing; the
+///    message says why;
 ///  - kUnavailable: the file can't be opened or locked.
 Result<Death> AwaitDeath(const std::string& directory, LockTrust trust);
 

@@ -52,14 +52,14 @@ struct DeadSession {
 enum class SessionFound {
   kHeld,     ///< it did, and has lost it
   kGone,     ///< it had ended before, or had no member key, or its lease was left alone
-  kRevoked,  ///< not known: the transaction was denied or its outcome is unknown. EndSession then
-             ///< revoked the lease (in the second case: or etcd refused to revoke it).
+  kRevoked,  ///< not known. Either the transaction was denied, and the lease was revoked; or its
+             ///< outcome is unknown, and the lease was revoked or gone, or etcd did not revoke it.
 };
 /// Returns at once. `done` is called once, on the executor, unless the executor ends before, or
 /// etcd never gives a definite answer. That etcd refuses to revoke the lease is no error if the
 /// transaction was not denied. kUnavailable: etcd denies the transaction, and also denies a later
 /// step (role, credentials) or shows that another key has the lease; or the transaction's outcome
-/// is unknown, and etcd denies to say which keys have the lease. Then the session ends only when
+/// is unknown, and etcd refuses to say which keys have the lease. Then the session ends only when
 /// its lease runs out. REQUIRES: the process of the session is dead; called from a function that
 /// runs on the executor; what `parts` refers to outlives the call of `done`.
 void EndSession(const EndSessionParts& parts, etcd::Keyspace keyspace, const DeadSession& dead,

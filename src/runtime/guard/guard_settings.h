@@ -1,6 +1,6 @@
 // GuardSettings: the settings that a node passes to its guard. The node writes them to the guard's
-// stdin as one line of JSON, and writes a new line with all settings whenever the credentials for
-// etcd change. They contain secrets, so they must never be written to a file.
+// stdin as lines of JSON, each with all settings: one line for each of its RecentCredentials, the
+// newest last; and all lines again when these change. They have secrets: write them to no file.
 //
 // Plain value; any thread.
 #pragma once

@@ -49,9 +49,9 @@ class OwnGuard {
   OwnGuard& operator=(const OwnGuard&) = delete;
 
   /// Passes these credentials to the guard, and to each later guard. An empty field removes the
-  /// earlier value. etcd's user stays. The guard, and each later one, also gets the three others
-  /// that were set before (RecentCredentials), because etcd may not accept the new ones yet. Does
-  /// nothing if they are the same as the last. Returns at once; the guard gets them soon.
+  /// earlier value. etcd's user stays. Each guard also gets up to three that were set before
+  /// (RecentCredentials), because etcd may not accept the new ones yet. Does nothing if these are
+  /// the same as the last. Returns at once; the guard gets them soon.
   void SetCredentials(const EtcdCredentials& credentials);
 
   /// From now on, every kProgressEvery (hang_judge.h), notes for the guard when the loop made its

@@ -18,8 +18,8 @@ EtcdOptions With(EtcdOptions options, const EtcdCredentials& credentials);
 
 class RecentCredentials {
  public:
-  /// If there are more, the oldest are dropped. So a node that got three in a row which etcd
-  /// refuses still has a guard that knows those before.
+  /// If there are more, the oldest are dropped. So if etcd refuses three in a row, the guard still
+  /// knows the ones before.
   static constexpr std::size_t kMaxKept = 4;
 
   explicit RecentCredentials(EtcdCredentials first) : all_{std::move(first)} {}
@@ -28,8 +28,8 @@ class RecentCredentials {
   bool Add(const EtcdCredentials& newest);
   /// All that are kept, each once, oldest first.
   const std::vector<EtcdCredentials>& all() const { return all_; }
-  /// Each of the certificates with each of the passwords, because etcd may accept the one before
-  /// the other. The newest credentials come first; at most the square of kMaxKept.
+  /// Each of the certificates with each of the passwords, because etcd may accept a new certificate
+  /// and a new password at different times. Newest first; at most kMaxKept * kMaxKept.
   std::vector<EtcdCredentials> Combinations() const;
 
  private:

@@ -34,8 +34,8 @@ class ServerCalls : public prometheus::Collectable {
 
   // In all three, `type` is "unary", "client_stream", "server_stream" or "bidi_stream"; it is not
   // checked. `path` is "/package.Service/Method".
-  /// Creates the method's series now, so that rate() sees the first call. The method is one of the
-  /// kMaxMethods.
+  /// Creates the method's series now, so that rate() sees the first call. The method counts as one
+  /// of the kMaxMethods.
   void Expect(std::string_view type, std::string_view path);
   /// The server begins to serve a call.
   void Started(std::string_view type, std::string_view path);

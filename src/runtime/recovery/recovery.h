@@ -63,7 +63,7 @@ class Recovery {
   /// the answer does not fit the question.
   Result<GroupSurvey> Survey();
 
-  /// RaiseTo calls it on its caller's thread, every 200 ms or more often, with the revision that
+  /// RaiseTo calls it on its caller's thread, every 300 ms or more often, with the revision that
   /// was reached. Return false to stop: then RaiseTo waits for the commits in flight, 5 s at most,
   /// and does not call it again.
   using Progress = std::function<bool(Revision reached)>;
