@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "baton/version.h"
 #include "etcd/grpc/transport.h"
 #include "etcd/keyspace.h"
 #include "runtime/call_stats.h"
@@ -99,6 +100,7 @@ class Relay::Impl final : public Control {
     auto ended = std::make_shared<NodeStatus>();
     ended->group = options_.group;
     ended->node = options_.name;
+    ended->version = kVersion;
     ended->session = SessionPhase::kEnded;
     ended->not_ready = kRelayStopped.message;
     handler(std::move(ended));

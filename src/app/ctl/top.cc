@@ -171,7 +171,7 @@ bool HandleKey(int key, Feed* feed, TopView* view) {
   return true;
 }
 
-/// An error: no call can succeed, because of the flags or the files that they name.
+/// An error, always kInvalidArgument: no call can succeed, because of the flags or their files.
 Result<ExitCode> Show(const CtlOptions& options, const Screen& screen) {
   Feed feed(options);
   TopView view;
@@ -212,7 +212,9 @@ ExitCode RunTop(const CtlOptions& options) {
     }
     ended = Show(options, screen);
   }
-  return ended ? *ended : Fail(ended.error());
+  if (ended) return *ended;
+  Say(ended.error().message);  // Fail would say "interrupted": the feed's end raises Interrupt
+  return ExitCode::kUsage;
 }
 
 }  // namespace baton::app

@@ -151,7 +151,8 @@ void AddLease(FamilyBuilder& out, const LatestStatus& latest) {
   const NodeStatus& status = *latest.status;
   out.Gauge("baton_lease_ttl_seconds", "The lease's time to live, as etcd granted it.")
       .Add(std::chrono::duration<double>(status.ttl).count());
-  if (status.counters.renewals_confirmed > 0) {
+  // The status of a stopped node has no age.
+  if (status.counters.renewals_confirmed > 0 && status.renewal_age > Duration{0}) {
     const auto age =
         std::chrono::duration_cast<std::chrono::system_clock::duration>(status.renewal_age);
     out.Gauge("baton_lease_renewed_timestamp_seconds",
