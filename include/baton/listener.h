@@ -31,9 +31,9 @@
 // of different shards run side by side. A callback may block, be slow or throw. The node still
 // renews its lease. Other shards' callbacks go on as long as fewer than 256 callbacks block at
 // once. Only Prepare, Acquired and Releasing have a time limit; the node never ends a callback. The
-// node catches and logs what a callback throws. But of Acquired it logs only a shard's first
-// failure, and at most one a second. A Prepare or Acquired that throws counts as failed. A
-// Releasing that throws has the same effect as one that took longer than release_timeout.
+// node catches and logs what a callback throws. For Acquired it logs only the first failure of
+// each shard, and at most one line a second in all. A Prepare or Acquired that throws counts as
+// failed. A Releasing that throws has the same effect as one that took longer than release_timeout.
 #pragma once
 
 #include "baton/export.h"

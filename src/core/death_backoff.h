@@ -46,7 +46,8 @@ class DeathBackoff {
   /// the watch or the answer to a write showed it; the time is `now`. Otherwise a snapshot showed
   /// it, read when the wall clock showed `snapshot`, and the tally's stamp gives the age. (If the
   /// tally has deaths, the stamp may be older than the record: see DeathTally.) A stamp from the
-  /// future counts as new. TimePoint::min(): a clock is unknown, or the age is over an hour.
+  /// future counts as new. TimePoint::min(): `snapshot` or the stamp has no time, or the age is
+  /// over an hour.
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
   /// kFirst: the record begins a series of leaders. kNext: it follows one in order (see GoesOn).
@@ -64,10 +65,10 @@ class DeathBackoff {
   };
   /// The session that the record names has ended. If the shard has to wait now, the wait begins
   /// with the first certain call for a record; further calls change nothing. After an uncertain
-  /// call the shard waits until a certain call says how long, if at all, or until NoteRecord,
+  /// call such a shard waits until a certain call says how long, if at all, or until NoteRecord,
   /// NoteNoDeath or NoteOutlived ends the wait.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
-  /// Whether only an uncertain end of the shard's session is known.
+  /// Whether only an uncertain end of the shard's session is known, which would count as a death.
   bool Uncertain(ShardId shard) const;
   /// The shard is led, or its record names no leader.
   void NoteNoDeath(ShardId shard) { Forget(shard); }
@@ -87,7 +88,7 @@ class DeathBackoff {
   /// TimePoint::min(): nobody knows when the series began, and it counts as long ago.
   TimePoint LongFrom(ShardId shard) const;
   /// Until when nobody claims the shard; a past time: the wait is over. TimePoint::min(): it need
-  /// not wait. Max: the end of the session is uncertain.
+  /// not wait. Max: it would have to wait, but the end of the session is uncertain.
   TimePoint WaitsUntil(ShardId shard) const;
   /// How many shards wait.
   std::size_t Waiting(TimePoint now) const;

@@ -10,11 +10,11 @@
 //  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
 //    and fewer than expect_nodes members are live. (If expect_nodes is 1, `settle` alone decides.)
 //  - A claim was refused and the shard still has no leader: no claims for kMinRetryPause, then
-//    twice as long each time, up to kMaxRetryPause.
+//    twice as long for each refused batch, up to kMaxRetryPause, until a batch succeeds.
 //
 // If a node claims nothing of its part for kPassOverAfter plus the time that its pace needs, the
-// next node in line claims in its place. Time in which the next one may claim nothing itself does
-// not count. For each shard, the shard's other ready standbys are first in line. Nodes with
+// next node in line claims in its place. While the next one may not claim, that time does not
+// count. For each shard, its ready standbys without the slow node are first in line. Nodes with
 // different views may see different lines; a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
@@ -46,7 +46,8 @@ class Succession {
   /// The session is lost: forgets the claims in flight and the assignment. settled() stays as it
   /// is.
   void Clear();
-  /// Whether the brake was on at the last Advance, and nothing else kept this node from claiming.
+  /// Whether the brake was on at the last Advance, and nothing but a pause after a refusal may also
+  /// have kept this node from claiming.
   bool braking() const { return braking_; }
   /// Whether the cold start is over. Stays true.
   bool settled() const { return settled_; }
@@ -116,7 +117,7 @@ class Succession {
   bool outdated_ = true;
   std::optional<TimePoint> first_complete_at_;
   std::deque<Mine> mine_;
-  /// shards of nodes that stalled, which this node claims instead, with the stalled node; until a
+  /// shards that this node claims in place of a node that stalled (the value); emptied when a
   /// member or policy changes
   std::map<ShardId, NodeId> taken_over_;
   std::vector<bool> was_vacant_;               ///< by shard, as of the last Advance

@@ -1,11 +1,11 @@
 // Guarded writes as etcd's transactions: builds the request for a portion of a write, and reads its
 // answer.
 //
-// A portion has one of two shapes. The flat shape is one transaction: all items or none, with the
-// shared guards once. The nested shape is a transaction with the shared guards that contains one
-// transaction for each item, so that one conflict costs one item. A transaction that is refused
-// reads back the keys that its guards compare. But a flat transaction of several items then reads
-// back only the keys of the shared guards, and the range of a guard kModsUpTo is never read back.
+// A portion has one of two shapes. The flat shape is one transaction: all items or none. The nested
+// shape is a transaction with one transaction in it for each item, so that one conflict costs one
+// item. Both compare the guards that all items share once. A transaction that is refused reads back
+// the keys that its guards compare, with two exceptions: a flat transaction of several items reads
+// back only the keys of the shared guards, and the range of a kModsUpTo guard is never read back.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -59,18 +59,18 @@ Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size
 /// The result of a portion's transaction.
 struct PortionAnswer {
   /// One outcome per item of the portion. Empty: a flat transaction of several items was refused,
-  /// and no shared guard is known to be false. Then nobody knows which items would be refused.
+  /// and no shared guard is known to be false. Then nobody knows which items caused that.
   std::vector<Outcome> items;
   /// The facts read back for the shared guards, then the facts that the items wrote or read back,
-  /// in the order of the items.
+  /// in the order of the items. A refused flat portion of one item has them in the order of keys.
   std::vector<Fact> facts;
-  /// Whether a shared guard was false, so that all items were refused.
+  /// Whether a shared guard is known to be false: then all items were refused.
   bool shared_refused = false;
   /// Why items were refused, as one line; empty if no item was refused.
   std::string why;
 };
-/// Reads the answer to MakeTxn(portion). An answer with `succeeded` may have another shape than the
-/// portion:
+/// Reads the answer to MakeTxn(portion). If a refused answer has another shape than the portion,
+/// nothing counts as read back. So may an answer with `succeeded`:
 ///  - Flat portion: all items are kDone, whatever else the answer holds.
 ///  - Nested portion, and the answer has another number of results than the portion has items: all
 ///    items are kUnknown.

@@ -55,8 +55,8 @@ class Keyspace {
   std::string PolicyKey(const PolicyName& policy) const;
   /// The key `died`: it names the last session that was ended because its process was proven dead.
   std::string DeathKey() const;
-  /// The key that says up to which term any node may follow this node, because the failover delay
-  /// is over.
+  /// The key that says: the failover delay is over for leaderships of `node` up to some term, so
+  /// any node may take these shards over.
   std::string RipeKey(std::string_view node) const;
   /// The key for the bytes of a damaged record; `revision` is that record's mod revision. No shard:
   /// the balancer's record.

@@ -5,11 +5,12 @@
 // this interface (keyspace, watch cursor, runtime) sees only the interface.
 //
 // Threads: any thread may call any method, and no method blocks. Callbacks run on the transport's
-// own threads. A callback must not block: it should post and return. A unary call's callback runs
-// exactly once, never from inside the call that started it. There is one exception: while the
-// transport's destructor waits for callbacks, one of these may still make calls. Such a unary call
-// is answered from inside the call, as unknown, and a stream that is opened then gets no callback
-// at all. No callback runs after the destructor has returned.
+// own threads. A callback must not block or throw: it should post and return. A unary call's
+// callback runs exactly once, never from inside the call that started it. There is one exception:
+// while the transport's destructor waits for callbacks, one of these may still make calls. Such a
+// unary call is answered from inside the call, as unknown, and a stream that is opened then gets no
+// callback at all. No callback runs after the destructor has returned. Streams may outlive the
+// transport.
 #pragma once
 
 #include <chrono>
@@ -38,7 +39,7 @@ struct CallStatus {
   /// kRefused, and the same request would be refused every time: because of the credentials, the
   /// role, its size, or because etcd can't take such a request. False if too_many_operations.
   bool permanent = false;
-  /// kUnknown, but the request certainly did not reach a store, and never will.
+  /// kUnknown, because etcd did not refuse it; but it certainly reached no store, and never will.
   bool never_sent = false;
   bool ok() const { return outcome == Outcome::kDone; }
 };
@@ -51,14 +52,15 @@ struct Reply {
 template <typename Response>
 using ReplyHandler = std::function<void(Reply<Response>)>;
 
-/// One lease's keepalive stream to one endpoint. Destroying it ends the stream. No callback begins
-/// after the destructor has returned. A callback may destroy the stream; then that callback still
-/// runs to its end.
+/// One lease's keepalive stream to one endpoint. Destroying it ends the stream, and waits for a
+/// callback that runs on another thread; none begins later. REQUIRES: that callback needs no lock
+/// that the destroying thread holds. A callback may destroy its stream, and then runs to its end.
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
-  /// Sends one keepalive. Does nothing once the stream has ended. REQUIRES (GrpcTransport checks
-  /// it): every earlier keepalive on this stream was answered, because answers carry no number.
+  /// Sends one keepalive. Does nothing once the stream or the transport has ended. REQUIRES
+  /// (GrpcTransport checks it): every earlier keepalive on this stream was answered, because
+  /// answers carry no number.
   virtual void Send() = 0;
   /// The address of the stream's endpoint, for logs and for the `avoid` of the next stream.
   virtual std::string endpoint() const = 0;
@@ -92,8 +94,8 @@ class Transport {
   virtual ~Transport() = default;
 
   // Unary calls. If there is no answer within `deadline`, counted from the call, the outcome is
-  // unknown. Transactions can be large, so callers share them with the transport. REQUIRES: nobody
-  // changes a transaction before its handler is called.
+  // unknown. They are sent even if it is 0 or less. Transactions can be large, so callers share
+  // them with the transport. REQUIRES: nobody changes a transaction before its handler is called.
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
              ReplyHandler<etcdserverpb::RangeResponse> handler) {
     RangeAvoiding({}, std::move(request), deadline, std::move(handler));

@@ -30,7 +30,7 @@ struct UnaryPlan {
   /// Whether an answer shows that the endpoint reaches a raft leader. The answer to a member's own
   /// status does not show it.
   bool answer_proves_endpoint = true;
-  TimePoint deadline{};                                     ///< of the whole call
+  TimePoint deadline{};  ///< of the whole call; if it has passed, one attempt of 1 ms is made
   std::optional<std::size_t> only_endpoint = std::nullopt;  ///< unset: any endpoint
   /// True: begins at another endpoint than the current one, if there is one.
   bool elsewhere = false;
@@ -55,13 +55,13 @@ using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
 class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall>, public Step {
  public:
   UnaryCall(GrpcCore& core, const UnaryPlan& plan);
-  /// Begins the first attempt soon. If the transport closes, answers at once.
+  /// Begins the first attempt soon. If the transport is closing already, answers from inside Start.
   void Start();
   void Cancel() override;
 
  protected:
   /// Sends the request through one endpoint. Once the attempt is over, `status` is set and `over`
-  /// completes; not ok means that the answer could not be decoded. One attempt at a time.
+  /// completes, with ok = false if the answer could not be decoded. One attempt at a time.
   virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context,
                       grpc::CompletionQueue& queue, grpc::Status& status, Step& over) = 0;
   /// The attempt's status, which is an error if the answer can't be used. Drops what gRPC needed
@@ -115,9 +115,9 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 /// The status of an attempt whose answer can't be decoded or has no header. Each answer of etcd has
 /// a header, so another server gave this answer, and a write may be applied or not.
 grpc::Status NotAnAnswer();
-/// An error if the response can't be used.
+/// An error if the response can't be used. Most responses always can.
 inline grpc::Status CheckAnswer(const google::protobuf::Message&) { return {}; }
-/// If calls can't carry the token, returns UNAVAILABLE: another member may give a better one.
+/// UNAVAILABLE if calls can't carry the token: another member may give a better one.
 grpc::Status CheckAnswer(const etcdserverpb::AuthenticateResponse& response);
 
 /// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.

@@ -5,8 +5,8 @@
 // a NAT forgot the connection. The kernel would go on sending there for up to 15 minutes, also once
 // the leader is back. So an attempt that gets no answer drops its channel, unless another attempt
 // on it was answered meanwhile. The next Get makes a new channel. A channel that is younger than
-// kChannelYoung stays. This time doubles, up to kLongestYoung, each time that a channel to the same
-// address had a connection and is dropped, until an attempt is answered. So a leader that is only
+// kChannelYoung stays. If a dropped channel had a connection, the next one to that address is young
+// for twice as long, up to kLongestYoung. An answer ends that. So a leader that is only
 // slow, or whose calls all end by their deadlines (long polls), rarely gets a new connection.
 //
 // Thread-safe; waits only for short locks. A caller may go on using a channel that the cache has

@@ -36,7 +36,7 @@ class InFlightAttempts {
     Attempt(const Attempt&) = delete;
     Attempt& operator=(const Attempt&) = delete;
 
-    /// Whether the attempt was cancelled because a newer leader is known.
+    /// Whether EndDue cancelled it. It may have been answered all the same: look at its status.
     bool superseded() const;
 
    private:

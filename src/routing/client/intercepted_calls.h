@@ -3,9 +3,9 @@
 // repeats or redirects a call. See Router::InterceptorFactory.
 //
 // Thread-safe; waits only for short locks. Channels and calls may outlive the router, so they share
-// the ownership of this object. It reads routes under the RouteStore's lock, and not from the
-// store's published table. That table would stay in memory for each thread that read it, and gRPC
-// may call on many threads.
+// the ownership of this object. It reads routes under the RouteStore's lock, not from the store's
+// published table: each thread that reads the table keeps a copy of it in memory, and gRPC may call
+// on many threads.
 #pragma once
 
 #include <atomic>
@@ -34,9 +34,9 @@ class InterceptedCalls {
   InterceptedCalls(const InterceptedCalls&) = delete;
   InterceptedCalls& operator=(const InterceptedCalls&) = delete;
 
-  /// Counts a call that begins, adds the metadata that the call lacks, and returns the call's
-  /// shard. In these cases it returns nullopt, and adds and counts nothing:
-  ///  - the metadata name no shard, or another group;
+  /// Counts a call that begins, adds the metadata that the call lacks (no term if no leader is
+  /// known), and returns its shard. In these cases it returns nullopt, and adds and counts nothing:
+  ///  - no shard is named in the metadata, or another group is;
   ///  - the group has no such shard (checked only after routes were read and before Leave);
   ///  - a value is malformed or comes twice, so the server will refuse the call.
   std::optional<ShardId> Begin(std::multimap<std::string, std::string>& metadata);
