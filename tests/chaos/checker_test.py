@@ -321,7 +321,7 @@ class Broken(unittest.TestCase):
             for revision, (seconds, leader, previous, reason) in enumerate(records_of_it):
                 replay.changes[("kv", 0)].append((revision, at(seconds)))
                 replay.terms[("kv", 0)][revision] = {"leader": leader, "previous": previous, "reason": reason}
-            return invariants.claim_wait(replay, 0, at(300), 5)
+            return invariants.claim_wait(replay, ("kv", 0), at(300), 5)
         first, died = (0, "n1", "", "startup"), (20, "n2", "n1", "lease_expired")
         self.assertEqual(waits(first, died), 0)
         self.assertEqual(waits(first, died, (40, "n3", "n2", "process_died")), 1)
@@ -340,6 +340,14 @@ class Broken(unittest.TestCase):
         taken_at(self.made, 19.5)
         with mock.patch.object(invariants, "claim_wait", return_value=1):
             self.assertBroken("I5", "shard 0 had no leader for 8.0 s, at most 7.5 s are allowed")
+
+    def test_a_recovery_that_waits_for_a_shard_whose_leaders_died_in_a_row(self):
+        taken_at(self.made, 28)
+        self.parts["run"]["faults"][0] |= {"step_end": at(16), "recovered": at(28.5)}
+        with mock.patch.object(invariants, "claim_wait", return_value=0):
+            self.assertBroken("I5", "kill_node of h1: not all was led 11.5 s after it ended")
+        with mock.patch.object(invariants, "claim_wait", return_value=2):
+            self.assertNotIn("not all was led", found(self.made)[1])
 
     def test_a_gap_that_the_next_fault_began_or_prolonged(self):
         taken_at(self.made, 18.5)

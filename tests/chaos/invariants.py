@@ -228,12 +228,16 @@ def views_equal_the_store(history, _):
         yield "I4", f"{len(history.views)} views instead of {expected}"
 
 
-def all_is_led_in_time(history, _):
+def all_is_led_in_time(history, replay):
     """I5: within the bound after each fault; and at other times always, but for the moment of a move."""
+    windows = []
     for fault in history.run["faults"]:
-        if fault["recovered"] is None or fault["recovered"] - fault["step_end"] > fault["allowed"] * SECOND:
-            yield "I5", f"{fault['name']} of {','.join(fault['targets'])}: not all was led {fault['allowed']} s after it ended"
-    allowed = merged([(fault["begin"], fault["step_end"] + int(fault["allowed"] * SECOND)) for fault in history.run["faults"]])
+        recovered = fault["recovered"]
+        within = fault["allowed"] + longest_claim_wait(replay, fault["step_end"], recovered or 0, fault["allowed"])
+        windows.append((fault["begin"], fault["step_end"] + int(within * SECOND)))
+        if recovered is None or recovered - fault["step_end"] > within * SECOND:
+            yield "I5", f"{fault['name']} of {','.join(fault['targets'])}: not all was led {within} s after it ended"
+    allowed = merged(windows)
     for shard in range(history.shards):
         for begin, end in history.gaps(shard):
             outside = end - begin - sum(max(0, min(end, to) - max(begin, at)) for at, to in allowed)
@@ -241,13 +245,13 @@ def all_is_led_in_time(history, _):
                 yield "I5", f"shard {shard}: nobody led for {outside / SECOND:.1f} s beside all faults"
 
 
-def claim_wait(replay, shard, until, slack):
-    """For how long nobody may have claimed the shard of the store, in seconds: its leaders died in a row, each soon after it had
+def claim_wait(replay, place, until, slack):
+    """For how long nobody may have claimed the shard of this group, in seconds: its leaders died in a row, each soon after it had
     begun (docs/decisions/22-a-shard-that-kills-waits.md). Counted by who claimed when, not by the count in the records. What was
     found out within `slack` seconds of a minute still counts."""
     deaths, since = 0, None
-    for revision, at in replay.changes.get(("kv", shard), ()):
-        record = replay.terms[("kv", shard)].get(revision) if at <= until else None
+    for revision, at in replay.changes.get(place, ()):
+        record = replay.terms[place].get(revision) if at <= until else None
         if record is None:
             continue
         if since is None:
@@ -260,6 +264,12 @@ def claim_wait(replay, shard, until, slack):
     return min(2 ** (deaths - 2), 300) if deaths >= 2 else 0
 
 
+def longest_claim_wait(replay, begin, end, slack):
+    """The longest claim_wait of the shards of both groups that were claimed in this time, in seconds."""
+    return max((claim_wait(replay, place, at, slack) for place, changes in replay.changes.items() for _, at in changes
+                if begin < at <= end), default=0)
+
+
 def gaps_are_within_bounds(history, replay):
     """I5, shard by shard: what a fault with a bound does, where no other struck beside it."""
     gaps = bounds.all_gaps(history)
@@ -268,7 +278,7 @@ def gaps_are_within_bounds(history, replay):
         if bound is None or not bounds.hit(fault) or not bounds.alone(fault):
             continue
         for shard, begin, end in bounds.begun_in(fault, gaps, history.run["faults"]):
-            limit = bound + claim_wait(replay, shard, end, bound)
+            limit = bound + claim_wait(replay, ("kv", shard), end, bound)
             if end - begin > limit * SECOND:
                 yield "I5", (f"{fault['name']} of {','.join(fault['targets'])}: shard {shard} had no leader for "
                              f"{(end - begin) / SECOND:.1f} s, at most {limit:.1f} s are allowed")
