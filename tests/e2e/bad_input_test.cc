@@ -500,8 +500,10 @@ TEST_F(BadInput, OperatorsAtTheAdminSocketHaveMemoryOfTheirOwn) {
   while (held.size() < kConnections) {
     held.emplace_back(PortOf(node_->endpoint()));
     held.back().Send(Http2Greeting());
-    ASSERT_TRUE(Eventually(kPatience, [&] { return held.back().Heard(); }));
-    held.back().Send(watches);
+  }
+  for (const Socket& socket : held) {
+    ASSERT_TRUE(Eventually(kPatience, [&] { return socket.Heard(); }));
+    socket.Send(watches);
   }
   for (int i = 0; i < 20; ++i) {
     const app::Ran status =
