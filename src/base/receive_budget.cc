@@ -14,7 +14,6 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "base/log.h"
@@ -63,6 +62,14 @@ Bytes BytesOf(int connection) {
   std::memcpy(&bytes.taken, info.data() + kBytesAcked, sizeof bytes.taken);
   std::memcpy(&bytes.segments, info.data() + kDataSegmentsOut, sizeof bytes.segments);
   return bytes;
+}
+
+/// Whether neither end of a TCP connection has ended it, so that more calls may come.
+bool IsEstablished(int connection) {
+  std::array<char, 256> info{};  // it begins with the state
+  socklen_t size = info.size();
+  return getsockopt(connection, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0 && size > 0 &&
+         info.front() == TCP_ESTABLISHED;
 }
 
 /// How many bytes calls account for (ReceiveBudget::kOfCall) that were served within `periods`.
@@ -118,6 +125,8 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Ex
   OwnedDescriptor second(fcntl(connection, F_DUPFD_CLOEXEC, 0));
   const auto file = FileOf(second.get());
   if (!file || second.get() >= below) return false;
+  std::string address = expected.calls_count ? AddressOfOther(connection) : "";
+  if (!address.empty() && IsTaken(address)) return false;
   Held held{.caller = caller,
             .second = std::move(second),
             .device = file->st_dev,
@@ -126,31 +135,30 @@ bool ReceiveBudget::Add(int connection, const std::string& caller, int below, Ex
             .left = expected.most,
             .trusted = std::move(expected.trusted),
             .may_stay = std::move(expected.may_stay),
-            .key = {},
-            .served = 0};
-  if (const std::string address = AddressOfOther(connection);
-      expected.calls_count && !address.empty()) {
-    held.key = KeyOf(address);
-    held.served = served_->at(*held.key).load(std::memory_order_relaxed);
-    held.others = open_->at(*held.key).load(std::memory_order_relaxed);
-    ++connections_[*held.key];
+            .address = std::move(address),
+            .calls = {}};
+  if (!held.address.empty()) {
+    held.calls = std::make_shared<Calls>();
+    const std::lock_guard lock_of_calls(calls_mutex_);
+    calls_[held.address] = {.calls = held.calls, .connection = connection};
   }
   held_.emplace(connection, std::move(held));
   return true;
 }
 
-std::size_t ReceiveBudget::KeyOf(std::string_view address) const {
-  std::uint64_t hash = secret_;
-  for (const char c : address) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15ull;
-    hash ^= hash >> 32;
-  }
-  return hash % std::tuple_size_v<Counts<std::int32_t>>;
+// A connection that is over may be known until Weigh looks. Its client may have the port again.
+bool ReceiveBudget::IsTaken(const std::string& address) const {
+  const std::lock_guard lock(calls_mutex_);
+  const auto counted = calls_.find(address);
+  if (counted == calls_.end()) return false;
+  const auto held = held_.find(counted->second.connection);
+  return held != held_.end() && held->second.calls == counted->second.calls &&
+         IsEstablished(held->second.second.get());
 }
 
 // gRPC percent-encodes the brackets of an IPv6 address. That of one link has a zone: fe80::1%2.
-std::optional<std::size_t> ReceiveBudget::Served(std::string_view peer) {
-  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return std::nullopt;
+std::shared_ptr<ReceiveBudget::Calls> ReceiveBudget::Served(std::string_view peer) {
+  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return nullptr;
   std::string address(peer.substr(5));
   for (const auto& [code, bracket] : {std::pair("%5B", "["), std::pair("%5D", "]")}) {
     if (const auto at = address.find(code); at != std::string::npos)
@@ -158,14 +166,16 @@ std::optional<std::size_t> ReceiveBudget::Served(std::string_view peer) {
   }
   if (const auto zone = address.find('%'); zone != std::string::npos)
     address.erase(zone, std::min(address.find(']', zone), address.size()) - zone);
-  const std::size_t key = KeyOf(address);
-  served_->at(key).fetch_add(1, std::memory_order_relaxed);
-  open_->at(key).fetch_add(1, std::memory_order_relaxed);
-  return key;
+  const std::lock_guard lock(calls_mutex_);
+  const auto counted = calls_.find(address);
+  if (counted == calls_.end()) return nullptr;
+  counted->second.calls->served.fetch_add(1, std::memory_order_relaxed);
+  counted->second.calls->open.fetch_add(1, std::memory_order_relaxed);
+  return counted->second.calls;
 }
 
-void ReceiveBudget::Over(std::optional<std::size_t> call) {
-  if (call) open_->at(*call).fetch_sub(1, std::memory_order_relaxed);
+void ReceiveBudget::Over(const std::shared_ptr<Calls>& call) {
+  if (call != nullptr) call->open.fetch_sub(1, std::memory_order_relaxed);
 }
 
 bool ReceiveBudget::IsBarred(const std::string& caller, TimePoint now) const {
@@ -290,8 +300,8 @@ ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders,
       (bytes.taken - connection.taken) / kOfSent +
       std::min(kOfSegment * std::uint32_t(bytes.segments - connection.segments), of_segments) +
       kASecond * (passed / std::chrono::milliseconds(1)) / 1000;
-  if (connection.key) {
-    const std::uint32_t served = served_->at(*connection.key).load(std::memory_order_relaxed);
+  if (connection.calls != nullptr) {
+    const std::uint32_t served = connection.calls->served.load(std::memory_order_relaxed);
     accounted += OfCalls(std::uint32_t(served - connection.served), periods);
     connection.served = served;
   }
@@ -311,25 +321,21 @@ ReceiveBudget::Sender& ReceiveBudget::Record(Held& connection, Senders& senders,
 }
 
 // At two looks in a row: a client that has just connected may not know gRPC's bound yet.
-// Connections that share a key have one count, so they have the bound for each of them.
 bool ReceiveBudget::HasTooManyCalls(Held& connection) const {
-  if (!connection.key || connection.ended_for_calls) return false;
-  const std::int32_t open = open_->at(*connection.key).load(std::memory_order_relaxed);
-  connection.others = std::min(connection.others, open);
-  if (connection.looks < kLooksForOthers)
-    ++connection.looks;
-  else
-    connection.others = 0;
-  const std::int64_t bound = std::int64_t{bounds_.open_calls} * connections_.at(*connection.key);
-  const bool many = open - connection.others > bound;
+  if (connection.calls == nullptr || connection.ended_for_calls) return false;
+  const bool many = connection.calls->open.load(std::memory_order_relaxed) > bounds_.open_calls;
   connection.ended_for_calls = std::exchange(connection.many_calls, many) && many;
   return connection.ended_for_calls;
 }
 
 void ReceiveBudget::Forget(HeldByDescriptor::iterator held, Duration passed) {
   if (IsCounted(held->second)) Record(held->second, ended_before_, passed);
-  if (const auto key = held->second.key; key && --connections_.at(*key) == 0)
-    connections_.erase(*key);
+  {
+    const std::lock_guard lock(calls_mutex_);
+    const auto counted = calls_.find(held->second.address);
+    if (counted != calls_.end() && counted->second.calls == held->second.calls)
+      calls_.erase(counted);
+  }
   held_.erase(held);
 }
 

@@ -33,7 +33,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -41,8 +40,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -132,8 +129,10 @@ class ReceiveBudget {
 
   /// Counts what `connection`, a connected socket, receives, until its descriptor is closed. The
   /// caller of Add goes on owning `connection`. Makes a second descriptor of the socket, whose
-  /// number must be below `below`. False: no such number is free, or `connection` is not open. Then
-  /// nothing is counted, and the owner should close the connection. `caller`: any text that names
+  /// number must be below `below`. False: no such number is free; `connection` is not open; or an
+  /// open connection has the same address and port at its other end (a client that connects to two
+  /// addresses of this host from one port), so that nobody could say whose a call is. Then nothing
+  /// is counted, and the owner should close the connection. `caller`: any text that names
   /// who connected; all connections with the same text are one caller's. If the text is empty, or
   /// the socket is not TCP's, the result is true, but no bytes of the connection count. A
   /// connection without `caller` is never ended, unless Expected::may_stay says so.
@@ -144,7 +143,8 @@ class ReceiveBudget {
     /// How many bytes the connection may receive that are not accounted for (see kOfCall and the
     /// next ones). At most 2^62.
     std::int64_t most = kMostUnserved;
-    bool calls_count = true;  ///< false: calls of this connection account for nothing
+    /// False: calls of this connection account for nothing, and it may share its address and port.
+    bool calls_count = true;
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
     /// more, and only `may_stay` can end it. What it sent before still counts. Null: never true.
     std::shared_ptr<const std::atomic<bool>> trusted = {};
@@ -155,12 +155,17 @@ class ReceiveBudget {
   };
   /// The same, with `expected` instead of its defaults.
   bool Add(int connection, const std::string& caller, int below, Expected expected);
+  /// The calls of one connection.
+  struct Calls {
+    std::atomic<std::uint32_t> served{0};
+    std::atomic<std::int32_t> open{0};
+  };
   /// Counts a call that came over the connection of `peer` (grpc::ServerContext::peer), and which
-  /// is open from now on. Call it when the call's handler is called. Returns what Over takes;
-  /// nullopt: the peer is not TCP's, and nothing is counted. Lock-free.
-  std::optional<std::size_t> Served(std::string_view peer);
+  /// is open from now on. Call it when the call's handler is called. Returns what Over takes; null:
+  /// there is no such connection whose calls count. Waits only for a short lock.
+  std::shared_ptr<Calls> Served(std::string_view peer);
   /// A call is not open any more. `call`: what Served returned for it. Lock-free.
-  void Over(std::optional<std::size_t> call);
+  static void Over(const std::shared_ptr<Calls>& call);
 
   /// Whether this caller lost its connections less than kBarred ago. If so, the owner of its new
   /// connections should close them; this object does not.
@@ -196,12 +201,11 @@ class ReceiveBudget {
     std::int64_t left;                                 // of `most`
     std::shared_ptr<const std::atomic<bool>> trusted;  // see Expected
     std::function<bool()> may_stay;                    // see Expected
-    std::optional<std::size_t> key;  // in served_ and open_; unset: its calls don't count
-    std::int32_t others = 0;         // open calls of this key that are an earlier connection's
-    int looks = 0;                   // of Weigh, up to kLooksForOthers
+    std::string address;           // of the other end; empty: its calls don't count
+    std::shared_ptr<Calls> calls;  // null: they don't count
     bool ended_for_calls = false;
     // When Weigh last looked:
-    std::uint32_t served;        // calls of this key
+    std::uint32_t served = 0;    // calls
     bool many_calls = false;     // above Bounds::open_calls
     std::int64_t received = 0;   // bytes
     std::int64_t taken = 0;      // bytes that the other side took
@@ -217,6 +221,8 @@ class ReceiveBudget {
   using Senders = std::unordered_map<std::string, Sender>;
 
   static bool IsCounted(const Held& connection);
+  /// Whether a known connection with this address at its other end is open.
+  bool IsTaken(const std::string& address) const;
   Senders Count(Duration passed);
   /// Adds what the connection received since Weigh last looked, `passed` ago.
   Sender& Record(Held& connection, Senders& senders, Duration passed);
@@ -241,22 +247,18 @@ class ReceiveBudget {
   HeldByDescriptor held_;
   Senders ended_before_;  // what connections sent that ended since Weigh last looked
   BarredCallers barred_;
-  /// The key of `address`: that of a connection's other end, without "ipv4:" or "ipv6:", and
-  /// without a zone. Two addresses may have one key by chance; nobody can choose an address for its
-  /// key. Peers with the same link-local address and port on two links have the same key.
-  std::size_t KeyOf(std::string_view address) const;
-
   bool HasTooManyCalls(Held& connection) const;
-  /// For how many looks the open calls of an earlier connection are not this one's.
-  static constexpr int kLooksForOthers = 20;
 
-  template <typename Count>
-  using Counts = std::array<std::atomic<Count>, 1 << 16>;  // by key
-  const std::unique_ptr<Counts<std::uint32_t>> served_ = std::make_unique<Counts<std::uint32_t>>();
-  const std::unique_ptr<Counts<std::int32_t>> open_ = std::make_unique<Counts<std::int32_t>>();
-  std::unordered_map<std::size_t, std::int32_t> connections_;  // in held_, by key
-  const std::uint64_t secret_ = std::random_device()() | std::uint64_t{std::random_device()()}
-                                                             << 32;
+  struct Counted {
+    std::shared_ptr<Calls> calls;
+    int connection;  // in held_
+  };
+  /// Taken after mutex_ by those who need both.
+  mutable std::mutex calls_mutex_;
+  /// Guarded by calls_mutex_. By the address of the other end, without "ipv4:" or "ipv6:", and
+  /// without a zone: the newest connection. Exact: if connections shared counts, the calls of one
+  /// would account for the bytes of another.
+  std::unordered_map<std::string, Counted> calls_;
   std::int64_t left_;  // of the budget of bytes
   TimePoint weighed_at_{};
   SentLately second_{std::chrono::seconds(4), Duration(0)};

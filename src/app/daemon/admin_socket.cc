@@ -38,7 +38,9 @@ AdminSocket::~AdminSocket() {
 
 Status AdminSocket::Start(Options options) {
   grpc::ServerBuilder builder;
-  SetServerLimits(builder, {.streams = kMaxStreamsOfNode, .memory = kAdminMemory});
+  SetServerLimits(
+      builder,
+      {.streams = kMaxStreamsOfNode, .memory = kAdminMemory, .threads = kMaxThreadsOfReflection});
   runtime::PingCallers(builder);
   connections_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,

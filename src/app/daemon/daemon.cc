@@ -259,7 +259,9 @@ class Daemon {
 
   Status ServeGrpc() {
     grpc::ServerBuilder builder;
-    SetServerLimits(builder, {.streams = MostStreams(), .memory = MostMemory()});
+    SetServerLimits(
+        builder,
+        {.streams = MostStreams(), .memory = MostMemory(), .threads = kMaxThreadsOfReflection});
     runtime::PingCallers(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);

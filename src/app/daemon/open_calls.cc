@@ -1,7 +1,5 @@
 #include "app/daemon/open_calls.h"
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,14 +23,14 @@ class OpenCall final : public ex::Interceptor {
   }
   ~OpenCall() override {
     --count_;
-    budget_->Over(served_);
+    ReceiveBudget::Over(served_);
   }
   void Intercept(ex::InterceptorBatchMethods* methods) override { methods->Proceed(); }
 
  private:
   const std::shared_ptr<OpenCalls> calls_;
   const std::shared_ptr<ReceiveBudget> budget_;
-  const std::optional<std::size_t> served_;
+  const std::shared_ptr<ReceiveBudget::Calls> served_;
   std::atomic<std::int64_t>& count_;  // in calls_
 };
 

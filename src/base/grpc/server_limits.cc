@@ -14,7 +14,10 @@ void SetServerLimits(grpc::ServerBuilder& builder, const ServerLimits& limits) {
   builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kMostReadAtOnce);
   builder.AddChannelArgument(GRPC_ARG_TCP_MIN_READ_CHUNK_SIZE, kMostReadAtOnce);
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMostReadAtOnce);
-  builder.SetResourceQuota(grpc::ResourceQuota("baton").Resize(limits.memory));
+  grpc::ResourceQuota quota("baton");
+  quota.Resize(limits.memory);
+  if (limits.threads > 0) quota.SetMaxThreads(limits.threads);
+  builder.SetResourceQuota(quota);
 }
 
 }  // namespace baton

@@ -25,6 +25,9 @@ inline constexpr int kMaxStreams = 100;
 /// The same for a node's own port. gRPC's threads take all calls in turn, so many calls at once
 /// make everybody wait, operators too. No client of ours needs more.
 inline constexpr int kMaxStreamsOfNode = 16;
+/// The most threads of batond's servers for synchronous services (ServerLimits::threads). The only
+/// such service is gRPC's reflection.
+inline constexpr int kMaxThreadsOfReflection = 16;
 /// The most bytes of a call's metadata. This is gRPC's default, set here so that it can't change.
 /// gRPC enforces it only for clients that have acknowledged it, as with kMaxStreams.
 inline constexpr int kMaxMetadata = 8 << 10;
@@ -39,6 +42,9 @@ struct ServerLimits {
   int message = 64 << 10;  ///< the most bytes of a request; the longest ones set placement rules
   int streams = kMaxStreams;
   std::size_t memory = kNodeMemory;  ///< bytes, see kNodeMemory
+  /// The most threads for calls of synchronous services; 0: no limit. Each such call that waits for
+  /// its caller has a thread. Above the limit, calls get RESOURCE_EXHAUSTED.
+  int threads = 0;
 };
 
 /// Sets the limits. Also makes the server refuse compressed messages with UNIMPLEMENTED, without
