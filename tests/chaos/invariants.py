@@ -233,7 +233,8 @@ def all_is_led_in_time(history, replay):
     windows = []
     for fault in history.run["faults"]:
         recovered = fault["recovered"]
-        within = fault["allowed"] + longest_claim_wait(replay, fault["step_end"], recovered or 0, fault["allowed"])
+        within = fault["allowed"] + longest_claim_wait(replay, fault["step_end"] + int(fault["allowed"] * SECOND), recovered or 0,
+                                                       fault["allowed"])
         windows.append((fault["begin"], fault["step_end"] + int(within * SECOND)))
         if recovered is None or recovered - fault["step_end"] > within * SECOND:
             yield "I5", f"{fault['name']} of {','.join(fault['targets'])}: not all was led {within} s after it ended"

@@ -117,12 +117,13 @@ class Trial {
       case core::CallbackKind::kLost: standbys_.erase(callback.shard); break;
       default: break;
     }
-    attachment_.Run(callback,
-                    [this, done = std::make_shared<bool>(false)](bool, const std::string& error) {
-                      if (!error.empty()) MustBeOneLine(error);
-                      Must(!over_, "nothing completes after the end");
-                      Must(!std::exchange(*done, true), "a callback completes once");
-                    });
+    attachment_.Run(
+        callback, [this, done = std::make_shared<bool>(false)](bool ok, const std::string& error) {
+          if (!error.empty()) MustBeOneLine(error);
+          Must(!ok || error.empty(), "a callback that succeeded has no error");
+          Must(!over_, "nothing completes after the end");
+          Must(!std::exchange(*done, true), "a callback completes once");
+        });
   }
 
   void Pass(Duration time) {

@@ -6,7 +6,7 @@
 namespace baton::app {
 namespace {
 
-// How long the callbacks may go on where nobody asks an application to stop.
+// How long callbacks may go on if there is no application at a sidecar that is asked to stop.
 constexpr std::chrono::seconds kCallbacks{1};
 // How much longer than its timeouts the end may take if etcd does not answer: the node waits for 30
 // s, gRPC's servers for 10 s, the rest for little.
