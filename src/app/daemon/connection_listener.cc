@@ -40,7 +40,8 @@ class Complaint {
     if (said_ && now - *said_ < kSayAgain) return;
     said_ = now;
     log::Warn(
-        "gRPC connections are refused: there are too many, or too few descriptors (ulimit -n)",
+        "gRPC connections are refused: there are too many, there are too few descriptors (ulimit "
+        "-n), or a client has two from one port",
         {{"why", std::generic_category().message(why)}});
   }
 
