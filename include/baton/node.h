@@ -164,7 +164,7 @@ class BATON_EXPORT Node {
   ///   ok                   (a) Each shard was either handed over, or resigned because nobody
   ///                        could take it or the failover setting keeps it for this node.
   ///                        (b) Stop was called before or during this call, and the node led
-  ///                        nothing at that moment.
+  ///                        nothing at that moment. (If it led shards then: kTimedOut.)
   Status Drain();
 
   /// Stops leading at once, without a handoff, and without Releasing. Then it revokes the lease, so

@@ -197,8 +197,8 @@ struct NodeOptions {
   //  - Until an Acquired has succeeded on the node, the node calls Acquired for at most 16 new
   //    shards at once, and prepares at most 16 moves.
   //  - While Acquired fails on the node, the node calls it for at most 2 new shards at once, and
-  //    prepares only moves that an operator ordered. But it prepares all moves if Acquired fails on
-  //    every node, or on several that have half of the group's weight or more.
+  //    prepares only operators' transfers, not drains. But it prepares all moves if Acquired fails
+  //    on every node, or on several that have half of the group's weight or more.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare's; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing's; then see Listener::Releasing
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired's; then the node still leads,

@@ -16,10 +16,10 @@
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // one decides where the calls go, for as long as the router follows it. Soon after the router has
-// reached a true server, it drops what the false one said of the routes. It learns that they are
-// false from a digest of the true server's routes. The true server sends the digest once it has
-// proven that its routes are current: a relay within about 3 s, a node within about a third of its
-// TTL and a second. SECURITY.md says what else a false server can do.
+// reached a true server, it drops what the false one said of the routes: the true server sends a
+// digest of its routes, and if the router's differ, it reads all again. The digest comes once the
+// true server has proven that its routes are current: a relay within about 3 s, a node within about
+// a third of its TTL and a second. SECURITY.md says what else a false server can do.
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
 // CallWith it keeps one channel for each leader's address: at most 1,024, and each until about 5
@@ -170,8 +170,8 @@ class BATON_EXPORT Router {
   ///   - A thread's first read allocates memory. This read, and the thread's first read after the
   ///     router became ready, may wait for a short lock.
   ///   - A thread's first read after each later change of the routes takes the lock only if it is
-  ///     free. Otherwise the read returns the earlier route. What Owner reads changes at most 100
-  ///     times a second.
+  ///     free. Otherwise the read returns the earlier route. What Owner reads changes at most about
+  ///     100 times a second.
   ///
   /// Memory: each reading thread keeps its last table of routes, 16 bytes a shard, until it reads a
   /// newer one or ends, or the router is destroyed. A Route's texts live as long as the router.
@@ -283,8 +283,8 @@ class BATON_EXPORT Router {
   /// newest route, which says where the call should go. If the shard has no leader, the route's
   /// `leader` and `address` are empty. They may be empty, too, while the router reads all routes
   /// again. Waits for no server, only for short locks: at worst while the router's own thread
-  /// copies all routes. The thread does this at most 100 times a second. Call Mark once for each
-  /// context, before the call begins. Like Owner, it keeps a table of routes in memory for the
+  /// copies all routes. The thread does this at most about 100 times a second. Call Mark once for
+  /// each context, before the call begins. Like Owner, it keeps a table of routes in memory for the
   /// calling thread. Errors (nothing was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid

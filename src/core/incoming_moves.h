@@ -7,10 +7,10 @@
 // (Advance notices the timeout.)
 //
 // If this node is a ready standby for the shard, it has loaded the state already. So the move
-// counts as prepared at once, without a callback. The node may cease to be ready before the
-// handover. If it has not sent `prepared` by then, `prepare` runs after all. Otherwise there is no
-// time to load: the leader may hand over once it sees `prepared`. So the node waits for the answer
-// to that write, and then writes `void`.
+// counts as prepared at once, without a callback. If the node ceases to be ready before it sends
+// `prepared`, `prepare` runs after all. If it ceases after that, there is no time to load: the
+// leader may hand over once it sees `prepared`. So the node waits for the answer to that write, and
+// then writes `void`.
 //
 // Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
 // the result is dropped, and the application is not told. The shard's next `prepare` then waits
@@ -19,8 +19,8 @@
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
 // activations fail (FailedActivations::failing), it prepares none. Moves that it does not prepare
 // wait, and are looked at again in each Advance; their shards stay with their leaders. There are
-// two exceptions: an operator's move is always prepared, and nothing is limited if the failures are
-// common to the group (FailuresAreCommon).
+// two exceptions: an operator's transfer is always prepared, and nothing is limited if the failures
+// are common to the group (FailuresAreCommon).
 //
 // In these cases this class begins nothing, writes nothing and notices no timeout:
 //  - The session is not live.
@@ -69,8 +69,8 @@ class IncomingMoves {
   /// moves that are no longer live. `room`: how many incoming moves may be in preparation here
   /// (FailedActivations::Room). A move takes room from the start of its preparation until it is no
   /// longer live (View::LiveMove). It is no longer live once it was carried out, withdrawn or
-  /// replaced, or once the view shows our `void`. An operator's move begins even if there is no
-  /// room, and takes room, too.
+  /// replaced, or once the view shows our `void`. An operator's transfer begins even if there is
+  /// no room, and takes room, too.
   void Advance(Context& context, const StandbyDuties& standby_duties, std::size_t room);
   /// Call it when the external application is attached again, after it was detached for `away`.
   /// Adds that time to the deadlines of the running callbacks.

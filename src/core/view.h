@@ -43,7 +43,7 @@ struct ViewChanges {
   /// Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
-  bool policy = false;    ///< a policy; or a RipeFact, but not if only a snapshot shows it gone
+  bool policy = false;    ///< a policy; or a RipeFact, unless only a snapshot shows that it is gone
   bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
   bool config = false;    ///< the config; also if a read found none
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
@@ -56,8 +56,8 @@ struct ViewChanges {
   bool any() const {
     return !shards.empty() || !standbys.empty() || members || policy || balancer || config;
   }
-  /// Sorts the lists of shards, and drops what is there twice. (Of a large group they mostly are
-  /// sorted, and sorting them again would take long.)
+  /// Sorts the lists of shards, and drops what is there twice. (In a large group most lists are
+  /// sorted already, and to sort them again would take long.)
   void Sort() {
     for (std::vector<ShardId>* list : {&shards, &standbys}) {
       if (!std::ranges::is_sorted(*list)) std::ranges::sort(*list);
@@ -126,17 +126,17 @@ class View {
   // Changes come from the watch. A snapshot is a read of everything; a list of facts is what a
   // write or a confirmation read back. Ignored: facts of shards not below shard_count(), and facts
   // that are not newer than the known fact of their key. There are three exceptions:
-  //  - A shard's record that comes again may make an uncertain death certain (see deaths()), and
-  //    UnledSince may become known by it.
+  //  - If a shard's record comes again, the view may know more of its leader's session by then. So
+  //    an uncertain death may become certain (see deaths()), and UnledSince known.
   //  - A DeathFact always counts, because a proof stays true.
   //  - A late RipeFact may bring back a mark that a snapshot showed as absent. That is harmless,
   //    because what a mark says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
-  /// Goes on to choose standbys, if a change of them needs more work than one call may do
-  /// (standbys.h). If the last Merge has done a part of this work, the first call after it does
-  /// nothing. Returns whether more is left to do; if so, call it again soon.
+  /// Continues to choose standbys if Merge could not finish that in one call (standbys.h). Does
+  /// nothing if a Merge did a part since the last call, so that one step does one part. Returns
+  /// whether more is left to do; if so, call it again soon.
   bool ContinueStandbys() {
     if (!std::exchange(standbys_updated_, false))
       NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
@@ -164,9 +164,9 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The data of the last snapshot is no older than this. Reads don't overlap, so this is when the
-  /// snapshot before it was merged; TimePoint{}: there was none. (The data may be older than
-  /// read_at(), because the process may pause between etcd's answer and the merge.)
+  /// When the snapshot before the last one was merged; TimePoint{}: there was none. Reads don't
+  /// overlap, so the last read began after this, and its data is no older. (The data may be older
+  /// than read_at(), because the process may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -279,10 +279,10 @@ class View {
     const TimePoint since = vacant_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
-  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. Unlike
-  /// VacantSince, this time starts again with each new record of this kind, and with each read that
-  /// finds no record. Nullopt: the record is in force, or this view can't know yet, because only a
-  /// write's answer showed the record, and the watch has not reached it yet.
+  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. Each new
+  /// record of this kind, and each read that finds none, starts this time again (but not that of
+  /// VacantSince). Nullopt: the record is in force; or only a write's answer showed it, and the
+  /// watch has not reached it yet, so this view can't know whether the leader's session lives.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);

@@ -103,7 +103,7 @@ class WriteExecutor {
   /// `earlier` they stay kUnknown, because the transaction that was sent before may still be
   /// applied. If etcd's database is full, GrpcTransport makes the outcome kUnknown.
   ///
-  /// REQUIRES: a batch has at least one item, and no two items for the same key; its sessions,
+  /// REQUIRES (partly checked): a batch has an item, and no two items for the same key; sessions,
   /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.
   std::shared_ptr<PreparedWrite> Prepare(const Write& write,
                                          std::optional<std::vector<Outcome>> earlier = {}) const;

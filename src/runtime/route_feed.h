@@ -15,11 +15,11 @@
 // Content of a batch:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - An observer's first batch has all routes; a later one has those that changed. A route that
-//     was examined (see Cost) and did not change is sent again if one of its keys has a greater
-//     revision than the route: the shard's record, its move, the member key of its leader or of a
-//     standby. Reason: another server may have sent a router a different route meanwhile, and the
-//     greater revision tells which one is newer.
+//   - An observer's first batch has all routes; a later one has those that changed. A route's keys
+//     are the shard's record, its move, and the member keys of its leader and standbys. If one of
+//     them has a greater revision than the route, an examined route (see Cost) is sent again even
+//     if it did not change. Reason: another server may have sent a router a different route
+//     meanwhile, and the greater revision tells which one is newer.
 //   - A route that is sent has the greatest of these revisions: the view's, its keys', and the one
 //     that it had before. So its revision never goes back.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is

@@ -14,9 +14,9 @@
 //     are forgotten.
 //
 // A server may lie about a route, or only about its revision: it may name a revision that etcd has
-// not reached. By these rules no true route would ever replace that one. So a server sends a check
-// once in a stream that continued from revision(): a digest of all its routes. It does so when its
-// view is newer than all that this object has read from other servers.
+// not reached. By these rules no true route would ever replace that one. So if a stream continued
+// from revision(), its server sends one check, a digest of all its routes, once it has proven that
+// its view is newer than all that this object has read from other servers.
 //   - If the known routes have another digest, their revisions are forgotten: doubted(). The next
 //     stream reads all routes. It replaces whatever is known.
 //   - If they have the same digest, revisions above `complete_to` of the check's message are
