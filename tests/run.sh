@@ -36,7 +36,7 @@ To run a part by hand, build it and select it by its label or name:
   ctest --test-dir build -L '^unit$'              one group: tidy, unit, sim, contract, install, model,
                                                   packages, dashboards, page, e2e, chaos, etcd or fuzz
   ctest --test-dir build -L '^essential$'         what tests/run.sh runs
-  ninja -C build core_test && build/tests/core_test --gtest_filter='Session.*'
+  ninja -C build core_test && build/tests/core_test --gtest_filter='SessionTest.*'
 
 BATON_BUILD_DIR names the build folder (default: build/ of the repository); --asan, --tsan and --coverage build in
 folders below it. If BATON_WERROR is ON, as .ci/run sets it, warnings of the compiler are errors. TMPDIR names the

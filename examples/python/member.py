@@ -434,7 +434,7 @@ def main():
                         help="batond's sidecar address; default: BATON_ATTACH, as batond run sets it")
     parser.add_argument("--lookup", metavar="KEY", help="say who leads this key's shard, and end")
     parser.add_argument("--http", default="127.0.0.1:7401", help="for --lookup: a node's HTTP address")
-    for name, what in (("ca", "PEM file: the authority of a node's certificate; turns TLS on, but for unix sockets"),
+    for name, what in (("ca", "PEM file: the authority of a node's certificate; turns TLS on, except for unix sockets"),
                        ("cert", "PEM file: your certificate, if the node asks for one"), ("key", "PEM file: its key"),
                        ("name", "the name in the node's certificate, if it is not the sidecar's address")):
         parser.add_argument(f"--tls-{name}", default=os.environ.get(f"BATON_TLS_{name.upper()}"), help=what)

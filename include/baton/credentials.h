@@ -29,8 +29,8 @@
 //
 // To renew certificates, write their files: within about 1 s new channels and servers' new
 // connections use them; open connections go on. Each object has one thread, which reads the files
-// twice a second, and logs nothing. FromFiles throws if the system gives no thread or memory. It
-// waits for the writer of a pipe; the thread reads no pipes. Thread-safe, except the destructors.
+// twice a second, and logs nothing. FromFiles throws if the system gives no thread or memory. A
+// pipe is read once: FromFiles waits for its writer. Thread-safe, except the destructors.
 #pragma once
 
 #include <memory>
@@ -55,8 +55,8 @@ struct GroupCredentialsOptions {
   std::string ca_file;
   /// REQUIRED: the names of the group's nodes and relays, 1 to 16 of them. A certificate's name is
   /// the first of these that it has: its spiffe:// URI; "dns:" and its first DNS name; "cn:" and
-  /// its common name. It has no name if it has several URIs and one of them is spiffe://, or if its
-  /// spiffe:// URI lacks a host or a path.
+  /// its common name. It has no name if it has several URIs and one of them is spiffe://, if its
+  /// spiffe:// URI is too long or lacks a host or path, or if a URI or DNS name has a zero byte.
   ///
   /// Each name here is whole (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), or its beginning (at least
   /// spiffe://, dns: or cn:) and a "*", which stands for any characters, or "*" alone. Choose names
@@ -103,7 +103,7 @@ struct ServerCertificateFiles {
   std::string cert_file;
   std::string key_file;  ///< REQUIRED: its key, without a password
   /// A PEM file with the certificates of the authorities that sign the clients': each client must
-  /// show a valid certificate signed by one of them. Its name does not matter. Empty: the server
+  /// show a valid certificate signed by one of them, under any name. Empty: the server
   /// asks for no certificate, and every client gets in.
   std::string client_ca_file = {};
 };
@@ -120,9 +120,9 @@ class BATON_EXPORT ServerCertificates {
 
   /// Lets the builder's server listen at `address` with TLS, in place of the builder's own method.
   /// The address is host:port, where port 0 picks a free one, or unix:/path. BuildAndStart looks
-  /// the host up, which may take time; one address of several is enough. It sets `*port` (to 1 for
-  /// a unix socket), unless `port` is null. If the server can't listen, it returns null and leaves
-  /// `*port`. REQUIRES: called before BuildAndStart; `*port` lives until then.
+  /// the host up, which may take time. If it can listen at one of the host's addresses at least, it
+  /// sets `*port` (to 1 for a unix socket), unless `port` is null. Otherwise it returns null and
+  /// leaves `*port`. REQUIRES: called before BuildAndStart; `*port` lives until then.
   ///
   /// Also turns SO_REUSEPORT off for the whole server. With SO_REUSEPORT gRPC 1.51 accepts
   /// connections on several threads, which is unsafe while certificates are replaced.

@@ -68,11 +68,11 @@ struct AdminOptions {
   /// If set, changes are accepted only from callers whose certificate has one of these names, on
   /// any host, and `allow_remote` has no effect. An empty list: from nobody. If `operators` is
   /// unset, `allow_remote` decides about other hosts, and every user of this host may make changes:
-  /// gRPC can't tell which user has opened a connection. A certificate's name is the first of these
-  /// that it has: (1) spiffe://...; (2) "dns:" and its first DNS name; (3) "cn:" and its common
-  /// name. Each name here is whole (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), or its beginning (at
-  /// least spiffe://, dns: or cn:) and a "*", or "*" alone. A certificate without a name fits
-  /// nothing. REQUIRES: the server has TLS and verifies its clients' certificates.
+  /// gRPC can't tell which user has opened a connection. A certificate's name is one of
+  /// spiffe://..., "dns:" and a DNS name, "cn:" and a common name; GroupCredentialsOptions::servers
+  /// (baton/credentials.h) says which, and when it has none. Each name here is whole, or its
+  /// beginning (at least spiffe://, dns: or cn:) and a "*", or "*" alone. A certificate without a
+  /// name fits nothing. REQUIRES: the server has TLS and verifies its clients' certificates.
   std::optional<std::vector<std::string>> operators = {};
 };
 
@@ -93,8 +93,8 @@ class AdminService {
 /// before BuildAndStart.
 ///
 /// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
-/// WatchEvents. Each caller that may not make changes may make 500 calls in a burst, and 50 a
-/// second after that. docs/security.md lists all limits.
+/// WatchEvents, 48 of callers that may not make changes. Each such caller may make 500 calls in a
+/// burst, then 50 a second, and has at most 16 streams. docs/security.md lists all limits.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});

@@ -19,7 +19,7 @@
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
 // Callbacks in brackets may be missing. A shard may wait for its first Acquired, because the node
 // calls Acquired for at most 16 new shards at once until an Acquired has succeeded on the node, and
-// for at most 2 while Acquired fails on it (see NodeOptions::callback_timeout). The shard may be
+// for one or two while Acquired fails on it (see NodeOptions::callback_timeout). The shard may be
 // lost meanwhile. So make Lost harmless for a shard that was not loaded.
 //
 // If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
@@ -60,13 +60,13 @@ class BATON_EXPORT Listener {
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
   /// after up to 5 s. Neither Releasing nor Lost comes in between. The next call may also be later,
   /// because at most 64 repeated calls run at once on a node, and none begins while the node is
-  /// suspended or drains. If Acquired takes longer than callback_timeout, it does not come again
-  /// while it still runs. If it then returns without an exception, the shard is activated. After
-  /// three failures or one timeout, but not before 2 s after the first failure, the node usually
-  /// moves the shard to another node. A shard is moved like this only once: if Acquired fails there
-  /// too, the shard stays there. The shard does not move if the group has a lock delay or the
-  /// failover setting `never` (`batonctl group set`), while moves are paused, or if Acquired fails
-  /// on many nodes of the group. A shard that was never activated is handed over without Releasing.
+  /// suspended or in Node::Drain. If Acquired takes longer than callback_timeout, it does not come
+  /// again while it still runs. If it then returns without an exception, the shard is activated.
+  /// After three failures or one timeout, but not before 2 s after the first failure, the node
+  /// usually moves the shard to another node; once three shards fail on it, all that aren't active.
+  /// A shard is moved like this only once: if Acquired fails there too, it stays. No shard moves if
+  /// the group has a lock delay or the failover setting `never` (`batonctl group set`), while moves
+  /// are paused, or if Acquired fails on many nodes. Without an activation Releasing does not come.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
   /// because the handoff was given up or etcd refused the resignation.

@@ -10,8 +10,8 @@
 // Gateway take collectables and registries alike. A Registry can't hold collectables. So if a
 // server of your own serves a Registry, append each collectable's Collect() to the Registry's.
 //
-// Call Collectables once for a node, right after Node::Start. Events are counted from then on, and
-// the node keeps each call's counts until it ends. Two nodes of one group need an exposer each: the
+// Call Collectables once for a node, right after Node::Start. Events are counted from then on. Each
+// further call costs memory until the node ends. Two nodes of one group need an exposer each: the
 // labels of their series are the same (docs/reference.md). Functions and collectables are
 // thread-safe. In a forked child Collect may hang.
 #pragma once

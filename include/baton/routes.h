@@ -19,14 +19,14 @@ struct Route {
   ShardState state = ShardState::kLeaderless;
   Term term{};                 ///< the leadership's term; 0: no leader
   std::string_view leader{};   ///< node id; empty: no leader
-  std::string_view address{};  ///< the leader's service address; empty: no leader, or it has none
+  std::string_view address{};  ///< the leader's service address; empty: no leader, or no usable one
   friend bool operator==(const Route&, const Route&) = default;
 };
 
 /// A node that stands by for a shard. `node` and `address` are valid as long as their router lives.
 struct RouteStandby {
   std::string_view node{};     ///< node id; never empty
-  std::string_view address{};  ///< its service address; empty: it has none
+  std::string_view address{};  ///< its service address; empty: it has no usable one
   bool ready = false;          ///< its application says that it could take over at once
   friend bool operator==(const RouteStandby&, const RouteStandby&) = default;
 };
@@ -64,7 +64,7 @@ struct RouterCounters {
   std::uint64_t attempts = 0;    ///< requests sent for all these calls
   std::uint64_t misroutes = 0;   ///< attempts answered with NOT_LEADER
   std::uint64_t redirects = 0;   ///< misroutes that named a newer leader, tried without a pause
-  std::uint64_t waits = 0;       ///< pauses of calls: for a route, or before another attempt
+  std::uint64_t waits = 0;       ///< pauses of calls: for an address, or before another attempt
   std::uint64_t superseded = 0;  ///< attempts ended early because the shard had a newer leader
 
   // Calls that the program made itself, on channels with Router::InterceptorFactory. The counts
@@ -73,8 +73,8 @@ struct RouterCounters {
   std::uint64_t own_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
 
   std::uint64_t reconnects = 0;  ///< streams of routes that ended, also those that failed to open
-  /// Streams that began with all routes: until all were read once, after etcd was restored, and
-  /// after a server had shown that an earlier one told false routes.
+  /// Streams that had to begin with all routes: at first, after etcd was restored or the group's
+  /// config was put back, and after a server had shown that an earlier one told false routes.
   std::uint64_t snapshots = 0;
   std::uint64_t resumes = 0;  ///< streams that began where the last one ended
 };

@@ -33,7 +33,7 @@ namespace baton {
 /// nullopt for any other key; the other functions never return nullopt.
 inline std::optional<ShardId> ShardFor(std::string_view key, HashFunction hash,
                                        std::uint32_t shards) noexcept;
-/// A literal 0 would be a null const char*.
+/// Forbids a literal 0 as the key: it would be taken for a null const char*.
 std::optional<ShardId> ShardFor(std::nullptr_t, HashFunction, std::uint32_t) = delete;
 
 namespace detail {

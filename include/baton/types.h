@@ -50,13 +50,13 @@ using NodeId = std::string;
 
 /// Why a shard's leadership changed. Metrics, log lines, records and listeners all use this enum.
 enum class Reason : std::uint8_t {
-  kStartup,          ///< the shard had no leader that the claiming node ever saw alive
+  kStartup,          ///< no leader that the claiming node ever saw alive, or no record
   kLeaseExpired,     ///< the leader's session ended without a resignation
   kProcessDied,      ///< the leader's process was proven dead, by its guard or its next process
   kRebalance,        ///< moved by the balancer
   kDrain,            ///< moved off a node that an operator drains, or that is not healthy
   kShutdown,         ///< moved or resigned by a node that drains or stops
-  kOperator,         ///< moved or released by an operator, or its record was changed from outside
+  kOperator,         ///< moved or released by an operator, or its record was damaged from outside
   kCallbackTimeout,  ///< given away because Acquired failed or took too long. If the group has a
                      ///< lock delay (`batonctl group set`), also: resigned because Releasing
                      ///< failed or took too long

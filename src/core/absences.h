@@ -26,7 +26,7 @@ class Absences {
  public:
   /// From `now` on, the view knows every member.
   void NoteComplete(TimePoint now) { known_since_ = now; }
-  /// A session of the node began, `earliest` at the earliest. TimePoint::min(): nobody knows when
+  /// A session of the node began, at `earliest` or later. TimePoint::min(): nobody knows when
   /// it began, and the stay counts as long.
   void NoteBegan(const NodeId& node, TimePoint earliest, TimePoint now);
   /// A session of the node ended. `delay`: the group's failover delay now. Forgets nodes that have

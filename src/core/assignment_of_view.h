@@ -45,8 +45,8 @@ struct PlanNeeds {
   std::function<const MemberFact&(const NodeId&)> member_of;
 };
 /// The moves that would balance the group now, without any delay, cooldown or limit. Leaves out
-/// shards that are moving already, and vacancies. Of each MoveFact, sets only the members `shard`,
-/// `ends`, `from`, `to`, `reason` and `cause`.
+/// shards that are moving, and vacancies, but not those that the failover policy keeps for a node.
+/// Of each MoveFact, sets only `shard`, `ends`, `from`, `to`, `reason` and `cause`.
 std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeeds& needs);
 
 /// Why the shard has no leader. If the record names a leader: kProcessDied if its death was proven,

@@ -35,8 +35,8 @@
 // out. If the failover policy keeps the shards of a stopping node, none of them moves.
 //
 // The moves in flight are limited. For this limit, the delay and the cooldown, the balancer asks
-// MoveLimitsOf each time that it decides. The balancer plans only once a quarter of the limit (at
-// least one move) is free. It deletes moves that can't be carried out. It also deletes moves
+// MoveLimitsOf each time that it decides. It plans nothing before a quarter of the limit (at least
+// one move) is free. It deletes moves that can't be carried out. It also deletes moves
 // without progress: planned ones after 1.5 times prepare_timeout, prepared ones after 1.5 times the
 // sum of release_timeout and callback_timeout. This time counts from the moment when this node
 // first saw the move in that phase. After a refused write of moves or of the policy it writes
@@ -65,9 +65,9 @@ class Balancer {
   /// Since this object exists. A deletion of a move is counted when it is sent, whatever its
   /// outcome. Deletions because a `rebalance apply` was cancelled are not counted.
   struct Counters {
-    /// Moves deleted because they could not be carried out. The reasons: the term is over; the
-    /// target is gone, drains, fails, comes and goes, or is forbidden by a placement rule; or the
-    /// target declared the move void.
+    /// Moves deleted because they could not be carried out: the term is over; the target is gone,
+    /// forbidden by a rule, or declared the move void; or the move is planned only, and the target
+    /// drains, or fails or comes and goes (an operator's move is kept in the last two cases).
     std::uint64_t voided = 0;
     std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan

@@ -1,13 +1,13 @@
 // ClaimPace: how fast this node may claim, so that the claims of the whole group keep to one limit.
 //
-// Every claim goes to every watcher, and all members may be claiming at once. Each node computes
+// Every claim goes to every member's watch, and all may be claiming at once. Each node computes
 // the whole assignment, so it knows its share of the vacancies, and has the same share of the
 // group's limit (CoreOptions::event_deliveries_per_second). After a pause, a node may send at once
 // a tenth of what its share allows in a second. From then on it sends evenly, at nine tenths of its
 // share, so that no second exceeds the share. If the last confirmation of the node's lease took
-// more than TTL / 12, etcd is slow, and the node uses half of its share. If a tenth of a second is
-// not enough for one claim, the nodes take turns: they send their first claims one after another,
-// by node id.
+// more than TTL / 12, etcd is slow, and the node uses half of its share. If its share is less than
+// one claim in a tenth of a second, the nodes take turns: they send their first claims one after
+// another, by node id.
 //
 // If vacancies come little by little, each new assignment grants the whole limit again. So the node
 // also counts the leaderships that it sees begin in the whole group. If they began faster than the

@@ -20,10 +20,10 @@
 // bad write, an operator may have written settings that forbid this.
 //
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
-// while the config is bad. It halts if the config has been bad for kConfigPatience, and a read of
-// everything that began after that time still shows it bad. If a recovery has closed the group, the
-// node halts at once. But if the config is only absent, it creates the config again, and does not
-// halt.
+// while the config is bad. It halts if a full read still shows the config bad, and this read began
+// kConfigPatience or more after it became bad. If a recovery has closed the group, the node halts
+// at once. But if the config is only absent, it creates the config again, and does not halt. If
+// another etcd answers, it halts in any case.
 //
 // A config that was put back is another incarnation of the store for the followers of routes
 // (StoreIncarnationOf), so each gets all routes again, once. A config with settings that an

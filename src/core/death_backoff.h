@@ -10,7 +10,7 @@
 //
 // A death counts for all shards that the process led for less than kShortLeadership, not only for
 // the one that killed it. Therefore each wait is shortened, by less than a half. How much depends
-// on the shard and the count, so these shards are not claimed together again. When the harmful
+// on shard and count (8 lengths), so most of them are not claimed together again. When the harmful
 // shard is claimed, its leader dies before it has claimed the shards with longer waits. So this
 // death does not count for them. Soon the harmful shard waits alone.
 //
@@ -42,12 +42,12 @@ class DeathBackoff {
   explicit DeathBackoff(std::uint32_t shards)
       : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
-  /// When a record with this tally counts as written. `snapshot` unset: the record is new, because
-  /// the watch or the answer to a write showed it; the time is `now`. Otherwise a snapshot showed
-  /// it, read when the wall clock showed `snapshot`, and the tally's stamp gives the age. (If the
-  /// tally has deaths, the stamp may be older than the record: see DeathTally.) A stamp from the
-  /// future counts as new. TimePoint::min(): `snapshot` or the stamp has no time, or the age is
-  /// over an hour.
+  /// The time at which a record with this tally counts as written. `snapshot` unset: the record is
+  /// new, because the watch or the answer to a write showed it; the time is `now`. Otherwise a
+  /// snapshot showed it, read when the wall clock showed `snapshot`, and the tally's stamp gives
+  /// the age. (If the tally has deaths, the stamp may be older than the record: see DeathTally.) A
+  /// stamp from the future counts as new. TimePoint::min(): `snapshot` or the stamp is not known,
+  /// or the age is over an hour.
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
   /// kFirst: the record begins a series of leaders. kNext: it follows one in order (see GoesOn).
@@ -57,7 +57,7 @@ class DeathBackoff {
   struct End {
     TimePoint seen_at;
     /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
-    /// as old as the record.
+    /// as old as the record, and counts as a death for kShortLeadership plus the wait.
     bool seen_alive = false;
     /// The known members are as new as the record. Otherwise the session may be alive but not known
     /// yet: the answer to a write can show a record before the watch shows its leader.
@@ -65,10 +65,10 @@ class DeathBackoff {
   };
   /// The session that the record names has ended. If the shard has to wait now, the wait begins
   /// with the first certain call for a record; further calls change nothing. After an uncertain
-  /// call such a shard waits until a certain call says how long, if at all, or until NoteRecord,
-  /// NoteNoDeath or NoteOutlived ends the wait.
+  /// call such a shard waits without an end, until a certain call sets (or ends) its wait, or
+  /// NoteRecord, NoteNoDeath or NoteOutlived ends it.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
-  /// Whether only an uncertain end of the shard's session is known, which would count as a death.
+  /// Whether the session's end would count as a death, but only an uncertain call has told of it.
   bool Uncertain(ShardId shard) const;
   /// The shard is led, or its record names no leader.
   void NoteNoDeath(ShardId shard) { Forget(shard); }

@@ -137,7 +137,7 @@ class FailedActivations {
   bool failing() const { return failing_since_.has_value(); }
   /// Whether the node has been failing for kFailingBeforeSaid: its member record should say so.
   bool says_failing() const { return says_failing_; }
-  /// The node started over, and plans no other tries (other_tries.h) until this time.
+  /// The node started over because time passed. No other tries (other_tries.h) until this time.
   TimePoint starts_over_until() const { return starts_over_until_; }
   /// Follows the time: sets says_failing(), and lets a node that fails for long start over.
   void Advance(Context& context);

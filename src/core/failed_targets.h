@@ -12,7 +12,7 @@
 //  - A `rebalance apply` tries each shard once, and ends once it has tried all. What failed before
 //    it was ordered is tried, too.
 //
-// These failures and pauses count until the shard's term is over.
+// They count until the shard's term is over; those of a shard that must go, until it need not go.
 //
 // Pure and single-threaded: owned by the balancer.
 #pragma once
@@ -42,8 +42,8 @@ class FailedTargets {
   /// Max: none is planned as long as the `rebalance apply` that is in force stays in force.
   TimePoint RestsUntil(const View& view, ShardId shard) const;
   /// Chooses another target for each urgent move whose target has failed. If all targets have
-  /// failed, takes the move out of `moves`, and the shard rests. Returns when the first rest that
-  /// this call began ends; max: it began none. Forgets the shards whose terms are over.
+  /// failed, takes the move out of `moves`, and the shard rests. Returns the first end of a rest
+  /// that this call began; max: it began none. Forgets the shards whose terms are over.
   TimePoint Avoid(const Context& context, const AssignmentOfView& assignment,
                   std::vector<PlannedMove>& moves);
   /// The session is lost: forgets everything.

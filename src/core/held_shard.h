@@ -41,7 +41,7 @@ struct HeldShard {
   Term term;
   Phase phase = Leading{};
   bool activated = false;
-  OperationId activation = 0;  ///< the `acquired` callback that runs; 0: no callback
+  OperationId activation = 0;  ///< the `acquired` that runs; 0: none, or it resigns
   TimePoint activation_deadline = TimePoint::max();  ///< max: none runs, or its time is over
   TimePoint gained_at{};
   /// Set after a transfer was refused or given up: the view may be behind etcd.

@@ -17,10 +17,10 @@
 
 namespace baton::core {
 
-/// How many watch events per second, summed over all watchers, claims may cause in the whole group.
-/// ClaimPace shares this limit among the members, and halves it while confirmations are slow. 500
-/// watchers took 10,000 claims (5,000,000 events) in a second. But 1,000 watchers and 100,000
-/// claims at full speed overran etcd.
+/// How many watch events per second claims may cause in the whole group, summed over the live
+/// members; relays' watches don't count. ClaimPace shares this limit among the members, and halves
+/// it while confirmations are slow. 500 watchers took 10,000 claims (5,000,000 events) in a second.
+/// But 1,000 watchers and 100,000 claims at full speed overran etcd.
 inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The meaning, range and default of most options are in baton/options.h (NodeOptions).

@@ -48,7 +48,7 @@ class ServersOfGroup final : public tls::ExternalCertificateVerifier {
       *result = {grpc::StatusCode::UNAUTHENTICATED,
                  name.empty() ? "its certificate has no name"
                               : "its certificate is that of " + QuotedName(name) +
-                                    ", which is none of the group's servers"};
+                                    ", which is not one of the group's servers"};
     }
     return true;  // at once
   }

@@ -296,8 +296,8 @@ Status Node::Impl::Drain() {
     return Error{finished && !finished->lease_left ? ErrorCode::kTimedOut : ErrorCode::kUnavailable,
                  std::string("the application was not connected and could not be asked to stop") +
                      (!finished || finished->lease_left ? ", and etcd did not answer" : "") +
-                     ": its shards are led elsewhere only after the last deadline that it was "
-                     "told"};
+                     ": its shards are led elsewhere only after the last deadline that it "
+                     "received"};
   }
   if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,

@@ -260,7 +260,7 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--shards=0"}, "--shards: \"0\" is not valid; expected a whole number from 1 to 1000000"},
       {{"--hash=md5"},
        "--hash: \"md5\" is not a hash function; expected murmur2, xxh3-jump or modulo"},
-      {{"--guard=yes"}, "--guard: \"yes\" is none of own, shared and off"},
+      {{"--guard=yes"}, "--guard: \"yes\" is not own, shared or off"},
       {{"--weight=-1"}, "--weight: \"-1\" is not valid; expected a whole number from 0 to 1000000"},
       {{"--max-moves=1.5"},
        "--max-moves: \"1.5\" is not valid; expected a whole number from 1 to 100000"},

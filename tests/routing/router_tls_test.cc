@@ -202,7 +202,7 @@ TEST_F(RouterOfGroup, ANodeOfAnotherGroupIsNotBelieved) {
     EXPECT_TRUE(Until([&] {
       return lost->Age().problem.find(
                  "its certificate is that of "
-                 "\"spiffe://example.org/users/node/n1\", which is none of "
+                 "\"spiffe://example.org/users/node/n1\", which is not one of "
                  "the group's servers") != std::string::npos;
     })) << lost->Age().problem;
     EXPECT_TRUE(foreign.Requests().empty());

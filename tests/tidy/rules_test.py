@@ -196,7 +196,9 @@ class RulesTest(unittest.TestCase):
         self.write("src/a.cc", "// Whoever leads is told.\nint whoever;\n// If a node leads, it acts.\n")
         self.write("docs/a.md", "All but for one.\n```\nwhoever\n```\n`anew`\n")
         self.write("tests/corpus/a.md", "anew\n")
-        self.assertEqual(self.places(rules.wording), ["docs/a.md:1", "src/a.cc:1", "src/a.cc:1"])
+        self.write("src/b.cc", 'Say("the node was told");\nAssign("begun-anew");\n')
+        self.write("tests/b.cc", 'Expect("the node was told");\n')
+        self.assertEqual(self.places(rules.wording), ["docs/a.md:1", "src/a.cc:1", "src/a.cc:1", "src/b.cc:1"])
 
     def test_where_is_rare(self):
         self.write("docs/a.md", "Say it plainly where it counts.\n" * 100)

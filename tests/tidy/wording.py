@@ -1,4 +1,4 @@
-"""The rule for plain English: what comments and documents must not say, and how rarely "where"."""
+"""The rule for plain English: what comments, documents and messages must not say, and how rarely "where"."""
 import re
 
 # Phrases that stand for something plainer. The right side is what the finding advises.
@@ -15,7 +15,7 @@ BANNED = {
     r"where (?:there|nobody|nothing|none|one) (?:is|are|was|were|has|have|does|can|may|must)": "if, or when",
     r"where it (?:has|does|can|may|must)": "if, or when",
 }
-BANNED_RE = re.compile("|".join(rf"(?P<p{i}>\b(?:{pattern})(?![\w-]))"
+BANNED_RE = re.compile("|".join(rf"(?P<p{i}>(?<![\w-])(?:{pattern})(?![\w-]))"
                                for i, pattern in enumerate(BANNED)), re.IGNORECASE)
 
 # The most "where" in 1,000 words: of the whole tree, and of one file. Texts below MIN_WORDS are too short to judge.
@@ -29,11 +29,14 @@ COMMENTS = {(".h", ".cc", ".proto", ".js", ".mjs"): SLASHES,
             (".py", ".sh", ".cmake", ".txt", ".yaml", ".yml"): HASHES}
 # Not written by hand: inputs and records of runs. And the lists of banned phrases themselves.
 NOT_PROSE = re.compile(r"(?:^|/)(?:corpus|scenarios|RESULTS\.md|wording\.py|rules_test\.py)(?:/|$)|"
-                       r"^tests/sim/mutants/|^LICENSE")
+                       r"^tests/sim/mutants/.*\.patch|^LICENSE")
+# What users read of a program: its help, log lines and errors.
+MESSAGES = re.compile(r"(?:src|examples)/.*\.(?:cc|h|py)")
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def prose(file):
-    """(line, words) of comments, or of a document outside of its code blocks."""
+    """(line, words) of comments and messages, or of a document outside of its code blocks."""
     if NOT_PROSE.search(file.path) and not file.path.endswith((".cc", ".h")):
         return
     if file.path.endswith(".md"):
@@ -51,10 +54,12 @@ def prose(file):
         match = marks[0].search(line)
         if match:
             yield number, re.sub(r"`[^`]*`", " ", match.group(1))
+        elif MESSAGES.fullmatch(file.path):
+            yield number, re.sub(r"`[^`]*`", " ", " . ".join(LITERAL.findall(line)))
 
 
 def wording(_, files):
-    """Comments and documents are plain English."""
+    """Comments, documents and messages are plain English."""
     words = places = 0
     for file in files:
         here, there = 0, 0

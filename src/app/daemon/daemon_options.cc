@@ -165,8 +165,7 @@ void ReadGuard(SettingReader& reader, DaemonOptions& options) {
   } else if (setting.text == "shared") {
     node.guard = GuardMode::kShared;
   } else if (setting.text != "off") {
-    reader.Wrong(setting.origin,
-                 fmt::format("\"{}\" is none of own, shared and off", setting.text));
+    reader.Wrong(setting.origin, fmt::format("\"{}\" is not own, shared or off", setting.text));
   }
 }
 
