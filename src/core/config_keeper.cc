@@ -95,7 +95,8 @@ std::optional<Error> ConfigKeeper::Advance(Context& context) {
   }
   const bool same_etcd = known_ && (cluster_id_ == 0 || cluster_id_ == known_->cluster_id);
   if (!same_etcd || OfNewerSchema(found)) {
-    if (!wrong) known_ ? Create(context) : CreateFirst(context);
+    if (!wrong && known_) return CheckGroupConfig(*known_, expected);  // names both clusters
+    if (!wrong) CreateFirst(context);
     return wrong;
   }
   const bool member = WasMember(context, found);

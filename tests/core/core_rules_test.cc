@@ -43,6 +43,17 @@ TEST(CoreHalts, OnAnotherCluster) {
   config.cluster_id = 4712;
   EXPECT_NE(HaltOn(config).find("4712"), std::string::npos);
 }
+// Plan: a node that knows its group reads another etcd, which has nothing of the group and a higher
+// revision. If the node created the group there, a part of the nodes would lead each shard twice.
+TEST(CoreHalts, OnAnotherClusterWithoutTheGroup) {
+  Cluster cluster({});
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20)));
+  cluster.Deliver("n1",
+                  core::SnapshotRead{Snapshot{.revision = Revision{100'000}, .facts = {}}, 4712});
+  ASSERT_TRUE(cluster.halted("n1"));
+  EXPECT_NE(cluster.halted("n1")->message.find("but cluster 4712 answers"), std::string::npos);
+}
 TEST(CoreHalts, OnANewerSchema) {
   ConfigFact config = Config();
   config.schema = kConfigSchema + 1;
