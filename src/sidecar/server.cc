@@ -63,8 +63,18 @@ Error Failed(const Address& address, const std::string& why) {
                fmt::format("can't serve the sidecar on {}: {}", FormatAddress(address), why)};
 }
 
+/// Takes reflection away, which --grpc-reflection gives to each server of the process. Each of its
+/// streams holds a thread, and here each connection has a server.
+struct WithoutReflection : grpc::ServerBuilderOption {
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    plugins->clear();
+  }
+};
+
 void Configure(grpc::ServerBuilder& builder, Service& service, const grpc::ResourceQuota& memory) {
   builder.RegisterService(&service);
+  builder.SetOption(std::make_unique<WithoutReflection>());
   SetServerLimits(builder, {.message = kMaxMessage, .streams = kMaxStreams});
   builder.SetResourceQuota(memory);  // instead of that of the limits, because it may grow
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);

@@ -486,28 +486,16 @@ TEST_F(BadInput, CallsThatAreNeverOverEndTheirConnection) {
 // wait. The process has few threads more, and operators are served.
 TEST_F(BadInput, ReflectionTakesFewThreads) {
   Begin({"--grpc-reflection"});
-  const auto threads = [this] {
-    const fs::directory_iterator tasks("/proc/" + std::to_string(node_->pid()) + "/task");
-    return std::distance(begin(tasks), end(tasks));
-  };
-  const auto before = threads();
-  const std::string headers = CallHeaders{.method = "ServerReflectionInfo",
-                                          .service = "grpc.reflection.v1alpha.ServerReflection"}
-                                  .Encoded();
-  std::string streams = FrameOf({kSettings, kAck});
-  for (std::uint32_t stream = 1; stream < 2 * kMaxStreamsOfNode; stream += 2) {
-    streams += FrameOf({kHeaders, kEndOfHeaders, stream}, headers) +
-               FrameOf({kData, 0, stream}, std::string("\0\0\0\0\3\x3a\1*", 8));
-  }
+  const auto before = node_->threads();
   std::vector<Socket> held;
   while (held.size() < 40) {
     held.emplace_back(PortOf(node_->endpoint()));
     held.back().Send(Http2Greeting());
     ASSERT_TRUE(Eventually(kPatience, [&] { return held.back().Heard(); }));
-    held.back().Send(streams);
+    held.back().Send(FrameOf({kSettings, kAck}) + ReflectionStreams(kMaxStreamsOfNode));
   }
   for (int i = 0; i < 10; ++i) EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
-  EXPECT_LE(threads(), before + kMaxThreadsOfReflection);
+  EXPECT_LE(node_->threads(), before + kMaxThreadsOfReflection);
   held.clear();
   ExpectUndisturbed();
 }

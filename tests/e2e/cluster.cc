@@ -121,6 +121,11 @@ lab::PrivateEtcd& SharedEtcd() {
 
 std::string NodeProcess::Log() const { return Content(log_path_); }
 
+std::ptrdiff_t NodeProcess::threads() const {
+  const fs::directory_iterator tasks("/proc/" + std::to_string(pid()) + "/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
 void NodeProcess::Kill() {
   if (running()) left_guards_->Note(pid());
   process_->Kill();

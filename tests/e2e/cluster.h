@@ -71,6 +71,7 @@ class NodeProcess {
   const std::string& endpoint() const { return grpc_; }  ///< gRPC
   std::uint16_t http_port() const { return http_port_; }
   pid_t pid() const { return process_->pid(); }
+  std::ptrdiff_t threads() const;  ///< how many it has
   const std::string& log_path() const { return log_path_; }
   std::string Log() const;
 

@@ -75,6 +75,19 @@ struct CallHeaders {
   }
 };
 
+/// `count` streams of gRPC's reflection that ask for all services, and then wait.
+inline std::string ReflectionStreams(std::uint32_t count) {
+  const std::string headers = CallHeaders{.method = "ServerReflectionInfo",
+                                          .service = "grpc.reflection.v1alpha.ServerReflection"}
+                                  .Encoded();
+  std::string streams;
+  for (std::uint32_t stream = 1; stream < 2 * count; stream += 2) {
+    streams += FrameOf({kHeaders, kEndOfHeaders, stream}, headers) +
+               FrameOf({kData, 0, stream}, std::string("\0\0\0\0\3\x3a\1*", 8));
+  }
+  return streams;
+}
+
 /// The beginning of the `index`th call of a connection, without its request.
 inline std::string CallOf(std::uint32_t index) {
   static const std::string headers = CallHeaders().Encoded();

@@ -26,8 +26,10 @@ class SidecarFloods : public SidecarRuns, public testing::WithParamInterface<Kin
  protected:
   SidecarFloods() : SidecarRuns(std::chrono::seconds(3)) {}
 
-  void Begin() {
-    node_ = &RunPython("n1", {"--sidecar", "127.0.0.1:0"});
+  void Begin(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> flags{"--sidecar", "127.0.0.1:0"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    node_ = &RunPython("n1", flags);
     before_ = cluster_.AwaitBalanced({"n1"});
     cluster_.Await("the application has acquired all", [&] { return Calls("acquired") == 12; });
     session_ = Session();
@@ -87,6 +89,33 @@ TEST_P(SidecarFloods, TakeNeitherTheLeaseNorTheApplication) {
   EXPECT_EQ(exit->code, 0) << node_->Log();
   EXPECT_EQ(Calls("releasing"), 12u) << node_->Log();
 }
+
+class SidecarReflection : public SidecarFloods {};
+
+// Plan: --grpc-reflection is set. At the sidecar's port, where each connection has a server of its
+// own, users without any role begin 1,200 streams of it. None of them holds a thread.
+TEST_P(SidecarReflection, IsNotThere) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  constexpr std::ptrdiff_t kThreadsOfServer = 6;
+  Begin({"--grpc-reflection"});
+  const auto before = node_->threads();
+  std::vector<Socket> held;
+  while (held.size() < 4) {
+    held.push_back(ConnectAs(kSomebody + static_cast<uid_t>(held.size()), Port()));
+    const Socket& stranger = held.back();
+    stranger.Send(Http2Greeting());
+    cluster_.Await("its greeting", [&] { return stranger.Heard(); });
+    stranger.Take();
+    stranger.Send(ReflectionStreams(300));
+    cluster_.Await("its answers", [&] { return stranger.Heard(); });
+  }
+  const double renewals = Renewals();
+  cluster_.Await("renewals go on", [&] { return Renewals() >= renewals + 3; });
+  EXPECT_LE(node_->threads(), before + 4 * kThreadsOfServer);
+  ExpectAllKept();
+}
+INSTANTIATE_TEST_SUITE_P(Of, SidecarReflection, testing::Values(Kind{"Streams", nullptr}),
+                         [](const auto& kind) { return std::string(kind.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Of, SidecarFloods,
                          testing::Values(Kind{"CheapFrames", CheapFrames}, Kind{"Pings", Pings},
