@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -39,13 +40,8 @@ std::vector<std::string> Gone(const NodeStatus& status) {
   return gone;
 }
 
-}  // namespace
-
-std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
-  std::set<std::uint32_t> numbers;
-  for (const ShardStatus& shard : status.shards) {
-    if (shard.*which && shard.rule > 0) numbers.insert(shard.rule);
-  }
+/// See RulesOf.
+std::string RulesNamed(const NodeStatus& status, const std::set<std::uint32_t>& numbers) {
   std::vector<std::string> named;
   for (const std::uint32_t number : numbers) {
     if (named.size() == kMaxNamed) {
@@ -58,6 +54,106 @@ std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
               : fmt::format("rule {}", number));
   }
   return fmt::format("{}", fmt::join(named, ", "));
+}
+
+/// How many shards, and the rules that count for them.
+struct ShardsOfRules {
+  std::size_t count = 0;
+  std::set<std::uint32_t> rules;
+  void Add(const ShardStatus& shard) {
+    ++count;
+    rules.insert(shard.rule);
+  }
+};
+
+/// Shards that are led, and whose rule about standbys is not kept.
+struct StandbyGaps {
+  ShardsOfRules few;      ///< fewer nodes stand by than the rule asks for
+  ShardsOfRules loading;  ///< of the others: fewer are ready
+  ShardsOfRules sharing;  ///< leader and standbys share a value of the rule's `spread`
+};
+
+StandbyGaps GapsOf(const NodeStatus& status) {
+  std::map<NodeId, const MemberFact*> members;
+  for (const MemberStatus& member : status.members) members[member.fact.node] = &member.fact;
+  StandbyGaps gaps;
+  for (const ShardStatus& shard : status.shards) {
+    const auto leader = members.find(shard.leader);
+    if (shard.rule == 0 || shard.rule > status.placement.size() || leader == members.end()) {
+      continue;
+    }
+    const PlacementRule& rule = status.placement[shard.rule - 1];
+    if (rule.standbys == 0) continue;
+    std::size_t standbys = 0, ready = 0;
+    std::set<std::string> values = {leader->second->Label(rule.spread)};
+    if (shard.standbys != nullptr) {
+      for (const StandbyStatus& standby : *shard.standbys) {
+        const auto member = members.find(standby.node);
+        if (member == members.end()) continue;
+        ++standbys;
+        if (standby.ready) ++ready;
+        if (!rule.spread.empty()) values.insert(member->second->Label(rule.spread));
+      }
+    }
+    if (standbys < rule.standbys) {
+      gaps.few.Add(shard);
+    } else if (ready < rule.standbys) {
+      gaps.loading.Add(shard);
+    }
+    if (!rule.spread.empty() && values.size() <= standbys) gaps.sharing.Add(shard);
+  }
+  return gaps;
+}
+
+std::optional<Finding> StandbysFinding(const NodeStatus& status) {
+  const StandbyGaps gaps = GapsOf(status);
+  const auto found = [&](Severity severity, const ShardsOfRules& shards, const char* words,
+                         const char* advice) {
+    return Finding{"placement", severity,
+                   fmt::format("{} of {} shards {}, by {}", shards.count, status.shard_count, words,
+                               RulesNamed(status, shards.rules)),
+                   advice};
+  };
+  if (gaps.few.count > 0) {
+    return found(Severity::kWarning, gaps.few, "have fewer standbys than their rule asks for",
+                 "start more nodes with the labels that the rule wants, or ask for fewer standbys "
+                 "(docs/placement.md)");
+  }
+  if (gaps.loading.count > 0) {
+    return found(Severity::kNotice, gaps.loading,
+                 "have fewer ready standbys than their rule asks for",
+                 "standbys that still load will be ready: `batonctl shards list` shows them");
+  }
+  if (gaps.sharing.count > 0) {
+    return found(Severity::kNotice, gaps.sharing,
+                 "have a leader and standbys that share a value of the label of `spread`",
+                 "if they are to be apart, start nodes with more values of the label "
+                 "(docs/placement.md)");
+  }
+  return std::nullopt;
+}
+
+/// What holds if no other finding about placement was made.
+std::string KeptWords(const Placement& placement) {
+  if (placement.empty()) return "there are no rules";
+  const bool one = placement.size() == 1;
+  const bool standbys = std::any_of(placement.begin(), placement.end(),
+                                    [](const PlacementRule& rule) { return rule.standbys > 0; });
+  std::string words = one ? "1 rule: it forbids no leader"
+                          : fmt::format("{} rules: they forbid no leader", placement.size());
+  if (standbys)
+    words += fmt::format(", and the standbys {} for are ready", one ? "it asks" : "they ask");
+  return words;
+}
+
+}  // namespace
+
+std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
+  std::set<std::uint32_t> numbers;
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.*which && shard.rule > 0) numbers.insert(shard.rule);
+  }
+  return RulesNamed(status, numbers);
 }
 
 Finding Candidates(const Examination& seen) {
@@ -265,11 +361,8 @@ Finding PlacementFinding(const Examination& seen) {
         "standbys that still load will be ready: `batonctl shards list` shows them; if no node "
         "stands by, start more nodes with the labels that the rule wants (docs/placement.md)"};
   }
-  const std::size_t rules = status.placement.size();
-  return {check,
-          Severity::kOk,
-          rules == 0 ? "there are no rules" : fmt::format("{} rules, and all are kept", rules),
-          {}};
+  if (std::optional<Finding> standbys = StandbysFinding(status)) return *std::move(standbys);
+  return {check, Severity::kOk, KeptWords(status.placement), {}};
 }
 
 Finding Deaths(const Examination& seen) {

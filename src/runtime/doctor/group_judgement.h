@@ -25,8 +25,9 @@ Finding Shards(const Examination& seen);
 /// 2 (node=n9), rule 5 (zone=a)". At most five, and then "others".
 std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which);
 
-/// Whether the placement rules are kept: which of them let no live node lead their shards, or
-/// forbid the present leaders.
+/// Whether the placement rules are kept: which of them let no live node lead their shards, forbid
+/// the present leaders, or ask for standbys that are missing, not ready or not apart. Preferences
+/// are not examined.
 Finding PlacementFinding(const Examination& seen);
 
 /// Whether some shard's leaders die again and again: the shard may be what kills them.
