@@ -250,13 +250,13 @@ TEST(PlanState, AnswersBadRulesInTheSameWay) {
       {R"({"shards":1,"nodes":[],"placement":{"rules":{}}})",
        "placement.rules: is an object; expected an array of rules"},
       {R"({"shards":1,"nodes":[],"placement":{"rules":[{},{"spread":"zone"}]}})",
-       "placement.rules[1]: rule 1: spread needs standbys; give standbys, too"},
+       "placement.rules[1]: spread needs standbys; give standbys, too"},
       {R"({"shards":1,"nodes":[],"placement":{"rules":[{"spreads":"zone"}]}})",
        R"(placement.rules[0]: unknown key "spreads"; expected shards, require, prefer, node, )"
        R"(standbys or spread; did you mean "spread"?)"},
       {R"({"shards":1,"nodes":[],"placement":{"rules":[{"shards":["3-1"]}]}})",
-       "placement.rules[0]: rule 1: shards: shards 3-1 are no range; give the lower number first, "
-       "and none above 999999"},
+       "placement.rules[0]: shards: shards 3-1 are no range; give the lower number first, and none "
+       "above 999999"},
       {R"({"shards":1,"nodes":[],"placement":{"rules":[{"require":{"version":1.5}}]}})",
        "placement.rules[0]: has a fraction or a truth; expected texts as values"},
   });

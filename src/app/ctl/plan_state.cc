@@ -205,8 +205,8 @@ bool HasOddValue(const json::value& value) {
   return value.is_double() || value.is_bool();
 }
 
-// The file of `placement set` may be JSON, too. Here it is read rule by rule, so that an error
-// names the rule: its own lines mean nothing in the document.
+// The file of `placement set` may be JSON, too. Here it is read rule by rule, so that the path
+// names the rule: lines and numbers within a text of one rule mean nothing in the document.
 Result<PlacementRule> ReadRule(const json::value& value, const std::string& path) {
   if (HasOddValue(value)) return Wrong(path, "has a fraction or a truth", "texts as values");
   const std::string text = json::serialize(json::object{{"rules", json::array{value}}});
@@ -217,8 +217,9 @@ Result<PlacementRule> ReadRule(const json::value& value, const std::string& path
   Result<Placement> read = ParsePlacement(path, text);
   if (read) return std::move(read->front());
   std::string message = read.error().message;
-  const std::string first_line = path + ":1:";
-  if (message.starts_with(first_line)) message.replace(0, first_line.size(), path + ":");
+  for (const std::string& place : {path + ":1:", path + ": rule 1:"}) {
+    if (message.starts_with(place)) message.replace(0, place.size(), path + ":");
+  }
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }
 
