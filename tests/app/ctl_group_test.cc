@@ -81,6 +81,40 @@ TEST_F(BatonctlOfAGroup, LimitsAreSetTogetherShownAndTakenBack) {
                         "cooldown not set: each node's --cooldown\n"));
 }
 
+// Plan: settings of each kind are set twice, and once more with one other value.
+TEST_F(BatonctlOfAGroup, SettingsThatHoldAlreadyAreUnchanged) {
+  server_.control.Freeze(true);
+  const auto set = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"group", "set"});
+    const Ran ran = Batonctl(server_, words);
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string again = " already: nothing changes\n";
+  EXPECT_EQ(set({"expected-nodes=5"}), "expected-nodes is set to 5\n");
+  EXPECT_EQ(set({"expected-nodes=5"}), "the group has expected-nodes=5" + again);
+  EXPECT_EQ(set({"expected-nodes=6"}), "expected-nodes is set to 6\n");
+  EXPECT_EQ(set({"max-moves=8", "cooldown=0s"}), "set max-moves=8 cooldown=0s\n");
+  EXPECT_EQ(set({"max-moves=8", "cooldown=0s"}), "the group has max-moves=8 cooldown=0s" + again);
+  EXPECT_EQ(set({"max-moves=8", "rebalance-delay=0s"}), "set max-moves=8 rebalance-delay=0s\n");
+  EXPECT_EQ(set({"cooldown=default"}), "set cooldown=default\n");
+  EXPECT_EQ(set({"cooldown=default"}), "the group has cooldown=default" + again);
+  EXPECT_EQ(set({"failover=immediate", "lock-delay=0"}),
+            "the group has failover=immediate lock-delay=0s" + again);
+  EXPECT_EQ(set({"failover=after", "failover-delay=30s"}),
+            "set failover=after failover-delay=30s\n");
+  EXPECT_EQ(set({"failover=after", "failover-delay=30s", "--dry-run"}),
+            "the group has failover=after failover-delay=30s already: nothing would change\n");
+  EXPECT_EQ(set({"failover-delay=30s", "-o", "json"}),
+            R"({"result":"unchanged","message":"the group has failover-delay=30s already: )"
+            R"(nothing changes"})"
+            "\n");
+  EXPECT_EQ(set({"failover-delay=31s"}), "set failover-delay=31s\n");
+  EXPECT_EQ(set({"lock-delay=1s"}), "set lock-delay=1s\n");
+  EXPECT_EQ(server_.control.Policies().size() + server_.control.GroupChanges().size(), 14u)
+      << "asked for in any case";
+}
+
 // Plan: the message itself, as another client may send it. Numbers and delays out of range, no
 // limit, and two settings at once are refused in one line.
 TEST_F(BatonctlOfAGroup, LimitsOutOfRangeAreRefusedByTheNode) {

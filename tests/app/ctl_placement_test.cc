@@ -73,8 +73,10 @@ TEST_F(BatonctlPlacement, IsSetAndShown) {
   const Ran json = Batonctl(server_, {"placement", "get", "-o", "json"});
   EXPECT_EQ(json.out, R"({"rules":[{"shards":["0-2"],"require":{"zone":["b"]}}]})"
                       "\n");
-  EXPECT_EQ(Placement({"set", "-"}, get.out).exit, 0);
+  const std::string already = "the group has these placement rules already: nothing ";
+  EXPECT_EQ(Placement({"set", "-"}, get.out).out, already + "changes\n");
   EXPECT_EQ(Placement({"set", "-"}, json.out).exit, 0);
+  EXPECT_EQ(Placement({"set", "-", "--dry-run"}, json.out).out, already + "would change\n");
   EXPECT_THAT(Batonctl(server_, {"group", "get"}).out,
               HasSubstr("placement 1 rule: see `batonctl placement get`\n"));
   EXPECT_THAT(Batonctl(server_, {"group", "get", "-o", "json"}).out,
@@ -83,8 +85,13 @@ TEST_F(BatonctlPlacement, IsSetAndShown) {
             R"({"result":"done","message":"set no placement rules","rules":0,"moves":0,)"
             R"("nobody_may_lead":0})"
             "\n");
+  EXPECT_EQ(
+      Placement({"set", "-", "-o", "json"}, "rules: []").out,
+      R"({"result":"unchanged","message":"the group has no placement rules: nothing changes",)"
+      R"("rules":0,"moves":0,"nobody_may_lead":0})"
+      "\n");
   EXPECT_EQ(server_.control.Now().placement, baton::Placement{});
-  EXPECT_THAT(server_.control.GroupChanges(), SizeIs(4));
+  EXPECT_THAT(server_.control.GroupChanges(), SizeIs(6)) << "asked for in any case";
 }
 
 // Plan: a dry run asks the node, too, and says what would move.

@@ -82,38 +82,61 @@ struct QuickWords {
   std::string unchanged = {};  ///< why nothing changes, instead of `done`; empty: something does
 };
 
+ExitCode ReportQuick(const CtlOptions& options, bool dry_run, const QuickWords& words,
+                     json::object document = {}) {
+  const std::string& why = words.unchanged;
+  if (dry_run) {
+    return Report(options, "dry_run", why.empty() ? words.dry_run : why + ": nothing would change",
+                  std::move(document));
+  }
+  if (!why.empty()) {
+    return Report(options, "unchanged", why + ": nothing changes", std::move(document));
+  }
+  return Report(options, "done", words.done, std::move(document));
+}
+
 template <typename Request>
 ExitCode Quick(const CtlOptions& options, const Request& request, const QuickWords& words,
-               std::optional<TimePoint> deadline = {}) {
+               TimePoint deadline) {
   AdminClient client(options);
-  const Status result =
-      client.Request(request, CallDeadline(deadline.value_or(WorkDeadline(options))));
+  const Status result = client.Request(request, CallDeadline(deadline));
   if (!result) return FailChange(result.error(), words.check);
-  const std::string& why = words.unchanged;
-  if (request.dry_run) {
-    return Report(options, "dry_run", why.empty() ? words.dry_run : why + ": nothing would change");
+  return ReportQuick(options, request.dry_run, words);
+}
+
+QuickWords WordsAbout(const GroupSettings& settings, const runtime::NodeStatus& before) {
+  const std::string set = GroupSettingsWords(settings);
+  QuickWords words{"set " + set, "would set " + set, "group get"};
+  if (settings.expected_nodes) {
+    const std::uint32_t number = *settings.expected_nodes;
+    const std::string what = number == 0 ? "not set any more" : "set to " + std::to_string(number);
+    words.done = fmt::format("{} is {}", kExpectedNodesSetting, what);
+    words.dry_run = fmt::format("{} would be {}", kExpectedNodesSetting, what);
   }
-  if (!why.empty()) return Report(options, "unchanged", why + ": nothing changes");
-  return Report(options, "done", words.done);
+  if (Holds(settings, before)) words.unchanged = fmt::format("the group has {} already", set);
+  return words;
 }
 
-/// 0 clears it.
-ExitCode SetExpectedNodes(const CtlOptions& options, std::uint32_t number,
-                          const ChangeOptions& change) {
-  PolicyRequest request = PolicyOf(PolicyRequest::Verb::kSetExpectedNodes, change);
-  request.number = number;
-  const std::string what = number == 0 ? "not set any more" : "set to " + std::to_string(number);
-  return Quick(options, request,
-               {fmt::format("{} is {}", kExpectedNodesSetting, what),
-                fmt::format("{} would be {}", kExpectedNodesSetting, what), "group get"});
+QuickWords WordsAbout(const Placement& placement, const runtime::NodeStatus& before,
+                      const PlacementForecast& forecast) {
+  const std::string set =
+      placement.empty() ? "no placement rules" : CountOf(placement.size(), "placement rule");
+  QuickWords words{"set " + set, fmt::format("would set {}; {}", set, MoveWords(forecast)),
+                   "placement get"};
+  if (placement == before.placement) {
+    words.unchanged = placement.empty() ? "the group has no placement rules"
+                                        : "the group has these placement rules already";
+  }
+  return words;
 }
 
-ExitCode SetLimits(const CtlOptions& options, const LimitsChange& limits,
-                   const ChangeOptions& change) {
-  PolicyRequest request = PolicyOf(PolicyRequest::Verb::kSetLimits, change);
-  request.limits = limits;
-  const std::string words = LimitsWords(limits);
-  return Quick(options, request, {"set " + words, "would set " + words, "group get"});
+/// What of the rules can't be kept, or counts for nothing.
+void SayWarnings(const PlacementForecast& forecast, const Placement& placement) {
+  const std::vector<std::string> infeasible = InfeasibleLines(forecast, placement);
+  for (const std::string& line : infeasible) Say(line);
+  if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
+  for (const std::string& line : TooFewStandbyLines(forecast, placement)) Say(line);
+  for (const std::string& line : UnusedRuleLines(forecast, placement)) Say(line);
 }
 
 /// What the operator must type, and what it means.
@@ -345,30 +368,32 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
                deadline);
 }
 
+// Asked for in any case, as an undrain is.
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change) {
+  const TimePoint deadline = WorkDeadline(options);
+  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
+  if (!before) return Fail(before.error());
+  const QuickWords words = WordsAbout(settings, before->status);
   if (settings.expected_nodes) {
-    return SetExpectedNodes(options, *settings.expected_nodes, change);
+    PolicyRequest request = PolicyOf(PolicyRequest::Verb::kSetExpectedNodes, change);
+    request.number = *settings.expected_nodes;
+    return Quick(options, request, words, deadline);
   }
-  if (!settings.limits.empty()) return SetLimits(options, settings.limits, change);
+  if (!settings.limits.empty()) {
+    PolicyRequest request = PolicyOf(PolicyRequest::Verb::kSetLimits, change);
+    request.limits = settings.limits;
+    return Quick(options, request, words, deadline);
+  }
   const runtime::GroupChangeRequest request{.failover = settings.failover,
                                             .delay = settings.failover_delay,
                                             .lock_delay = settings.lock_delay,
                                             .dry_run = change.dry_run,
                                             .actor = ActorName()};
-  std::vector<std::string> set;
-  if (request.failover)
-    set.push_back(fmt::format("{}={}", kFailoverSetting, ToString(*request.failover)));
-  if (request.delay) {
-    set.push_back(fmt::format("{}={}", kFailoverDelaySetting, FormatDuration(*request.delay)));
-  }
-  if (request.lock_delay) {
-    set.push_back(fmt::format("{}={}", kLockDelaySetting, FormatDuration(*request.lock_delay)));
-  }
-  const std::string words = fmt::format("{}", fmt::join(set, " "));
-  return Quick(options, request, {"set " + words, "would set " + words, "group get"});
+  return Quick(options, request, words, deadline);
 }
 
+// Asked for in any case, as an undrain is.
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change) {
   const Result<Placement> placement = ReadPlacementFile(path);
@@ -382,21 +407,12 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
       .placement = *placement, .dry_run = change.dry_run, .actor = ActorName()};
   const Status result = client.Request(request, CallDeadline(deadline));
   if (!result) return FailChange(result.error(), "placement get");
-  const std::vector<std::string> infeasible = InfeasibleLines(forecast, *placement);
-  for (const std::string& line : infeasible) Say(line);
-  if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
-  for (const std::string& line : TooFewStandbyLines(forecast, *placement)) Say(line);
-  for (const std::string& line : UnusedRuleLines(forecast, *placement)) Say(line);
-  const std::string words =
-      placement->empty() ? "no placement rules" : CountOf(placement->size(), "placement rule");
+  SayWarnings(forecast, *placement);
   const json::object document{{"rules", placement->size()},
                               {"moves", forecast.moves.size()},
                               {"nobody_may_lead", forecast.nobody_count}};
-  if (change.dry_run) {
-    return Report(options, "dry_run", fmt::format("would set {}; {}", words, MoveWords(forecast)),
-                  document);
-  }
-  return Report(options, "done", "set " + words, document);
+  const QuickWords words = WordsAbout(*placement, before->status, forecast);
+  return ReportQuick(options, change.dry_run, words, document);
 }
 
 // Asked for in any case, as an undrain is.

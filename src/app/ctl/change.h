@@ -11,9 +11,9 @@
 //
 // Each call of any verb ends after kCallTimeout at the latest, and all of a verb's calls together
 // after CtlOptions::timeout, if it is set. Most verbs make one call.
-// UndrainNode, CancelRebalance, PauseBalance, ResumeBalance and SetPlacement make two, and the long
-// verbs several. ReleaseShard makes two, which share one kCallTimeout. If any verb returns
-// kTimedOut or kInterrupted, the change may still be made.
+// UndrainNode, CancelRebalance, SetGroupSettings, SetPlacement, PauseBalance and ResumeBalance make
+// two, and the long verbs several. ReleaseShard makes two, which share one kCallTimeout. If any
+// verb returns kTimedOut or kInterrupted, the change may still be made.
 //
 // Blocking; one thread.
 #pragma once
@@ -80,15 +80,17 @@ ExitCode SetNode(const CtlOptions& options, const NodeId& node, const NodeChange
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 /// Moves that are prepared already are still carried out. kDone also if no rebalance is under way.
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
-/// kUsage: the settings are out of their bounds, or make no sense with those of the group.
-/// kPrecondition: some member's version is too old for them.
+/// kDone also if the group has these settings already. kUsage: the settings are out of their
+/// bounds, or make no sense with those of the group. kPrecondition: some member's version is too
+/// old for them.
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change);
 /// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If the
 /// rules leave shards without a live node that may lead them, or with too few that may stand by,
-/// the verb sets the rules all the same, and then prints a warning. kUsage: the file can't be read,
-/// or is not valid. kPrecondition: a member's version is too old to follow rules. If Ctrl-C comes
-/// before the end of the file, nothing is changed (kInterrupted).
+/// the verb sets the rules all the same, and then prints a warning. kDone also if the group has
+/// these rules already. kUsage: the file can't be read, or is not valid. kPrecondition: a member's
+/// version is too old to follow rules. If Ctrl-C comes before the end of the file, nothing is
+/// changed (kInterrupted).
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change);
 /// Stops moves for balance and for placement rules, and moves of failing shards to other nodes.

@@ -141,8 +141,9 @@ Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words) 
   return settings;
 }
 
-std::string LimitsWords(const LimitsChange& limits) {
+std::string GroupSettingsWords(const GroupSettings& settings) {
   std::vector<std::string> words;
+  const LimitsChange& limits = settings.limits;
   const auto add = [&words](const char* setting, const std::string& value) {
     words.push_back(fmt::format("{}={}", setting, value));
   };
@@ -150,13 +151,37 @@ std::string LimitsWords(const LimitsChange& limits) {
                                 const std::optional<LimitsChange::DelayOrder>& order) {
     if (order) add(setting, order->delay ? FormatDuration(*order->delay) : kDefaultValue);
   };
+  if (settings.expected_nodes) {
+    add(kExpectedNodesSetting, std::to_string(*settings.expected_nodes));
+  }
   if (limits.max_moves) {
     add(kMaxMovesSetting,
         *limits.max_moves > 0 ? std::to_string(*limits.max_moves) : kDefaultValue);
   }
   add_delay(kRebalanceDelaySetting, limits.rebalance_delay);
   add_delay(kCooldownSetting, limits.cooldown);
+  if (settings.failover) add(kFailoverSetting, ToString(*settings.failover));
+  if (settings.failover_delay) {
+    add(kFailoverDelaySetting, FormatDuration(*settings.failover_delay));
+  }
+  if (settings.lock_delay) add(kLockDelaySetting, FormatDuration(*settings.lock_delay));
   return fmt::format("{}", fmt::join(words, " "));
+}
+
+bool Holds(const GroupSettings& settings, const runtime::NodeStatus& status) {
+  const auto is = [](const auto& wanted, const auto& now) { return !wanted || *wanted == now; };
+  const auto is_delay = [](const std::optional<LimitsChange::DelayOrder>& order,
+                           const std::optional<milliseconds>& now) {
+    return !order || order->delay == now;
+  };
+  const LimitsChange& limits = settings.limits;
+  return is(settings.expected_nodes, status.expected_nodes) &&
+         is(limits.max_moves, status.max_moves) &&
+         is_delay(limits.rebalance_delay, status.rebalance_delay) &&
+         is_delay(limits.cooldown, status.cooldown) &&
+         is(settings.failover, status.failover.policy) &&
+         is(settings.failover_delay, status.failover.delay) &&
+         is(settings.lock_delay, status.failover.lock_delay);
 }
 
 }  // namespace baton::app

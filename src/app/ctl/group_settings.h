@@ -11,6 +11,7 @@
 
 #include "base/facts.h"
 #include "baton/result.h"
+#include "runtime/control.h"
 
 namespace baton::app {
 
@@ -45,7 +46,9 @@ struct GroupSettings {
 /// failover-delay and lock-delay, and whether the settings make sense together.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
 
-/// The limits as the words that set them: "max-moves=8 cooldown=default".
-std::string LimitsWords(const LimitsChange& limits);
+/// The settings as the words that set them: "max-moves=8 cooldown=default".
+std::string GroupSettingsWords(const GroupSettings& settings);
+/// Whether the group has all of these settings already, as far as the status shows.
+bool Holds(const GroupSettings& settings, const runtime::NodeStatus& status);
 
 }  // namespace baton::app
