@@ -153,10 +153,61 @@ TEST_F(BatonctlPlacement, RulesThatNobodyFitsAreNamed) {
   EXPECT_EQ(check.err, words);
   EXPECT_THAT(check.out, HasSubstr("   1       3  node=n9          0  nobody\n"));
   EXPECT_THAT(check.out, HasSubstr("nothing would move\n")) << "sitting leaders stay";
+  const Ran dry = Placement({"set", "--dry-run", "-"}, pins);
+  EXPECT_EQ(dry.exit, 6) << "as of check";
+  EXPECT_EQ(dry.out, "would set 1 placement rule; nothing would move\n");
+  EXPECT_EQ(dry.err, words + "batonctl: leaders that these shards have now go on leading them\n");
   const Ran set = Placement({"set", "-"}, pins);
   EXPECT_EQ(set.exit, 0);
   EXPECT_EQ(set.err, words + "batonctl: leaders that these shards have now go on leading them\n");
   EXPECT_THAT(server_.control.Now().placement, SizeIs(1));
+}
+
+// Plan: a label's name has one letter too many. Each verb says so, with the exit code 0.
+TEST_F(BatonctlPlacement, LabelsThatNoNodeHasAreNamed) {
+  for (const std::string rules :
+       {"rules: [{standbys: 1, spread: zonee}]", "rules: [{prefer: [{zonee: a}, {zone: b}]}]"}) {
+    for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+             {"check", "-"}, {"set", "--dry-run", "-"}, {"set", "-"}}) {
+      const Ran ran = Placement(verb, rules);
+      EXPECT_EQ(ran.exit, 0);
+      EXPECT_EQ(ran.err,
+                "batonctl: rule 1 names label zonee, which no live node has; did you mean "
+                "\"zone\"?\n");
+    }
+  }
+}
+
+// Plan: balance is paused. What rules and losses would move says what waits.
+TEST_F(BatonctlPlacement, MovesThatWaitForTheEndOfAPauseAreNamed) {
+  server_.control.Change([](NodeStatus& status) {
+    status.paused = true;
+    status.shards[2].leader = status.shards[3].leader = "n1";
+  });
+  const std::string rules = "rules: [{prefer: [{node: n3}]}]";
+  const Ran check = Placement({"check", "-"}, rules);
+  EXPECT_EQ(check.exit, 0);
+  EXPECT_EQ(check.err,
+            "batonctl: balance is paused: 4 of these moves wait for `batonctl resume`\n");
+  EXPECT_EQ(Placement({"set", "--dry-run", "-"}, rules).err, check.err);
+  EXPECT_THAT(Placement({"set", "-"}, rules).err, IsEmpty());
+  const Ran lost = Batonctl(server_, {"rebalance", "simulate", "--without", "node=n3"});
+  EXPECT_EQ(lost.exit, 0);
+  EXPECT_THAT(lost.out, HasSubstr("then 1 shard would move: 1 to spread shards evenly\n"));
+  EXPECT_EQ(lost.err,
+            "batonctl: balance is paused: 1 of these moves waits for `batonctl resume`\n");
+}
+
+// Plan: the node has not read etcd yet. Nothing is known of what rules would do.
+TEST_F(BatonctlPlacement, WithoutAViewNothingIsForeseen) {
+  server_.control.Change([](NodeStatus& status) { status.members.clear(); });
+  for (const std::vector<std::string>& verb :
+       std::vector<std::vector<std::string>>{{"check", "-"}, {"set", "--dry-run", "-"}}) {
+    const Ran ran = Placement(verb, kZoneB);
+    EXPECT_EQ(ran.exit, 3);
+    EXPECT_EQ(ran.err, "batonctl: the node's view is not complete yet\n");
+    EXPECT_THAT(ran.out, IsEmpty());
+  }
 }
 
 // Plan: a file that is wrong or missing is refused without a call.

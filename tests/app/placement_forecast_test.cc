@@ -176,5 +176,53 @@ TEST(PlacementForecast, SaysWhichStandbysTheRulesAskFor) {
   EXPECT_THAT(json, testing::HasSubstr(R"("standbys":2,"spread":"zone"})"));
 }
 
+// Plan: names that no live node has, in each part of a rule; a dead node and a value that nobody
+// has are something else. If no node is live, nothing is known.
+TEST(PlacementForecast, NamesLabelsThatNoLiveNodeHas) {
+  NodeStatus status = StatusOf({LiveNode("a", "x"), LiveNode("b"), LiveNode("c")}, {"a", "b"});
+  status.members[1].fact.labels = {{"disk", "ssd"}};
+  status.members[2].fact.labels = {{"rack", "r1"}};
+  status.members[2].fact.present = false;
+  const Placement placement = {
+      Warm(1, "zonee"),
+      RuleFor({}, {}, {{{"zone", {"nowhere"}}}, {{"dis", {"ssd"}}}}),
+      RuleFor({}, {{"rack", {"r1"}}, {"disk", {"ssd"}}}),
+      RuleFor({}, {{"memory", {"large"}}}, {{{"cpu", {"fast"}}, {"memory", {"large"}}}}),
+      RuleFor({}, {{"node", {"a"}}}, {{{"zone", {"x"}}}}),
+  };
+  EXPECT_THAT(
+      UnknownLabelLines(Foresee(status, placement), placement),
+      ElementsAre("rule 1 names label zonee, which no live node has; did you mean \"zone\"?",
+                  "rule 2 names label dis, which no live node has; did you mean \"disk\"?",
+                  "rule 3 names label rack, which no live node has",
+                  "rule 4 names labels that no live node has: cpu, memory"));
+  for (runtime::MemberStatus& member : status.members) member.fact.present = false;
+  EXPECT_THAT(UnknownLabelLines(Foresee(status, placement), placement), IsEmpty());
+}
+
+// Plan: two moves because a rule forbids their leader, one for a preference and one for balance. In
+// a pause the last two wait, unless an operator's rebalance is under way.
+TEST(PlacementForecast, SaysWhatWaitsForTheEndOfAPause) {
+  NodeStatus status =
+      StatusOf({LiveNode("a", "x"), LiveNode("b", "y")}, {"a", "a", "b", "a", "a", "a", "a", "b"});
+  const Placement placement = {RuleFor({{0, 1}}, {{"zone", {"y"}}}),
+                               RuleFor({{2, 2}}, {}, {{{"zone", {"x"}}}})};
+  const PlacementForecast forecast = Foresee(status, placement);
+  EXPECT_EQ(MoveWords(forecast),
+            "4 shards would move: 2 because a rule forbids their leader, 1 because a rule prefers "
+            "others, 1 to spread shards evenly");
+  EXPECT_EQ(PauseWords(status, forecast), "");
+  status.paused = true;
+  EXPECT_EQ(PauseWords(status, forecast),
+            "balance is paused: 2 of these moves wait for `batonctl resume`");
+  status.rebalance_requested = true;
+  EXPECT_EQ(PauseWords(status, forecast), "");
+  status.rebalance_requested = false;
+  EXPECT_EQ(PauseWords(status, Foresee(status, {placement[0]})), "") << "only those that go on";
+  status.shards[1].leader = "b";
+  EXPECT_EQ(PauseWords(status, Foresee(status, {})),
+            "balance is paused: 1 of these moves waits for `batonctl resume`");
+}
+
 }  // namespace
 }  // namespace baton::app

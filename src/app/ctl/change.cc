@@ -137,6 +137,7 @@ void SayWarnings(const PlacementForecast& forecast, const Placement& placement) 
   if (!infeasible.empty()) Say("leaders that these shards have now go on leading them");
   for (const std::string& line : TooFewStandbyLines(forecast, placement)) Say(line);
   for (const std::string& line : UnusedRuleLines(forecast, placement)) Say(line);
+  for (const std::string& line : UnknownLabelLines(forecast, placement)) Say(line);
 }
 
 /// What the operator must type, and what it means.
@@ -402,6 +403,9 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
   AdminClient client(options);
   const auto before = client.GetStatus(true, CallDeadline(deadline));
   if (!before) return Fail(before.error());
+  if (before->status.members.empty()) {
+    return Fail({ErrorCode::kUnavailable, "the node's view is not complete yet"});
+  }
   const PlacementForecast forecast = Foresee(before->status, *placement);
   const runtime::GroupChangeRequest request{
       .placement = *placement, .dry_run = change.dry_run, .actor = ActorName()};
@@ -412,7 +416,11 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                               {"moves", forecast.moves.size()},
                               {"nobody_may_lead", forecast.nobody_count}};
   const QuickWords words = WordsAbout(*placement, before->status, forecast);
-  return ReportQuick(options, change.dry_run, words, document);
+  if (!change.dry_run) return ReportQuick(options, change.dry_run, words, document);
+  const std::string waits = PauseWords(before->status, forecast);
+  if (!waits.empty()) Say(waits);
+  const ExitCode reported = ReportQuick(options, change.dry_run, words, document);
+  return forecast.nobody_count == 0 ? reported : ExitCode::kPrecondition;
 }
 
 // Asked for in any case, as an undrain is.

@@ -89,8 +89,9 @@ ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settin
 /// rules leave shards without a live node that may lead them, or with too few that may stand by,
 /// the verb sets the rules all the same, and then prints a warning. kDone also if the group has
 /// these rules already. kUsage: the file can't be read, or is not valid. kPrecondition: a member's
-/// version is too old to follow rules. If Ctrl-C comes before the end of the file, nothing is
-/// changed (kInterrupted).
+/// version is too old to follow rules; or a dry run finds that they let no live node lead some
+/// shards. kUnreachable also if the node's view is not complete yet. If Ctrl-C comes before the end
+/// of the file, nothing is changed (kInterrupted).
 ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
                       const ChangeOptions& change);
 /// Stops moves for balance and for placement rules, and moves of failing shards to other nodes.

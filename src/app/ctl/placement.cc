@@ -65,6 +65,8 @@ ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path) 
   for (const std::string& line : InfeasibleLines(forecast, *placement)) Say(line);
   for (const std::string& line : TooFewStandbyLines(forecast, *placement)) Say(line);
   for (const std::string& line : UnusedRuleLines(forecast, *placement)) Say(line);
+  for (const std::string& line : UnknownLabelLines(forecast, *placement)) Say(line);
+  if (const std::string waits = PauseWords(answer->status, forecast); !waits.empty()) Say(waits);
   return forecast.nobody_count == 0 ? ExitCode::kDone : ExitCode::kPrecondition;
 }
 

@@ -15,8 +15,9 @@ namespace baton::app {
 ExitCode ShowPlacement(const CtlOptions& options);
 /// Reads rules from a file ("-": stdin), and shows what the group would do with them.
 /// kPrecondition: the rules let no live node lead some shards. If too few live nodes may stand by
-/// for a rule's shards, prints a warning; this alone gives kDone. kUsage: the file can't be read,
-/// or is not valid. kUnreachable also if the node's view is not complete yet.
+/// for a rule's shards, or no live node has a label that a rule names, prints a warning; this alone
+/// gives kDone. kUsage: the file can't be read, or is not valid. kUnreachable also if the node's
+/// view is not complete yet.
 ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path);
 
 }  // namespace baton::app

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <boost/json.hpp>
 
+#include "app/common/did_you_mean.h"
 #include "app/ctl/placement_file.h"
 #include "app/ctl/ruled_group.h"
 #include "core/assignment.h"
@@ -39,6 +41,7 @@ class Forecaster {
       forecast_.nodes.push_back({.node = nodes_[m].fact->node});
     }
     for (std::size_t r = 0; r < placement_.size(); ++r) forecast_.rules.push_back(RuleOf(r));
+    forecast_.labels = LabelsOf(nodes_);
     forecast_.leaders.resize(status.shard_count);
     for (const ShardStatus& shard : status.shards) {
       if (shard.shard.value < status.shard_count) AddShard(shard);
@@ -83,6 +86,16 @@ class Forecaster {
            .draining = member.drained_by_policy || member.fact.state == MemberState::kDraining});
     }
     return nodes;
+  }
+
+  static std::vector<std::string> LabelsOf(const std::vector<RuledNode>& nodes) {
+    std::set<std::string> names;
+    for (const RuledNode& node : nodes) {
+      names.emplace(kNodeLabel);
+      if (!node.fact->zone.empty()) names.emplace(kZoneLabel);
+      for (const auto& [name, value] : node.fact->labels) names.insert(name);
+    }
+    return {names.begin(), names.end()};
   }
 
   const NodeId& IdOf(MemberIndex node) const { return nodes_[node].fact->node; }
@@ -151,6 +164,17 @@ class Forecaster {
   std::map<NodeId, MemberIndex> index_;
   PlacementForecast forecast_;  ///< its nodes are in the order of `nodes_` until the end
 };
+
+// The names of all labels in the rule.
+std::set<std::string> LabelsIn(const PlacementRule& rule) {
+  std::set<std::string> names;
+  for (const LabelTerm& term : rule.require) names.insert(term.label);
+  for (const LabelTerms& terms : rule.prefer) {
+    for (const LabelTerm& term : terms) names.insert(term.label);
+  }
+  if (!rule.spread.empty()) names.insert(rule.spread);
+  return names;
+}
 
 }  // namespace
 
@@ -227,6 +251,28 @@ std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
   return lines;
 }
 
+std::vector<std::string> UnknownLabelLines(const PlacementForecast& forecast,
+                                           const Placement& placement) {
+  std::vector<std::string> lines;
+  if (forecast.labels.empty()) return lines;
+  for (std::size_t r = 0; r < placement.size(); ++r) {
+    std::vector<std::string> unknown;
+    for (const std::string& name : LabelsIn(placement[r])) {
+      if (!std::binary_search(forecast.labels.begin(), forecast.labels.end(), name)) {
+        unknown.push_back(name);
+      }
+    }
+    if (unknown.size() == 1) {
+      lines.push_back(fmt::format("rule {} names label {}, which no live node has{}", r + 1,
+                                  unknown.front(), DidYouMean(unknown.front(), forecast.labels)));
+    } else if (!unknown.empty()) {
+      lines.push_back(
+          fmt::format("rule {} names labels that no live node has: {}", r + 1, NodeNames(unknown)));
+    }
+  }
+  return lines;
+}
+
 std::string StandbysText(const PlacementRule& rule) {
   if (rule.standbys == 0) return "-";
   const std::string count = std::to_string(rule.standbys);
@@ -252,6 +298,17 @@ std::string MoveWords(const PlacementForecast& forecast) {
   add(CauseKind::kBalance, "to spread shards evenly");
   return fmt::format("{} would move: {}", CountOf(forecast.moves.size(), "shard"),
                      fmt::join(parts, ", "));
+}
+
+std::string PauseWords(const NodeStatus& status, const PlacementForecast& forecast) {
+  if (!status.paused || status.rebalance_requested) return "";
+  const auto waiting =
+      std::count_if(forecast.moves.begin(), forecast.moves.end(), [](const MoveForecast& move) {
+        return move.why == CauseKind::kRulePrefers || move.why == CauseKind::kBalance;
+      });
+  if (waiting == 0) return "";
+  return fmt::format("balance is paused: {} of these moves {} for `batonctl resume`", waiting,
+                     waiting == 1 ? "waits" : "wait");
 }
 
 Table RulesTable(const PlacementForecast& forecast, const Placement& placement) {

@@ -1,8 +1,8 @@
 // PlacementForecast: what a group would do if it had other placement rules.
 //
 // Computed from a node's status by the functions that the nodes use, too (ruled_group.h), as if all
-// moves could begin at once. It ignores what ends by itself: delays, cooldowns, and that some nodes
-// get no shards for a while. Pure; any thread.
+// moves could begin at once. It ignores a pause of balance, and what ends by itself: delays,
+// cooldowns, and that some nodes get no shards for a while. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +68,8 @@ struct PlacementForecast {
   std::vector<NodeForecast> nodes;    ///< live ones, by id
   /// Who leads each shard after all claims and moves, by shard number; an empty id: nobody.
   std::vector<NodeId> leaders;
+  /// The names of all labels that live nodes have, also `node` and `zone`; sorted.
+  std::vector<std::string> labels;
 };
 
 /// REQUIRES: CheckPlacement(placement); the status has all shards, sorted by number (the order is
@@ -92,12 +94,19 @@ std::vector<std::string> UnusedRuleLines(const PlacementForecast& forecast,
 /// about no shard, or lets no node lead. Empty if there is no such rule.
 std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
                                             const Placement& placement);
+/// A line for each rule that names labels which no live node has: a typo, maybe. Empty if there is
+/// no such rule, or no live node.
+std::vector<std::string> UnknownLabelLines(const PlacementForecast& forecast,
+                                           const Placement& placement);
 /// "2 by zone"; "-" if the rule asks for no standbys.
 std::string StandbysText(const PlacementRule& rule);
 /// Whether some rule asks for standbys.
 bool AsksForStandbys(const Placement& placement);
 /// "12 shards would move: 8 because a rule forbids their leader, 4 to spread shards evenly".
 std::string MoveWords(const PlacementForecast& forecast);
+/// How many of the moves wait because balance is paused, in one line; empty: none does. Those of
+/// drains and of rules that forbid the leader go on, and during an operator's rebalance all do.
+std::string PauseWords(const runtime::NodeStatus& status, const PlacementForecast& forecast);
 Table RulesTable(const PlacementForecast& forecast, const Placement& placement);
 Table NodesTable(const PlacementForecast& forecast);
 Table MovesTable(const PlacementForecast& forecast);

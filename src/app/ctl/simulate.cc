@@ -52,6 +52,8 @@ ExitCode SimulateLoss(const CtlOptions& options, const std::vector<LabelTerm>& w
     PrintSimulation(options, *simulation, placement);
   }
   for (const std::string& line : LeaderlessLines(*simulation, placement)) Say(line);
+  const std::string waits = PauseWords(answer->status, simulation->forecast);
+  if (!waits.empty()) Say(waits);
   return simulation->leaderless_count == 0 ? ExitCode::kDone : ExitCode::kPrecondition;
 }
 
