@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "sidecar/attach_events.h"
+#include "sidecar/attach_hello.h"
 
 namespace baton::sidecar {
 namespace {
@@ -20,15 +21,7 @@ using core::CallbackKind;
 using google::protobuf::util::TimeUtil;
 using v1::AttachEvent;
 
-constexpr std::uint32_t kProtocol = 1;
 constexpr std::size_t kEventsInAMessage = 4096;
-constexpr int kLongestClient = 256;
-constexpr int kLongestToken = 64;
-// An older time in a hello means that its clock is not this host's.
-constexpr Duration kOldestHello = std::chrono::seconds(5);
-// On a busy host a hello may wait until the node reads it, for up to this time. An application that
-// tries again then has a fresh one.
-constexpr Duration kLatestHello = std::chrono::minutes(2);
 
 std::string RandomToken() {
   std::random_device device;
@@ -211,45 +204,6 @@ std::optional<v1::AttachResponse> Attachment::Take(const Stream& stream) {
 
 // ---- attaching ---------------------------------------------------------------------------------
 
-std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) const {
-  using Kind = Refusal::Kind;
-  if (hello.protocol() != kProtocol) {
-    return Refusal{Kind::kMalformed,
-                   fmt::format("hello.protocol is {}; this batond supports version {}: set {}",
-                               hello.protocol(), kProtocol, kProtocol)};
-  }
-  if (hello.client().size() > kLongestClient) {
-    return Refusal{Kind::kMalformed, fmt::format("hello.client has {} bytes; expected at most {}",
-                                                 hello.client().size(), kLongestClient)};
-  }
-  if (hello.token().size() > kLongestToken) {
-    return Refusal{Kind::kMalformed,
-                   fmt::format("hello.token has {} bytes; expected the token of the last welcome",
-                               hello.token().size())};
-  }
-  if (!hello.group().empty() && hello.group() != options_.group) {
-    return Refusal{Kind::kOtherGroup, "this node belongs to group '" + options_.group +
-                                          "'; attach to a node of your group"};
-  }
-  if (hello.boottime_ns() < 0) {
-    return Refusal{Kind::kMalformed,
-                   "hello.boottime_ns is negative; expected CLOCK_BOOTTIME, or 0"};
-  }
-  const Duration age = clock_.Now().time_since_epoch() - Duration(hello.boottime_ns());
-  if (hello.boottime_ns() != 0 && age > kOldestHello && age <= kLatestHello) {
-    return Refusal{Kind::kUnavailable,
-                   fmt::format("hello.boottime_ns is {} s old: the hello came late, or this node's "
-                               "CLOCK_BOOTTIME is another one; attach again",
-                               std::chrono::duration_cast<std::chrono::seconds>(age).count())};
-  }
-  if (hello.boottime_ns() != 0 && (age < Duration{0} || age > kOldestHello)) {
-    return Refusal{Kind::kMalformed,
-                   "hello.boottime_ns does not match this node's CLOCK_BOOTTIME, which deadlines "
-                   "use; run both on one host, in one time namespace"};
-  }
-  return std::nullopt;
-}
-
 // Clients in one process share its death, and a fork may share its parent's token. So only both
 // together identify the application.
 bool Attachment::IsSame(const v1::AttachHello& hello, const PeerProcess* peer) const {
@@ -260,7 +214,7 @@ bool Attachment::IsSame(const v1::AttachHello& hello, const PeerProcess* peer) c
 std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
                                           const v1::AttachHello& hello,
                                           std::shared_ptr<const PeerProcess> peer) {
-  if (auto refusal = CheckHello(hello)) return refusal;
+  if (auto refusal = CheckHello(hello, options_.group, clock_.Now())) return refusal;
   if (peer != nullptr && peer->ProvenDead()) {
     return Refusal{Refusal::Kind::kUnavailable,
                    "the process that connected has ended; the application itself must connect"};
@@ -335,7 +289,30 @@ void Attachment::TellAgain() {
   for (const auto& [shard, acting] : acting_) {
     if (acting.activated) unsent_.push_back(EventOf(AttachEvent::KIND_LED, shard, acting.term));
   }
-  for (const auto& [operation, pending] : pending_) unsent_.push_back(EventOf(pending.callback));
+  for (auto next = pending_.begin(); next != pending_.end();) {
+    const core::RunCallback callback = (next++)->second.callback;
+    if (!IsOvertaken(callback)) {
+      unsent_.push_back(EventOf(callback));
+      continue;
+    }
+    ended_with_shard_.erase({callback.shard, callback.operation});
+    Complete(callback.operation);
+  }
+}
+
+// Whether the callback ends something that a later callback has begun again, and the application
+// has answered the later one. That one is not sent again, so this one would end what it began.
+bool Attachment::IsOvertaken(const core::RunCallback& callback) const {
+  const bool ends = callback.kind == CallbackKind::kReleasing ||
+                    callback.kind == CallbackKind::kLost ||
+                    callback.kind == CallbackKind::kStandbyEnded;
+  const auto answered_since = [&](std::uint64_t operation) {
+    return callback.operation < operation && !pending_.contains(operation);
+  };
+  const auto acting = acting_.find(callback.shard);
+  const bool leads = acting != acting_.end() && acting->second.activated;
+  return ends && ((leads && answered_since(acting->second.operation)) ||
+                  answered_since(standing_by_.OperationOf(callback.shard)));
 }
 
 void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok,

@@ -14,6 +14,10 @@
 //     events that it has not answered, with the same operation numbers. It still stands by for the
 //     same shards. It is the same application if it has the token of the last welcome and, if the
 //     process is known, is the same process. If it has an earlier stream, that stream is ended.
+//   - A RELEASING, LOST or STANDBY_ENDED must not end what a later ACQUIRED or STANDBY of the shard
+//     has begun. If the application attaches again after it answered the later event, the earlier
+//     one counts as answered, and is not sent again. It does not count as answered before, because
+//     a shard whose LOST has no answer is still stopping.
 //   - Another application may attach only when the earlier one is absent.
 //   - A later deadline is sent only after all earlier events. An earlier deadline is sent at once.
 //   - If the node calls a callback before it knows that the application is absent, the callback
@@ -179,10 +183,10 @@ class Attachment final : public runtime::Application {
     bool wake = false;
   };
 
-  std::optional<Refusal> CheckHello(const v1::AttachHello& hello) const;
   bool IsSame(const v1::AttachHello& hello, const PeerProcess* peer) const;
   void BeginStream(const v1::AttachHello& hello, std::shared_ptr<const PeerProcess> peer);
   void TellAgain();
+  bool IsOvertaken(const core::RunCallback& callback) const;
   void Tell(const core::RunCallback& callback);
   void Push(v1::AttachEvent event, Calls& calls);
   void Await(const core::RunCallback& callback, Done done);

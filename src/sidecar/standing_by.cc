@@ -45,6 +45,11 @@ std::optional<ShardId> StandingBy::ShardOf(std::uint64_t operation) const {
   return found->second;
 }
 
+std::uint64_t StandingBy::OperationOf(ShardId shard) const {
+  const auto found = sent_.find(shard);
+  return found == sent_.end() ? 0 : found->second.standby;
+}
+
 void StandingBy::Clear() {
   sent_.clear();
   standbys_.clear();

@@ -11,6 +11,8 @@
 //   - STANDBY_ENDED: the shard's earlier STANDBY_ENDED
 //   - ACQUIRED: also STANDBY_ENDED, because the application would drop the state of a shard that it
 //     leads
+// Earlier events that are obsolete only once the application has answered a newer STANDBY: see
+// Attachment.
 //
 // Not thread-safe: an Attachment uses it with its lock held.
 #pragma once
@@ -33,6 +35,8 @@ class StandingBy {
   std::vector<std::uint64_t> Note(const core::RunCallback& callback);
   /// The shard of the standby that this STANDBY began; nullopt: it has ended, or there is none.
   std::optional<ShardId> ShardOf(std::uint64_t operation) const;
+  /// The operation of the STANDBY by which the application stands by for the shard; 0: it does not.
+  std::uint64_t OperationOf(ShardId shard) const;
   /// Another application comes next: it stands by for nothing.
   void Clear();
 
