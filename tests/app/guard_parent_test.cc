@@ -12,6 +12,7 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -48,28 +49,52 @@ class GuardParentTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
+  runtime::GuardSettings SettingsOf(const std::string& group, const NodeId& node) const {
+    return {
+        .group = group, .node = node, .state_dir = directory_, .etcd = {.endpoints = {endpoint_}}};
+  }
   /// Runs a guard of this node on the state directory. Returns its exit code; nullopt: it turned to
   /// etcd, which never answers, and was killed.
   std::optional<int> GuardOf(const std::string& group, const NodeId& node) const {
-    const std::string line = runtime::Format({.group = group,
-                                              .node = node,
-                                              .state_dir = directory_,
-                                              .etcd = {.endpoints = {endpoint_}}});
+    return GuardWith(runtime::Format(SettingsOf(group, node)), [] {});
+  }
+  /// The same, with these lines from the node. Calls `asked` once it has turned to etcd.
+  std::optional<int> GuardWith(const std::string& lines, const std::function<void()>& asked) const {
     std::array<int, 2> input{};
     EXPECT_EQ(pipe2(input.data(), O_CLOEXEC), 0);
-    EXPECT_EQ(write(input[1], line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    EXPECT_EQ(write(input[1], lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
+    close(input[1]);
     const pid_t guard = fork();
     if (guard == 0) _exit(GuardParent(input[0], nullptr));
     const int handle = static_cast<int>(syscall(SYS_pidfd_open, guard, 0));
     std::array<pollfd, 2> waited{pollfd{handle, POLLIN, 0}, pollfd{etcd_, POLLIN, 0}};
     EXPECT_GT(poll(waited.data(), waited.size(), kPatienceMs), 0) << "it does nothing";
-    const bool asked = waited[1].revents != 0;
+    const bool turned_to_etcd = waited[1].revents != 0;
+    if (turned_to_etcd) asked();
     kill(guard, SIGKILL);
     int status = 0;
     waitpid(guard, &status, 0);
-    for (const int each : {handle, input[0], input[1]}) close(each);
-    if (asked || !WIFEXITED(status)) return std::nullopt;
+    for (const int each : {handle, input[0]}) close(each);
+    waited[1].revents = 0;
+    while (poll(&waited[1], 1, 0) > 0) close(accept4(etcd_, nullptr, nullptr, SOCK_CLOEXEC));
+    if (turned_to_etcd || !WIFEXITED(status)) return std::nullopt;
     return WEXITSTATUS(status);
+  }
+  /// What the guard sends to etcd, up to this text.
+  std::string SentUpTo(const std::string& end) const {
+    const int connection = accept4(etcd_, nullptr, nullptr, SOCK_CLOEXEC);
+    const std::string settings{"\0\0\0\4\0\0\0\0\0", 9};  // of HTTP/2; gRPC waits for them
+    EXPECT_EQ(write(connection, settings.data(), settings.size()), 9);
+    std::string said;
+    pollfd waited{connection, POLLIN, 0};
+    while (said.find(end) == std::string::npos && poll(&waited, 1, kPatienceMs) > 0) {
+      char bytes[4096];
+      const ssize_t size = read(connection, bytes, sizeof bytes);
+      if (size <= 0) break;
+      said.append(bytes, static_cast<std::size_t>(size));
+    }
+    close(connection);
+    return said;
   }
 
   std::string directory_;
@@ -99,6 +124,28 @@ TEST_F(GuardParentTest, HasNothingToDoForANodeThatLeft) {
     ASSERT_TRUE(node.value()->RecordSession({}).ok());
   }
   EXPECT_EQ(GuardOf("orders", "n1"), EXIT_SUCCESS);
+}
+
+// Plan: the node had four passwords, wrote them to the guard before it started it, and is dead by
+// then. The lines are long, as with certificates. The guard tries the newest password first.
+TEST_F(GuardParentTest, KnowsAllCredentialsOfANodeThatIsDeadAlready) {
+  {
+    auto node = runtime::StateLock::Take(directory_, "orders", "n1", {.guarded = true});
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    ASSERT_TRUE(node.value()->RecordSession({.session = SessionId{5}}).ok());
+  }
+  std::string lines;
+  for (const char* password : {"password-1", "password-2", "password-3", "password-4"}) {
+    runtime::GuardSettings settings = SettingsOf("orders", "n1");
+    settings.etcd.user = "baton";
+    settings.etcd.password = password + std::string(10'000, '.');
+    lines += runtime::Format(settings);
+  }
+  for (int i = 0; i < 10; ++i) {  // it was a race
+    std::string said;
+    EXPECT_EQ(GuardWith(lines, [&] { said = SentUpTo("..."); }), std::nullopt);
+    EXPECT_NE(said.find("password-4"), std::string::npos);
+  }
 }
 
 }  // namespace

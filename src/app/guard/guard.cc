@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -47,6 +48,9 @@ void NoteSignal(int) { asked_to_end = true; }
 // How long a guard waits for the lock once its node is gone: the node's next process, or a forked
 // child, has it then. Core dumps mostly take less.
 constexpr std::chrono::seconds kWaitAfterNode{10};
+// How long a guard that has the lock waits until it has read all that its node wrote. The end of
+// the input comes with the node's death, unless a forked child still has the pipe.
+constexpr std::chrono::milliseconds kWaitForInput{200};
 // How often a shared guard reads the file of a node that is dead, or was never started.
 constexpr std::chrono::milliseconds kPollInterval{200};
 
@@ -172,18 +176,25 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
   const std::optional<GuardSettings> first = lines.Next();
   if (!first) return EXIT_FAILURE;
   std::mutex mutex;
-  EtcdOptions etcd = first->etcd;  // guarded by mutex, as the next
+  EtcdOptions etcd = first->etcd;  // guarded by mutex, as the next two
   runtime::RecentCredentials credentials(runtime::CredentialsOf(etcd));
+  bool read_all = false;
+  std::condition_variable has_read_all;
   BeginToWatchForHangs(*first, std::move(page));
   std::atomic<bool> has_lock{false};
   // Ends with the process: it may wait for a line for ever. There is no line any more once the node
   // is gone.
-  std::thread([&lines, &mutex, &etcd, &credentials, &has_lock] {
+  std::thread([&] {
     while (const auto next = lines.Next()) {
       const std::lock_guard lock(mutex);
       etcd = next->etcd;
       credentials.Add(runtime::CredentialsOf(etcd));
     }
+    {
+      const std::lock_guard lock(mutex);
+      read_all = true;
+    }
+    has_read_all.notify_one();
     Pause(kWaitAfterNode);
     if (!has_lock) _exit(EXIT_SUCCESS);
   }).detach();
@@ -202,7 +213,10 @@ int GuardParent(int input, std::unique_ptr<runtime::ProgressPage> page) {
     EtcdOptions newest;
     std::vector<EtcdCredentials> all;
     {
-      const std::lock_guard lock(mutex);
+      // If the lock was free at once, the other thread has hardly begun, and the first line has the
+      // oldest credentials.
+      std::unique_lock lock(mutex);
+      has_read_all.wait_for(lock, kWaitForInput, [&] { return read_all; });
       newest = etcd;
       all = credentials.Combinations();
     }
