@@ -18,6 +18,8 @@ namespace {
 // after this time, at the cost of a refused transaction or two.
 constexpr Duration kLimitHolds = std::chrono::minutes(10);
 
+constexpr const char* kMismatch = "the answer does not match the request";
+
 }  // namespace
 
 struct WriteExecutor::Shared {
@@ -201,7 +203,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
     result_.revision = std::max(result_.revision, Revision{response.header().revision()});
     for (std::size_t i = 0; i < portion.count; ++i) {
       result_.items[portion.first + i] = answer.items[i];
-      if (answer.items[i] == Outcome::kUnknown) Note("the answer does not match the request");
+      if (answer.items[i] == Outcome::kUnknown) Note(kMismatch);
     }
   }
 
@@ -258,14 +260,18 @@ ConfirmResult ReadConfirmation(const Keyspace& keyspace, const std::string& key,
     return result;
   }
   const TxnResponse& answer = reply.response;
+  const bool found = !answer.succeeded() && answer.responses_size() > 0 &&
+                     answer.responses(0).response_range().kvs_size() > 0;
+  if (found && answer.responses(0).response_range().kvs(0).key() != key) {
+    result.detail = kMismatch;
+    return result;
+  }
   result.outcome = Outcome::kDone;
   result.passed = answer.succeeded();
   result.revision = Revision{answer.header().revision()};
   result.raft_term = answer.header().raft_term();
   result.cluster_id = answer.header().cluster_id();
   if (result.passed) return result;
-  const bool found =
-      answer.responses_size() > 0 && answer.responses(0).response_range().kvs_size() > 0;
   const Decoded decoded = found ? keyspace.Decode(answer.responses(0).response_range().kvs(0))
                                 : keyspace.DecodeAbsent(key, result.revision);
   if (decoded.fact) result.member = std::get<MemberFact>(*decoded.fact);

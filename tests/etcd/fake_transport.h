@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -59,6 +60,8 @@ class FakeTransport final : public Transport {
 
   std::deque<FakeRange> ranges;
   std::deque<FakeTxn> txns;
+  /// If set, it answers each transaction at once, for callers that wait for the answer.
+  std::function<void(const FakeTxn&)> on_txn;
   std::deque<FakeRevoke> revocations;
   std::deque<FakeTimeToLive> examinations;
   int sent_elsewhere = 0;                           ///< of the transactions
@@ -74,6 +77,7 @@ class FakeTransport final : public Transport {
            std::chrono::milliseconds deadline,
            ReplyHandler<etcdserverpb::TxnResponse> handler) override {
     txns.push_back({.request = *request, .deadline = deadline, .handler = std::move(handler)});
+    if (on_txn) on_txn(TakeTxn());
   }
   void TxnElsewhere(std::shared_ptr<const etcdserverpb::TxnRequest> request,
                     std::chrono::milliseconds deadline,

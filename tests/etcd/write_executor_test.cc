@@ -534,6 +534,23 @@ TEST_F(ConfirmTest, ShowsOurKeyWhereItFails) {
   EXPECT_EQ(confirmed->member->revision, Revision{30});
 }
 
+// Plan: what serves the endpoint answers with another key than the one that was asked for: with a
+// shard's record, and with another node's member key. Neither says anything about our session.
+TEST_F(ConfirmTest, AnotherKeysAnswerSaysNothing) {
+  for (const std::string& key : {kKeys.ShardKey(ShardId{5}), kKeys.MemberKey("n2")}) {
+    Confirm();
+    TxnResponse answer = Header(30, false);
+    answer.add_responses()->mutable_response_range()->add_kvs()->set_key(key);
+    transport.TakeTxn().Answer(answer);
+    ASSERT_TRUE(confirmed.has_value());
+    EXPECT_EQ(confirmed->outcome, Outcome::kUnknown);
+    EXPECT_FALSE(confirmed->member.has_value());
+    EXPECT_EQ(confirmed->revision, Revision{});
+    EXPECT_EQ(confirmed->detail, "the answer does not match the request");
+    confirmed.reset();
+  }
+}
+
 TEST_F(ConfirmTest, ConfirmsNothingWithoutAnAnswer) {
   Confirm();
   transport.TakeTxn().Fail(testing::Unknown());

@@ -166,13 +166,13 @@ Result<GroupSurvey> Recovery::Survey() {
   const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
       [&](auto handler) { etcd_.Txn(txn, kCall, std::move(handler)); });
   if (!reply.status.ok()) return NoAnswer(reply.status);
-  if (reply.response.responses_size() != 4) {
-    return Error{ErrorCode::kInternal, "etcd's answer does not match the request"};
-  }
+  const Error mismatch{ErrorCode::kInternal, "etcd's answer does not match the request"};
+  if (reply.response.responses_size() != 4) return mismatch;
   GroupSurvey survey;
   survey.revision = Revision{reply.response.header().revision()};
   survey.cluster_id = reply.response.header().cluster_id();
   for (const auto& stored : reply.response.responses(0).response_range().kvs()) {
+    if (stored.key() != keyspace_.ConfigKey()) return mismatch;
     const etcd::Decoded decoded = keyspace_.Decode(stored);
     if (decoded.fact) survey.config = std::get<ConfigFact>(*decoded.fact);
     survey.config_value = stored.value();
