@@ -203,6 +203,30 @@ TEST(Router, TakesAnyTimeout) {
   EXPECT_TRUE(router->WaitReady(milliseconds::max()).ok());
 }
 
+// Plan: ages whose sum in nanoseconds overflows, and nanoseconds beyond a second. The longest one
+// counts as a year, and none is negative.
+TEST(Router, TakesAnyAge) {
+  struct {
+    std::int64_t whole;
+    std::int32_t nanos;
+    seconds least;
+  } const ages[] = {{9'300'000'000, 0, std::chrono::hours(24 * 365)},
+                    {INT64_MAX, INT32_MAX, std::chrono::hours(24 * 365)},
+                    {INT64_MIN, INT32_MIN, seconds{0}},
+                    {5, -1, seconds(5)}};
+  for (const auto& said : ages) {
+    ScriptedRoutes server;
+    auto router = Follow({server.address()});
+    v1::WatchRoutesResponse first = First({.shards = 4}, 20, {{0, "a", 10, 10}});
+    first.mutable_age()->set_seconds(said.whole);
+    first.mutable_age()->set_nanos(said.nanos);
+    server.Greet(first);
+    ASSERT_TRUE(router->WaitReady(kPatience).ok());
+    EXPECT_GE(router->Age().age, said.least) << said.whole;
+    EXPECT_LT(router->Age().age, said.least + kPatience) << said.whole;
+  }
+}
+
 TEST(Router, ReadsRoutesThenChanges) {
   ScriptedRoutes server;
   auto router = Follow({server.address()});

@@ -30,10 +30,13 @@ constexpr Duration kLongestTurn = std::chrono::seconds(1);
 // A page of a snapshot has about 300 kB.
 constexpr int kLongestMessage = 64 * 1024 * 1024;
 
+// A longer age counts as this: as nanoseconds it might overflow.
+constexpr std::chrono::seconds kLongestAge = std::chrono::hours(24 * 365);
+
 Duration AgeOf(const v1::WatchRoutesResponse& message) {
-  const auto told = std::chrono::seconds(message.age().seconds()) +
-                    std::chrono::nanoseconds(message.age().nanos());
-  return std::clamp<Duration>(told, Duration{0}, std::chrono::hours(24 * 365));
+  const auto seconds = std::clamp(std::chrono::seconds(message.age().seconds()),
+                                  std::chrono::seconds(0), kLongestAge);
+  return seconds + std::chrono::nanoseconds(std::clamp(message.age().nanos(), 0, 999'999'999));
 }
 
 std::string Describe(const grpc::Status& status) {
