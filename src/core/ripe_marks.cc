@@ -1,8 +1,10 @@
 #include "core/ripe_marks.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "core/may_claim.h"
 
@@ -20,6 +22,19 @@ Duration Turn(const Context& context) {
     if (member.Live()) ++place;
   }
   return place * kStep;
+}
+
+// By the leaders' numbers: the least term by which each node leads a shard.
+std::vector<Revision> LeastTerms(const View& view) {
+  constexpr Revision kNone{std::numeric_limits<std::int64_t>::max()};
+  std::vector<Revision> least(view.leaders().numbers(), kNone);
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const ShardId shard{s};
+    if (!view.InForce(shard)) continue;
+    Revision& known = least[view.leaders().Of(shard)];
+    known = std::min(known, view.record(shard).revision);
+  }
+  return least;
 }
 
 // A mark that no record needs any more. A later record has a later revision than any mark that is
@@ -57,22 +72,28 @@ void RipeMarks::On(TimePoint now) {
   not_before_ = now + kMaxRetryPause;
 }
 
-// A node that still leads, as one that takes its time to stop, gets no mark: it would hold for
-// those leaderships, too, whose terms may come before those of what the node has resigned. Then
-// each node claims by its own clock.
+// A mark holds for all that the node leads by terms up to the mark's, too. So a record that is as
+// new as one of these leaderships gets none: for example what a node has resigned that takes its
+// time to stop. Then each node claims by its own clock.
 void RipeMarks::Look(const Context& context) {
   due_.clear();
+  look_at_ = TimePoint::max();
   const View& view = context.view;
+  const std::vector<Revision> least = LeastTerms(view);
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
     const ShardId shard{s};
     if (view.InForce(shard)) continue;
     const NodeId& owner = OwnerOf(view, shard);
-    if (owner.empty() || view.LedBy(owner) > 0) continue;
+    if (owner.empty()) continue;
+    const Revision revision = view.record(shard).revision;
+    const LeaderIndex::Number number = view.leaders().NumberOf(owner);
+    if (number != LeaderIndex::kNobody && revision >= least[number]) continue;
     const TimePoint ripe_at = RipeAt(view, shard);
     if (ripe_at == TimePoint::min() || ripe_at == TimePoint::max()) continue;  // marked, or unknown
+    if (ripe_at > context.now) look_at_ = std::min(look_at_, ripe_at);
     Due& due = due_[owner];
     due.at = std::max(due.at, ripe_at);
-    due.newest = std::max(due.newest, view.record(shard).revision);
+    due.newest = std::max(due.newest, revision);
   }
 }
 
@@ -96,8 +117,9 @@ void RipeMarks::Sweep(Context& context) {
 }
 
 void RipeMarks::WriteDue(Context& context) {
-  if (outdated_) Look(context);
+  if (outdated_ || context.now >= look_at_) Look(context);
   outdated_ = false;
+  context.WakeAt(look_at_);
   const Duration turn = due_.empty() ? Duration{0} : Turn(context);
   for (const auto& [owner, due] : due_) {
     const TimePoint at = std::max(due.at + turn, not_before_);

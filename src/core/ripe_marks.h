@@ -4,8 +4,10 @@
 // The first node that sees the delay end writes the mark, and all other nodes follow it. Otherwise
 // nodes that have known the group for less time would divide the vacancies differently. Before a
 // member writes, it waits 300 ms for each live member with a smaller id, so that usually only one
-// writes. Each member writes one mark at a time. A node that still leads a shard gets no mark. A
-// mark holds only for leaderships up to the term that it states, so nobody has to take it back.
+// writes. Each member writes one mark at a time. A mark holds only for leaderships up to the term
+// that it states, so nobody has to take it back. What the node leads meanwhile has later terms,
+// because otherwise no mark is written.
+//
 // Once no record names such a leadership, no record ever will again. The mark is deleted 10 s later
 // or more. So nodes that never come back leave no keys behind.
 //
@@ -46,6 +48,8 @@ class RipeMarks {
     Revision newest;  ///< the newest term of the shards that are kept for the node
   };
   std::map<NodeId, Due> due_;
+  /// When the next of these shards becomes ripe. By then the owner may have taken the others back.
+  TimePoint look_at_ = TimePoint::max();
 };
 
 }  // namespace baton::core

@@ -185,6 +185,62 @@ TEST_F(PlacementTest, AnOwnerThatStopsAndMayNotLeadHasTheWholeDelay) {
   EXPECT_GE(cluster_->now() - since, seconds(20));
 }
 
+// Plan: a node dies, and is back within the delay. Then no node may lead its shard 0. It leads its
+// others again, for far longer than the delay. When it dies again, the rules let any node lead
+// shard 0. Its delay was over long ago, so it is claimed at once. The others have the whole delay.
+TEST_F(PlacementTest, AReturnInVainIsRememberedThoughTheOwnerLeadsOthers) {
+  constexpr FailoverSettings kAfter{.policy = FailoverPolicy::kAfter, .delay = seconds(20)};
+  const ShardId shard{0};
+  const auto led_by = [&](const NodeId& node) { return cluster_->LeaderOf(shard) == node; };
+  Set({Rule({{0, 0}}, Node("n1"))}, kAfter);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return led_by("n1"); }, seconds(30)));
+  cluster_->Run(seconds(70));
+  const std::size_t own = cluster_->LedBy("n1");
+  KillAndForget("n1");
+  Set({Rule({{0, 0}}, Node("nobody"))}, kAfter);
+  cluster_->Run(seconds(5));
+  cluster_->Start("n1");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n1") == own - 1; }, seconds(5)));
+  cluster_->Run(seconds(17));
+  EXPECT_TRUE(cluster_->store().Has("ripe/n1"));  // once the delay is over, and not later
+  cluster_->Run(seconds(70));
+  const std::vector<ShardId> others = cluster_->ShardsOf("n1");
+  ASSERT_FALSE(others.empty());
+  KillAndForget("n1");
+  const TimePoint died = cluster_->now();
+  Set({}, kAfter);
+  EXPECT_TRUE(cluster_->RunUntil([&] { return !led_by(""); }, seconds(3)));
+  ASSERT_TRUE(cluster_->RunUntil(
+      [&] {
+        return std::ranges::any_of(
+            others, [&](ShardId other) { return !cluster_->LeaderOf(other).empty(); });
+      },
+      seconds(60)));
+  EXPECT_GE(cluster_->now() - died, seconds(20));
+}
+
+// Plan: a node stops in order, and one release lasts longer than the delay. The delay of what it
+// has resigned is over, but a rule keeps it from all nodes. Then the node dies. The shard that it
+// still led, by an older term, has the whole delay.
+TEST_F(PlacementTest, WhatAStoppingNodeStillLeadsHasTheWholeDelay) {
+  constexpr FailoverSettings kAfter{.policy = FailoverPolicy::kAfter, .delay = seconds(5)};
+  Set({}, kAfter);
+  cluster_->Run(seconds(70));
+  const std::vector<ShardId> shards = cluster_->ShardsOf("n1");
+  cluster_->Behave("n1", core::CallbackKind::kReleasing, shards.front(), Behaviour::kHangs);
+  cluster_->Drain("n1");
+  const auto vacant = [&](ShardId shard) { return cluster_->LeaderOf(shard).empty(); };
+  ASSERT_TRUE(cluster_->RunUntil([&] { return vacant(shards.back()); }, seconds(20)));
+  Set({Rule({}, Zone("typo"))}, kAfter);
+  cluster_->Run(seconds(10));
+  ASSERT_FALSE(vacant(shards.front()));
+  KillAndForget("n1");
+  const TimePoint died = cluster_->now();
+  Set({}, kAfter);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !vacant(shards.front()); }, seconds(60)));
+  EXPECT_GE(cluster_->now() - died, seconds(5));
+}
+
 // Plan: a node that alone may lead a shard, and may lead no other, loses its session several times,
 // so that it gets nothing for a while. Then nobody may claim anything. When this time is over, it
 // takes its shard, although nothing else has changed.
