@@ -24,7 +24,7 @@
 //
 // The balancer has other reasons for moves, which leave out none of these shards:
 //  - `rebalance apply` needs only the first condition. So it goes on in a pause. It has ended once
-//    there is nothing to move, or nothing but shards that their targets could not prepare. If an
+//    there is nothing to move, or nothing but shards whose moves failed (failed_targets.h). If an
 //    operator cancels it, moves with the reason `rebalance` are deleted unless they are prepared.
 //  - A drain needs none of the conditions.
 //  - If a placement rule forbids a shard's leader, the shard moves away. This needs only that there

@@ -48,7 +48,8 @@ void FailedTargets::Pause::Begin(TimePoint now, Duration least) {
 }
 
 bool FailedTargets::Note(const Context& context, const MoveFact& move) {
-  if (move.phase == MovePhase::kPrepared) return false;  // its leader does not let go
+  const bool prepared = move.phase == MovePhase::kPrepared;  // its leader does not let go
+  if (prepared && MustGo(context.view, move.shard)) return false;
   Failed& failed = shards_[move.shard];
   if (failed.ends != move.ends) {
     failed = Failed{};

@@ -1,12 +1,14 @@
-// FailedTargets: the shards whose moves came to nothing because the target did not prepare them,
-// and when the balancer may plan a move of such a shard again.
+// FailedTargets: the shards whose moves came to nothing because the target did not prepare them, or
+// the leader did not let go in time, and when the balancer may plan a move of such a shard again.
 //
 // A target may be unable to prepare one shard, for example because its `releasing` of that shard
-// still hangs. The assignment does not know that, and would choose it again and again.
+// still hangs. Or the leader's `releasing` hangs, and that node allows more time for it than the
+// balancer. The assignment does not know that, and would choose the same move again and again.
 //
 //  - A shard that must go (MustGo) is sent to another node: of those that have not failed, the one
 //    with the least load for its weight. Once all have failed, all count as untried again after a
-//    pause. The pause is 1 s at first, and each time twice as long, up to 1 min.
+//    pause. The pause is 1 s at first, and each time twice as long, up to 1 min. A leader that does
+//    not let go changes nothing here: another target would not help.
 //  - Balance leaves the shard alone for the group's cooldown, but at least for a pause that grows
 //    in the same way. So it chooses other shards meanwhile.
 //  - A `rebalance apply` tries each shard once, and ends once it has tried all. What failed before
@@ -35,8 +37,9 @@ bool MustGo(const View& view, ShardId shard);
 
 class FailedTargets {
  public:
-  /// The target declared the move void, or did not prepare it in time. Returns whether this is
-  /// news: the same move may come again if its deletion was refused. A prepared move is no news.
+  /// The target declared the move void, or did not prepare it in time, or the leader did not let go
+  /// of it in time once it was prepared. Returns whether this is news: the same move may come again
+  /// if its deletion was refused. A prepared move is no news if the shard must go.
   bool Note(const Context& context, const MoveFact& move);
   /// No move of the shard may be planned before this time. TimePoint::min(): there is no such time.
   /// Max: none is planned as long as the `rebalance apply` that is in force stays in force.

@@ -6,14 +6,17 @@
 namespace baton::test {
 namespace {
 
-// n1 and n2 lead twelve shards. n3 joins, and can't prepare any shard until the test allows it.
+// n1 and n2 lead twelve shards. n3 joins, and can't prepare any shard until the test allows it. n4
+// may take ten minutes to release a shard.
 class FailedTargetsTest : public ::testing::Test {
  protected:
   static ClusterOptions Options() {
     ClusterOptions options;
+    options.nodes = 4;
     options.tune = [](core::CoreOptions& tuned) {
       tuned.max_moves = 2;
       tuned.prepare_timeout = tuned.release_timeout = tuned.callback_timeout = seconds(8);
+      if (tuned.self.node == "n4") tuned.release_timeout = std::chrono::minutes(10);
     };
     return options;
   }
@@ -97,6 +100,25 @@ TEST_F(FailedTargetsTest, ARebalanceThatIsOrderedAgainTriesAgainAtOnce) {
       << cluster_.WhyNotSettled();
   cluster_.Run(seconds(1));
   EXPECT_FALSE(Applies());
+}
+
+// Plan: n3 prepares, but `releasing` hangs on n4, which may take far longer for it than the
+// balancer allows. Each shard of n4 is tried once; then the order has ended.
+TEST_F(FailedTargetsTest, ARebalanceEndsThoughALeaderDoesNotLetGo) {
+  Prepares(Behaviour::kReturns);
+  cluster_.Behave("n4", core::CallbackKind::kReleasing, Behaviour::kHangs);
+  cluster_.Start("n4");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n4") == 4 && cluster_.Settled(); },
+                                seconds(60)));
+  Order(PolicyKind::kPause);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  Order(PolicyKind::kRebalance);
+  cluster_.Run(seconds(1));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return !Applies(); }, seconds(150)));
+  EXPECT_EQ(MostAsked(), 1u);
+  EXPECT_EQ(cluster_.LedBy("n3"), 2u);
+  EXPECT_EQ(cluster_.LedBy("n4"), 4u);
 }
 
 // Plan: a rebalance that nobody can prepare ends, but the balancer does not hear that its deletion
