@@ -24,7 +24,8 @@ Result<FailoverSettings> SettingsAfter(const FailoverSettings& now,
 struct NextConfig {
   ConfigFact config{};
   /// False: this write raises the config's schema and keeps the settings, to shut out versions that
-  /// don't know the new ones. The settings follow with the next write.
+  /// don't know the new ones. The settings follow with the next write, without a pause: from this
+  /// one on, those versions' claims are refused, because they compare the config as it was.
   bool last = true;
 };
 /// The next write for the change. Nullopt: the group has these settings already, so nothing is

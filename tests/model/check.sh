@@ -85,6 +85,7 @@ POLICY_SAFE=(
   "failover_live_never|live|-DNO_DELAY"
   "failover_live_after|live|-DONLY_AFTER -DIDLE"
   "upgrade_safety|reached|-DOLD=2"
+  "upgrade_safety_compares|reached|-DOLD=2 -DCOMPARES -DWITHOUT_PAUSE"
   "placement_safety|reached|"
 )
 POLICY_FULL=(

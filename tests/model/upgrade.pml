@@ -1,9 +1,10 @@
 /* How an operator sets a failover policy in a running group while versions are mixed, for exhaustive search by SPIN.
  *
- * Old nodes know no policy. They read the config when they start, and halt once they see schema 2. A new node sets the
+ * Old nodes don't know the policy. They read the config when they start, and halt once they see schema 2. A new node sets the
  * policy in two commits. README.md says what is left out and why.
  *
  *   -DOLD=2             old nodes
+ *   -DCOMPARES          old nodes know settings, but not the new ones: their claims compare the config that they know
  *   -DWITHOUT_<rule>    one rule is missing: a counterexample is expected
  *
  * A step is one d_step: what one process does upon one message, or etcd's commit of one transaction.
@@ -43,7 +44,7 @@ byte life[OLD];
 #define HAS_READ 1 /* the config, of the old schema; and has a lease */
 #define MEMBER 2   /* knows that its member key is there */
 bit put[OLD];      /* its member key is on its way, and may land as long as its lease lives */
-bit claim[OLD];    /* compares the record and the member key, and no config */
+bit claim[OLD];    /* compares the record and the member key, and the config only with COMPARES */
 bit seen_new[OLD]; /* its watch has reached the first commit */
 
 /* ---- the operator's node ------------------------------------------------------------------------ */
@@ -78,6 +79,11 @@ bit all_new;      /* all that were read then are new */
 #else
 #define PAUSED STARTS_OVER
 #endif
+#ifdef COMPARES
+#define AS_KNOWN (config == OLD_SCHEMA)
+#else
+#define AS_KNOWN true
+#endif
 #ifdef WITHOUT_FIRST_COMMIT
 #define NEXT POLICY
 #else
@@ -109,7 +115,7 @@ end:
 
   :: d_step { life[SELF] == MEMBER && !claim[SELF] && !seen_new[SELF] ->
        REACHED("old node claims"); n = SELF; claim[n] = 1; n = 0 }
-  :: d_step { claim[SELF] && key[SELF] ->
+  :: d_step { claim[SELF] && key[SELF] && AS_KNOWN ->
        REACHED("old node's claim lands");
        n = SELF;
        claim[n] = 0;
