@@ -179,6 +179,10 @@ struct RecordFact {
   Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
   bool present = false;
   Readability readability = Readability::kReadable;
+  /// How often the key was written since it was created, and the revision at which that was; at
+  /// most the greatest number. 0: absent, or not known, as in what a write of ours gives.
+  std::uint32_t version = 0;
+  Revision create_revision{};
   NodeId leader{};  ///< empty: nobody leads
   /// The leader's session. If nobody leads: the session that resigned, or the one that was dead
   /// when an operator released the shard by force (0: not known).
@@ -199,6 +203,12 @@ struct RecordFact {
   std::string damaged_value{};  ///< if not readable: the first 4 KiB of the value
 
   Term term() const { return Term{revision.value}; }
+  /// Whether the key was written exactly once after `before`, with this value. False also if that
+  /// is not known.
+  bool DirectlyFollows(const RecordFact& before) const {
+    return before.version != 0 && version == before.version + std::uint64_t{1} &&
+           create_revision == before.create_revision;
+  }
 };
 
 /// How far a move has come: the target has not prepared yet, the target has prepared, or nobody

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 #include <variant>
 
@@ -149,10 +148,7 @@ void View::ForgetAbsent() {
   std::erase_if(policies_, [&](const auto& entry) { return absent(entry.second); });
   const auto gone = [&](const auto& entry) { return absent(entry.second) && entry.first != self_; };
   if (std::erase_if(members_, gone) == 0) return;
-  std::set<NodeId> damaged;
-  for (const auto& [shard, damage] : damage_) {
-    if (damage.last_leader) damaged.insert(damage.last_leader->node);
-  }
+  const auto damaged = damage_.LastLeaders();
   sessions_.Forget([&](const NodeId& node) {
     const bool named = leaders_.NumberOf(node) != LeaderIndex::kNobody || damaged.contains(node);
     return !members_.contains(node) && !named;
@@ -223,6 +219,10 @@ void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
   if (fact.shard.value >= shard_count()) return;
   RecordFact& known = records_[fact.shard.value];
   if (!Newer(known, fact.record)) {
+    if (known.version == 0 && fact.record.revision == known.revision) {
+      known.version = fact.record.version;
+      known.create_revision = fact.record.create_revision;
+    }
     if (deaths_.Uncertain(fact.shard)) UpdateDeaths(fact.shard, now);
     if (UnledSince(fact.shard)) return;
     UpdateUnled(fact.shard, false, now);
@@ -233,9 +233,9 @@ void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
   const bool readable_now =
       !fact.record.present || fact.record.readability == Readability::kReadable;
   if (readable_now) {
-    damage_.erase(fact.shard);
+    damage_.NoteReadable(fact.shard);
   } else {
-    NoteDamage(fact.shard, source, now);
+    NoteDamage(fact, source, now);
   }
   const bool changed = fact.record.present || !absent_before;
   const bool goes_on = !snapshot_wall_ && DeathBackoff::GoesOn(known.tally, fact.record.tally);
@@ -248,19 +248,19 @@ void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
   if (changed) Touch(fact.shard);
 }
 
-// The watch shows every change, so the leader known here is the last one. Between the last known
-// fact and a read others may have led: then the last leader is unknown.
-void View::NoteDamage(ShardId shard, Source source, TimePoint now) {
-  if (source == Source::kRead) {
-    damage_[shard] = Damage{.last_leader = std::nullopt, .since = now};
-    return;
-  }
-  const RecordFact& known = record(shard);
-  const auto added = damage_.try_emplace(shard, Damage{.last_leader = std::nullopt, .since = now});
-  if (!added.second || !known.present || known.leader.empty()) return;
-  Damage& damage = added.first->second;
-  damage.last_leader = SessionRef{known.leader, known.session};
-  damage.over_since = SessionAlive(*damage.last_leader) ? TimePoint::max() : now;
+// The watch shows every change, so the leader known here is the last one. It also is if a read
+// shows that the key was written exactly once since. Otherwise others may have led in between, as
+// they may by a record of a newer schema. A read does not tell when a session ended, and may come
+// before news of one that has begun: so the leader must be known to live.
+void View::NoteDamage(const ShardRecordFact& found, Source source, TimePoint now) {
+  const RecordFact& known = record(found.shard);
+  const bool alive = SessionAlive({known.leader, known.session});
+  const bool again = known.readability == Readability::kDamaged;
+  const bool next =
+      source == Source::kWatch || (found.record.DirectlyFollows(known) && (alive || again));
+  const bool newer = known.readability == Readability::kNewerSchema;
+  if (newer || !next) return damage_.NoteAfterGap(found.shard, now);
+  damage_.NoteNext(found.shard, known, alive, now);
 }
 
 void View::MergeOne(const MoveFact& fact, Source, TimePoint) {
@@ -390,9 +390,9 @@ void View::MarkLeaderChanged(const NodeId& node, TimePoint now) {
     Touch(shard);
   };
   leaders_.ForEachOf(node, changed);
-  for (auto& [shard, damage] : damage_) {
+  for (const auto& [shard, damage] : damage_.all()) {
     const bool over = damage.last_leader && !SessionAlive(*damage.last_leader);
-    if (over) damage.over_since = std::min(damage.over_since, now);
+    if (over) damage_.NoteOver(shard, now);
     changed(shard);
   }
   if (balancer_.leader == node) changes_.balancer = true;

@@ -25,6 +25,7 @@
 #include "base/facts.h"
 #include "base/writes.h"
 #include "core/absences.h"
+#include "core/damaged_records.h"
 #include "core/death_backoff.h"
 #include "core/departures.h"
 #include "core/known_sessions.h"
@@ -317,28 +318,22 @@ class View {
 
   /// The session that a shard's record named just before the record became unreadable; the session
   /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
-  /// a read, not the watch, showed the damage or a later change: others may have led in between.
+  /// a read, not the watch, showed the damage or a later change, unless that session lived then,
+  /// and the key was written only once since the record was known: others may have led in between.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const {
-    const auto found = damage_.find(shard);
-    return found != damage_.end() ? found->second.last_leader : std::nullopt;
+    const Damage* const damage = damage_.Of(shard);
+    return damage != nullptr ? damage->last_leader : std::nullopt;
   }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
-  /// nullopt if it is readable. The unreadable record may change and still be unreadable. If the
-  /// watch shows that change, this time stays. If only a read shows it, the time of the read
-  /// replaces it.
+  /// nullopt if it is readable. The unreadable record may change and still be unreadable. If others
+  /// can't have led in between, this time stays. Otherwise the time of that change replaces it.
   std::optional<TimePoint> DamagedSince(ShardId shard) const {
-    const auto found = damage_.find(shard);
-    return found != damage_.end() ? std::optional(found->second.since) : std::nullopt;
+    const Damage* const damage = damage_.Of(shard);
+    return damage != nullptr ? std::optional(damage->since) : std::nullopt;
   }
-  struct Damage {
-    std::optional<SessionRef> last_leader;  ///< see LastKnownLeader
-    TimePoint since;                        ///< see DamagedSince
-    /// When this node learnt, from the watch or a read, that the session of last_leader had ended;
-    /// max: it has not.
-    TimePoint over_since = TimePoint::max();
-  };
+  using Damage = DamagedRecords::Damage;
   /// The shards for which DamagedSince returns a time.
-  const std::map<ShardId, Damage>& damage() const { return damage_; }
+  const std::map<ShardId, Damage>& damage() const { return damage_.all(); }
 
   /// When this node last learnt that a member key appeared, vanished or moved to another lease. The
   /// keys of members that flap don't count (Steadiness::Flaps).
@@ -365,7 +360,7 @@ class View {
   void MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now);
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeOne(const ShardRecordFact& fact, Source source, TimePoint now);
-  void NoteDamage(ShardId shard, Source source, TimePoint now);
+  void NoteDamage(const ShardRecordFact& found, Source source, TimePoint now);
   void MergeOne(const MemberFact& fact, Source source, TimePoint now);
   void MergeOne(const MoveFact& fact, Source source, TimePoint now);
   void MergeOne(const BalancerFact& fact, Source source, TimePoint now);
@@ -426,7 +421,7 @@ class View {
   std::size_t live_members_ = 0;
   std::map<PolicyName, PolicyFact> policies_;
   std::map<NodeId, RipeFact> ripe_;
-  std::map<ShardId, Damage> damage_;
+  DamagedRecords damage_;
 
   LeaderIndex leaders_;
   std::vector<LeaderIndex::Number> led_by_;  ///< by shard: its leader, if its record is in force

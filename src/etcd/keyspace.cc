@@ -1,6 +1,9 @@
 #include "etcd/keyspace.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -99,6 +102,12 @@ Fact MakeMember(const KeyState& state, std::string_view node) {
 
 RecordFact MakeRecord(const KeyState& state, std::optional<ShardId> shard) {
   RecordFact fact = state.stored ? DecodeRecord(state.stored->value(), shard) : RecordFact{};
+  if (state.stored) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    const std::int64_t version = std::clamp<std::int64_t>(state.stored->version(), 0, kMost);
+    fact.version = static_cast<std::uint32_t>(version);
+    fact.create_revision = Revision{state.stored->create_revision()};
+  }
   fact.present = state.stored != nullptr;
   fact.revision = state.revision;
   return fact;

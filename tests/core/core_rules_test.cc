@@ -131,6 +131,27 @@ TEST(CoreRecords, AMembersUnusableTextIsSaidOnceAndCounted) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: failover is "never", and a record is damaged. Its leader, which lives, hears of it by a
+// read alone. It replaces the record: nobody else may, and nobody else can have led since.
+TEST(CoreRecords, ALiveLeaderReplacesADamageThatOnlyAReadShowed) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  ConfigFact config = cluster.core("n1").view().config();
+  config.schema = kConfigSchema;
+  config.failover.policy = FailoverPolicy::kNever;
+  cluster.store().Put(config);
+  cluster.Run(seconds(5));
+  const ShardId shard = cluster.ShardsOf("n1").front();
+  cluster.HoldWatch("n1");
+  cluster.DamageRecord(shard);
+  cluster.store().Compact();
+  cluster.HoldWatch("n1", false);
+  cluster.Run(seconds(20));
+  EXPECT_EQ(cluster.store().Record(shard).leader, "n1");
+  EXPECT_EQ(cluster.LeaderOf(shard), "n1");
+  EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
+}
+
 // Plan: a lagging member answers a read, and a keepalive, with an old revision: the node does not
 // halt.
 TEST(CoreHalts, NotOnReadsOfALaggingMember) {

@@ -34,13 +34,15 @@ ShardId ShardOf(const std::string& key) {
   return ShardId{static_cast<std::uint32_t>(std::stoul(key.substr(key.find('/') + 1)))};
 }
 
-// Sets the revisions that a stored fact carries.
-void Stamp(Fact& fact, Revision mod, Revision create) {
+// Sets the revisions and the version that a stored fact carries.
+void Stamp(Fact& fact, Revision mod, Revision create, std::uint32_t version) {
   if (auto* member = std::get_if<MemberFact>(&fact)) {
     member->create_revision = create;
     member->revision = mod;
   } else if (auto* record = std::get_if<ShardRecordFact>(&fact)) {
     record->record.revision = mod;
+    record->record.create_revision = create;
+    record->record.version = version;
   } else if (auto* balancer = std::get_if<BalancerFact>(&fact)) {
     balancer->record.revision = mod;
   } else if (auto* move = std::get_if<MoveFact>(&fact)) {
@@ -54,6 +56,15 @@ void Stamp(Fact& fact, Revision mod, Revision create) {
   } else {
     std::get<DeathFact>(fact).revision = mod;
   }
+}
+
+// What a write of ours that is done tells of a record: src/etcd knows no more of it.
+Fact AsWritten(Fact fact) {
+  if (auto* record = std::get_if<ShardRecordFact>(&fact)) {
+    record->record.create_revision = {};
+    record->record.version = 0;
+  }
+  return fact;
 }
 
 Fact RecordOf(std::optional<ShardId> shard, RecordFact record) {
@@ -339,7 +350,7 @@ WriteResult FactStore::Execute(const Write& write) {
       if (effect.key.starts_with("quarantine/")) {
         quarantined_.push_back(effect.key);
       } else if (effect.put || Has(effect.key)) {
-        result.read_back.push_back(Apply(effect, at));
+        result.read_back.push_back(AsWritten(Apply(effect, at)));
         changed = true;
       } else {
         result.read_back.push_back(AbsentFact(effect.key, revision_));
@@ -361,13 +372,15 @@ Fact FactStore::Apply(const Effect& effect, Revision at) {
   Fact fact = effect.put ? *effect.put : AbsentFact(effect.key, at);
   if (effect.put) {
     const auto found = stored_.find(effect.key);
-    const Revision create = found != stored_.end() ? found->second.create : at;
+    const bool there = found != stored_.end();
+    const Revision create = there ? found->second.create : at;
+    const std::uint32_t version = there ? found->second.version + 1 : 1;
     if (auto* member = std::get_if<MemberFact>(&fact)) {
       member->present = true;
       member->lease = effect.lease;
     }
-    Stamp(fact, at, create);
-    stored_[effect.key] = Stored{fact, at, create, effect.lease};
+    Stamp(fact, at, create, version);
+    stored_[effect.key] = Stored{fact, at, create, version, effect.lease};
   } else {
     stored_.erase(effect.key);
   }
@@ -456,7 +469,7 @@ Fact FactStore::AbsentFact(const std::string& key, Revision revision) const {
   } else if (key == "balancer") {
     fact = BalancerFact{};
   }
-  Stamp(fact, revision, Revision{});
+  Stamp(fact, revision, Revision{}, 0);
   return fact;
 }
 

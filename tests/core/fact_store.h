@@ -88,6 +88,7 @@ class FactStore {
     Fact fact;
     Revision mod;
     Revision create;
+    std::uint32_t version = 0;  ///< how often it was written since then
     SessionId lease;
   };
   struct Lease {

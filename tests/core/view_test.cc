@@ -1,6 +1,9 @@
 // The view: facts by revision, whatever order they come in.
 #include "core/view.h"
 
+#include <limits>
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "core/fact_store.h"
@@ -28,6 +31,16 @@ ShardRecordFact Record(std::uint32_t shard, const NodeId& leader, std::int64_t s
   fact.record.leader = leader;
   fact.record.session = SessionId{session};
   fact.record.revision = Revision{revision};
+  return fact;
+}
+
+ShardRecordFact Unreadable(std::uint32_t shard, std::int64_t revision, std::uint32_t version,
+                           std::int64_t created) {
+  ShardRecordFact fact = Record(shard, "", 0, revision);
+  fact.record.present = true;
+  fact.record.readability = Readability::kDamaged;
+  fact.record.version = version;
+  fact.record.create_revision = Revision{created};
   return fact;
 }
 
@@ -123,9 +136,9 @@ TEST(View, ForgetsNamesThatAReadDoesNotFind) {
   EXPECT_FALSE(view.SessionAlive({"pod-7", SessionId{107}}));
 }
 
-// Plan: the watch finds a record damaged, then a read finds another one. Only the watch has shown
-// all leaders before: between the last known fact and the read another node may have led, and may
-// live.
+// Plan: the watch finds a record damaged, then a read finds another one, and does not tell how
+// often it was written. Only the watch has shown all leaders before: between the last known fact
+// and the read another node may have led, and may live.
 TEST(View, TheLastLeaderBeforeADamageIsKnownOnlyWhereTheWatchShowedIt) {
   View view(2, "n1");
   view.Merge(
@@ -144,6 +157,91 @@ TEST(View, TheLastLeaderBeforeADamageIsKnownOnlyWhereTheWatchShowedIt) {
   EXPECT_EQ(view.LastKnownLeader(ShardId{0}), (SessionRef{"n2", SessionId{2}}));
   EXPECT_EQ(view.LastKnownLeader(ShardId{1}), std::nullopt);
   EXPECT_EQ(view.DamagedSince(ShardId{1}), kNow);
+}
+
+// Plan: only a read finds a record damaged. Its last leader is known if the read shows that the key
+// was written once since the record was known and was not deleted in between, and if the leader's
+// session was known to live. Its end is learnt with the read, or later. A write of this node's own
+// gave the record first: it does not tell the version, and the watch does later.
+TEST(View, ARecordThatAReadFindsDamagedHasALastLeaderIfItWasWrittenOnce) {
+  struct Case {
+    std::uint32_t version;
+    std::int64_t created;
+    bool alive;
+    std::optional<SessionRef> last;
+  };
+  const SessionRef n2{"n2", SessionId{2}};
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+  for (const std::uint32_t known : {7u, kMost}) {
+    for (const Case& at :
+         {Case{8, 35, true, n2}, Case{8, 35, false, n2}, Case{9, 35, true, {}},
+          Case{8, 55, true, {}}, Case{0, 35, true, {}}, Case{kMost, 35, true, {}}}) {
+      SCOPED_TRACE(std::to_string(known) + " " + std::to_string(at.version));
+      View view(1, "n1");
+      view.Merge(Snapshot{.revision = Revision{36}, .facts = {Member("n2", 2, 30)}}, kNow);
+      ShardRecordFact record = Record(0, "n2", 2, 40);
+      view.Merge({Fact(record)}, kNow);
+      record.record.version = known;
+      record.record.create_revision = Revision{35};
+      view.Merge(Changes{.revision = Revision{50}, .facts = {record}}, kNow);
+      Snapshot read{.revision = Revision{70}, .facts = {}};
+      if (at.alive) read.facts.emplace_back(Member("n2", 2, 30));
+      read.facts.emplace_back(Unreadable(0, 60, at.version, at.created));
+      const TimePoint then = kNow + std::chrono::seconds(1);
+      view.Merge(read, then);
+      EXPECT_EQ(view.LastKnownLeader(ShardId{0}), known == kMost ? std::nullopt : at.last);
+      EXPECT_EQ(view.DamagedSince(ShardId{0}), then);
+      if (known == kMost || !at.last) continue;
+      EXPECT_EQ(view.damage().at(ShardId{0}).over_since, at.alive ? TimePoint::max() : then);
+      if (!at.alive) continue;
+      view.Merge({Fact(Member("n2", 0, 80))}, then + std::chrono::seconds(1));
+      EXPECT_EQ(view.damage().at(ShardId{0}).over_since, then + std::chrono::seconds(1));
+    }
+  }
+}
+
+// Plan: the damaged record is damaged again. If a read shows that this was one write, the last
+// leader stays; after two writes it is not known any more.
+TEST(View, ARecordThatIsDamagedTwiceKeepsItsLastLeaderIfNobodyLedInBetween) {
+  for (const std::uint32_t version : {9u, 10u}) {
+    View view(1, "n1");
+    ShardRecordFact record = Record(0, "n2", 2, 40);
+    record.record.version = 7;
+    record.record.create_revision = Revision{35};
+    view.Merge(Snapshot{.revision = Revision{50}, .facts = {Member("n2", 2, 30), record}}, kNow);
+    view.Merge(Changes{.revision = Revision{60}, .facts = {Unreadable(0, 60, 8, 35)}}, kNow);
+    const TimePoint then = kNow + std::chrono::seconds(1);
+    view.Merge({Fact(Unreadable(0, 70, version, 35))}, then);
+    EXPECT_EQ(view.LastKnownLeader(ShardId{0}).has_value(), version == 9);
+    EXPECT_EQ(view.DamagedSince(ShardId{0}), version == 9 ? kNow : then);
+  }
+}
+
+// Plan: the record is known by an answer that is newer than what the watch has shown of members.
+// Its leader's session is not known yet, so nobody can say when it ends.
+TEST(View, ASessionThatIsNotKnownYetIsNoLastLeader) {
+  View view(1, "n1");
+  view.Merge(Snapshot{.revision = Revision{36}, .facts = {}}, kNow);
+  ShardRecordFact record = Record(0, "n2", 2, 40);
+  record.record.version = 7;
+  record.record.create_revision = Revision{35};
+  view.Merge({Fact(record)}, kNow);
+  view.Merge({Fact(Unreadable(0, 60, 8, 35))}, kNow);
+  EXPECT_EQ(view.LastKnownLeader(ShardId{0}), std::nullopt);
+}
+
+// Plan: a newer version writes a record that this one can't read, and somebody damages it. The
+// newer record may have named another leader.
+TEST(View, ARecordOfANewerSchemaHidesTheLastLeader) {
+  View view(1, "n1");
+  view.Merge(
+      Snapshot{.revision = Revision{50}, .facts = {Member("n2", 2, 30), Record(0, "n2", 2, 40)}},
+      kNow);
+  ShardRecordFact newer = Unreadable(0, 60, 0, 0);
+  newer.record.readability = Readability::kNewerSchema;
+  view.Merge(Changes{.revision = Revision{60}, .facts = {newer}}, kNow);
+  view.Merge(Changes{.revision = Revision{61}, .facts = {Unreadable(0, 61, 0, 0)}}, kNow);
+  EXPECT_EQ(view.LastKnownLeader(ShardId{0}), std::nullopt);
 }
 
 // Plan: lease 0, or a lease that is not the session named: the member is not live, its record not

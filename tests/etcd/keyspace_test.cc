@@ -146,6 +146,20 @@ TEST(Keyspace, TakesRevisionsAndLeaseFromTheKey) {
   EXPECT_FALSE(std::get<MemberFact>(*kKeys.Decode(stored).fact).Live());
 }
 
+// Plan: a record's version is the key's, and stops at the greatest number. An absent key has none.
+TEST(Keyspace, TakesTheVersionOfARecordFromTheKey) {
+  etcdserverpb::KeyValue stored = Stored("shards/7");
+  for (const auto& [version, expected] :
+       std::map<std::int64_t, std::uint32_t>{{-1, 0}, {3, 3}, {1LL << 32, 0xffffffff}}) {
+    stored.set_version(version);
+    const RecordFact record = std::get<ShardRecordFact>(*kKeys.Decode(stored).fact).record;
+    EXPECT_EQ(record.version, expected);
+    EXPECT_EQ(record.create_revision, Revision{40});
+  }
+  const Decoded absent = kKeys.DecodeAbsent(kKeys.ShardKey(ShardId{7}), Revision{50});
+  EXPECT_EQ(std::get<ShardRecordFact>(*absent.fact).record.version, 0u);
+}
+
 // Plan: a mark of the key's node; then one of another node under the same key.
 TEST(Keyspace, KnowsWhichNodeIsRipe) {
   RipeFact ripe;
