@@ -14,19 +14,43 @@ constexpr std::size_t kMaxNamed = 5;
 
 Error Invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
+/// The names of the members of which `which` holds, in quotes; at most kMaxNamed of them.
+template <typename Which>
+std::string Named(const View& view, Which which) {
+  std::string names;
+  std::size_t count = 0;
+  for (const auto& [node, member] : view.members()) {
+    if (!member.present || !which(member)) continue;
+    if (++count <= kMaxNamed) names += (count == 1 ? "'" : ", '") + node + "'";
+  }
+  if (count > kMaxNamed) names += " and " + std::to_string(count - kMaxNamed) + " more";
+  return names;
+}
+
 // Also those whose records can't be read: a newer version may have written them, but nobody knows.
 Status EveryMemberKeepsThem(const View& view, std::uint32_t protocol) {
-  std::string names;
-  std::size_t old = 0;
-  for (const auto& [node, member] : view.members()) {
-    if (!member.present || member.protocol_version >= protocol) continue;
-    if (++old <= kMaxNamed) names += (old == 1 ? "'" : ", '") + node + "'";
-  }
-  if (old == 0) return Ok();
-  if (old > kMaxNamed) names += " and " + std::to_string(old - kMaxNamed) + " more";
+  const std::string names =
+      Named(view, [&](const MemberFact& member) { return member.protocol_version < protocol; });
+  if (names.empty()) return Ok();
   return Error{ErrorCode::kFailedPrecondition,
                "these members run a version that would not keep to such settings: " + names +
                    "; update them, or stop them, then try again"};
+}
+
+// A member that leads nothing, and may not begin to, has nothing to take back.
+Status EveryMemberCouldTakeBack(const View& view) {
+  const std::string names = Named(view, [&](const MemberFact& member) {
+    const bool drained = view.policy({PolicyKind::kDrain, member.node}) != nullptr;
+    const bool begins = member.weight > 0 && !drained;
+    return member.directory == 0 && (begins || view.LedBy(member.node) > 0);
+  });
+  if (names.empty()) return Ok();
+  return Error{ErrorCode::kFailedPrecondition,
+               "these members have no state directory, so after a restart they could not take back "
+               "what they led, and nobody else may: " +
+                   names +
+                   "; give each one that it keeps (--state-dir), or drain it until it leads "
+                   "nothing, then try again"};
 }
 
 // A config that does not fit is about to be put back: see ConfigKeeper.
@@ -103,6 +127,11 @@ Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOpti
   if (Status sound = CheckPlacement(placement); !sound) return sound.error();
   const std::uint32_t protocol = places ? kPlacementProtocol : kFailoverProtocol;
   if (Status keeps = EveryMemberKeepsThem(view, protocol); !keeps) return keeps.error();
+  const bool begins_never = after.value().policy == FailoverPolicy::kNever &&
+                            config.failover.policy != FailoverPolicy::kNever;
+  if (begins_never) {
+    if (Status all = EveryMemberCouldTakeBack(view); !all) return all.error();
+  }
   const std::uint32_t schema = places ? kPlacementSchema : kFailoverSchema;
   NextConfig next{.config = config, .last = config.schema >= schema};
   next.config.before_settings = config.Incarnation();

@@ -32,8 +32,9 @@ struct NextConfig {
 /// written. Errors:
 ///  - kInvalidArgument: the settings or rules make no sense.
 ///  - kUnavailable: there is no config.
-///  - kFailedPrecondition: the config does not fit, or a member's version would not keep to the
-///    settings.
+///  - kFailedPrecondition: the config does not fit; or a member's version would not keep to the
+///    settings; or they are the first with kNever, and a member without a state directory leads
+///    shards or may begin to.
 Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOptions& options,
                                                 const GroupChangeRequested& asked);
 

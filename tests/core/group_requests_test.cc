@@ -1,4 +1,6 @@
 // `group set`: an operator changes how the group fails over.
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "core/requests_fixture.h"
@@ -9,7 +11,8 @@ namespace {
 using core::GroupChangeRequested;
 using std::chrono::hours;
 
-// Plan: a group of two; n3 runs an older version, and is not started.
+// Plan: a group of two; n3 runs an older version, n5 has no state directory, and neither is
+// started.
 class GroupRequests : public RequestsTest {
  protected:
   GroupRequests() : RequestsTest(Options()) {}
@@ -46,11 +49,12 @@ class GroupRequests : public RequestsTest {
   }
   static ClusterOptions Options() {
     ClusterOptions options;
-    options.nodes = 4;
+    options.nodes = 5;
     options.shards = 4;
     options.tune = [](core::CoreOptions& tuned) {
       const bool old = tuned.self.node == "n3";
       tuned.self.protocol_version = old ? kFailoverProtocol - 1 : kProtocolVersion;
+      tuned.self.directory = tuned.self.node == "n5" ? 0 : std::hash<NodeId>{}(tuned.self.node) | 1;
     };
     return options;
   }
@@ -171,6 +175,29 @@ TEST_F(GroupRequests, AMemberThatWouldNotKeepThemIsNamed) {
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.store().Has("members/n3"); }, seconds(30)));
   cluster_.Run(seconds(1));
   EXPECT_EQ(Answer(To(FailoverPolicy::kNever)), "ok");
+}
+
+// Plan: n5 has no state directory, so with failover never nobody could lead its shards after its
+// restart. It is named; other settings count as ever. Once it leads nothing and may not begin to,
+// it stands in nobody's way. A later one is no reason to refuse other changes, or the way back.
+TEST_F(GroupRequests, AMemberThatCouldTakeNothingBackIsNamed) {
+  cluster_.Start("n5");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 1; }, seconds(30)));
+  EXPECT_EQ(Answer(To(FailoverPolicy::kNever)),
+            "failed precondition: these members have no state directory, so after a restart they "
+            "could not take back what they led, and nobody else may: 'n5'; give each one that it "
+            "keeps (--state-dir), or drain it until it leads nothing, then try again");
+  EXPECT_EQ(Text(StoredConfig()), "schema 1, immediate 0 0");
+  EXPECT_EQ(Answer(After(seconds(30))), "ok");
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, after 30000 0");
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n5"});
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 0; }, seconds(30)));
+  cluster_.Run(seconds(1));  // n1 hears of it
+  EXPECT_EQ(Answer(To(FailoverPolicy::kNever)), "ok");
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n5"}, false);
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 1; }, seconds(90)));
+  EXPECT_EQ(Answer(LockDelay(seconds(1))), "ok");
+  EXPECT_EQ(Answer(To(FailoverPolicy::kImmediate)), "ok");
 }
 
 // Plan: the change is decided, and on its way, when an older version joins. The write is refused,
