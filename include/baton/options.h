@@ -208,15 +208,15 @@ struct NodeOptions {
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
-  /// The program must call Node::Alive again within this time: 0 to 366 days. 0: no watchdog. This
-  /// holds from when the node is first ready until Drain or Stop. If the program does not call in
-  /// time, the node leads nothing any more: Leads() is false at once, Lost is called for each
-  /// shard, and the session ends, so that others take over as after a death. At the next call the
-  /// node begins a new session; until then it is not ready. (A call that is only just late, before
-  /// the node has ended the session, makes Leads() true again, with the same terms and no
-  /// callback.) Call Alive where the work is done, not on a thread of its own. Otherwise a program
-  /// that does no work any more would keep its shards. Choose at least three times the longest
-  /// pause between two calls.
+  /// The program must call Node::Alive again within this time: 0, or 100 ms to 366 days. 0: no
+  /// watchdog. This holds from when the node is first ready until Drain or Stop. If the program
+  /// does not call in time, the node leads nothing any more: Leads() is false at once, Lost is
+  /// called for each shard, and the session ends, so that others take over as after a death. At the
+  /// next call the node begins a new session; until then it is not ready. (A call that is only just
+  /// late, before the node has ended the session, makes Leads() true again, with the same terms and
+  /// no callback.) Call Alive where the work is done, not on a thread of its own. Otherwise a
+  /// program that does no work any more would keep its shards. Choose at least three times the
+  /// longest pause between two calls.
   std::chrono::milliseconds watchdog{0};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in

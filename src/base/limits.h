@@ -44,4 +44,8 @@ inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(
 /// a large change (some 10 ms), because on a busy machine the loop also waits for a processor.
 inline constexpr std::chrono::milliseconds kShortestHangTimeout{500};
 
+/// The shortest watchdog of an application, except 0 (none). A busy machine lets a process wait for
+/// its processor for tens of milliseconds: with a shorter one the node would hardly ever lead.
+inline constexpr std::chrono::milliseconds kShortestWatchdog{100};
+
 }  // namespace baton

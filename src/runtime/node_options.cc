@@ -61,13 +61,15 @@ Status CheckTimes(const NodeOptions& options) {
                         {"prepare_timeout", options.prepare_timeout, 1},
                         {"release_timeout", options.release_timeout, 1},
                         {"callback_timeout", options.callback_timeout, 1},
-                        {"drain_timeout", options.drain_timeout, 1},
-                        {"watchdog", options.watchdog, 0}};
-  if (options.hang_timeout.count() != 0 && (options.hang_timeout < kShortestHangTimeout ||
-                                            options.hang_timeout > kLongestDurationOption)) {
-    return Bad(fmt::format("hang_timeout is {} ms; give 0 (none), or {} ms to {} ms (366 days)",
-                           options.hang_timeout.count(), kShortestHangTimeout.count(),
-                           kLongestDurationOption.count()));
+                        {"drain_timeout", options.drain_timeout, 1}};
+  const Time or_none[] = {
+      {"hang_timeout", options.hang_timeout, static_cast<int>(kShortestHangTimeout.count())},
+      {"watchdog", options.watchdog, static_cast<int>(kShortestWatchdog.count())}};
+  for (const auto& [name, value, least] : or_none) {
+    if (value.count() == 0) continue;
+    if (value.count() >= least && value <= kLongestDurationOption) continue;
+    return Bad(fmt::format("{} is {} ms; give 0 (none), or {} ms to {} ms (366 days)", name,
+                           value.count(), least, kLongestDurationOption.count()));
   }
   for (const auto& [name, value, least] : times) {
     if (value.count() >= least && value <= kLongestDurationOption) continue;

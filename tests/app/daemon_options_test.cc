@@ -579,20 +579,16 @@ TEST(Sidecar, HasAnAddressOfThisHost) {
 
 // Plan: an address that other hosts can reach, a missing program, a path too long for a socket.
 TEST(Sidecar, IsRefusedInOneLine) {
-  const auto refused = [](const Arguments& arguments) {
-    const auto parsed = Parse(arguments);
-    const auto* const exit = std::get_if<EarlyExit>(&parsed);
-    EXPECT_TRUE(exit != nullptr && exit->code == 2);
-    return exit != nullptr ? exit->text : "";
-  };
-  EXPECT_THAT(refused(Minimal({"--sidecar", "0.0.0.0:7410"})), HasSubstr("this host only"));
-  EXPECT_THAT(refused(Minimal({"--sidecar", "foo", "--watchdog", "3s"})),
-              testing::Not(HasSubstr("--watchdog")));
-  EXPECT_THAT(refused({"run", "--group", "orders", "--shards", "4"}), HasSubstr("no program"));
-  EXPECT_THAT(refused({"run", "--"}), HasSubstr("no program"));
+  EXPECT_THAT(Refusal(Minimal({"--sidecar", "0.0.0.0:7410"})), HasSubstr("this host only"));
+  EXPECT_THAT(Refusal(Minimal({"--sidecar", "foo", "--watchdog", "3s"})),
+              Not(HasSubstr("--watchdog")));
+  EXPECT_THAT(Refusal(Minimal({"--sidecar", "unix:/run/s", "--watchdog", "99ms"})),
+              HasSubstr("99 ms is too short for a busy machine; expected 0 or 100 ms at least"));
+  EXPECT_THAT(Refusal({"run", "--group", "orders", "--shards", "4"}), HasSubstr("no program"));
+  EXPECT_THAT(Refusal({"run", "--"}), HasSubstr("no program"));
   Arguments deep = Minimal({"--state-dir", "/" + std::string(100, 'x'), "--", "app"});
   deep.insert(deep.begin(), "run");
-  EXPECT_THAT(refused(deep), HasSubstr("at most 107; give another"));
+  EXPECT_THAT(Refusal(deep), HasSubstr("at most 107; give another"));
 }
 
 }  // namespace

@@ -182,7 +182,6 @@ std::vector<Numeric> Numerics() {
           Row("release_timeout", &NodeOptions::release_timeout, 1, kDays366),
           Row("callback_timeout", &NodeOptions::callback_timeout, 1, kDays366),
           Row("drain_timeout", &NodeOptions::drain_timeout, 1, kDays366),
-          Row("watchdog", &NodeOptions::watchdog, 0, kDays366),
           Row("history", &NodeOptions::history, 1, 1'000'000),
           Row("log_level", &NodeOptions::log_level, 0, 4),
           Row("callback_threads", &NodeOptions::callback_threads, 1, 256)};
@@ -228,6 +227,26 @@ TEST(NodeOptionsCheck, SaysWhichDurationsItTakes) {
     EXPECT_EQ(Check(options).error().message,
               "hang_timeout is " + std::to_string(wrong.count()) +
                   " ms; give 0 (none), or 500 ms to 31622400000 ms (366 days)");
+  }
+  options.hang_timeout = milliseconds(500);
+  EXPECT_TRUE(Check(options).ok());
+}
+
+// Plan: a watchdog so short that a busy machine would bite is refused; 0 means none.
+TEST(NodeOptionsCheck, AWatchdogIsNotTooShort) {
+  NodeOptions options = Options();
+  for (const milliseconds right :
+       {milliseconds(0), milliseconds(100), milliseconds(31'622'400'000)}) {
+    options.watchdog = right;
+    EXPECT_TRUE(Check(options).ok()) << right.count();
+  }
+  for (const milliseconds wrong :
+       {milliseconds::min(), milliseconds(-1), milliseconds(1), milliseconds(99),
+        milliseconds(31'622'400'001), milliseconds::max()}) {
+    options.watchdog = wrong;
+    EXPECT_EQ(Check(options).error().message,
+              "watchdog is " + std::to_string(wrong.count()) +
+                  " ms; give 0 (none), or 100 ms to 31622400000 ms (366 days)");
   }
 }
 

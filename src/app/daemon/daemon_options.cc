@@ -291,27 +291,29 @@ void ReadSidecar(SettingReader& reader, DaemonOptions& options) {
   }
 }
 
+/// A duration of 0, which turns something off, or of at least `shortest`.
+milliseconds ReadOrNever(SettingReader& reader, const char* name, milliseconds shortest) {
+  const milliseconds read = reader.Duration(name, milliseconds(0), kLongestDurationFlag);
+  if (read.count() != 0 && read < shortest) {
+    reader.Wrong(reader.Find(name)->origin,
+                 fmt::format("{} ms is too short for a busy machine; expected 0 or {} ms at least",
+                             read.count(), shortest.count()));
+  }
+  return read;
+}
+
 void ReadWatchdog(SettingReader& reader, DaemonOptions& options) {
-  options.watchdog =
-      reader.Duration("watchdog", std::chrono::milliseconds(0), kLongestDurationFlag);
+  options.watchdog = ReadOrNever(reader, "watchdog", kShortestWatchdog);
   if (options.watchdog.count() == 0 || options.sidecar || reader.Find("sidecar")) return;
   reader.Wrong("--watchdog",
-               "it watches an application at the sidecar; give --sidecar, or start "
-               "the application by `batond run`");
+               "it watches an application at the sidecar; give --sidecar, or `batond run` it");
 }
 
 void ReadHangTimeout(SettingReader& reader, DaemonOptions& options) {
-  NodeOptions& node = options.node;
-  node.hang_timeout = reader.Duration("hang-timeout", milliseconds(0), kLongestDurationFlag);
-  if (node.hang_timeout.count() == 0) return;
-  if (node.hang_timeout < kShortestHangTimeout) {
-    reader.Wrong("--hang-timeout",
-                 fmt::format("{} ms is too short: a busy machine lets processes wait; expected 0 "
-                             "(never), or {} ms at least",
-                             node.hang_timeout.count(), kShortestHangTimeout.count()));
-  }
+  options.node.hang_timeout = ReadOrNever(reader, "hang-timeout", kShortestHangTimeout);
+  if (options.node.hang_timeout.count() == 0) return;
   options.guard_by_default = false;  // without a guard nobody would watch
-  if (options.sidecar || node.guard != GuardMode::kOwn) {
+  if (options.sidecar || options.node.guard != GuardMode::kOwn) {
     reader.Wrong("--hang-timeout",
                  options.sidecar
                      ? "with a sidecar no guard acts; for an application that hangs give --watchdog"
