@@ -96,13 +96,13 @@ Claimable ClaimableVacancy(const View& view, ShardId shard, TimePoint now) {
   return never || now < RipeAt(view, shard) ? Claimable::kByOwner : Claimable::kByAnyNode;
 }
 
+}  // namespace
+
 // A pod with an empty disk may have its old name, and must not take back what it has lost.
 bool SameDirectory(const View& view, ShardId shard, const MemberFact& member) {
   if (view.failover().policy != FailoverPolicy::kNever) return true;
   return member.directory != 0 && member.directory == view.record(shard).directory;
 }
-
-}  // namespace
 
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now) {
   if (view.InForce(shard)) return Claimable::kLed;

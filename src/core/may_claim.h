@@ -137,6 +137,11 @@ std::set<NodeId> FailingNodes(const View& view);
 /// is.
 bool FailuresAreCommon(const View& view);
 
+/// Whether the shard's last leader, if it is `member`, may take the shard back with the state
+/// directory that it has. True unless the policy is kNever: then it must have the directory with
+/// which it led.
+bool SameDirectory(const View& view, ShardId shard, const MemberFact& member);
+
 /// All nodes that get nothing for now: the failing ones, until they say otherwise
 /// (TimePoint::max()), and the resting ones, until the given time. The resting ones are left out if
 /// all nodes with Eligibility::kYes fail or rest. So if there are nodes with kYes, one of them

@@ -123,9 +123,9 @@ struct ShardStatus {
   /// the present one has lasted (core::DeathBackoff).
   std::uint32_t deaths = 0;
   std::chrono::nanoseconds claims_wait{0};  ///< for how long nobody may claim it after these deaths
-  /// Of a shard that nobody leads: the only node that may claim it, by the group's failover
-  /// settings. Empty: any node may, or no node may for now.
+  /// If nobody leads it: the only node that may claim it, by failover settings. Empty: any, none.
   NodeId waits_for;
+  bool waits_for_directory = false;  ///< it is live, but not with the state directory that led
   /// From when on other nodes may claim it, too, if `waits_for` is set; unset: never, or not known.
   /// This time and `locked_until` are of the clock of NodeStatus::at.
   std::optional<TimePoint> others_from;
@@ -493,7 +493,7 @@ class BATON_EXPORT Control {
   };
   /// By (method, name of the gRPC code).
   virtual std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const = 0;
-  /// The node's own guard (NodeOptions::guard); nullopt: the node has no own guard.
+  /// The guard that the node shall have. Nullopt: it shall have none, or somebody else starts one.
   virtual std::optional<GuardCounters> Guard() const { return std::nullopt; }
 };
 

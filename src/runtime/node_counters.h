@@ -38,10 +38,12 @@ struct NodeCounters {
   std::uint64_t requests_refused = 0;
 };
 
-/// The node's own guard, which is a process beside the node.
+/// The guard that the node was asked to have.
 struct GuardCounters {
   bool running = false;
   std::uint64_t starts = 0;  ///< 1 if it never ended; 0: it has not started yet
+  /// Why no guard can act for this node, as one line; then it has none. Empty: one can.
+  std::string cannot_act = {};
 };
 
 }  // namespace baton::runtime

@@ -53,10 +53,18 @@ NodeId WaitsFor(const core::View& view, ShardId shard) {
   return over ? NodeId() : owner;
 }
 
+/// Whether the shard's owner is live, and can't take it back with the state directory that it has.
+bool WaitsForDirectory(const core::View& view, ShardId shard, const NodeId& owner) {
+  const MemberFact* member = view.member(owner);
+  return member != nullptr && member->Live() && !core::SameDirectory(view, shard, *member);
+}
+
 /// Why a shard that nobody leads is not claimed at once, by the group's failover settings.
 void AddWaits(const core::View& view, ShardStatus* status) {
   const ShardId shard = status->shard;
   status->waits_for = WaitsFor(view, shard);
+  status->waits_for_directory =
+      !status->waits_for.empty() && WaitsForDirectory(view, shard, status->waits_for);
   const FailoverSettings& failover = view.failover();
   if (!status->waits_for.empty() && failover.policy == FailoverPolicy::kAfter) {
     const TimePoint ripe_at = core::RipeAt(view, shard);

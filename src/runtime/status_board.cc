@@ -74,8 +74,8 @@ void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes)
   bool moved = false;
   for (const NodeId& node : changes.changed_members) moved = NoteAddress(view, node) || moved;
   if (moved) MarkStandbysOf(view);
-  const bool after = view.failover().policy == FailoverPolicy::kAfter;
-  const bool counts = changes.members && (after || !view.rules().empty());
+  const bool immediate = view.failover().policy == FailoverPolicy::kImmediate;
+  const bool counts = changes.members && (!immediate || !view.rules().empty());
   if (changes.config || changes.policy || counts) {
     // Who may claim a shard, and from when on, depends on the group's settings, and on who is here.
     // The config also says which rule counts for a shard that is led.

@@ -137,7 +137,20 @@ TEST_F(BatonctlFailover, WhoAShardWaitsForIsShown) {
               HasSubstr(R"("waits_for":"n3","others_wait_ms":40000,"lock_wait_ms":5000,)"));
   EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
               HasSubstr(R"("waiting_by_settings":1,)"));
-  server_.control.Change([](NodeStatus& status) { status.shards[4].waits_for.clear(); });
+  server_.control.Change([](NodeStatus& status) {
+    status.shards[4].waits_for_directory = true;
+    status.shards[4].others_from.reset();
+    status.shards[4].locked_until.reset();
+  });
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"shards", "list", "-o", "wide"}, {"shards", "describe", "4"}}) {
+    EXPECT_THAT(Batonctl(server_, words).out,
+                HasSubstr("waits for n3 with its old state directory"));
+  }
+  server_.control.Change([](NodeStatus& status) {
+    status.shards[4].waits_for.clear();
+    status.shards[4].locked_until = status.at + std::chrono::seconds(5);
+  });
   EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "wide"}).out,
               HasSubstr("waits 5.0s for the lock delay"));
 }

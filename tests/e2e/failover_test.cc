@@ -145,6 +145,10 @@ TEST_F(Failover, NeverWaitsForTheDirectoryThatLed) {
   cluster_.Start("n2", {"--state-dir", cluster_.StateDir("n2-empty")});
   LetATtlPass("n2");
   EXPECT_THAT(NowLedBy("n2"), IsEmpty());
+  EXPECT_THAT(cluster_.Ctl("n1", {"shards", "list", "-o", "wide"}).out,
+              HasSubstr("waits for n2 with its old state directory"));
+  EXPECT_THAT(cluster_.Ctl("n1", {"doctor"}).out,
+              HasSubstr("release these shards, or start n2 with the old one"));
   EXPECT_EQ(NowLedBy("n1"), LedBy(before, "n1"));
   cluster_.node("n2").Kill();
   cluster_.Start("n2");

@@ -91,6 +91,7 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     status.counters.activation_failures = 5;
     status.at = TimePoint(std::chrono::hours(5));
     status.shards[1].waits_for = "n2";
+    status.shards[1].waits_for_directory = true;
     status.shards[1].others_from = status.at + std::chrono::seconds(40);
     status.shards[1].locked_until = status.at + std::chrono::milliseconds(2'500);
     status.shards[2].locked_until = status.at;  // over

@@ -18,6 +18,7 @@
 
 #include "etcd/advice.h"
 #include "runtime/doctor/judgement.h"
+#include "runtime/doctor_cases.h"
 
 namespace baton::runtime {
 namespace {
@@ -28,119 +29,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-EndpointCheckup Healthy(const std::string& name) {
-  EndpointCheckup endpoint;
-  endpoint.endpoint = name;
-  endpoint.version = "3.5.30";
-  endpoint.cluster = 77;
-  endpoint.has_leader = true;
-  endpoint.applied = 50'000;
-  endpoint.size_bytes = 20 << 20;
-  endpoint.used_bytes = 10 << 20;
-  endpoint.commit = milliseconds(3);
-  endpoint.revision = Revision{40'000};
-  endpoint.compacted = true;
-  endpoint.quarantined = 0;
-  return endpoint;
-}
-
-MemberStatus Member(const std::string& node) {
-  MemberStatus member;
-  member.fact.node = node;
-  member.fact.present = true;
-  member.fact.lease = member.fact.session = SessionId{7};
-  member.fact.ttl = milliseconds(10'000);
-  member.fact.software_version = "0.1.0";
-  return member;
-}
-
-/// n1 leads two shards, n2 none. etcd has three members, and requires a password.
-Examination Well() {
-  Examination seen;
-  NodeStatus& status = seen.status;
-  status.group = "orders";
-  status.node = status.balancer = "n1";
-  status.session = SessionPhase::kLive;
-  status.ready = true;
-  status.ttl = seen.ttl_asked = milliseconds(10'000);
-  status.shard_count = 2;
-  status.revision = Revision{40'000};
-  status.members = {Member("n1"), Member("n2")};
-  status.shards.resize(2);
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    status.shards[i].shard = ShardId{i};
-    status.shards[i].leader = "n1";
-    status.shards[i].state = ShardState::kLed;
-  }
-  seen.etcd_prefix = "/baton/v1";
-  seen.authenticates = true;
-  seen.max_shard_series = 50'000;
-  seen.exposed = std::vector<std::string>{};
-  seen.endpoints = {Healthy("a:2379"), Healthy("b:2379"), Healthy("c:2379")};
-  seen.clock = {.told = true, .synchronised = true, .estimated_error = milliseconds(1)};
-  return seen;
-}
-
-EndpointCheckup Gone(const std::string& name) {
-  EndpointCheckup endpoint;
-  endpoint.endpoint = name;
-  endpoint.unreachable = "connection refused";
-  return endpoint;
-}
-
-/// The finding about `check` after `harm`. Also checks the form of all findings.
-Finding After(const std::string& check, const std::function<void(Examination&)>& harm) {
-  Examination seen = Well();
-  harm(seen);
-  Finding found;
-  for (const Finding& finding : Judge(seen)) {
-    EXPECT_EQ((finding.what + finding.advice).find('\n'), std::string::npos) << finding.check;
-    EXPECT_THAT(finding.what, Not(IsEmpty())) << finding.check;
-    if (finding.severity >= Severity::kWarning) {
-      EXPECT_THAT(finding.advice, Not(IsEmpty())) << finding.check;
-    }
-    if (finding.check == check) found = finding;
-  }
-  EXPECT_EQ(found.check, check);
-  return found;
-}
-Finding AfterNode(const std::string& check, const std::function<void(NodeStatus&)>& harm) {
-  return After(check, [&](Examination& seen) { harm(seen.status); });
-}
-/// Nobody leads the second shard; returns it.
-ShardStatus& Leaderless(NodeStatus& status) {
-  status.leaderless = 1;
-  ShardStatus& shard = status.shards[1];
-  shard.leader.clear();
-  shard.state = ShardState::kLeaderless;
-  return shard;
-}
-/// Harms the second endpoint.
-Finding AfterEtcd(const std::string& check, const std::function<void(EndpointCheckup&)>& harm) {
-  return After(check, [&](Examination& seen) { harm(seen.endpoints[1]); });
-}
-
-void Expect(const Finding& finding, Severity severity, const std::string& what,
-            const std::string& advice) {
-  EXPECT_EQ(finding.severity, severity) << finding.check;
-  EXPECT_THAT(finding.what, HasSubstr(what));
-  EXPECT_THAT(finding.advice, HasSubstr(advice));
-}
-
-constexpr Severity kNotice = Severity::kNotice;
-constexpr Severity kWarning = Severity::kWarning;
-constexpr Severity kProblem = Severity::kProblem;
-
 // These words are API: scripts depend on them.
 TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   std::vector<std::string> checks;
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
-  EXPECT_THAT(checks,
-              ElementsAre("session", "ttl", "clock", "secrets", "etcd_endpoints", "etcd_cluster",
-                          "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
-                          "etcd_compaction", "etcd_revision", "etcd_access", "records", "members",
-                          "expected_nodes", "candidates", "shards", "placement", "deaths",
-                          "activation", "callbacks", "balance", "series", "exposure"));
+  EXPECT_THAT(checks, ElementsAre("session", "ttl", "guard", "clock", "secrets", "etcd_endpoints",
+                                  "etcd_cluster", "etcd_version", "etcd_latency", "etcd_alarms",
+                                  "etcd_space", "etcd_compaction", "etcd_revision", "etcd_access",
+                                  "records", "members", "expected_nodes", "candidates", "failover",
+                                  "shards", "placement", "deaths", "activation", "callbacks",
+                                  "balance", "series", "exposure"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -366,6 +264,75 @@ TEST(Doctor, SaysWhyShardsHaveNoLeader) {
          kProblem, "2 of 2 have no leader", "weight");
 }
 
+// Plan: with failover never, the node for which a shard waits is back, but not with the directory
+// that led. To bring it back is no advice then.
+TEST(Doctor, SaysIfANodeIsBackWithoutItsDirectory) {
+  const auto wait = [](NodeStatus& status) {
+    status.failover.policy = FailoverPolicy::kNever;
+    Leaderless(status).waits_for = "n2";
+    status.waiting_by_settings = 1;
+  };
+  Expect(AfterNode("shards", wait), kProblem, "1 of 2 wait for a leader", "bring the node back");
+  const Finding back = AfterNode("shards", [&](NodeStatus& status) {
+    wait(status);
+    status.shards[1].waits_for_directory = true;
+  });
+  Expect(back, kProblem,
+         "1 of 2 wait for a leader, by the group's failover settings: n2 is back with another "
+         "state directory",
+         "release these shards, or start n2 with the old one");
+  EXPECT_THAT(back.advice, Not(HasSubstr("bring the node back")));
+  const Finding both = AfterNode("shards", [&](NodeStatus& status) {
+    wait(status);
+    status.shards[1].waits_for_directory = true;
+    status.shards[0].leader.clear();
+    status.shards[0].waits_for = "n9";
+    status.leaderless = status.waiting_by_settings = 2;
+  });
+  Expect(both, kProblem, "2 of 2 wait for a leader", "start n2 with the old one; bring the other");
+}
+
+// Plan: who joined a group with failover never without a state directory is named, unless it leads
+// nothing and may not begin to. With other settings it does not matter.
+TEST(Doctor, NamesMembersThatCouldTakeNothingBack) {
+  const auto joins = [](FailoverPolicy policy) {
+    return [policy](NodeStatus& status) {
+      status.failover.policy = policy;
+      for (MemberStatus& member : status.members) member.fact.directory = 7;
+      status.members[1].fact.directory = 0;
+    };
+  };
+  Expect(AfterNode("failover", joins(FailoverPolicy::kNever)), kWarning,
+         "failover is never, and n2 has no state directory", "--state-dir");
+  EXPECT_EQ(AfterNode("failover", joins(FailoverPolicy::kAfter)).severity, Severity::kOk);
+  EXPECT_EQ(AfterNode("failover", joins(FailoverPolicy::kImmediate)).severity, Severity::kOk);
+  const auto drained = [&](NodeStatus& status) {
+    joins(FailoverPolicy::kNever)(status);
+    status.members[1].drained_by_policy = true;
+  };
+  EXPECT_EQ(AfterNode("failover", drained).severity, Severity::kOk);
+  Expect(AfterNode("failover",
+                   [&](NodeStatus& status) {
+                     drained(status);
+                     status.members[1].led = 1;
+                   }),
+         kWarning, "n2 has no state directory", "drain");
+}
+
+// Plan: a guard that was asked for and does not act is named, and who asked for none is left alone.
+TEST(Doctor, OfTheGuard) {
+  const auto guard = [](GuardCounters counters) {
+    return After("guard", [&](Examination& seen) { seen.guard = std::move(counters); });
+  };
+  EXPECT_EQ(After("guard", [](Examination&) {}).what, "this node was not given one of its own");
+  EXPECT_EQ(guard({.running = true, .starts = 1}).severity, Severity::kOk);
+  Expect(guard({.starts = 3}), kWarning, "it does not run (3 starts so far)", "log");
+  Expect(guard({.cannot_act = "its lock proves nothing"}), kWarning,
+         "no guard acts for this node: its lock proves nothing; if its process dies, its lease has "
+         "to run out",
+         "--guard off");
+}
+
 TEST(Doctor, OfTheGroup) {
   Expect(AfterNode("members",
                    [](NodeStatus& status) { status.members[1].fact.software_version = "0.2.0"; }),
@@ -527,8 +494,8 @@ TEST(Doctor, DoesNotJudgeAStatusThatItNeverSaw) {
     if (finding.check == "session") Expect(finding, kProblem, "does not answer", "log");
   }
   EXPECT_EQ(unknown, (std::set<std::string>{"ttl", "members", "expected_nodes", "candidates",
-                                            "shards", "placement", "deaths", "activation",
-                                            "callbacks", "balance", "series"}));
+                                            "failover", "shards", "placement", "deaths",
+                                            "activation", "callbacks", "balance", "series"}));
 }
 
 // Plan: the node's clock lies between question and answer, a little outside, far outside, and at

@@ -218,5 +218,34 @@ TEST_F(StatusBoardTest, AShardWithTooFewNodesLacksAReadyStandby) {
   EXPECT_EQ(status_.without_ready_standby, kShards);
 }
 
+// Plan: with failover never, n1 leads a shard and is gone. It comes back without a state directory,
+// then with another one, and then with the one that led. Each time the status is looked at before.
+TEST_F(StatusBoardTest, AShardSaysIfItsNodeIsBackWithoutItsDirectory) {
+  Begin({});
+  ConfigFact config = ConfigWith({}, ++revision_);
+  config.failover.policy = FailoverPolicy::kNever;
+  Tell(config);
+  ShardRecordFact led = LedBy("n1", 1, 7);
+  led.record.directory = 42;
+  led.record.revision = Revision{++revision_};
+  Tell(led);
+  const auto back_with = [&](std::uint64_t directory) {
+    MemberFact gone = Node("n1", 1, ++revision_);
+    gone.present = false;
+    Tell(gone);
+    EXPECT_EQ(Look().shards[7].waits_for, "n1");
+    EXPECT_FALSE(status_.shards[7].waits_for_directory);
+    MemberFact back = Node("n1", revision_, revision_ + 1);
+    back.directory = directory;
+    ++revision_;
+    Tell(back);
+    EXPECT_EQ(Look().shards[7].waits_for, "n1");
+    return status_.shards[7].waits_for_directory;
+  };
+  EXPECT_TRUE(back_with(0));
+  EXPECT_TRUE(back_with(41));
+  EXPECT_FALSE(back_with(42));
+}
+
 }  // namespace
 }  // namespace baton::runtime

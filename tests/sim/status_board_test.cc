@@ -64,6 +64,7 @@ class StatusOfChanges : public SmallGroup {
     EXPECT_EQ(shown.deaths, anew.deaths) << anew.shard.value;
     EXPECT_EQ(shown.claims_wait, anew.claims_wait) << anew.shard.value;
     EXPECT_EQ(shown.waits_for, anew.waits_for) << anew.shard.value;
+    EXPECT_EQ(shown.waits_for_directory, anew.waits_for_directory) << anew.shard.value;
     ASSERT_EQ(shown.move != nullptr, anew.move != nullptr) << anew.shard.value;
     if (!anew.move) return;
     EXPECT_EQ(shown.move->revision, anew.move->revision);

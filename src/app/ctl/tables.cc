@@ -50,6 +50,7 @@ std::string WaitWord(const ShardStatus& shard, TimePoint at) {
   const auto lock = runtime::LockWait(shard, at);
   if (!shard.waits_for.empty()) {
     std::string words = "waits for " + shard.waits_for;
+    if (shard.waits_for_directory) words += " with its old state directory";
     if (const auto others = runtime::OthersWait(shard, at)) {
       words += fmt::format(", {} alone", AgeWord(*others));
     }

@@ -287,6 +287,7 @@ v1::ShardStatus ToProto(const ShardStatus& shard, TimePoint at) {
   out.set_deaths(shard.deaths);
   if (shard.claims_wait.count() > 0) *out.mutable_claims_wait() = DurationOf(shard.claims_wait);
   out.set_waits_for(shard.waits_for);
+  out.set_waits_for_directory(shard.waits_for_directory);
   if (const auto wait = OthersWait(shard, at)) *out.mutable_others_wait() = DurationOf(*wait);
   const auto lock_wait = LockWait(shard, at);
   if (lock_wait.count() > 0) *out.mutable_lock_wait() = DurationOf(lock_wait);
@@ -324,6 +325,7 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   shard.deaths = message.deaths();
   shard.claims_wait = NanosecondsOf(message.claims_wait());
   shard.waits_for = message.waits_for();
+  shard.waits_for_directory = message.waits_for_directory();
   // NodeStatus::at is the clock's zero in a status that comes from another process.
   if (message.has_others_wait()) shard.others_from = TimePointOf(message.others_wait());
   if (message.has_lock_wait()) shard.locked_until = TimePointOf(message.lock_wait());

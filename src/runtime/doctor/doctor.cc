@@ -28,7 +28,7 @@ Error NoThreads(const std::system_error& error) {
 }  // namespace
 
 Doctor::Doctor(Control& control, DoctorOptions options)
-    : options_(std::move(options)), status_(control) {}
+    : control_(control), options_(std::move(options)), status_(control) {}
 
 void Doctor::Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler) {
   const auto shared = std::make_shared<std::function<void(Result<Diagnosis>)>>(std::move(handler));
@@ -67,6 +67,7 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
   seen.known = latest.status != nullptr;
   seen.answered = latest.fresh;
   seen.ttl_asked = options_.ttl_asked;
+  seen.guard = control_.Guard();
   seen.etcd_prefix = etcd.prefix;
   seen.authenticates = !etcd.user.empty() || !etcd.cert_pem.empty();
   seen.max_shard_series = request.max_shard_series;

@@ -59,6 +59,7 @@ class Doctor {
   bool Post(std::function<void()> task);
 
   std::mutex mutex_;
+  const Control& control_;
   DoctorOptions options_;  ///< mutex_ guards etcd's credentials; the rest never changes
   StatusSource status_;
   std::atomic<bool> stopping_ = false;

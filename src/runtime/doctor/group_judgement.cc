@@ -40,6 +40,48 @@ std::vector<std::string> Gone(const NodeStatus& status) {
   return gone;
 }
 
+/// At most kMaxNamed of them, and then how many more.
+std::string NamesOf(const std::set<NodeId>& nodes) {
+  std::vector<std::string> named;
+  for (const NodeId& node : nodes) {
+    if (named.size() == kMaxNamed) {
+      named.push_back(fmt::format("{} more", nodes.size() - kMaxNamed));
+      break;
+    }
+    named.push_back(node);
+  }
+  return fmt::format("{}", fmt::join(named, ", "));
+}
+
+/// REQUIRES: some shard waits by the group's failover settings.
+Finding WaitingBySettings(const NodeStatus& status) {
+  const std::string what =
+      fmt::format("{} of {} wait for a leader, by the group's failover settings",
+                  status.waiting_by_settings, status.shard_count);
+  std::set<NodeId> back;
+  bool others = false;
+  for (const ShardStatus& shard : status.shards) {
+    if (!shard.leader.empty() || !WaitsBySettings(shard, status.at)) continue;
+    if (shard.waits_for_directory) {
+      back.insert(shard.waits_for);
+    } else {
+      others = true;
+    }
+  }
+  if (back.empty()) {
+    return {"shards", Severity::kProblem, what,
+            "`batonctl shards list -o wide` says for which node or time: bring the node back, or "
+            "release what it led (docs/operating.md, Failover as a policy)"};
+  }
+  const std::string names = NamesOf(back);
+  return {"shards", Severity::kProblem,
+          fmt::format("{}: {} {} back with another state directory, or with none", what, names,
+                      back.size() == 1 ? "is" : "are"),
+          fmt::format("release these shards, or start {} with the old one{} (`batonctl shards list "
+                      "-o wide` says which; docs/operating.md, Failover as a policy)",
+                      names, others ? "; bring the other nodes back" : "")};
+}
+
 /// See RulesOf.
 std::string RulesNamed(const NodeStatus& status, const std::set<std::uint32_t>& numbers) {
   std::vector<std::string> named;
@@ -282,6 +324,27 @@ Finding ExpectedNodes(const Examination& seen) {
   return {"expected_nodes", Severity::kOk, count + names, {}};
 }
 
+Finding Failover(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  const char* const policy = ToString(status.failover.policy);
+  std::set<NodeId> without;
+  for (const MemberStatus& member : status.members) {
+    const bool begins = member.fact.weight > 0 && !member.drained_by_policy;
+    const bool concerned = member.fact.Live() && (begins || member.led > 0);
+    if (concerned && member.fact.directory == 0) without.insert(member.fact.node);
+  }
+  if (status.failover.policy != FailoverPolicy::kNever || without.empty()) {
+    return {"failover", Severity::kOk, fmt::format("the setting is {}", policy), {}};
+  }
+  return {"failover", Severity::kWarning,
+          fmt::format("failover is never, and {} no state directory: after a restart nobody may "
+                      "lead what {} led",
+                      without.size() == 1 ? NamesOf(without) + " has" : NamesOf(without) + " have",
+                      without.size() == 1 ? "it" : "they"),
+          "give each of these nodes a state directory that it keeps (--state-dir, "
+          "NodeOptions::state_dir), or drain it until it leads nothing"};
+}
+
 Finding Shards(const Examination& seen) {
   const NodeStatus& status = seen.status;
   const auto count = [&](auto which) {
@@ -318,13 +381,7 @@ Finding Shards(const Examination& seen) {
                         status.shard_count),
             "see the finding about deaths"};
   }
-  if (status.waiting_by_settings > 0) {
-    return {"shards", Severity::kProblem,
-            fmt::format("{} of {} wait for a leader, by the group's failover settings",
-                        status.waiting_by_settings, status.shard_count),
-            "`batonctl shards list -o wide` says for which node or time: bring the node back, or "
-            "release what it led (docs/operating.md, Failover as a policy)"};
-  }
+  if (status.waiting_by_settings > 0) return WaitingBySettings(status);
   if (status.nobody_may_lead > 0) {
     return {"shards", Severity::kProblem,
             fmt::format("{} of {} have no leader, by a placement rule", status.nobody_may_lead,

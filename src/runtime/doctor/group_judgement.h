@@ -18,6 +18,10 @@ Finding Candidates(const Examination& seen);
 /// hour without a shutdown and are not back.
 Finding ExpectedNodes(const Examination& seen);
 
+/// With failover never: whether each live node could take back after a restart what it leads or may
+/// lead. A node without a state directory can't.
+Finding Failover(const Examination& seen);
+
 /// Whether every shard has a leader that may act.
 Finding Shards(const Examination& seen);
 

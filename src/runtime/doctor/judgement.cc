@@ -112,6 +112,23 @@ Finding Ttl(const Examination& seen) {
       "that, or shorten etcd's --election-timeout"};
 }
 
+Finding Guard(const Examination& seen) {
+  if (!seen.guard) return {"guard", Severity::kOk, "this node was not given one of its own", {}};
+  const char* const without = "if its process dies, its lease has to run out";
+  if (!seen.guard->cannot_act.empty()) {
+    return {"guard", Severity::kWarning,
+            fmt::format("no guard acts for this node: {}; {}", seen.guard->cannot_act, without),
+            "mend that (docs/operating.md, Guards), or start the node without a guard (batond: "
+            "--guard off) if that is meant"};
+  }
+  if (!seen.guard->running) {
+    return {"guard", Severity::kWarning,
+            fmt::format("it does not run ({} starts so far): {}", seen.guard->starts, without),
+            "the node starts it again within a minute; if it ends again, the node's log says why"};
+  }
+  return {"guard", Severity::kOk, fmt::format("it runs; {} starts so far", seen.guard->starts), {}};
+}
+
 Finding Secrets(const Examination& seen) { return JudgeSecrets(seen.secrets); }
 
 /// The words of a failed call mostly begin with the endpoint.
@@ -423,9 +440,9 @@ std::vector<Finding> Judge(const Examination& seen) {
   };
   add(Session);
   add_of_status(Ttl);
-  add(Clock, Secrets, Members, Cluster, Version, Latency, Alarms, Space, Compaction, StoreRevision,
-      Access, QuarantinedRecords);
-  add_of_status(Skew, ExpectedNodes, Candidates, Shards, PlacementFinding, Deaths,
+  add(Guard, Clock, Secrets, Members, Cluster, Version, Latency, Alarms, Space, Compaction,
+      StoreRevision, Access, QuarantinedRecords);
+  add_of_status(Skew, ExpectedNodes, Candidates, Failover, Shards, PlacementFinding, Deaths,
                 ActivationsOfNode, CallbacksOfNode, Balance, Series);
   add(Exposure);
   return findings;

@@ -28,6 +28,7 @@ struct Examination {
   bool known = true;     ///< false: the loop has never answered; `status` has group and node only
   bool answered = true;  ///< false: the node's loop did not answer; `status` is old or not known
   std::chrono::milliseconds ttl_asked{0};
+  std::optional<GuardCounters> guard = {};  ///< see Control::Guard
   std::string etcd_prefix;
   bool authenticates = false;  ///< the node shows etcd a user or a client certificate
   std::optional<std::size_t> max_shard_series = {};      ///< see ExamineRequest; unset: not known

@@ -65,7 +65,7 @@ class OwnGuard {
 
   /// Whether a guard runs now, and how many were started so far. A start that the system refused is
   /// not counted.
-  GuardCounters counters() const { return {running_.load(), starts_.load()}; }
+  GuardCounters counters() const { return {.running = running_.load(), .starts = starts_.load()}; }
 
  private:
   class Run;
