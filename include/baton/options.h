@@ -55,11 +55,12 @@ struct EtcdOptions {
 /// A guard is a process that ends the node's session when the node's process is dead. Without a
 /// guard, the session ends when its lease runs out: after up to `ttl`. With a guard, other nodes
 /// lead the shards within tens of milliseconds, if the group's failover setting is `immediate`. A
-/// guard needs `state_dir`: without it, Start returns kInvalidArgument. In two cases Start
+/// guard needs `state_dir`: without it, Start returns kInvalidArgument. In three cases Start
 /// succeeds, and logs that no guard acts: (1) the node does not trust the locks of the folder's
 /// file system (see `trust_state_lock`); (2) `keeps_descriptors` is false, and that file system is
-/// overlayfs or can't map files. A guard can't help if the host dies, or if the guard dies together
-/// with the node, for example because the node is the first process of its container.
+/// overlayfs or can't map files; (3) with kOwn, `guard_program` is empty. Then `batonctl doctor`
+/// warns, and `baton_guard_running` is 0. A guard can't help if the host dies, or if the guard dies
+/// together with the node, for example because the node is the first process of its container.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< no guard
   kOwn,     ///< a guard that the node starts, and starts again if it ends
@@ -111,7 +112,7 @@ struct NodeOptions {
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. If there is no such program, Start returns kNotFound. Start does not look for the
-  /// program if no guard can act (see GuardMode).
+  /// program if no guard can act (see GuardMode). Empty: there is none, so no guard acts.
   std::string guard_program = "baton-guard";
 
   /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the
@@ -119,7 +120,8 @@ struct NodeOptions {
   /// 366 days. Start refuses any other value than 0 without kOwn. The guard kills a process that
   /// was stopped (SIGSTOP, a debugger) or gets no processor time, and one whose node is stuck. It
   /// does not notice that the program's own work is stuck: see `watchdog`. Time in which the whole
-  /// machine stood still does not count.
+  /// machine stood still does not count. Choose much less than `ttl`: from `ttl` on, the lease ends
+  /// first, so the guard gains nothing. Start logs a warning then.
   std::chrono::milliseconds hang_timeout{0};
 
   // Addresses at which other hosts reach the program, not those on which it listens: no 0.0.0.0, no

@@ -125,7 +125,9 @@ class Node::Impl final : public runtime::Control {
     return calls_.Get();
   }
   std::optional<runtime::GuardCounters> Guard() const override {
-    return guard_ == nullptr ? std::nullopt : std::optional(guard_->counters());
+    if (guard_ != nullptr) return guard_->counters();
+    if (no_guard_.empty()) return std::nullopt;
+    return runtime::GuardCounters{.cannot_act = no_guard_};
   }
 
  private:
@@ -153,6 +155,7 @@ class Node::Impl final : public runtime::Control {
   const std::shared_ptr<Listener> listener_;
   const std::shared_ptr<runtime::Application> application_;
   std::unique_ptr<runtime::OwnGuard> guard_;      // ends once the lock is let go
+  std::string no_guard_;                          // StartedGuard::cannot_act; set by Begin
   std::unique_ptr<runtime::StateLock> lock_;      // until Begin
   std::unique_ptr<runtime::StateWriter> record_;  // closed last: see StateLock
   const std::shared_ptr<runtime::History> history_;
@@ -179,16 +182,12 @@ class Node::Impl final : public runtime::Control {
   runtime::Planner planner_{*this};
 };
 
-// Another process acts for an external node: this one's death proves nothing.
 Status Node::Impl::BeginGuard() {
-  const runtime::StateLockFound& found = lock_->found();
-  const std::string why_not = application_ != nullptr      ? "another process acts on what it leads"
-                              : !found.no_guard.empty()    ? found.no_guard
-                              : !found.never_proof.empty() ? "its lock proves nothing"
-                                                           : "";
+  const std::string why_not = runtime::WhyNoGuardActs(lock_->found(), application_ != nullptr);
   auto started = runtime::StartOwnGuard(options_, why_not, log_);
   if (!started.ok()) return started.error();
-  guard_ = std::move(started).value();
+  guard_ = std::move(started.value().guard);
+  no_guard_ = std::move(started.value().cannot_act);
   return Ok();
 }
 

@@ -161,8 +161,7 @@ void StateLock::ConsiderGuards() {
   if (held) return;
   found_.no_guard = fmt::format(
       "'{}' is on overlayfs, or can't be mapped: if this program closed descriptors that it does "
-      "not know, the lock would be free; no guard acts for this node: give it a state directory "
-      "on another file system",
+      "not know, the lock would be free; give the node a state directory on another file system",
       path_);
 }
 

@@ -10,6 +10,7 @@ Not fired here, and why:
 """
 import pathlib
 import re
+import shutil
 import tempfile
 import unittest
 
@@ -198,6 +199,17 @@ class AlertsLive(unittest.TestCase):
         self.await_firing("ShardsWaitForTheirNode")
         self.fleet.node(self.etcd, self.group, "n2")
         self.await_quiet("ShardsWaitForTheirNode")
+
+    def test_unguarded(self):
+        """A batond that was copied without baton-guard, beside one that shall have none. It ends with the node."""
+        alone = self.fleet.folder / "batond-alone"  # Fleet gives its own one --guard off
+        shutil.copy(fleet.BUILD / "bin" / "batond", alone)
+        nodes = self.start("n1")
+        unguarded = self.fleet.node(self.etcd, self.group, "n2", program=alone)
+        self.await_firing("GuardMissing", instance=unguarded.http)
+        self.assertEqual(len(self.prometheus.firing(self.group)["GuardMissing"]), len(nodes))
+        self.fleet.forget(unguarded)
+        self.await_quiet("GuardMissing")
 
     def test_killed(self):
         """A node is killed; it comes back at the same address."""

@@ -26,7 +26,7 @@ ON_NO_PANEL = {
     "baton_shard_failed_activations": "only while a shard fails; how many fail is shown, and `batonctl status` names the worst",
     "baton_build_info": "the version; the variables of the dashboard Fleet and the alert NodeDown are made from it",
     "baton_grpc_limit": "the same always; compare with it what is open",
-    "baton_guard_running": "of nodes with a guard of their own; the log says when one ends",
+    "baton_guard_running": "of nodes that shall have a guard; the alert GuardMissing says if one has none",
     "baton_guard_starts_total": "likewise",
     "baton_expected_nodes": "set by few; the alert NodesMissing compares it with the live nodes",
     "baton_shards_suspended": "the panel of leases and the alert RenewalStalled show the cause",

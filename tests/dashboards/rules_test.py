@@ -16,7 +16,7 @@ PROMETHEUS = ROOT / "dashboards" / "prometheus"
 # What the interface promises, in its order.
 ALERTS = ["ShardWithoutLeader", "ShardKillsItsLeaders", "ShardHasTwoLeaders", "LeadershipFlapping",
           "RecoveryTooSlow", "RenewalStalled", "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms",
-          "ViewStale", "NodeDown", "NodesMissing", "ShardsWaitForTheirNode", "ShardsNobodyMayLead",
+          "ViewStale", "NodeDown", "NodesMissing", "GuardMissing", "ShardsWaitForTheirNode", "ShardsNobodyMayLead",
           "ShardsLedAgainstRules", "ShardsWithoutReadyStandby", "GroupDown", "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
 
 

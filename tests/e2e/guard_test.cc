@@ -189,6 +189,9 @@ TEST(Guard, ThatNobodyAskedForIsNoReasonNotToStart) {
   ASSERT_NE(said, std::string::npos) << log;
   EXPECT_EQ(log.find("guard", log.find('\n', said)), std::string::npos) << "twice: " << log;
   EXPECT_FALSE(GuardOf(node.pid()));
+  EXPECT_EQ(cluster.Metric("n1", "baton_guard_running"), 0);
+  EXPECT_THAT(cluster.Ctl("n1", {"doctor"}).out,
+              HasSubstr("no guard acts for this node: there is"));
   const auto exit = refused.WaitExit();
   EXPECT_TRUE(exit && exit->code == 1);
   EXPECT_THAT(refused.Log(), HasSubstr("no program 'baton-guard' on PATH"));

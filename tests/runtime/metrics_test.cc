@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -480,6 +481,24 @@ TEST_F(MetricsTest, TenThousandShardsCostLittle) {
   std::printf("%u shards: %.1f ms of CPU and %zu kB a scrape\n", kShards, spent,
               text.size() / 1000);
   RecordProperty("cpu_ms", static_cast<int>(spent));
+}
+
+// Plan: a node that shall have no guard exports nothing of one, so nobody is alerted. For one whose
+// guard can't act there is a 0.
+TEST(Metrics, TellAGuardThatIsMissingFromNone) {
+  struct Guarded : FakeControl {
+    std::optional<GuardCounters> Guard() const override { return guard; }
+    std::optional<GuardCounters> guard;
+  };
+  Guarded control;
+  control.SetStatus(Picture());
+  const Metrics metrics(control);
+  const auto lines = [&] { return Lines(Text(*metrics.node()), "baton_guard_running{"); };
+  EXPECT_EQ(lines(), "");
+  control.guard = GuardCounters{.cannot_act = "there is no program"};
+  EXPECT_EQ(lines(), "baton_guard_running{group=\"orders\"} 0\n");
+  control.guard = GuardCounters{.running = true, .starts = 1};
+  EXPECT_EQ(lines(), "baton_guard_running{group=\"orders\"} 1\n");
 }
 
 TEST(StaleTerms, CountsWhatAGuardRefused) {

@@ -6,9 +6,9 @@
 
 namespace baton::app {
 
-/// Sets guard_program of `node` (see GuardProgram). If DaemonOptions::guard_by_default is set,
-/// turns the guard of `node` off in two cases: there is a sidecar, with which no guard acts; or the
-/// program baton-guard is missing, which is logged as a warning. Any thread.
+/// Sets guard_program of `node` (see GuardProgram). If DaemonOptions::guard_by_default is set, a
+/// sidecar turns the guard of `node` off, because no guard acts with one; and if the program
+/// baton-guard is missing, guard_program is empty, so that the node starts without it. Any thread.
 void ChooseGuard(const DaemonOptions& options, NodeOptions& node);
 
 /// Whether the node will have a guard of its own that can act: its mode is kOwn, the program

@@ -3,19 +3,50 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "base/duration_text.h"
 #include "runtime/guard/guard_settings.h"
 
 namespace baton::runtime {
 
-Result<std::unique_ptr<OwnGuard>> StartOwnGuard(const NodeOptions& options,
-                                                const std::string& why_not, NodeLog& log) {
-  if (options.guard == GuardMode::kOff) return std::unique_ptr<OwnGuard>();
-  if (!why_not.empty()) {
-    log.Warn("no guard acts for this node: " + why_not);
-    return std::unique_ptr<OwnGuard>();
+namespace {
+
+/// The lease may end first: then others lead the shards, whatever the guard does later.
+void CompareWithLease(const NodeOptions& options, NodeLog& log) {
+  if (options.hang_timeout.count() == 0 || options.hang_timeout < options.ttl) return;
+  log.Warn(
+      fmt::format("the hang timeout ({}) is not below the TTL ({}): the lease of a node that "
+                  "hangs ends first, so its guard gains nothing; give a shorter hang timeout",
+                  FormatDuration(options.hang_timeout), FormatDuration(options.ttl)));
+}
+
+}  // namespace
+
+std::string WhyNoGuardActs(const StateLockFound& found, bool external) {
+  if (external) return "another process acts on what it leads";
+  if (!found.no_guard.empty()) return found.no_guard;
+  if (found.never_proof.empty()) return {};
+  return "its state directory is on a file system whose locks prove nothing: use a local disk";
+}
+
+Result<StartedGuard> StartOwnGuard(const NodeOptions& options, const std::string& why_not,
+                                   NodeLog& log) {
+  if (options.guard == GuardMode::kOff) return StartedGuard{};
+  const bool own = options.guard == GuardMode::kOwn;
+  const std::string cannot_act =
+      why_not.empty() && own && options.guard_program.empty()
+          ? "there is no program baton-guard: install it beside this program or on PATH"
+          : why_not;
+  if (!cannot_act.empty()) {
+    log.Warn("no guard acts for this node: " + cannot_act +
+             "; if its process dies, its lease has to run out");
+    return StartedGuard{.guard = nullptr, .cannot_act = cannot_act};
   }
-  if (options.guard != GuardMode::kOwn) return std::unique_ptr<OwnGuard>();
+  if (!own) return StartedGuard{};
+  CompareWithLease(options, log);
   if (getpid() == 1) {
     log.Warn(
         "this process is the first one of its container, so its guard dies with it; start it by an "
@@ -29,7 +60,9 @@ Result<std::unique_ptr<OwnGuard>> StartOwnGuard(const NodeOptions& options,
                          .hang_timeout = options.hang_timeout,
                          .process = getpid()};
   if (options.trust_state_lock) settings.trust = LockTrust::kAnyFileSystem;
-  return OwnGuard::Start(options.guard_program, settings, log);
+  auto started = OwnGuard::Start(options.guard_program, settings, log);
+  if (!started.ok()) return started.error();
+  return StartedGuard{.guard = std::move(started).value(), .cannot_act = {}};
 }
 
 }  // namespace baton::runtime

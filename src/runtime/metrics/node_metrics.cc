@@ -203,7 +203,8 @@ void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& contro
 void AddGuard(FamilyBuilder& out, const Control& control) {
   const auto guard = control.Guard();
   if (!guard) return;
-  out.Gauge("baton_guard_running", "1 while the node's own guard runs.")
+  out.Gauge("baton_guard_running",
+            "1 while the node's own guard runs; 0: it does not run, or no guard can act.")
       .Add(guard->running ? 1 : 0);
   out.Counter("baton_guard_starts_total", "Starts of the node's own guard; 1 if it never ended.")
       .Add(Count(guard->starts));

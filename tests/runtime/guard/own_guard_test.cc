@@ -11,12 +11,16 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "runtime/guard/start_own_guard.h"
 
 namespace baton::runtime {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr std::chrono::seconds kPatience{60};
 constexpr int kLookMs = 5;
@@ -108,6 +112,71 @@ TEST_F(OwnGuardTest, GuardsKnowWhatANodeUsesAfterSeveralThatEtcdRefuses) {
   const std::size_t before = CertificatesRead().size();
   ASSERT_TRUE(Eventually([&] { return CertificatesRead().size() == before + 4; }));
   EXPECT_EQ(last_read(), all);
+}
+
+struct Started {
+  bool ok = false;
+  bool guard = false;
+  std::string cannot_act;
+  std::vector<std::string> warnings;  ///< that were logged
+};
+Started Start(const NodeOptions& options, const std::string& why_not = "") {
+  Started started;
+  NodeLog log([&](const LogRecord& record) { started.warnings.push_back(record.text); },
+              LogLevel::kWarn);
+  auto result = StartOwnGuard(options, why_not, log);
+  started.ok = result.ok();
+  if (result.ok()) {
+    started.guard = result.value().guard != nullptr;
+    started.cannot_act = result.value().cannot_act;
+  }
+  log.Finish();
+  return started;
+}
+
+// Plan: a node that shall have a guard knows why it has none, and says so once. One that shall have
+// none says nothing.
+TEST_F(OwnGuardTest, ANodeSaysWhyNoGuardActsForIt) {
+  NodeOptions options;
+  options.state_dir = directory_;
+  const Started off = Start(options, "its lock proves nothing");
+  EXPECT_EQ(off.cannot_act, "");
+  EXPECT_THAT(off.warnings, IsEmpty());
+  options.guard = GuardMode::kOwn;
+  options.guard_program = "";
+  const Started without = Start(options);
+  EXPECT_TRUE(without.ok);
+  EXPECT_FALSE(without.guard);
+  EXPECT_EQ(without.cannot_act,
+            "there is no program baton-guard: install it beside this program or on PATH");
+  EXPECT_THAT(without.warnings, ElementsAre("no guard acts for this node: " + without.cannot_act +
+                                            "; if its process dies, its lease has to run out"));
+  options.guard_program = Program();
+  const Started with = Start(options);
+  EXPECT_TRUE(with.guard);
+  EXPECT_EQ(with.cannot_act, "");
+  EXPECT_THAT(with.warnings, IsEmpty());
+  options.guard = GuardMode::kShared;
+  EXPECT_EQ(Start(options).cannot_act, "");
+  const Started shared = Start(options, "its lock proves nothing");
+  EXPECT_EQ(shared.cannot_act, "its lock proves nothing");
+  EXPECT_EQ(shared.warnings.size(), 1u);
+}
+
+// Plan: from the TTL on, the lease of a node that hangs ends first.
+TEST_F(OwnGuardTest, AHangTimeoutThatGainsNothingIsNamed) {
+  NodeOptions options;
+  options.state_dir = directory_;
+  options.guard = GuardMode::kOwn;
+  options.guard_program = Program();
+  options.ttl = std::chrono::seconds(3);
+  options.hang_timeout = std::chrono::milliseconds(2999);
+  EXPECT_THAT(Start(options).warnings, IsEmpty());
+  options.hang_timeout = std::chrono::seconds(3);
+  EXPECT_THAT(Start(options).warnings,
+              ElementsAre("the hang timeout (3s) is not below the TTL (3s): the lease of a node "
+                          "that hangs ends first, so its guard gains nothing; give a shorter hang "
+                          "timeout"));
 }
 
 }  // namespace
