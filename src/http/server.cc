@@ -23,13 +23,13 @@
 #include "base/log.h"
 #include "http/address.h"
 #include "http/body_budget.h"
+#include "http/bound_counts.h"
 #include "http/connection.h"
 #include "http/connection_places.h"
 #include "http/event_feed.h"
 #include "http/peer.h"
 #include "http/route_metrics.h"
 #include "http/route_polls.h"
-#include "runtime/metrics/families.h"
 
 namespace baton::http {
 namespace {
@@ -44,55 +44,6 @@ constexpr std::chrono::minutes kSayFewAgain{1};
 constexpr std::chrono::seconds kRetryPlace{5};
 constexpr std::chrono::seconds kRetryBytes{5};
 constexpr std::chrono::seconds kRetryCalls{1};
-
-// The socket thread writes them; any thread reads them.
-struct BoundCounts {
-  std::atomic<std::uint64_t> connections{0};
-  std::atomic<std::uint64_t> clients{0};
-  std::atomic<std::uint64_t> waiting{0};
-  std::atomic<std::uint64_t> polls{0};
-  std::atomic<std::uint64_t> feeds{0};
-  std::atomic<std::uint64_t> peers{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> foreign{0};
-  std::atomic<std::uint64_t> denied{0};
-  std::atomic<std::uint64_t> slow_requests{0};
-  std::atomic<std::uint64_t> slow_readers{0};
-
-  HttpBounds Get() const {
-    return {connections, clients, waiting, polls,         feeds,       peers,
-            bytes,       foreign, denied,  slow_requests, slow_readers};
-  }
-};
-
-class BoundsMetrics : public prometheus::Collectable {
- public:
-  BoundsMetrics(std::string group, std::shared_ptr<const BoundCounts> counts)
-      : group_(std::move(group)), counts_(std::move(counts)) {}
-
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    const HttpBounds bounds = counts_->Get();
-    const auto count = [](std::uint64_t value) { return static_cast<double>(value); };
-    runtime::FamilyBuilder out(group_);
-    out.Counter("baton_http_bounds_reached_total", "How often the HTTP server reached a limit.")
-        .Add(count(bounds.connections), {{"bound", "connections"}})
-        .Add(count(bounds.clients), {{"bound", "client"}})
-        .Add(count(bounds.waiting), {{"bound", "waiting"}})
-        .Add(count(bounds.polls), {{"bound", "polls"}})
-        .Add(count(bounds.feeds), {{"bound", "feeds"}})
-        .Add(count(bounds.peers), {{"bound", "peer"}})
-        .Add(count(bounds.bytes), {{"bound", "bytes"}})
-        .Add(count(bounds.foreign), {{"bound", "foreign"}})
-        .Add(count(bounds.denied), {{"bound", "denied"}})
-        .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
-        .Add(count(bounds.slow_readers), {{"bound", "slow_reader"}});
-    return out.Take();
-  }
-
- private:
-  const std::string group_;
-  const std::shared_ptr<const BoundCounts> counts_;
-};
 
 }  // namespace
 
@@ -125,7 +76,7 @@ class HttpServer::Impl : public Connection::Owner {
              std::shared_ptr<routing::RouteServer> routes) {
     routes_ = std::move(routes);
     BATON_CHECK(handler_ == nullptr);
-    metrics.node.push_back(std::make_shared<BoundsMetrics>(options_.group, bounds_));
+    metrics.node.push_back(MakeBoundsMetrics(options_.group, bounds_));
     if (routes_ != nullptr) metrics.node.push_back(MakeRouteMetrics(options_.group, routes_));
     control_ = &control;
     handler_ = std::make_unique<Handler>(control, std::move(metrics));
