@@ -11,6 +11,7 @@
 #include <atomic>
 #include <exception>
 #include <future>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -117,13 +118,22 @@ class HttpServer::Impl : public Connection::Owner {
   void Waiting(Connection& connection) override { places_.Waiting(connection); }
   void Busy(Connection& connection) override { places_.Busy(connection); }
   void Closed(Connection& connection) override {
-    const auto poll = std::find_if(polls_.begin(), polls_.end(), [&](const auto& entry) {
+    const auto found = std::find_if(polls_.begin(), polls_.end(), [&](const auto& entry) {
       return entry.second.connection == &connection;
     });
-    // The entry owns the connection, which may end with this function.
-    const auto left = poll == polls_.end() ? decltype(polls_)::node_type() : polls_.extract(poll);
-    if (!left.empty() && left.mapped().list) --lists_;
-    if (!left.empty()) routes_->EndPoll(left.mapped().question);
+    // Owns the connection, which may end with this function.
+    std::function<void(Response)> done;
+    if (found != polls_.end()) {
+      RoutesPoll& poll = found->second;
+      done.swap(poll.done);
+      poll.connection = nullptr;
+      *poll.gone = true;
+      if (poll.stage == RoutesPoll::Stage::kDue) {
+        polls_.erase(found);
+      } else {
+        routes_->EndPoll(poll.asked);
+      }
+    }
     places_.Remove(connection);
   }
   void CutOff(Slow what) override {
@@ -137,13 +147,22 @@ class HttpServer::Impl : public Connection::Owner {
     Impl* server = nullptr;  // null: destroyed
   };
 
-  /// A request for /v1/routes that waits.
+  /// A request for /v1/routes. It keeps its place until its answer was rendered or dropped, also if
+  /// its client has gone: until then the answer takes memory.
   struct RoutesPoll {
-    Connection* connection = nullptr;
-    std::uint64_t question = 0;            ///< its id at the route server
-    bool list = false;                     ///< it is for all routes
-    std::optional<net::ip::address> peer;  ///< see CountedPeer
-    std::function<void(Response)> done;
+    enum class Stage {
+      kAsked,  ///< the route server waits for a change, or a short answer is rendered
+      kDue,    ///< there is a long answer, and it waits for its turn (kMaxLists); nothing holds it
+      kList    ///< the long answer is made and rendered
+    };
+    Stage stage = Stage::kAsked;
+    Connection* connection = nullptr;  ///< null: the client has gone
+    RoutesQuestion question{};
+    std::uint64_t asked = 0;                 ///< its id at the route server
+    std::optional<net::ip::address> peer{};  ///< see CountedPeer
+    std::function<void(Response)> done{};
+    /// The client has gone. Any thread reads it.
+    std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
   };
 
   struct Follower {
@@ -245,35 +264,74 @@ class HttpServer::Impl : public Connection::Owner {
       return done(
           NoPlace(request.target, "too many polls of your address are waiting; try again later"));
     }
-    const RoutesQuestion question = std::get<RoutesQuestion>(parsed);
-    if (!question.after && lists_ >= kMaxLists) return done(TooMuchUnread());
     const std::uint64_t id = ++last_poll_;
     RoutesPoll& poll = polls_[id];
     poll.connection = &connection;
-    poll.done = std::move(done);
-    poll.list = !question.after;
+    poll.question = std::get<RoutesQuestion>(parsed);
     poll.peer = peer;
-    if (poll.list) ++lists_;
-    poll.question = routes_->Poll(question.after, question.wait,
-                                  [gate = gate_, id](Result<routing::RouteList> answer) {
-                                    const std::lock_guard lock(gate->mutex);
-                                    if (gate->server != nullptr)
-                                      gate->server->RenderRoutes(id, std::move(answer));
-                                  });
+    poll.done = std::move(done);
+    AskServer(id, poll.question, kShortList);
     // The others are answered at once, even if the client has closed its sending side.
-    if (question.wait.count() > 0) connection.WatchForEnd();
+    if (poll.question.wait.count() > 0) connection.WatchForEnd();
   }
 
-  // Called on the route server's thread.
-  void RenderRoutes(std::uint64_t id, Result<routing::RouteList> answer) {
-    net::post(workers_, [this, id, answer = std::move(answer)] {
-      net::post(io_, [this, id, response = RoutesResponse(answer)]() mutable {
-        auto poll = polls_.extract(id);
-        if (poll.empty()) return;
-        if (poll.mapped().list) --lists_;
-        poll.mapped().done(Within(std::move(response)));
+  void AskServer(std::uint64_t id, const RoutesQuestion& question, std::size_t most) {
+    RoutesPoll& poll = polls_.at(id);
+    poll.asked = routes_->Poll(question.after, question.wait, most,
+                               [gate = gate_, id, gone = poll.gone](auto answer) {
+                                 const std::lock_guard lock(gate->mutex);
+                                 if (gate->server != nullptr)
+                                   gate->server->RenderRoutes(id, gone, std::move(answer));
+                               });
+  }
+
+  // Called on the route server's thread, or on the socket thread if the question is refused.
+  void RenderRoutes(std::uint64_t id, const std::shared_ptr<const std::atomic<bool>>& gone,
+                    Result<routing::RouteList> answer) {
+    if (*gone) return net::post(io_, [this, id] { Finish(id, {}); });
+    if (answer && answer.value().too_long) return net::post(io_, [this, id] { ComeDue(id); });
+    net::post(workers_, [this, id, gone, answer = std::move(answer)]() mutable {
+      Response response = *gone ? Response() : RoutesResponse(answer);
+      answer = Error{};  // frees the list, before its place is free
+      net::post(io_, [this, id, response = std::move(response)]() mutable {
+        Finish(id, std::move(response));
       });
     });
+  }
+
+  // A long answer is made only when its turn has come. A client that does not wait gets no turn.
+  void ComeDue(std::uint64_t id) {
+    const auto found = polls_.find(id);
+    if (found == polls_.end()) return;
+    RoutesPoll& poll = found->second;
+    if (poll.connection == nullptr) return Finish(id, {});
+    const bool waits = poll.question.wait.count() > 0;
+    if (lists_ >= kMaxLists && !waits) return Finish(id, TooMuchUnread());
+    poll.stage = RoutesPoll::Stage::kDue;
+    BeginLists();
+  }
+
+  void BeginLists() {
+    for (auto& [id, poll] : polls_) {
+      if (lists_ >= kMaxLists) return;
+      if (poll.stage != RoutesPoll::Stage::kDue) continue;
+      ++lists_;
+      poll.stage = RoutesPoll::Stage::kList;
+      // A poll that waits also gets changes at its very revision (RoutePoll::after).
+      std::optional<Revision> after = poll.question.after;
+      if (after && after->value > 0) --after->value;
+      AskServer(id, {.after = after}, std::numeric_limits<std::size_t>::max());
+    }
+  }
+
+  // Answers the client, if it has not gone.
+  void Finish(std::uint64_t id, Response response) {
+    const auto poll = polls_.extract(id);
+    if (poll.empty()) return;
+    if (poll.mapped().connection != nullptr) poll.mapped().done(Within(std::move(response)));
+    if (poll.mapped().stage != RoutesPoll::Stage::kList) return;
+    --lists_;
+    BeginLists();
   }
 
   tcp::endpoint Resolve(error_code& error) {
@@ -393,7 +451,7 @@ class HttpServer::Impl : public Connection::Owner {
   std::optional<std::chrono::steady_clock::time_point> few_said_;
   ConnectionPlaces places_;
   std::size_t waiting_ = 0;
-  std::size_t lists_ = 0;
+  std::size_t lists_ = 0;                         // polls at stage kList
   std::shared_ptr<routing::RouteServer> routes_;  // null: no /v1/routes
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::map<std::uint64_t, RoutesPoll> polls_;  // at most kMaxPolls

@@ -45,8 +45,11 @@ inline constexpr std::size_t kMaxWaiting = 64;  ///< requests that wait for a wo
 inline constexpr std::size_t kMaxPolls = 128;   ///< requests for /v1/routes
 inline constexpr std::size_t kMaxFeeds = 32;    ///< feeds of /v1/events
 inline constexpr std::size_t kMaxUnread = 64 << 20;  ///< bytes of answers, see BodyBudget
-inline constexpr std::size_t kMaxLists = 8;          ///< requests for all routes (without ?after=)
-inline constexpr int kWorkers = 2;                   ///< threads; no limit for requests
+/// Answers of /v1/routes with more than kShortList routes that are made or rendered at once. Above
+/// this a request that does not wait gets 503; others wait for their turn.
+inline constexpr std::size_t kMaxLists = 8;
+inline constexpr std::size_t kShortList = 1'000;
+inline constexpr int kWorkers = 2;  ///< threads; no limit for requests
 
 struct HttpOptions {
   std::string group = {};                  ///< label of the server's own metrics

@@ -27,6 +27,16 @@ bool OnlyKnownHere(const ViewRoute& route) {
   return route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
 }
 
+/// Adds the route, unless the list has `most` already.
+void Append(RouteList& list, const ViewRoute& route, std::size_t most) {
+  list.too_long = list.routes.size() >= most;
+  if (list.too_long) {
+    list.routes = {};
+  } else {
+    list.routes.push_back(route);
+  }
+}
+
 }  // namespace
 
 // ---- the table ---------------------------------------------------------------------------------
@@ -349,15 +359,15 @@ RouteList RouteHub::EmptyList(TimePoint now) const {
       .group = group_, .revision = revision_, .age = words.age, .stale = words.stale, .routes = {}};
 }
 
-RouteList RouteHub::ListAfter(std::optional<Revision> after, TimePoint now) {
+RouteList RouteHub::ListFor(const RoutePoll& poll, TimePoint now) {
   RouteList list = EmptyList(now);
-  for (std::size_t begin = 0; begin < table_.size(); begin += kBlock) {
-    if (after && blocks_[begin / kBlock].revision <= *after) continue;
+  for (std::size_t begin = 0; begin < table_.size() && !list.too_long; begin += kBlock) {
+    if (poll.after && blocks_[begin / kBlock].revision <= *poll.after) continue;
     const std::size_t end = std::min<std::size_t>(begin + kBlock, table_.size());
     counts_.looked_at += end - begin;
-    for (std::size_t s = begin; s < end; ++s) {
+    for (std::size_t s = begin; s < end && !list.too_long; ++s) {
       const ViewRoute& route = table_[s].route;
-      if (!after || route.revision > *after) list.routes.push_back(route);
+      if (!poll.after || route.revision > *poll.after) Append(list, route, poll.most);
     }
   }
   return list;
@@ -365,8 +375,9 @@ RouteList RouteHub::ListAfter(std::optional<Revision> after, TimePoint now) {
 
 void RouteHub::Poll(RoutePoll poll, TimePoint now) {
   if (const auto trouble = Trouble()) return poll.answer(*trouble);
-  RouteList list = ListAfter(poll.after, now);
-  if (!list.routes.empty() || poll.deadline <= now) return poll.answer(std::move(list));
+  RouteList list = ListFor(poll, now);
+  const bool some = !list.routes.empty() || list.too_long;
+  if (some || poll.deadline <= now) return poll.answer(std::move(list));
   const TimePoint deadline = poll.deadline;
   polls_.emplace(deadline, std::move(poll));
 }
@@ -384,9 +395,10 @@ void RouteHub::AnswerPolls(const RouteBatch& batch, TimePoint now) {
     const auto poll = next++;
     RouteList list = EmptyList(now);
     for (const ViewRoute& route : batch.routes) {
-      if (route.revision >= *poll->second.after) list.routes.push_back(route);
+      if (list.too_long) break;
+      if (route.revision >= *poll->second.after) Append(list, route, poll->second.most);
     }
-    if (list.routes.empty()) continue;
+    if (list.routes.empty() && !list.too_long) continue;
     polls_.extract(poll).mapped().answer(std::move(list));
   }
 }

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,6 +69,8 @@ struct RouteList {
   Duration age{0};     ///< the time since the view was last proven current
   bool stale = false;  ///< the view is older than RouteBatch::stale_after
   std::vector<runtime::ViewRoute> routes;  ///< in the order of shards
+  /// The answer has more than RoutePoll::most routes, so `routes` is empty.
+  bool too_long = false;
 };
 
 /// A request that waits until a route changes.
@@ -78,6 +81,8 @@ struct RoutePoll {
   /// poll that comes later misses such a change. Unset: all routes, at once.
   std::optional<Revision> after{};
   TimePoint deadline{};  ///< without a change until then, the answer is an empty list
+  /// The most routes in the answer; see RouteList::too_long.
+  std::size_t most = std::numeric_limits<std::size_t>::max();
   std::function<void(Result<RouteList>)> answer{};
 };
 
@@ -220,7 +225,7 @@ class RouteHub {
   void EndSlowReaders(TimePoint now);
   void AnswerPolls(const runtime::RouteBatch& batch, TimePoint now);
   void ExpirePolls(TimePoint now);
-  RouteList ListAfter(std::optional<Revision> after, TimePoint now);
+  RouteList ListFor(const RoutePoll& poll, TimePoint now);
   RouteList EmptyList(TimePoint now) const;
   ViewWords Words(TimePoint now) const;
   bool Stale(TimePoint now) const { return now - proven_at_ > stale_after_; }

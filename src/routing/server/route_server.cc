@@ -209,7 +209,8 @@ void RouteServer::Lookup(std::string group, Question question, Answer answer) {
   answer(kShutDown);
 }
 
-std::uint64_t RouteServer::Poll(std::optional<Revision> after, Duration wait, Answer answer) {
+std::uint64_t RouteServer::Poll(std::optional<Revision> after, Duration wait, std::size_t most,
+                                Answer answer) {
   State& state = *state_;
   const std::uint64_t id = ++state.last_poll;
   if (!state.Admit(state.questions, kMaxQuestions)) {
@@ -217,9 +218,10 @@ std::uint64_t RouteServer::Poll(std::optional<Revision> after, Duration wait, An
     answer(kTooMany);
     return id;
   }
-  const bool posted = state.Post([&state, id, after, wait, counted = state.Counted(answer)] {
+  const bool posted = state.Post([&state, id, after, wait, most, counted = state.Counted(answer)] {
     const TimePoint now = BootClock::now();
-    state.hub.Poll({.id = id, .after = after, .deadline = now + wait, .answer = counted}, now);
+    state.hub.Poll(
+        {.id = id, .after = after, .deadline = now + wait, .most = most, .answer = counted}, now);
   });
   if (posted) return id;
   --state.questions;

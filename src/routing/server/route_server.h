@@ -78,9 +78,10 @@ class RouteServer final : public runtime::RouteObserver,
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
   /// Answers once: see RoutePoll. Without `after` the list has all routes. Otherwise it has the
   /// routes that changed after that revision. If there are none, the answer waits for a change;
-  /// after `wait` without a change, it is an empty list. A `wait` of 0 or less does not wait.
+  /// after `wait` without a change, it is an empty list. A `wait` of 0 or less does not wait. If
+  /// there are more than `most`, the list is empty and RouteList::too_long.
   /// Errors: kUnavailable and the node's error, as in Lookup. Returns the id for EndPoll.
-  std::uint64_t Poll(std::optional<Revision> after, Duration wait,
+  std::uint64_t Poll(std::optional<Revision> after, Duration wait, std::size_t most,
                      std::function<void(Result<RouteList>)> answer);
   /// The caller is gone: if the poll still waits, answers it with kUnavailable, which makes room
   /// for another one.
