@@ -101,7 +101,7 @@ BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuil
 
 struct RoutingOptions {
   /// The most streams of WatchRoutes at once. Further streams are refused with RESOURCE_EXHAUSTED.
-  std::size_t most_watchers = 10'000;
+  std::size_t max_watchers = 10'000;
 };
 
 /// A registered routing service. Destroy it after the server has shut down and before the node.

@@ -75,11 +75,11 @@ bool IsEstablished(int connection) {
 /// How many bytes calls account for (ReceiveBudget::kOfCall) that were served within `periods`.
 std::int64_t OfCalls(std::int64_t calls, double periods) {
   using Budget = ReceiveBudget;
-  const auto times = [periods = std::min(periods, Budget::kMostPeriods)](std::int64_t most) {
+  const auto times = [periods = std::min(periods, Budget::kMaxPeriods)](std::int64_t most) {
     return static_cast<std::int64_t>(periods * static_cast<double>(most));
   };
-  const std::int64_t usual = std::min(calls, times(Budget::kMostUsualCalls));
-  const std::int64_t quick = std::min(calls - usual, times(Budget::kMostQuickCalls));
+  const std::int64_t usual = std::min(calls, times(Budget::kMaxUsualCalls));
+  const std::int64_t quick = std::min(calls - usual, times(Budget::kMaxQuickCalls));
   return std::min(calls * Budget::kOfCall, times(Budget::kOfCall)) + usual * Budget::kOfUsualCall +
          quick * Budget::kOfQuickCall;
 }

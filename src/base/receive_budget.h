@@ -90,21 +90,21 @@ class ReceiveBudget {
   /// How many bytes a connection may receive for which no call was served. A request has at most
   /// 64 KiB. Bytes count as soon as the kernel has them, and up to 32 KiB may wait there until gRPC
   /// reads them.
-  static constexpr std::int64_t kMostUnserved = 128 << 10;
+  static constexpr std::int64_t kMaxUnserved = 128 << 10;
   // The next ones say how many of a connection's received bytes are accounted for, so that they
   // don't count as bytes for which no call was served. Calls and segments account for a bounded
   // sum, because a client could cheaply make many, to have room for a header that does not end.
   /// For each call that was served: a request has at most 64 KiB, and its headers 8 KiB. But all
   /// calls of one kPeriod together account for no more than this. In addition, the first
-  /// kMostUsualCalls of a period account for kOfUsualCall each, which has room for a token, and the
-  /// next kMostQuickCalls for kOfQuickCall each. If Weigh comes late, at most kMostPeriods count.
+  /// kMaxUsualCalls of a period account for kOfUsualCall each, which has room for a token, and the
+  /// next kMaxQuickCalls for kOfQuickCall each. If Weigh comes late, at most kMaxPeriods count.
   static constexpr std::int64_t kOfCall = 72 << 10;
   static constexpr std::int64_t kOfUsualCall = 1 << 10;
-  static constexpr std::int64_t kMostUsualCalls = 100;
+  static constexpr std::int64_t kMaxUsualCalls = 100;
   static constexpr std::int64_t kOfQuickCall = 128;
-  static constexpr std::int64_t kMostQuickCalls = 500;
+  static constexpr std::int64_t kMaxQuickCalls = 500;
   static constexpr std::chrono::milliseconds kPeriod{100};
-  static constexpr double kMostPeriods = 3;
+  static constexpr double kMaxPeriods = 3;
   /// For each TCP segment of data that this process sent. Clients answer what they receive: gRPC's
   /// for Go with up to 52 bytes for each piece, others with 26 bytes for some 16 KiB. All segments
   /// of a second account for kOfSegmentsASecond at most: a client can make segments as small as it
@@ -142,7 +142,7 @@ class ReceiveBudget {
   struct Expected {
     /// How many bytes the connection may receive that are not accounted for (see kOfCall and the
     /// next ones). At most 2^62.
-    std::int64_t most = kMostUnserved;
+    std::int64_t most = kMaxUnserved;
     /// False: calls of this connection account for nothing, and it may share its address and port.
     bool calls_count = true;
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any

@@ -16,9 +16,9 @@ std::string KeptWords(std::string_view words) {
 std::string KeptFields(const google::protobuf::Message& record) {
   std::string bytes;
   record.GetReflection()->GetUnknownFields(record).SerializeToString(&bytes);
-  return bytes.size() <= kMostKept ? bytes : std::string();
+  return bytes.size() <= kMaxStoredText ? bytes : std::string();
 }
 
-std::string KeptBytes(std::string_view value) { return std::string(value.substr(0, kMostKept)); }
+std::string KeptBytes(std::string_view value) { return std::string(value.substr(0, kMaxStoredText)); }
 
 }  // namespace baton::etcd

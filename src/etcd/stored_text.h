@@ -27,21 +27,21 @@ class Message;
 namespace baton::etcd {
 
 /// The most bytes that are kept of a record without being understood.
-inline constexpr std::size_t kMostKept = 4096;
+inline constexpr std::size_t kMaxStoredText = 4096;
 /// The longest words for people, in bytes. Nodes write at most some 160.
 inline constexpr std::size_t kLongestWords = 256;
 
 // 2 KiB a record: its names, words, detail and numbers, and its key.
-static_assert(kMaxTxnOperations * (kMostKept + 2048) < std::size_t{1536} * 1024);
+static_assert(kMaxTxnOperations * (kMaxStoredText + 2048) < std::size_t{1536} * 1024);
 
 /// The words as one line of valid UTF-8, of at most kLongestWords bytes; "..." ends a line that was
 /// cut. KeptWords of the result is the result.
 std::string KeptWords(std::string_view words);
 
-/// The record's unknown fields, serialized, without nested ones; empty if above kMostKept bytes.
+/// The record's unknown fields, serialized, without nested ones; empty if above kMaxStoredText bytes.
 std::string KeptFields(const google::protobuf::Message& record);
 
-/// The first kMostKept bytes.
+/// The first kMaxStoredText bytes.
 std::string KeptBytes(std::string_view value);
 
 }  // namespace baton::etcd

@@ -199,12 +199,6 @@ void AddStopping(const core::Core& core, TimePoint now, NodeStatus* status) {
 
 }  // namespace
 
-bool MayBeginToLead(const MemberStatus& member) {
-  const bool draining = member.drained_by_policy || member.fact.state == MemberState::kDraining;
-  return member.fact.Live() &&
-         core::EligibilityOf(member.fact.weight, draining) == core::Eligibility::kYes;
-}
-
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now) {
   if (core.halted()) return SessionPhase::kHalted;
   if (core.finished()) return SessionPhase::kEnded;

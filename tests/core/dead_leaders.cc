@@ -19,7 +19,7 @@ constexpr double kSlack = 3;
 // Standard deviations of a Poisson distribution: what may be chance in the bound, and at most in
 // what arrives at one node.
 constexpr double kDeviations = 1;
-constexpr double kMostDeviations = 5;
+constexpr double kMaxDeviations = 5;
 
 std::string ZoneName(std::uint32_t number) {
   return std::string(1, static_cast<char>('a' + number));
@@ -268,7 +268,7 @@ std::string WarmGroup::Judge(MemberIndex node, const Share& share, HeirsBy by,
   if (holds > kSlack + chance)
     judged.most = std::max(judged.most, (holds - kSlack - chance) / fair);
   const double got = holds - share.kept;
-  const double most = share.part + kSlack + kMostDeviations * std::sqrt(share.part);
+  const double most = share.part + kSlack + kMaxDeviations * std::sqrt(share.part);
   const bool foreign = share.may_get == 0 && got > 0;
   if (holds <= bound && got <= most && !foreign) return {};
   return facts_[node].node + " holds " + std::to_string(holds) + ", " + std::to_string(got) +

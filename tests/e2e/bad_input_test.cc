@@ -446,7 +446,7 @@ TEST_F(BadInput, LittleIsReadAtOnce) {
   file.seekg(static_cast<std::streamoff>(port * sizeof largest));
   file.read(reinterpret_cast<char*>(&largest), sizeof largest);
   EXPECT_GT(largest, 0u);
-  EXPECT_LE(largest, static_cast<std::uint32_t>(kMostReadAtOnce));
+  EXPECT_LE(largest, static_cast<std::uint32_t>(kMaxReadAtOnce));
 }
 
 // Whole calls of 29 bytes or so that are served and never over, because nobody takes their answers.

@@ -107,9 +107,9 @@ TEST(StoredText, UnknownFieldsAreKeptUpToABound) {
     for (const std::string& fields : read) EXPECT_EQ(fields, read[0]);
     return read[0];
   };
-  EXPECT_EQ(kMostKept, 4096u);
-  EXPECT_EQ(kept(LaterField(kMostKept)), LaterField(kMostKept));
-  EXPECT_EQ(kept(LaterField(kMostKept + 1)), "");
+  EXPECT_EQ(kMaxStoredText, 4096u);
+  EXPECT_EQ(kept(LaterField(kMaxStoredText)), LaterField(kMaxStoredText));
+  EXPECT_EQ(kept(LaterField(kMaxStoredText + 1)), "");
   EXPECT_EQ(kept(LaterField(3000) + LaterField(3000)), "") << "all of them or nothing";
   const RecordFact fat = DecodeRecord(EncodeRecord(Led(), kShard) + LaterField(1'400'000), kShard);
   EXPECT_EQ(fat.readability, Readability::kReadable) << "the rest counts";
@@ -119,17 +119,17 @@ TEST(StoredText, UnknownFieldsAreKeptUpToABound) {
 // Plan: garbage, a record with a long name, and one of a newer schema.
 TEST(StoredText, OfAnUnreadableRecordTheFirstBytesAreKept) {
   const std::string garbage = "\xff\xff" + kFat;
-  EXPECT_EQ(DecodeRecord(garbage, kShard).damaged_value, garbage.substr(0, kMostKept));
+  EXPECT_EQ(DecodeRecord(garbage, kShard).damaged_value, garbage.substr(0, kMaxStoredText));
   RecordFact record = Led();
   record.leader = kFat;
   const std::string stored = EncodeRecord(record, kShard);
-  EXPECT_EQ(DecodeRecord(stored, kShard).damaged_value, stored.substr(0, kMostKept));
+  EXPECT_EQ(DecodeRecord(stored, kShard).damaged_value, stored.substr(0, kMaxStoredText));
   pb::LeadershipRecord newer;
   newer.set_schema(kSchema + 1);
   newer.set_actor(kFat);
   const RecordFact left = DecodeRecord(newer.SerializeAsString(), kShard);
   EXPECT_EQ(left.readability, Readability::kNewerSchema);
-  EXPECT_EQ(left.damaged_value.size(), kMostKept);
+  EXPECT_EQ(left.damaged_value.size(), kMaxStoredText);
 }
 
 // Plan: words as nodes write them, then 1.4 MB of them, and words that steer a terminal, in each
@@ -181,9 +181,9 @@ TEST(StoredText, AWholeTransactionFitsBesideAllThatIsKept) {
   record.cause = {.kind = CauseKind::kReadyStandby,
                   .rule = 64,
                   .detail = std::string(kLongestCauseDetail, 'x')};
-  record.unknown_fields = LaterField(kMostKept);
+  record.unknown_fields = LaterField(kMaxStoredText);
   const std::size_t most = EncodeRecord(Read(record), kShard).size();
-  EXPECT_GT(most, kMostKept + kLongestName);
+  EXPECT_GT(most, kMaxStoredText + kLongestName);
   EXPECT_LT(most * kMaxTxnOperations, 1'000'000u) << "etcd takes 1.5 MiB";
 }
 

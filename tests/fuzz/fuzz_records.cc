@@ -60,7 +60,7 @@ std::string Unknown(std::string_view value) {
 template <typename Record>
 void MustKeepUnknown(std::string_view before, const std::string& after) {
   std::string fields = Unknown<Record>(before);
-  if (fields.size() > etcd::kMostKept) fields.clear();
+  if (fields.size() > etcd::kMaxStoredText) fields.clear();
   Must(fields == Unknown<Record>(after), "unknown fields survive a rewrite, up to a bound");
 }
 
@@ -80,7 +80,7 @@ void MustExplain(const Cause& cause) {
 void MustRead(const RecordFact& fact, std::string_view value) {
   Must(fact.present && fact.revision == kRevision, "a record has its key's revision");
   const bool readable = fact.readability == Readability::kReadable;
-  Must(readable || fact.damaged_value == value.substr(0, etcd::kMostKept),
+  Must(readable || fact.damaged_value == value.substr(0, etcd::kMaxStoredText),
        "an unreadable record keeps its first bytes");
   if (!readable) return;
   for (const NodeId& node : {fact.leader, fact.resigned_by, fact.previous}) {

@@ -332,7 +332,7 @@ TEST_F(RoutingServiceTest, HeartbeatsTellAQuietGroupFromADeadOne) {
 }
 
 TEST_F(RoutingServiceTest, RefusesMoreWatchersThanItsBound) {
-  const Served n1(Options("n1"), {.most_watchers = 2});
+  const Served n1(Options("n1"), {.max_watchers = 2});
   n1.AwaitLed("n1", 12);
   // Room is made when the waiting stream has ended.
   std::unique_ptr<Follower> one;

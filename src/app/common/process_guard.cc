@@ -11,7 +11,7 @@
 namespace baton::app {
 namespace {
 
-constexpr rlim_t kMostDescriptors = 32'768;
+constexpr rlim_t kMaxDescriptors = 32'768;
 
 struct Guarded {
   std::optional<rlimit> core;   // before GuardProcess changed it
@@ -49,7 +49,7 @@ void GuardProcess(CoreDumps dumps, GrpcTraces traces) {
 void RaiseDescriptorLimit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = std::min(limit.rlim_max, kMostDescriptors);
+  const rlim_t wanted = std::min(limit.rlim_max, kMaxDescriptors);
   if (limit.rlim_cur >= wanted) return;
   const rlimit before = std::exchange(limit, {.rlim_cur = wanted, .rlim_max = limit.rlim_max});
   if (setrlimit(RLIMIT_NOFILE, &limit) == 0) State().files = before;

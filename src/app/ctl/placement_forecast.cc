@@ -81,9 +81,7 @@ class Forecaster {
     std::vector<RuledNode> nodes;
     for (const MemberStatus& member : status.members) {
       if (!member.fact.Live()) continue;
-      nodes.push_back(
-          {.fact = &member.fact,
-           .draining = member.drained_by_policy || member.fact.state == MemberState::kDraining});
+      nodes.push_back({.fact = &member.fact, .draining = member.Draining()});
     }
     return nodes;
   }

@@ -66,10 +66,6 @@ NodeStatus WithoutNodes(const NodeStatus& status, const std::vector<LabelTerm>& 
   return left;
 }
 
-bool Drains(const MemberStatus& member) {
-  return member.drained_by_policy || member.fact.state == MemberState::kDraining;
-}
-
 // Who leads the shards and who stands by for them, counted by rule.
 class KeptCounter {
  public:
@@ -79,7 +75,7 @@ class KeptCounter {
     for (const MemberStatus& member : status.members) {
       if (!member.fact.Live()) continue;
       nodes_[member.fact.node] = &member.fact;
-      if (member.fact.weight > 0 && !Drains(member)) stay[member.fact.node] = &member.fact;
+      if (member.fact.weight > 0 && !member.Draining()) stay[member.fact.node] = &member.fact;
     }
     std::vector<const MemberFact*> nodes;
     for (const auto& [id, fact] : stay) nodes.push_back(fact);

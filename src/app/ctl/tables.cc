@@ -405,7 +405,7 @@ std::string MemberWord(const MemberStatus& member) {
   if (!member.fact.Live()) return "gone";
   if (member.suspended > 0) return "suspended";
   if (member.fact.unhealthy) return "unhealthy";
-  const bool leaving = member.drained_by_policy || member.fact.state == MemberState::kDraining;
+  const bool leaving = member.Draining();
   if (!leaving && member.fact.failing) return "failing";
   if (!leaving) return ToString(member.fact.state);
   return member.led == 0 ? "drained" : "draining";

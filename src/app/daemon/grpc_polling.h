@@ -16,7 +16,7 @@ namespace baton::app {
 /// gRPC check channels that are connecting every 100 ms; by default that is every 5 s. It leaves
 /// the environment as it was.
 ///
-/// It also makes gRPC keep to kMostReadAtOnce (base/grpc/server_limits.h).
+/// It also makes gRPC keep to kMaxReadAtOnce (base/grpc/server_limits.h).
 ///
 /// If the environment has GRPC_POLL_STRATEGY, the function does nothing. If it has
 /// GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS, that interval stays. If it has GRPC_EXPERIMENTS,

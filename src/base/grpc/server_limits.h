@@ -36,7 +36,7 @@ inline constexpr int kMaxMetadata = 8 << 10;
 /// connection has ended meanwhile. gRPC 1.51 keeps to this only if GRPC_EXPERIMENTS has
 /// "-tcp_read_chunks" when it starts, as in batond's nodes (app/daemon/grpc_polling.h). Otherwise
 /// it reads up to 4 MiB.
-inline constexpr int kMostReadAtOnce = 8 << 10;
+inline constexpr int kMaxReadAtOnce = 8 << 10;
 
 struct ServerLimits {
   int message = 64 << 10;  ///< the most bytes of a request; the longest ones set placement rules

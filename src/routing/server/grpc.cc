@@ -38,9 +38,9 @@ std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& buil
                                                        RoutingOptions options) {
   return routing::RegisterRoutingService(
       builder,
-      routing::RouteServer::Start(node.control(), {.most_watchers = options.most_watchers}),
+      routing::RouteServer::Start(node.control(), {.max_watchers = options.max_watchers}),
       runtime::GateOf({}),  // reading is open
-      {.of_caller = options.most_watchers, .of_readers = options.most_watchers});
+      {.of_caller = options.max_watchers, .of_readers = options.max_watchers});
 }
 
 grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {

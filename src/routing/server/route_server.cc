@@ -168,7 +168,7 @@ void RouteServer::Shutdown() {
 
 bool RouteServer::Watch(RouteSink& sink, RouteRequest request) {
   State& state = *state_;
-  if (!state.Admit(state.watchers, state.options.most_watchers)) {
+  if (!state.Admit(state.watchers, state.options.max_watchers)) {
     ++state.watchers_refused;
     return false;
   }

@@ -3,7 +3,7 @@
 // Thread-safe; no method blocks, except Shutdown and the destructor. The server calls answers and
 // sinks on its own thread. One exception: if it refuses a question at once, it calls the answer on
 // the caller's thread, before the method returns. REQUIRES: answers and sinks are quick. Each queue
-// to the thread is bounded: changes by the size of the routes' table, streams by most_watchers with
+// to the thread is bounded: changes by the size of the routes' table, streams by max_watchers with
 // one message each, questions by kMaxQuestions.
 #pragma once
 
@@ -23,13 +23,13 @@
 namespace baton::routing {
 
 struct RouteServerOptions {
-  std::size_t most_watchers = 10'000;
+  std::size_t max_watchers = 10'000;
 };
 
 struct RouteServerCounts {
   RouteHubCounts hub;
   std::uint64_t watchers = 0;           ///< streams now
-  std::uint64_t watchers_refused = 0;   ///< streams refused because of most_watchers
+  std::uint64_t watchers_refused = 0;   ///< streams refused because of max_watchers
   std::uint64_t questions = 0;          ///< lookups and polls that are not answered yet
   std::uint64_t questions_refused = 0;  ///< lookups and polls refused because of kMaxQuestions
 };

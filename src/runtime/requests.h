@@ -1,0 +1,99 @@
+// What operators ask of a node or relay (see Control). Plain values.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "base/node_change.h"
+#include "base/server_identity.h"
+#include "baton/types.h"
+
+namespace baton::runtime {
+
+struct TransferRequest {
+  ShardId shard;
+  NodeId to;
+  std::optional<Term> if_term;  ///< kFailedPrecondition if the term is another one; unset: any term
+  bool dry_run = false;         ///< here and below: checks the request, changes nothing
+  std::string actor;            ///< here and below: who orders it, for records and logs
+  std::optional<Duration> within = {};  ///< see Control::Request
+};
+struct PolicyRequest {
+  enum class Verb : std::uint8_t {
+    kDrain,
+    kUndrain,
+    kPause,
+    kResume,
+    kRebalance,
+    kCancelRebalance,
+    kSetExpectedNodes,
+    kSetLimits
+  };
+  Verb verb = Verb::kPause;
+  NodeId node;               ///< only for kDrain and kUndrain
+  std::uint32_t number = 0;  ///< only for kSetExpectedNodes; 0: clears the setting
+  LimitsChange limits = {};  ///< only for kSetLimits
+  bool dry_run = false;
+  std::string actor;
+  std::optional<Duration> within = {};  ///< see Control::Request
+};
+
+/// Asks the leader of a failing shard to call its `acquired` again at once.
+struct RetryRequest {
+  ShardId shard;
+  bool dry_run = false;
+  std::string actor;
+};
+
+/// Changes how the group fails over, or its placement rules. An unset setting stays as it is.
+struct GroupChangeRequest {
+  std::optional<FailoverPolicy> failover = {};
+  std::optional<std::chrono::milliseconds> delay = {};  ///< only with FailoverPolicy::kAfter
+  std::optional<std::chrono::milliseconds> lock_delay = {};
+  std::optional<Placement> placement = {};  ///< replaces all rules
+  bool dry_run = false;
+  std::string actor = {};
+  std::optional<Duration> within = {};  ///< see Control::Request
+};
+
+/// Releases by force a shard whose last leader's session has ended. Then any node may claim the
+/// shard.
+struct ReleaseRequest {
+  ShardId shard;
+  bool dry_run = false;
+  std::string actor = {};
+  std::optional<Duration> within = {};  ///< see Control::Request
+};
+
+/// Changes weight and labels of a running node, which must be the one that is asked.
+struct NodeChangeRequest {
+  NodeId node;
+  NodeChange change;
+  bool dry_run = false;
+  std::string actor = {};
+};
+
+/// Files of a process on which its security depends. Empty names are ignored.
+struct SensitiveFiles {
+  std::vector<std::string> secret = {};   ///< password and keys: only owner and group may read them
+  std::vector<std::string> trusted = {};  ///< certificates, authorities: only the owner may write
+};
+
+/// Facts for an examination that the caller knows and the node does not know.
+struct ExamineRequest {
+  /// The limit on the series of shards that this process exports; unset: not known.
+  std::optional<std::size_t> max_shard_series = {};
+  SensitiveFiles files = {};
+  std::shared_ptr<const ServerIdentity> tls = {};  ///< of this process's ports; null: none
+  /// The addresses of this process's ports that other hosts may reach; unset: not known.
+  std::optional<std::vector<std::string>> exposed = {};
+};
+
+}  // namespace baton::runtime
