@@ -6,9 +6,10 @@
 //
 // Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
 //
-// Each scrape asks the collectable for its values, which are at most 50 ms old. An Exposer and a
-// Gateway take collectables and registries alike. A Registry can't hold collectables. So if a
-// server of your own serves a Registry, append each collectable's Collect() to the Registry's.
+// Each scrape asks the collectable for its values. They are at most 50 ms old, in a group of very
+// many shards some seconds. An Exposer and a Gateway take collectables and registries alike. A
+// Registry can't hold collectables. So if a server of your own serves a Registry, append each
+// collectable's Collect() to the Registry's.
 //
 // Call Collectables once for a node, right after Node::Start. Events are counted from then on. Each
 // further call costs memory until the node ends. Two nodes of one group need an exposer each: the

@@ -15,16 +15,9 @@ Duration GreatestTtl(const View& view) {
 }
 
 Claimable ClaimableDamage(const View& view, ShardId shard, Duration settle, TimePoint now) {
-  const TimePoint over = DamageOverAt(view, shard, settle);
-  if (over == TimePoint::max()) return Claimable::kByLastLeader;
-  const FailoverSettings& failover = view.failover();
-  if (failover.policy == FailoverPolicy::kNever) return Claimable::kByNobody;
-  TimePoint from = over;
-  if (failover.lock_delay > Duration{0}) {
-    // Whatever the damage hid must be over, too, before the delay begins.
-    const View::Damage& damage = view.damage().at(shard);
-    from = std::max(over, damage.since + GreatestTtl(view) + settle) + failover.lock_delay;
-  }
+  if (DamageOverAt(view, shard, settle) == TimePoint::max()) return Claimable::kByLastLeader;
+  if (view.failover().policy == FailoverPolicy::kNever) return Claimable::kByNobody;
+  const TimePoint from = DamageClaimableFrom(view, shard, settle);
   return now >= from ? Claimable::kByAnyNode : Claimable::kLater;
 }
 
@@ -35,6 +28,19 @@ const NodeId kNoNode;
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle) {
   const View::Damage& damage = view.damage().at(shard);
   return damage.last_leader ? damage.over_since : damage.since + GreatestTtl(view) + settle;
+}
+
+TimePoint DamageClaimableFrom(const View& view, ShardId shard, Duration settle) {
+  const FailoverSettings& failover = view.failover();
+  const bool newer = view.record(shard).readability == Readability::kNewerSchema;
+  const TimePoint over = DamageOverAt(view, shard, settle);
+  if (newer || over == TimePoint::max() || failover.policy == FailoverPolicy::kNever) {
+    return TimePoint::max();
+  }
+  if (failover.lock_delay == Duration{0}) return over;
+  // Whatever the damage hid must be over, too, before the delay begins.
+  const View::Damage& damage = view.damage().at(shard);
+  return std::max(over, damage.since + GreatestTtl(view) + settle) + failover.lock_delay;
 }
 
 const NodeId& OwnerOf(const View& view, ShardId shard) {

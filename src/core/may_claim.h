@@ -67,6 +67,10 @@ bool LastLeaderStopped(const View& view, ShardId shard);
 /// greatest TTL of the members (at least 10 s), plus `settle`. REQUIRES: View::damage has the shard
 /// (otherwise it throws std::out_of_range).
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
+/// The time from which any node may claim a shard whose record can't be read, as long as the view
+/// does not change. Max: none is known, because the record has a newer schema, the last leader's
+/// session lives, or the failover policy is kNever. REQUIRES: as DamageOverAt.
+TimePoint DamageClaimableFrom(const View& view, ShardId shard, Duration settle);
 /// Whether the failover policy keeps a node's shards for the node while it stops. Then the node
 /// resigns its shards and moves none. False if an operator drains the node.
 bool KeepsShardsFor(const View& view, const NodeId& node);

@@ -14,6 +14,13 @@ constexpr std::size_t kRecentShown = 256;
 constexpr std::size_t kLongestOrder = 256;
 constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 
+/// For how long a status is shared that took `cost` to make.
+Duration SharedFor(Duration cost) {
+  constexpr Duration longest = GroupFollower::kLongestStatusAge;
+  if (cost > longest / GroupFollower::kStatusPause) return longest;  // the product may overflow
+  return std::max(kStatusAge, cost * GroupFollower::kStatusPause);
+}
+
 /// The etcd revision at which the transition happened.
 Revision RevisionOf(const core::View& view, const Transition& transition) {
   const bool began = !transition.to.empty() && transition.reason != Reason::kResumed;
@@ -71,6 +78,7 @@ void GroupFollower::Close(const Error& why) {
 void GroupFollower::Halt(const Error& why, const Error& ended) {
   if (halted_) return;
   halted_ = why;
+  ForgetStatus();
   parts_.log.Error("halted: " + why.message);
   if (on_halted_) on_halted_(why);
   EndRoutes(ended);
@@ -219,7 +227,7 @@ void GroupFollower::NoteSettings(const ConfigFact& config) {
 
 std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   const TimePoint now = parts_.clock.Now();
-  if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;
+  if (status_ != nullptr && now < status_until_) return status_;
   auto status = std::make_shared<NodeStatus>(owner_.MakeStatus(now, board_));
   status->group = parts_.group;
   status->node = parts_.name;
@@ -239,7 +247,9 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
     status->stale = view->complete() && status->view_age > owner_.StaleAfter();
   }
   status_ = std::move(status);
-  status_at_ = now;
+  // From now on: the calls that came meanwhile stand in the loop's queue.
+  const TimePoint made = parts_.clock.Now();
+  status_until_ = made + SharedFor(made - now);
   return status_;
 }
 

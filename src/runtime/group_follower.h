@@ -136,8 +136,13 @@ class GroupFollower {
   /// The first batch comes once the owner's view is complete. After Halt or Close, only calls
   /// OnRoutesEnded, before AddRouteObserver returns.
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
-  /// A snapshot for operators, at most 50 ms old; never null. Works after Close, too.
+  /// A snapshot for operators; never null. Works after Close, too. All calls share it for 50 ms,
+  /// and for kStatusPause times as long as it took to make, but at most for kLongestStatusAge. So
+  /// statuses take little of the loop's time, however many calls wait there, and whatever one
+  /// costs.
   std::shared_ptr<const NodeStatus> Status();
+  static constexpr int kStatusPause = 20;
+  static constexpr std::chrono::seconds kLongestStatusAge{10};
   /// The next Status makes a new snapshot.
   void ForgetStatus() { status_.reset(); }
 
@@ -186,7 +191,7 @@ class GroupFollower {
 
   StatusBoard board_;
   std::shared_ptr<const NodeStatus> status_;
-  TimePoint status_at_{};
+  TimePoint status_until_{};  ///< until then, all calls share status_
   TimePoint heartbeat_at_ = TimePoint::max();
   std::string last_trouble_;
   TimePoint trouble_at_{};

@@ -280,7 +280,7 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   }
   status->leaderless = view.shard_count();
   for (const auto& [node, member] : view.members()) status->leaderless -= view.LedBy(node);
-  if (status->leaderless == 0) return;
+  if (board.may_wait_by_settings() == 0) return;
   status->waiting_by_settings = static_cast<std::uint32_t>(
       std::count_if(status->shards.begin(), status->shards.end(), [&](const ShardStatus& each) {
         return each.claims_wait.count() == 0 && WaitsBySettings(each, looks.now);

@@ -17,6 +17,21 @@ bool NobodyMayLead(core::RulesAsked& rules, const ShardStatus& shard) {
   return shard.rule != 0 && shard.leader.empty() && !rules.SomebodyMayLead(shard.shard);
 }
 
+// When the next damaged record may be replaced by any node. Max: never, as the view is now.
+TimePoint NextDamageOver(const core::View& view, Duration settle, TimePoint now) {
+  TimePoint next = TimePoint::max();
+  for (const auto& [shard, damage] : view.damage()) {
+    const TimePoint from = core::DamageClaimableFrom(view, shard, settle);
+    if (from > now) next = std::min(next, from);
+  }
+  return next;
+}
+
+/// Whether WaitsBySettings can be true of the shard, now or later.
+bool MayWaitBySettings(const ShardStatus& shard) {
+  return !shard.waits_for.empty() || shard.locked_until.has_value();
+}
+
 }  // namespace
 
 SharedStandbys::List SharedStandbys::Shared(List list) {
@@ -130,6 +145,7 @@ void StatusBoard::Render(const core::View& view, ShardStatus& status, ShardStatu
     if (--earlier->second == 0) suspended_.erase(earlier);
   }
   nobody_may_lead_ += rendered.nobody_may_lead - status.nobody_may_lead;
+  may_wait_by_settings_ += MayWaitBySettings(rendered) - MayWaitBySettings(status);
   led_against_rules_ += rendered.led_against_rule - status.led_against_rule;
   without_ready_standby_ += rendered.without_ready_standby - status.without_ready_standby;
   status = std::move(rendered);
@@ -157,8 +173,7 @@ const std::map<NodeId, std::uint32_t>& StatusBoard::Targets(const core::View& vi
   for (std::size_t i = 0; i < input.members.size(); ++i) {
     targets_[input.members[i].id] = divided.target[i];
   }
-  // A damaged record may be replaced after some time.
-  targets_until_ = view.damage().empty() ? assignment_->changes_at : TimePoint::min();
+  targets_until_ = std::min(assignment_->changes_at, NextDamageOver(view, settle, now));
   return targets_;
 }
 

@@ -57,6 +57,8 @@ class StatusBoard {
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
   /// How many shards had ShardStatus::nobody_may_lead.
   std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
+  /// How many shards had ShardStatus::waits_for or ShardStatus::locked_until.
+  std::uint32_t may_wait_by_settings() const { return may_wait_by_settings_; }
   /// How many shards had ShardStatus::led_against_rule.
   std::uint32_t led_against_rules() const { return led_against_rules_; }
   /// How many shards had ShardStatus::without_ready_standby.
@@ -91,6 +93,7 @@ class StatusBoard {
   std::set<std::pair<TimePoint, ShardId>> deaths_until_;
   std::map<NodeId, std::uint32_t> suspended_;  ///< how many shards of a node are; none is 0
   std::uint32_t nobody_may_lead_ = 0;
+  std::uint32_t may_wait_by_settings_ = 0;
   std::uint32_t led_against_rules_ = 0;
   std::uint32_t without_ready_standby_ = 0;
   TimePoint without_ready_standby_since_ = TimePoint::max();

@@ -59,6 +59,8 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   ShardStatus ShardNow(ShardId shard) const override { return ShardOf(*view_, shard, TimePoint{}); }
   Duration StaleAfter() const override { return seconds(10); }
   NodeStatus MakeStatus(TimePoint, StatusBoard&) const override {
+    ++made_;
+    time_.Spend(cost_);
     NodeStatus status;
     status.not_ready = not_ready_;
     return status;
@@ -87,11 +89,13 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   }
 
   etcd::testing::FakeTransport transport_;
-  ManualTime time_;
+  mutable ManualTime time_;
   std::optional<core::View> view_;
   core::WatchProgress watch_;
   std::vector<TimePoint> proven_;
   std::string not_ready_;
+  mutable int made_ = 0;  ///< how many statuses
+  Duration cost_{0};      ///< of the next status
   GroupFollower follower_{{.group = "orders",
                            .name = "n1",
                            .keyspace = etcd::Keyspace("/baton/v1", "orders"),
@@ -194,6 +198,52 @@ TEST_F(GroupFollowerTest, AStatusIsSharedFor50Milliseconds) {
   not_ready_ = "";
   follower_.ForgetStatus();
   EXPECT_TRUE(follower_.Status()->ready);
+}
+
+// Plan: 500 questions stand in the loop's queue. The status costs more than the 50 ms for which a
+// cheap one is shared.
+TEST_F(GroupFollowerTest, QueuedQuestionsShareOneStatus) {
+  Read(10);
+  cost_ = milliseconds(60);
+  int answered = 0;
+  for (int i = 0; i < 500; ++i) {
+    time_.Post([&] { answered += follower_.Status() != nullptr ? 1 : 0; });
+  }
+  time_.Elapse(seconds(1));
+  EXPECT_EQ(answered, 500);
+  EXPECT_EQ(made_, 1);
+}
+
+// Plan: a status costs 100 ms, and the next one 10 ms.
+TEST_F(GroupFollowerTest, StatusesTakeATwentiethOfTheLoopsTime) {
+  Read(10);
+  cost_ = milliseconds(100);
+  const auto first = follower_.Status();
+  time_.Elapse(milliseconds(1999));
+  EXPECT_EQ(follower_.Status(), first);
+  time_.Elapse(milliseconds(1));
+  cost_ = milliseconds(10);
+  const auto second = follower_.Status();
+  EXPECT_NE(second, first);
+  time_.Elapse(milliseconds(199));
+  EXPECT_EQ(follower_.Status(), second);
+  time_.Elapse(milliseconds(1));
+  EXPECT_NE(follower_.Status(), second);
+}
+
+// Plan: the process is stopped for an hour while it makes a status, and the next one is made as
+// soon as after any other that costs very much. After a halt, nobody waits to see it.
+TEST_F(GroupFollowerTest, NoStatusIsSharedForLong) {
+  Read(10);
+  cost_ = std::chrono::hours(1);
+  const auto first = follower_.Status();
+  cost_ = milliseconds(1);
+  time_.Elapse(GroupFollower::kLongestStatusAge - milliseconds(1));
+  EXPECT_EQ(follower_.Status(), first);
+  time_.Elapse(milliseconds(1));
+  EXPECT_NE(follower_.Status(), first);
+  follower_.Halt(kWhy, kEnded);
+  EXPECT_TRUE(follower_.Status()->halted.has_value());
 }
 
 // Plan: the watch's revision was compacted, so everything is read again. Then the follower is

@@ -25,8 +25,10 @@ class ManualTime final : public Executor, public Clock {
       now_ = std::max(now_, next.key());
       next.mapped()();
     }
-    now_ = end;
+    now_ = std::max(now_, end);
   }
+  /// Time passes while a function runs, so no other function runs.
+  void Spend(Duration time) { now_ += time; }
 
  private:
   TimePoint now_{std::chrono::seconds(1000)};

@@ -269,6 +269,20 @@ TEST_F(MetricsTest, HandoffsAreCountedByPhase) {
             "baton_handoff_seconds_count{group=\"orders\",phase=\"transfer\"} 1\n");
 }
 
+// Plan: the node last renewed its lease a second before it made the status, which is 7 s old.
+TEST_F(MetricsTest, TheTimeOfARenewalCountsFromTheTimeOfTheStatus) {
+  NodeStatus status = Picture();
+  status.at = BootClock::now() - std::chrono::seconds(7);
+  status.counters.renewals_confirmed = 1;
+  status.renewal_age = std::chrono::seconds(1);
+  const double earliest = UnixNow() - 8;
+  control_.SetStatus(status);
+  const std::string line = Lines(Text(*metrics_.node()), "baton_lease_renewed_timestamp_seconds{");
+  const double renewed = std::stod(line.substr(line.rfind(' ')));
+  EXPECT_GE(renewed, earliest - 1);
+  EXPECT_LE(renewed, UnixNow() - 7);
+}
+
 TEST_F(MetricsTest, EtcdCallsAreCumulativeHistograms) {
   Control::CallStats stats;
   stats.count = 3;

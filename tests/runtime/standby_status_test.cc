@@ -21,6 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::IsNull;
 
 const TimePoint kNow{std::chrono::seconds(5)};
+constexpr std::chrono::seconds kSettle{1};
 constexpr std::uint32_t kShards = 600;  // more than a block of SharedBlocks
 
 PlacementRule StandbyRule(std::uint32_t standbys) {
@@ -79,15 +80,22 @@ class StatusBoardTest : public ::testing::Test {
     member.ready = std::move(shards);
     Tell(member);
   }
+  void TellUnreadable(std::uint32_t shard, Readability readability) {
+    ShardRecordFact fact{.shard = ShardId{shard}, .record = {}};
+    fact.record.present = true;
+    fact.record.readability = readability;
+    fact.record.revision = Revision{++revision_};
+    Tell(fact);
+  }
   /// A status as a relay makes it. Afterwards `rendered_` has the shards that it rendered.
   const NodeStatus& Look() {
     rendered_.clear();
     const auto look = [&](ShardId shard) {
       rendered_.push_back(shard.value);
-      return ShardOf(view_, shard, kNow);
+      return ShardOf(view_, shard, now_);
     };
     status_ = {};
-    AddView(view_, {.shard = look, .settle = {}, .now = kNow}, board_, &status_);
+    AddView(view_, {.shard = look, .settle = kSettle, .now = now_}, board_, &status_);
     return status_;
   }
   const std::vector<StandbyStatus>& StandbysOf(std::uint32_t shard) const {
@@ -99,6 +107,7 @@ class StatusBoardTest : public ::testing::Test {
   NodeStatus status_;
   std::vector<std::uint32_t> rendered_;
   std::int64_t revision_ = 2000;
+  TimePoint now_ = kNow;
 };
 
 // Plan: no rule asks for standbys, and then one does of other shards.
@@ -245,6 +254,56 @@ TEST_F(StatusBoardTest, AShardSaysIfItsNodeIsBackWithoutItsDirectory) {
   EXPECT_TRUE(back_with(0));
   EXPECT_TRUE(back_with(41));
   EXPECT_FALSE(back_with(42));
+}
+
+// Plan: somebody writes two bytes to a shard's key. Time never lets anybody claim that shard, so a
+// later status needs no new assignment.
+TEST_F(StatusBoardTest, ARecordOfANewerSchemaCostsOneAssignment) {
+  Begin({});
+  TellUnreadable(7, Readability::kNewerSchema);
+  const auto assignment = Look().assignment;
+  EXPECT_EQ(assignment->shard_of.size(), kShards - 1);
+  now_ += std::chrono::hours(1);
+  EXPECT_EQ(Look().assignment, assignment);
+}
+
+// Plan: the record of a shard that nobody led is damaged. The assignment is made again at the time
+// from which any node may claim the shard, and not before. With a lock delay that is later.
+TEST_F(StatusBoardTest, ADamagedRecordCostsAnotherAssignmentOnceAnyNodeMayClaim) {
+  Begin({});
+  Tell(ShardRecordFact{.shard = ShardId{7}, .record = {.revision = Revision{++revision_}}});
+  TellUnreadable(7, Readability::kDamaged);
+  const TimePoint from = kNow + std::chrono::seconds(10) + kSettle;
+  for (const auto lock_delay : {std::chrono::seconds(0), std::chrono::seconds(5)}) {
+    ConfigFact config = ConfigWith({}, ++revision_);
+    config.failover.lock_delay = lock_delay;
+    Tell(config);
+    now_ = kNow;
+    const auto assignment = Look().assignment;
+    EXPECT_EQ(assignment->shard_of.size(), kShards - 1);
+    now_ = from + lock_delay - std::chrono::nanoseconds(1);
+    EXPECT_EQ(Look().assignment, assignment);
+    now_ += std::chrono::nanoseconds(1);
+    EXPECT_EQ(Look().assignment->shard_of.size(), kShards);
+  }
+}
+
+// Plan: the group has a lock delay, and the leader of all shards leaves. The shards wait by the
+// settings until the delay is over, though none is rendered again.
+TEST_F(StatusBoardTest, CountsShardsThatWaitByTheSettings) {
+  Begin({});
+  EXPECT_EQ(status_.waiting_by_settings, 0u);
+  ConfigFact config = ConfigWith({}, ++revision_);
+  config.failover.lock_delay = std::chrono::seconds(5);
+  Tell(config);
+  MemberFact gone;
+  gone.node = "n1";
+  gone.revision = Revision{++revision_};
+  Tell(gone);
+  EXPECT_EQ(Look().waiting_by_settings, kShards);
+  now_ += std::chrono::seconds(5);
+  EXPECT_EQ(Look().waiting_by_settings, 0u);
+  EXPECT_THAT(rendered_, IsEmpty());
 }
 
 }  // namespace

@@ -7,6 +7,18 @@
 
 namespace baton::runtime {
 
+namespace {
+
+/// The wall-clock time of NodeStatus::at. A stopped node's status says no time; it is made now.
+std::chrono::system_clock::time_point MadeAt(const NodeStatus* status) {
+  const auto now = std::chrono::system_clock::now();
+  if (status == nullptr || status->at == TimePoint{}) return now;
+  return now - std::chrono::duration_cast<std::chrono::system_clock::duration>(BootClock::now() -
+                                                                               status->at);
+}
+
+}  // namespace
+
 struct StatusSource::Shared {
   std::mutex mutex;  // guards everything below
   std::condition_variable answered;
@@ -23,8 +35,8 @@ void StatusSource::Ask(Control& control, const std::shared_ptr<Shared>& shared) 
     const std::lock_guard lock(shared->mutex);
     shared->asking = false;
     ++shared->answers;
+    shared->latest.taken = MadeAt(status.get());
     shared->latest.status = std::move(status);
-    shared->latest.taken = std::chrono::system_clock::now();
     shared->answered.notify_all();
   });
 }

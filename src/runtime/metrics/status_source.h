@@ -16,7 +16,7 @@ inline constexpr std::chrono::milliseconds kStatusPatience{1000};
 
 struct LatestStatus {
   std::shared_ptr<const NodeStatus> status;       ///< null: the node has never answered
-  std::chrono::system_clock::time_point taken{};  ///< when `status` arrived here
+  std::chrono::system_clock::time_point taken{};  ///< when `status` was made
   /// Whether `status` arrived during this call. It may answer a request that an earlier call made.
   bool fresh = false;
 };
