@@ -1,9 +1,9 @@
 // The simulation of `rebalance simulate` against an oracle, on random groups.
 //
 // The oracle is written from docs/placement.md, by brute force: it goes through all nodes for each
-// shard, and shares no code with core/pools.h and core/assignment.h. A failure names the seed,
-// which determines the case. Only the order of a shard's standbys comes from core/standbys.h, which
-// has an oracle of its own (tests/core/standbys_test.cc).
+// shard, and shares no code with core/pools.h, core/assignment.h and core/standbys.h; the order of
+// a shard's standbys comes from tests/core/naive_replicas.h. A failure names the seed, which
+// determines the case.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -20,8 +20,7 @@
 #include "app/ctl/simulation.h"
 #include "app/group_status.h"
 #include "app/random_group.h"
-#include "core/shard_rules.h"
-#include "core/standbys.h"
+#include "core/naive_replicas.h"
 
 namespace baton::app {
 namespace {
@@ -73,13 +72,9 @@ class Oracle {
       (lost ? lost_ : left_)[member.fact.node] = &member;
     }
     for (const ShardStatus& shard : status.shards) leaders_.push_back(LeaderLeft(shard));
-    std::vector<const MemberFact*> stay;
     for (const auto& [id, node] : left_) {
-      if (node->fact.weight > 0 && !Drains(*node)) stay.push_back(&node->fact);
+      if (node->fact.weight > 0 && !Drains(*node)) stay_.push_back(&node->fact);
     }
-    core::ShardRules rules;
-    rules.Set(status.placement, status.shard_count);
-    standbys_.Update(rules, status.shard_count, stay);
   }
 
   void Judge(const Simulation& simulation) {
@@ -164,7 +159,8 @@ class Oracle {
   NodeId FirstReady(std::uint32_t shard) const {
     const auto& said = status_.shards[shard].standbys;
     if (said == nullptr) return "";
-    for (const NodeId& node : standbys_.ReplicasOf(ShardId{shard})) {
+    const PlacementRule* const rule = RuleOf(status_.placement, shard);
+    for (const NodeId& node : core::NaiveReplicas(rule, ShardId{shard}, stay_)) {
       for (const runtime::StandbyStatus& standby : *said) {
         if (standby.node == node && standby.ready) return node;
       }
@@ -440,7 +436,7 @@ class Oracle {
   const NodeStatus& status_;
   std::map<NodeId, const MemberStatus*> left_;  // nodes that live and are not taken away
   std::map<NodeId, const MemberStatus*> lost_;
-  core::Standbys standbys_;      // while nobody leads
+  std::vector<const MemberFact*> stay_;  // of left_: those that may stand by
   std::vector<NodeId> leaders_;  // of nodes that are left, by shard; in the end as simulated
   std::vector<NodeId> held_;     // after the claims
 };

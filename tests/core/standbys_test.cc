@@ -1,5 +1,5 @@
-// Which nodes stand by for which shards: compared with a plain computation over random groups, and
-// by properties.
+// Which nodes stand by for which shards: compared with naive_replicas.h over random groups, and by
+// properties.
 #include "core/standbys.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/naive_replicas.h"
 #include "core/view.h"
 
 namespace baton::core {
@@ -86,6 +87,71 @@ Placement RandomRules(std::mt19937_64& random) {
     placement.push_back(rule);
   }
   return placement;
+}
+
+std::string Uneven(std::mt19937_64& random, const std::vector<std::string>& values) {
+  return values[std::min(random() % values.size(), random() % values.size())];
+}
+
+// Zones of different sizes, weights of all kinds, and labels that only some nodes have.
+Facts UnevenFacts(std::mt19937_64& random) {
+  Facts facts;
+  for (std::size_t nodes = random() % 15; facts.size() < nodes;) {
+    const NodeId id = "n" + std::to_string(random() % 30);
+    const std::string zone = Uneven(random, {"a", "b", "c", ""});
+    const std::uint32_t heaviest = random() % 4 == 0 ? 1000 : 3;
+    facts[id] = NodeWith(id, zone, 1 + static_cast<std::uint32_t>(random() % heaviest));
+    if (random() % 2 == 0) facts[id].labels["disk"] = Uneven(random, {"ssd", "nvme"});
+    if (random() % 3 > 0) facts[id].labels["rack"] = Uneven(random, {"r1", "r2", "r3", "r4", "r5"});
+  }
+  return facts;
+}
+
+PlacementRule RuleOfAllKinds(std::mt19937_64& random) {
+  PlacementRule rule = StandbyRule(1 + static_cast<std::uint32_t>(random() % 4));
+  rule.spread = Uneven(random, {"zone", "rack", "", "disk", "node"});
+  if (random() % 3 == 0) rule.require = {{"zone", {"a", "b"}}};
+  if (random() % 4 == 0) rule.require.push_back({"disk", {"ssd", "nvme"}});
+  if (random() % 2 == 0) rule.prefer.push_back({{"disk", {Uneven(random, {"ssd", "nvme"})}}});
+  if (random() % 3 == 0) rule.prefer.push_back({{"zone", {"b", ""}}, {"rack", {"r1", "r2"}}});
+  return rule;
+}
+
+void ExpectNaive(const Table& table, const Facts& facts, const std::string& which) {
+  for (std::uint32_t s = 0; s < table.shards; ++s) {
+    ASSERT_EQ(table.standbys.ReplicasOf(ShardId{s}),
+              NaiveReplicas(table.rules.Of(ShardId{s}), ShardId{s}, Pointers(facts)))
+        << which << " shard " << s;
+  }
+}
+
+// Plan: in 4,000 groups, each of two rules has its shards, and then the nodes change: some
+// come, some go, some are others. The replicas are those that a naive choice finds, before and
+// after. Two zones of 3 and 1 nodes, and of 2 and 2, are among them.
+TEST(Standbys, ReplicasAreThoseOfANaiveChoice) {
+  std::mt19937_64 random(11);
+  std::map<std::multiset<std::size_t>, int> seen;
+  for (int round = 0; round < 2000; ++round) {
+    PlacementRule first = RuleOfAllKinds(random);
+    first.shards = {{0, 7}};
+    Facts facts = UnevenFacts(random);
+    Table table({first, RuleOfAllKinds(random)}, 16, facts);
+    ExpectNaive(table, facts, std::to_string(round));
+    std::map<std::string, std::size_t> zones;
+    for (const auto& [id, fact] : facts) ++zones[fact.zone];
+    std::multiset<std::size_t> sizes;
+    for (const auto& [zone, nodes] : zones) sizes.insert(nodes);
+    ++seen[sizes];
+    Facts others = UnevenFacts(random);
+    for (auto& [id, fact] : facts) {
+      if (random() % 4 > 0) others[id] = fact;
+    }
+    table.Take(others);
+    ExpectNaive(table, others, std::to_string(round) + " changed,");
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT((seen[{1, 3}]), 10);
+  EXPECT_GT((seen[{2, 2}]), 10);
 }
 
 // Plan: rules and nodes change at random. After each change the table has what a new one has, and
