@@ -6,7 +6,9 @@
 //   baton_standbys [--nodes M --shards N --standbys K]    100, 100000 and 2
 //
 // There are no faults. Each application loads a shard for up to 3 s. Exit codes: 0 each step came
-// to its end, 1 not, 2 usage.
+// to its end, and the node that died or joined made no more standbys begin than 1.2 times what it
+// led and stood by for itself, and, in groups of 40 nodes or more, no more than 3 writes of
+// readiness a node; 1 not; 2 usage.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -31,6 +33,10 @@ constexpr Duration kLookEvery = milliseconds(100);
 constexpr Duration kStepMost = seconds(900);
 constexpr Duration kRest = seconds(60);
 constexpr int kZones = 3;
+constexpr std::uint64_t kMostBegun = 12;  // in tenths of what the node itself has
+constexpr std::uint64_t kMostWrites = 3;  // of readiness, by a node, on average
+// Nodes of smaller groups may write once a second, so up to four times while shards are loaded.
+constexpr int kWritesSeldomFrom = 40;
 
 struct Asked {
   int nodes = 100;
@@ -138,24 +144,49 @@ class WarmGroup {
   /// Counted from the end of its lease.
   bool LoseOne() {
     const core::Core& dies = processes_.front()->core();
-    const std::string what = "a node dies that leads " +
-                             std::to_string(dies.leaderships().held().size()) +
-                             " and stands by for " + std::to_string(dies.standby_duties().size());
+    const std::size_t leads = dies.leaderships().held().size();
+    const std::size_t stands_by = dies.standby_duties().size();
+    const std::string what = "a node dies that leads " + std::to_string(leads) +
+                             " and stands by for " + std::to_string(stands_by);
     group_.KillAndAwaitTheEndOfItsLease(*processes_.front());
     counter_.Take();
+    change_ = {};
     return Measure(what + ": all led", [this] { return AllHeld(); }) &&
            Measure("then: all ready, all even",
-                   [this] { return AllHeld() && group_.Even() && AllReady(); });
+                   [this] { return AllHeld() && group_.Even() && AllReady(); }) &&
+           ChangesLittle(leads + stands_by);
   }
 
   bool Join() {
     Add(asked_.nodes);
     processes_.back()->Start();
-    return Measure("one node joins: all ready, all even",
-                   [this] { return AllHeld() && group_.Even() && AllReady(); });
+    change_ = {};
+    const bool done = Measure("one node joins: all ready, all even",
+                              [this] { return AllHeld() && group_.Even() && AllReady(); });
+    const core::Core& joined = processes_.back()->core();
+    return done &&
+           ChangesLittle(joined.leaderships().held().size() + joined.standby_duties().size());
   }
 
  private:
+  /// What became of the group since a node died or joined.
+  struct Change {
+    std::uint64_t begun = 0;  ///< standbys
+    std::uint64_t writes = 0;
+  };
+
+  // `own`: what the node that died or joined leads and stands by for.
+  bool ChangesLittle(std::size_t own) const {
+    const std::uint64_t most_writes = kMostWrites * static_cast<std::uint64_t>(asked_.nodes);
+    const bool seldom = asked_.nodes < kWritesSeldomFrom || change_.writes <= most_writes;
+    if (change_.begun * 10 <= own * kMostBegun && seldom) return true;
+    std::printf(
+        "TOO MUCH: %llu standbys began for a node with %zu, and readiness was written %llu times\n",
+        static_cast<unsigned long long>(change_.begun), own,
+        static_cast<unsigned long long>(change_.writes));
+    return false;
+  }
+
   void Add(int number) {
     core::CoreOptions options =
         VirtualGroup::OptionsFor("n" + std::to_string(number), asked_.shards);
@@ -184,6 +215,8 @@ class WarmGroup {
   void Print(const std::string& what, bool in_time, Duration took, std::chrono::nanoseconds real,
              std::int64_t revisions) {
     const Counts counts = counter_.Take();
+    for (const auto& [node, begun] : counts.begun) change_.begun += begun;
+    change_.writes += counts.ready_writes;
     const auto seconds_of = [](auto duration) {
       return std::chrono::duration<double>(duration).count();
     };
@@ -232,6 +265,7 @@ class WarmGroup {
 
   const Asked asked_;
   Counter counter_;
+  Change change_;
   VirtualGroup group_{counter_};
   World& world_ = group_.world();
   EtcdModel& etcd_ = group_.etcd();
