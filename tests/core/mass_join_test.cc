@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/cluster.h"
 
@@ -35,21 +36,28 @@ Joined JoinAll(std::uint64_t seed, ClusterOptions options) {
     starts.emplace(static_cast<int>((state >> 33) % kJoinMs), node);
   }
   Joined result;
-  std::map<ShardId, NodeId> led_by;
+  std::map<ShardId, NodeId> leader_of;
+  std::map<ShardId, NodeId> last_of;  // also while nobody leads
+  std::map<NodeId, std::uint32_t> count;
+  Revision seen = cluster.store().revision();
   for (int ms = 0; ms < 60'000; ms += 50) {
     for (; !starts.empty() && starts.begin()->first <= ms; starts.erase(starts.begin())) {
       cluster.Start(starts.begin()->second);
     }
     cluster.Run(milliseconds(50));
-    std::map<NodeId, std::uint32_t> count;
-    for (std::uint32_t s = 0; s < kShards; ++s) {
-      const RecordFact record = cluster.store().Record(ShardId{s});
-      if (record.leader.empty()) continue;
-      result.most_led = std::max(result.most_led, ++count[record.leader]);
-      NodeId& known = led_by[ShardId{s}];
-      if (!known.empty() && known != record.leader) ++result.moved;
-      known = record.leader;
+    for (const Fact& fact : cluster.store().ChangesAfter(seen).facts) {
+      const auto* record = std::get_if<ShardRecordFact>(&fact);
+      if (record == nullptr) continue;
+      const NodeId& leader = record->record.leader;
+      const NodeId before = std::exchange(leader_of[record->shard], leader);
+      if (before == leader) continue;
+      if (!before.empty()) --count[before];
+      if (leader.empty()) continue;
+      result.most_led = std::max(result.most_led, ++count[leader]);
+      const NodeId last = std::exchange(last_of[record->shard], leader);
+      if (!last.empty() && last != leader) ++result.moved;
     }
+    seen = cluster.store().revision();
     if (ms > kJoinMs && cluster.Settled()) break;
   }
   result.settled = cluster.Settled();
