@@ -19,6 +19,8 @@ namespace {
 
 using Facts = std::map<NodeId, MemberFact>;
 
+constexpr std::uint32_t kOfChurn = 1000;  // shards
+
 MemberFact NodeWith(const NodeId& id, const std::string& zone, std::uint32_t weight = 1) {
   MemberFact fact;
   fact.node = id;
@@ -283,38 +285,77 @@ std::size_t Begun(const std::vector<std::set<NodeId>>& before,
   return begun;
 }
 
+struct Churn {
+  PlacementRule rule;
+  bool led = false;  ///< all shards, in turn by the other nodes
+};
+
+// A node goes, and comes back. Others begin for it, few more than the seats that it has itself, and
+// few of them change places when it is back. Then all is as it was. Returns how many seats it has.
+std::size_t ExpectLittleChurn(const Facts& all, const NodeId& node, const Churn& churn) {
+  Facts others = all;
+  others.erase(node);
+  std::vector<NodeId> leaders(kOfChurn);
+  for (std::uint32_t s = 0; churn.led && s < kOfChurn; ++s) {
+    leaders[s] = std::next(others.begin(), s % others.size())->first;
+  }
+  Table table({churn.rule}, kOfChurn, all);
+  const std::vector<std::set<NodeId>> before = SeatsOf(table, all, leaders);
+  table.Take(others);
+  const std::vector<std::set<NodeId>> without = SeatsOf(table, others, leaders);
+  table.Take(all);
+  const std::vector<std::set<NodeId>> back = SeatsOf(table, all, leaders);
+  const std::size_t own = SeatsOf(node, before);
+  SCOPED_TRACE(node + " of " + std::to_string(all.size()) + ", standbys " +
+               std::to_string(churn.rule.standbys) + churn.rule.spread +
+               (churn.led ? " of leaders" : ""));
+  EXPECT_LE(Begun(before, without, node) * 10, own * 12);
+  EXPECT_TRUE(back == before);
+  EXPECT_LE(Begun(without, back, node) * 10, own * 2);
+  EXPECT_GE(Begun(before, without, node), own * 9 / 10);
+  return own;
+}
+
+std::vector<Churn> Churns() {
+  std::vector<Churn> churns;
+  for (const char* const spread : {"", "zone"}) {
+    for (const std::uint32_t standbys : {1u, 2u, 3u}) {
+      for (const bool led : {false, true}) churns.push_back({StandbyRule(standbys, spread), led});
+    }
+  }
+  return churns;
+}
+
 // Plan: a node goes, and comes back. Of the replicas, and of the standbys of shards that other
 // nodes lead, not many more seats change than it has itself: others begin for it, and end when it
 // is back. Then all is as it was.
 TEST(Standbys, ANodeThatComesOrGoesChangesLittleMoreThanItsShare) {
-  constexpr std::uint32_t kMany = 3000;
-  const NodeId node = "n104";
-  for (const char* const spread : {"", "zone"}) {
-    for (const int nodes : {5, 9, 30}) {
-      for (const std::uint32_t standbys : {1u, 2u, 3u}) {
-        for (const bool led : {false, true}) {
-          const Facts all = Zones(nodes);
-          Facts others = all;
-          others.erase(node);
-          std::vector<NodeId> leaders(kMany);
-          for (std::uint32_t s = 0; led && s < kMany; ++s) {
-            leaders[s] = std::next(others.begin(), s % others.size())->first;
-          }
-          Table table({StandbyRule(standbys, spread)}, kMany, all);
-          const std::vector<std::set<NodeId>> before = SeatsOf(table, all, leaders);
-          const std::size_t own = SeatsOf(node, before);
-          const std::string which = std::to_string(nodes) + " nodes, standbys " +
-                                    std::to_string(standbys) + spread + (led ? " of leaders" : "");
-          EXPECT_GT(own, kMany * standbys / static_cast<std::uint32_t>(nodes) / 2) << which;
-          table.Take(others);
-          const std::vector<std::set<NodeId>> without = SeatsOf(table, others, leaders);
-          EXPECT_GE(Begun(before, without, node), own * 9 / 10) << which;
-          EXPECT_LE(Begun(before, without, node) * 10, own * 16) << which;
-          table.Take(all);
-          const std::vector<std::set<NodeId>> back = SeatsOf(table, all, leaders);
-          EXPECT_TRUE(back == before) << which;
-          EXPECT_LE(Begun(without, back, node) * 10, own * 6) << which;
-        }
+  for (const int nodes : {5, 9, 30}) {
+    for (const Churn& churn : Churns()) {
+      EXPECT_GT(ExpectLittleChurn(Zones(nodes), "n104", churn),
+                kOfChurn * churn.rule.standbys / static_cast<std::uint32_t>(nodes) / 2);
+    }
+  }
+}
+
+// Plan: the same for each node of groups with weights of 1 to 9, and with a zone of 6 nodes and a
+// zone of 1, also by rules that prefer or require a zone. The node's own share may be all shards.
+TEST(Standbys, ANodeAmongUnequalOnesChangesLittleMoreThanItsShare) {
+  Facts weighted = Zones(9);
+  std::uint32_t next = 0;
+  for (auto& [id, fact] : weighted) fact.weight = 1 + next++ % 5 * 2;
+  Facts uneven = Zones(7, 1);
+  uneven["n100"].zone = "b";
+  for (const Facts& all : {weighted, uneven}) {
+    for (Churn churn : Churns()) {
+      for (const auto& [node, fact] : all) ExpectLittleChurn(all, node, churn);
+      for (const NodeId& node : {all.begin()->first, all.rbegin()->first}) {
+        churn.rule.prefer = {{{"zone", {"b"}}}};
+        ExpectLittleChurn(all, node, churn);
+        churn.rule.prefer.clear();
+        churn.rule.require = {{"zone", {"a", "b"}}};
+        ExpectLittleChurn(all, node, churn);
+        churn.rule.require.clear();
       }
     }
   }
