@@ -461,10 +461,15 @@ void Checkers::Reported(Process& process, const Transition& transition) {
   const auto known = seen.by_term.find(transition.term.value);
   const bool right = known != seen.by_term.end() && known->second.leader == transition.to &&
                      known->second.reason == transition.reason &&
-                     known->second.previous == transition.from && transition.to == process.node();
+                     known->second.previous == transition.from &&
+                     known->second.cause == transition.cause && transition.to == process.node();
   if (!right) {
     Violation("I7", process.Name() + " reports a transition of " + Text(transition.shard) +
                         " that its record does not tell");
+  }
+  if (transition.cause.kind == CauseKind::kUnknown) {
+    Violation("I7", process.Name() + " reports that " + Text(transition.shard) +
+                        " went to it, and not why");
   }
   if (!seen.reported.insert(transition.term.value).second) {
     Violation("I7", Text(transition.shard) + " " + Text(transition.term) + " is reported twice");

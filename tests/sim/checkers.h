@@ -17,7 +17,7 @@
 //   I6  A handoff has no revision without a leader's name, and the shard goes to the node that
 //       prepared for it.
 //
-//   I7  No write is applied twice; every transition is reported once and with the right reason.
+//   I7  No write is applied twice; every transition is reported once, with its reason and cause.
 //
 //   I8  No node halts without cause, no loop goes on without end, and every queue has a bound. What
 //       failed is not tried again without a pause: a write, or an activation.
