@@ -40,7 +40,8 @@
 //       proven to have stopped. (What exactly: checkers_failover.cc.)
 //
 //   I13 No leadership begins at a node that the placement rules forbid, by the config at the moment
-//       of the commit. (What exactly: checkers_placement.cc.)
+//       of the commit. At rest, the leaders are those that the rules want. (What exactly:
+//       checkers_placement.cc.)
 //
 //   I14 The nodes that the rules ask for stand by, and each application hears of it in order. A
 //       dead leader's shard goes to a ready standby, if there is one. (What exactly:
@@ -125,6 +126,7 @@ struct Observed {
   std::uint64_t crashes = 0;   ///< of processes that led a shard, under FailoverPolicy::kNever
   std::uint64_t crashed_leaderships = 0;  ///< that these processes had
   std::uint64_t placed = 0;               ///< leaderships that began by a placement rule
+  std::uint64_t placed_at_rest = 0;       ///< shards under a rule, judged where it wants them
   std::uint64_t claims_by_standbys = 0;   ///< of dead leaders' shards, by ready standbys
   std::uint64_t claims_judged = 0;  ///< of these shards, while one was surely known to be ready
   std::uint64_t groups_with_standbys = 0;  ///< 1: the rules asked for standbys at some time
@@ -194,6 +196,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// The fewest moves after which all members except `without` have their shares, as the project's
   /// plan defines them. Computed here, so that a fault of the product's assignment shows.
   std::size_t FewestMoves(const NodeId& without = {}) const;
+  /// Judges where the placement rules have brought the shards.
+  void CheckPlaced();
   /// Whether a member says that activations fail there: it gets nothing until one succeeds.
   bool SomeNodeFails() const;
   /// Who does not stand by as it should, or does not say so; empty: nobody.

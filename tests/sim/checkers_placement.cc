@@ -4,6 +4,10 @@
 // commit. No simulated operator sets a session's labels, and one who damages its record changes
 // none. One leadership may begin against the rules: the last leader, in its living session,
 // replaces a damaged record.
+//
+// At rest, each shard is led by a node that its rule wants. Of the nodes that live, have a weight
+// and don't drain, these are the ones that fit `require`, and of these the ones of the earliest
+// preference that some node fits.
 #include <algorithm>
 
 #include "sim/checkers.h"
@@ -29,6 +33,37 @@ void Checkers::CheckPlacement(ShardId shard, const RecordFact& before, const Rec
   if (said_[after.session].Fits(rule->require)) return;
   Violation("I13", Text(shard) + " went to " + after.leader + ", and the rules want " +
                        TermWords(rule->require));
+}
+
+void Checkers::CheckPlaced() {
+  const core::View truth = Truth();
+  if (SomeNodeFails()) return;
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const RecordFact& record = RecordOf(ShardId{s});
+    const auto rule =
+        std::find_if(placement_.begin(), placement_.end(),
+                     [&](const PlacementRule& each) { return each.CountsFor(ShardId{s}); });
+    // What failed elsewhere stays where it was tried last.
+    if (rule == placement_.end() || record.reason == Reason::kCallbackTimeout) continue;
+    // The number of the first preference that it fits, after them all if none, nothing if forbidden
+    const auto place = [&](const MemberFact& node) -> std::optional<std::ptrdiff_t> {
+      if (!node.Fits(rule->require)) return std::nullopt;
+      const auto fits = [&](const LabelTerms& terms) { return node.Fits(terms); };
+      return std::find_if(rule->prefer.begin(), rule->prefer.end(), fits) - rule->prefer.begin();
+    };
+    std::optional<std::ptrdiff_t> best;
+    for (const auto& [id, member] : truth.members()) {
+      if (!member.Live() || member.weight == 0 || truth.Draining(member)) continue;
+      const auto its = place(member);
+      if (its && (!best || *its < *best)) best = its;
+    }
+    const MemberFact* const leader = truth.member(record.leader);
+    if (!best || leader == nullptr) continue;
+    ++observed_.placed_at_rest;
+    if (place(*leader) == best) continue;
+    Violation("I13", "at rest " + Text(ShardId{s}) + " is led by " + record.leader +
+                         ", which its rule " + (place(*leader) ? "prefers less" : "forbids"));
+  }
 }
 
 }  // namespace baton::sim

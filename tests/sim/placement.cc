@@ -1,5 +1,7 @@
 // An operator changes the group's placement rules, in a part of the seeds. Calm takes them back, so
-// that a group at rest is one without rules, or with rules that only ask for standbys.
+// that a group at rest is one without rules, or with rules that only ask for standbys. In some of
+// these seeds one rule with labels is left until the group first rests, and its shards are where it
+// wants them.
 #include <utility>
 
 #include "sim/simulation.h"
@@ -33,6 +35,13 @@ void Simulation::WantPlacement(const Placement& placement) {
 void Simulation::SetPlacementUnderWrite() {
   if (!placement_at_write_ || calm_) return;
   WantPlacement(*std::exchange(placement_at_write_, std::nullopt));
+}
+
+bool Simulation::JudgePlacement() {
+  if (plan_.placement_to_rest.empty()) return true;
+  checkers_->CheckPlaced();
+  WantPlacement(plan_.placement_in_calm);
+  return RestWithAll();
 }
 
 }  // namespace baton::sim

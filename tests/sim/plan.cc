@@ -12,6 +12,7 @@ constexpr std::uint64_t kFailoverDraw = 0x6661696C;
 constexpr std::uint64_t kPlacementDraw = 0x706C6163;
 constexpr std::uint64_t kLimitsDraw = 0x6C696D69;
 constexpr std::uint64_t kStandbysDraw = 0x7374616E;
+constexpr std::uint64_t kPlacementToRestDraw = 0x746F72657374;
 constexpr std::uint64_t kStallsDraw = 0x7374616C;
 constexpr std::uint64_t kStormDraw = 0x73746F72;
 constexpr int kFewestMishaps = 4;
@@ -161,6 +162,21 @@ Placement DrawStandbysRules(Random& random, const Plan& plan) {
     placement.push_back(std::move(rule));
   }
   return placement;
+}
+
+// A rule under which the group comes to rest. Some node fits what it requires.
+Placement DrawPlacementToRest(Random random, const Plan& plan) {
+  if (plan.placement.empty() || plan.standbys || !random.Chance(600)) return {};
+  PlacementRule rule;
+  if (random.Chance(300)) rule.shards = DrawRange(random, plan);
+  if (random.Chance(600)) {
+    rule.require = {{std::string(kZoneLabel), {ZoneOf(random.Between(1, plan.nodes))}}};
+    if (random.Chance(500)) rule.require.front().values.push_back(ZoneOf(random.Between(1, 3)));
+  }
+  for (int left = random.Between(rule.require.empty() ? 1 : 0, 2); left > 0; --left) {
+    rule.prefer.push_back(DrawTerms(random, plan.nodes));
+  }
+  return {rule};
 }
 
 StandbyFaults DrawStandbyFaults(Random& random, const Plan& plan) {
@@ -318,6 +334,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.placement = DrawPlacementChanges(Random(Mixed(seed, kPlacementDraw)), plan);
   plan.limits = DrawLimits(Random(Mixed(seed, kLimitsDraw)), plan);
   DrawStandbys(Random(Mixed(seed, kStandbysDraw)), plan);
+  plan.placement_to_rest = DrawPlacementToRest(Random(Mixed(seed, kPlacementToRestDraw)), plan);
   plan.stall_gap_most = DrawStallGap(Random(Mixed(seed, kStallsDraw)), seed);
   return plan;
 }

@@ -94,6 +94,7 @@ struct Plan {
   /// Empty: there are no rules. Otherwise machines have zones.
   std::vector<PlacementChange> placement;
   Placement placement_in_calm;      ///< lets all nodes lead all shards; it may ask for standbys
+  Placement placement_to_rest;      ///< in place of it, until the group first rests; empty: none
   bool standbys = false;            ///< some of these rules ask for standbys
   std::vector<LimitsOrder> limits;  ///< empty: each node has its own limits alone; so it is in calm
   Duration stall_gap_most{};        ///< between two stalls of etcd's commits; 0: there are none

@@ -76,6 +76,7 @@ Simulation::Simulation(const RunOptions& options)
     plan_.leaders_crash = !options.storms;
     plan_.placement.clear();
     plan_.placement_in_calm.clear();
+    plan_.placement_to_rest.clear();
     plan_.standbys = false;
     plan_.callbacks.standbys = callbacks_.standbys = {};
   }
@@ -366,7 +367,10 @@ void Simulation::Calm() {
     for (const auto& guard : machine.guards) guard->Resume();
   }
   if (!plan_.failover.empty()) WantFailover({});
-  if (!plan_.placement.empty()) WantPlacement(plan_.placement_in_calm);
+  if (!plan_.placement.empty()) {
+    const bool judged = !plan_.placement_to_rest.empty();
+    WantPlacement(judged ? plan_.placement_to_rest : plan_.placement_in_calm);
+  }
   Disturb(2 * Duration(plan_.core.ttl) + seconds(25));
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(25));
   if (!world_.stopped()) StartEverybody();
@@ -404,7 +408,7 @@ void Simulation::Rest() {
   RunUntilSteady();
   resting_ = true;
   troubled_until_ = world_.now();
-  if (!RunUntilRest(kRestBound)) return;
+  if (!RunUntilRest(kRestBound) || !JudgePlacement()) return;
   world_.RunUntil(world_.now() + seconds(3) + Duration(plan_.core.ttl));
   SettleStandbys();
   CheckQuiet();

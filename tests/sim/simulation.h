@@ -131,6 +131,8 @@ class Simulation {
   void StartPlacement();
   void WantPlacement(const Placement& placement);
   void SetPlacementUnderWrite();
+  /// At rest, if a rule is left. Takes it back, and returns whether all is at rest then.
+  bool JudgePlacement();
   Random placement_random_;
   Placement placement_wanted_;
   std::optional<Placement>
