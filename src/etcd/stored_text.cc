@@ -19,6 +19,8 @@ std::string KeptFields(const google::protobuf::Message& record) {
   return bytes.size() <= kMaxStoredText ? bytes : std::string();
 }
 
-std::string KeptBytes(std::string_view value) { return std::string(value.substr(0, kMaxStoredText)); }
+std::string KeptBytes(std::string_view value) {
+  return std::string(value.substr(0, kMaxStoredText));
+}
 
 }  // namespace baton::etcd

@@ -38,7 +38,8 @@ static_assert(kMaxTxnOperations * (kMaxStoredText + 2048) < std::size_t{1536} * 
 /// cut. KeptWords of the result is the result.
 std::string KeptWords(std::string_view words);
 
-/// The record's unknown fields, serialized, without nested ones; empty if above kMaxStoredText bytes.
+/// The record's unknown fields, serialized, without nested ones; empty if above kMaxStoredText
+/// bytes.
 std::string KeptFields(const google::protobuf::Message& record);
 
 /// The first kMaxStoredText bytes.

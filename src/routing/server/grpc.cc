@@ -37,8 +37,7 @@ std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
 std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder, Node& node,
                                                        RoutingOptions options) {
   return routing::RegisterRoutingService(
-      builder,
-      routing::RouteServer::Start(node.control(), {.max_watchers = options.max_watchers}),
+      builder, routing::RouteServer::Start(node.control(), {.max_watchers = options.max_watchers}),
       runtime::GateOf({}),  // reading is open
       {.of_caller = options.max_watchers, .of_readers = options.max_watchers});
 }
