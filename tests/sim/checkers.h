@@ -203,8 +203,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// Who does not stand by as it should, or does not say so; empty: nobody.
   std::string StandbysUnsettled() const;
   /// The most shards that each other node may hold if this one dies: a quarter and 3 more than its
-  /// share among the nodes that the rules want then, or what it has and is the first ready standby
-  /// for.
+  /// share among the nodes that the rules want then. If a rule keeps nodes from taking over: or
+  /// what it has and is the first ready standby for.
   std::map<NodeId, std::size_t> MostHeldAfter(const NodeId& dead);
   void CheckHeld(const std::map<NodeId, std::size_t>& most);
   /// This node is about to die, at rest, under such a rule: each of its shards has to go to its

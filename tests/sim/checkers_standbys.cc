@@ -328,7 +328,9 @@ void Checkers::JudgeHeirs(bool at_once) {
   heirs_.clear();
 }
 
-// A node may hold more than its share if it is the first ready standby of more than that.
+// If a rule keeps nodes from taking over, or a node gets nothing because activations fail there, a
+// node may hold more than that if it is the first ready standby of more. Otherwise a hash divides
+// among all nodes, and that has to be even enough by itself (docs/placement.md).
 std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) {
   const core::View truth = Truth();
   const std::vector<std::vector<NodeId>> replicas = StandbyChecker::Replicas(truth, dead);
@@ -346,6 +348,11 @@ std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) {
     }
     ++holds[next];
   }
+  const bool any_node =
+      !SomeNodeFails() &&
+      std::all_of(placement_.begin(), placement_.end(), [](const PlacementRule& rule) {
+        return rule.require.empty() && rule.prefer.empty() && rule.spread.empty();
+      });
   std::vector<const MemberFact*> others;
   for (const auto& [node, member] : truth.members()) {
     if (member.Live() && member.weight > 0 && node != dead) others.push_back(&member);
@@ -359,7 +366,7 @@ std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) {
   for (const MemberFact* member : others) {
     const bool wants = std::find(wanted.begin(), wanted.end(), member) != wanted.end();
     const std::size_t share = wants ? options_.shards * member->weight * 5 / 4 / weights + 3 : 0;
-    most[member->node] = std::max(share, holds[member->node]);
+    most[member->node] = any_node ? share : std::max(share, holds[member->node]);
     if (kept[member->node] + vacant > most[member->node]) ++observed_.held_judged;
   }
   return most;
