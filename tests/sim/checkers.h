@@ -206,6 +206,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// share among the nodes that the rules want then. If a rule keeps nodes from taking over: or
   /// what it has and is the first ready standby for.
   std::map<NodeId, std::size_t> MostHeldAfter(const NodeId& dead);
+  /// Leaves out shards for which a node became ready, or ceased to be, before they were claimed.
   void CheckHeld(const std::map<NodeId, std::size_t>& most);
   /// This node is about to die, at rest, under such a rule: each of its shards has to go to its
   /// first ready standby. REQUIRES: no node fails.
@@ -499,6 +500,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<ShardId, NodeId> heirs_;    ///< who has to claim it (ExpectHeirs)
   std::map<ShardId, NodeId> took_it_;  ///< who did, while the same nodes were ready
   TimePoint heirs_since_{};
+  TimePoint held_since_{};           ///< of the last MostHeldAfter
+  std::set<ShardId> changed_heirs_;  ///< claimed since, when other nodes were ready than then
   HeirRule heirs_by_{};
   Observed observed_;
   std::optional<TimePoint> config_spoilt_at_;  ///< since when it is; nullopt: it is good
