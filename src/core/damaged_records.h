@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "base/writes.h"
 
 namespace baton::core {
 
