@@ -51,7 +51,8 @@ const std::vector<Impossible>& ImpossibleCells() {
         Phase::kAbandoning},
        {Fault::kNoSpaceRefused, Fault::kNoSpaceApplied},
        "it puts nothing"},
-      {{Phase::kGranting, Phase::kTakingOver},
+      // Not granting: the answer to an earlier attempt may come late, while a later one leads.
+      {Phase::kTakingOver,
        {Fault::kLateRevoke, Fault::kOperatorRevoked},
        "a lease has a holder once its member key is known to be put"},
       {{Phase::kReading, Phase::kRenewing},
