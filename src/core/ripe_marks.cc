@@ -90,7 +90,10 @@ void RipeMarks::Look(const Context& context) {
     if (number != LeaderIndex::kNobody && revision >= least[number]) continue;
     const TimePoint ripe_at = RipeAt(view, shard);
     if (ripe_at == TimePoint::min() || ripe_at == TimePoint::max()) continue;  // marked, or unknown
-    if (ripe_at > context.now) look_at_ = std::min(look_at_, ripe_at);
+    // At most 20 looks a second, because each goes through all shards.
+    if (ripe_at > context.now) {
+      look_at_ = std::min(look_at_, std::max(ripe_at, context.now + kMinRetryPause));
+    }
     Due& due = due_[owner];
     due.at = std::max(due.at, ripe_at);
     due.newest = std::max(due.newest, revision);

@@ -471,10 +471,17 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
 }
 
-void Engine::Do(const core::AnswerTransfer& action) { requests_.Answer(action); }
-void Engine::Do(const core::AnswerPolicy& action) { requests_.Answer(action); }
-void Engine::Do(const core::AnswerRetry& action) { requests_.Answer(action); }
-void Engine::Do(const core::AnswerNodeChange& action) { requests_.Answer(action); }
+// A caller that ordered a change sees it in the next status, however long the last one would be
+// shared.
+template <typename Action>
+void Engine::Answer(const Action& action) {
+  follower_.ForgetStatus();
+  requests_.Answer(action);
+}
+void Engine::Do(const core::AnswerTransfer& action) { Answer(action); }
+void Engine::Do(const core::AnswerPolicy& action) { Answer(action); }
+void Engine::Do(const core::AnswerRetry& action) { Answer(action); }
+void Engine::Do(const core::AnswerNodeChange& action) { Answer(action); }
 
 // Only this node's history has it, because nothing in etcd says who changed a member's record.
 void Engine::Do(const core::ReportNodeChange& action) { follower_.AddToHistory(action); }

@@ -146,6 +146,8 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::AnswerRetry& action);
   void Do(const core::ReportNodeChange& action);
   void Do(const core::AnswerNodeChange& action);
+  template <typename Action>
+  void Answer(const Action& action);
   void HandOver(const core::RunCallback& action);
   /// Passes up to `most` of the callbacks to the dispatcher now, and the others in the next turns.
   void StartCallbacks(std::size_t most);

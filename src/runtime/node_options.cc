@@ -115,6 +115,9 @@ Status CheckEnums(const NodeOptions& options) {
   if (options.hang_timeout.count() != 0 && options.guard != GuardMode::kOwn) {
     return Bad("hang_timeout is for the node's own guard; give guard = GuardMode::kOwn");
   }
+  if (options.hang_timeout.count() != 0 && options.guard_program.empty()) {
+    return Bad("hang_timeout needs a guard, and guard_program is empty; give its path");
+  }
   if (options.log_level > LogLevel::kError) {
     return Bad(fmt::format("log_level is {}; give one of LogLevel's values",
                            static_cast<int>(options.log_level)));

@@ -403,7 +403,7 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
   AdminClient client(options);
   const auto before = client.GetStatus(true, CallDeadline(deadline));
   if (!before) return Fail(before.error());
-  if (before->status.members.empty()) {
+  if (before->status.members.empty() && before->status.view_age.count() == 0) {
     return Fail({ErrorCode::kUnavailable, "the node's view is not complete yet"});
   }
   const PlacementForecast forecast = Foresee(before->status, *placement);

@@ -82,7 +82,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
 /// kDone also if the group has these settings already. kUsage: the settings are out of their
 /// bounds, or make no sense with those of the group. kPrecondition: some member's version is too
-/// old for them.
+/// old for them, or, for `never`, some member has no state directory.
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change);
 /// Reads placement rules from a file ("-": stdin), and replaces the group's rules by them. If the

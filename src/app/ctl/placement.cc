@@ -53,7 +53,7 @@ ExitCode CheckPlacementFile(const CtlOptions& options, const std::string& path) 
   AdminClient client(options);
   const auto answer = client.GetStatus(true, Deadline(options));
   if (!answer) return Fail(answer.error());
-  if (answer->status.members.empty()) {
+  if (answer->status.members.empty() && answer->status.view_age.count() == 0) {
     return Fail({ErrorCode::kUnavailable, "the node's view is not complete yet"});
   }
   const PlacementForecast forecast = Foresee(answer->status, *placement);

@@ -62,6 +62,7 @@ Finding WaitingBySettings(const NodeStatus& status) {
   bool others = false;
   for (const ShardStatus& shard : status.shards) {
     if (!shard.leader.empty() || !WaitsBySettings(shard, status.at)) continue;
+    if (shard.claims_wait.count() > 0) continue;  // not counted in waiting_by_settings
     if (shard.waits_for_directory) {
       back.insert(shard.waits_for);
     } else {
