@@ -227,7 +227,11 @@ void GroupFollower::NoteSettings(const ConfigFact& config) {
 
 std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   const TimePoint now = parts_.clock.Now();
-  if (status_ != nullptr && now < status_until_) return status_;
+  const core::View* const view = owner_.FollowedView();
+  const bool complete = view != nullptr && view->complete();
+  const bool shared = status_ != nullptr && now < status_until_;
+  if (shared && complete == status_complete_) return status_;
+  status_complete_ = complete;
   auto status = std::make_shared<NodeStatus>(owner_.MakeStatus(now, board_));
   status->group = parts_.group;
   status->node = parts_.name;
@@ -239,12 +243,11 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   const etcd::WatchCursorCounts& watched = cursor_ != nullptr ? cursor_->counts() : watched_;
   status->counters.watch_resyncs = watched.resyncs;
   status->counters.watch_stale_events = watched.repeated_revisions;
-  const core::View* const view = owner_.FollowedView();
   if (view != nullptr) {
     status->shard_count = view->shard_count();
     status->hash = owner_.Hash();
-    if (view->complete()) status->view_age = now - proven_at_;
-    status->stale = view->complete() && status->view_age > owner_.StaleAfter();
+    if (complete) status->view_age = now - proven_at_;
+    status->stale = complete && status->view_age > owner_.StaleAfter();
   }
   status_ = std::move(status);
   // From now on: the calls that came meanwhile stand in the loop's queue.

@@ -191,7 +191,8 @@ class GroupFollower {
 
   StatusBoard board_;
   std::shared_ptr<const NodeStatus> status_;
-  TimePoint status_until_{};  ///< until then, all calls share status_
+  TimePoint status_until_{};      ///< until then, all calls share status_
+  bool status_complete_ = false;  ///< whether the view was complete when status_ was made
   TimePoint heartbeat_at_ = TimePoint::max();
   std::string last_trouble_;
   TimePoint trouble_at_{};
