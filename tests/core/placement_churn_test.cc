@@ -157,10 +157,10 @@ TEST_F(PlacementChurn, AShardClaimedUnderALabelThatGoesIsMovedAway) {
 // draws. At no time more moves are in flight than the limit, some moves wait for others, and each
 // shard comes back by one move. In the end all is balanced.
 TEST_F(PlacementChurn, AZoneThatComesBackGetsItsShardsStaggeredAndEachOnce) {
-  constexpr std::uint32_t kMaxMovesHere = 4;
+  constexpr std::uint32_t kMovesInFlight = 4;
   for (std::uint64_t seed = 1; seed <= 20 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Begin(seed, 6, 36, kMaxMovesHere);
+    Begin(seed, 6, 36, kMovesInFlight);
     Set({Prefers(ZoneTerm("a"))});
     ASSERT_TRUE(cluster_->RunUntil(
         [&] { return LedInZone("a") == 36 && cluster_->store().MoveCount() == 0; }, seconds(60)));
@@ -185,7 +185,7 @@ TEST_F(PlacementChurn, AZoneThatComesBackGetsItsShardsStaggeredAndEachOnce) {
     }
     EXPECT_TRUE(run([&] { return LedInZone("a") == 36; }, seconds(120)));
     EXPECT_FALSE(run([&] { return !EachHasALeader(); }, seconds(30)));
-    EXPECT_EQ(most, kMaxMovesHere);
+    EXPECT_EQ(most, kMovesInFlight);
     for (auto& [shard, count] : CountTransitions()) {
       EXPECT_EQ(count - before.at(shard), 1) << "shard " << shard.value;
     }
