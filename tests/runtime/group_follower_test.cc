@@ -246,6 +246,21 @@ TEST_F(GroupFollowerTest, NoStatusIsSharedForLong) {
   EXPECT_TRUE(follower_.Status()->halted.has_value());
 }
 
+// Plan: the first status takes so long that it is shared for seconds. Just after it the view
+// becomes complete, and the next status shows that.
+TEST_F(GroupFollowerTest, AStatusOfAnIncompleteViewIsNotSharedOnceItIsComplete) {
+  view_.emplace(4, NodeId());
+  cost_ = milliseconds(300);
+  follower_.Status();
+  follower_.Status();
+  EXPECT_EQ(made_, 1);
+  Merge(Snapshot{.revision = Revision{10}});
+  EXPECT_GT(follower_.Status()->view_age.count(), 0);
+  EXPECT_EQ(made_, 2);
+  follower_.Status();
+  EXPECT_EQ(made_, 2);
+}
+
 // Plan: the watch's revision was compacted, so everything is read again. Then the follower is
 // closed, as in a node that stops. Its counters don't begin again.
 TEST_F(GroupFollowerTest, CountersOutliveTheWatch) {
