@@ -20,7 +20,7 @@ std::shared_ptr<const runtime::NodeStatus> StatusOf(runtime::Control& control) {
 
 Status Ask(runtime::Control& control, runtime::PolicyRequest::Verb verb) {
   std::promise<Status> answer;
-  control.Request(runtime::PolicyRequest{.verb = verb, .actor = "test"},
+  control.Request(runtime::PolicyRequest{.verb = verb, .node = {}, .actor = "test"},
                   [&](Status result) { answer.set_value(std::move(result)); });
   return answer.get_future().get();
 }
