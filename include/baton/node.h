@@ -50,9 +50,9 @@ class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. It does not wait for
   /// etcd, which may be unreachable. It may wait up to 2 s for a baton-guard that reads the lock
-  /// file. `listener` may be null; then each shard is activated as soon as the node leads it.
-  /// Callbacks may begin before Start has returned, so the listener must not rely on the returned
-  /// pointer yet.
+  /// file; if that goes on reading, the node starts without the lock, and logs it. `listener` may
+  /// be null; then each shard is activated as soon as the node leads it. Callbacks may begin before
+  /// Start has returned, so the listener must not rely on the returned pointer yet.
   /// Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
@@ -124,13 +124,13 @@ class BATON_EXPORT Node {
   /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
   /// once; false at first. If the leader dies, a ready standby takes over. Call it when the answer
   /// changes, also from inside Standby. Returns at once. Other nodes may know it only after some
-  /// seconds, because the node pauses between two writes of such changes to etcd. The pause is 50
-  /// ms for each live node of the group, at least 1 s, plus 1 ms for each shard of which this node
-  /// is a ready standby. But if the node is no longer ready for a shard, it writes this within
-  /// about 1 s, unless that happens again and again.
+  /// seconds, because the node pauses between two writes of such changes to etcd. The pause is
+  /// max(1 s, 50 ms for each live node) plus 1 ms for each shard of which this node is a ready
+  /// standby. If the node ceases to be ready for a shard, it writes this 1 s after its last such
+  /// write. Each further write of this kind in a row waits twice as long, up to the pause above.
   /// Does nothing, now or later, if the node is not a standby of the shard at the time of the call.
   /// Also does nothing after Stop and in a forked child. A node can be a ready standby of at most
-  /// 100,000 shards; it counts as not ready for the others.
+  /// 100,000 shards; for any further shard it counts as not ready.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Hands every shard over to the other members, then ends the session. Each handoff calls

@@ -58,9 +58,10 @@ struct EtcdOptions {
 /// guard needs `state_dir`: without it, Start returns kInvalidArgument. In three cases Start
 /// succeeds, and logs that no guard acts: (1) the node does not trust the locks of the folder's
 /// file system (see `trust_state_lock`); (2) `keeps_descriptors` is false, and that file system is
-/// overlayfs or can't map files; (3) with kOwn, `guard_program` is empty. Then `batonctl doctor`
-/// warns, and `baton_guard_running` is 0. A guard can't help if the host dies, or if the guard dies
-/// together with the node, for example because the node is the first process of its container.
+/// overlayfs or can't map files; (3) with kOwn, `guard_program` is empty and `hang_timeout` 0. Then
+/// `batonctl doctor` warns, and `baton_guard_running` is 0. A guard can't help if the host dies, or
+/// if the guard dies together with the node, for example because the node is the first process of
+/// its container.
 enum class GuardMode : std::uint8_t {
   kOff,     ///< no guard
   kOwn,     ///< a guard that the node starts, and starts again if it ends
@@ -112,16 +113,17 @@ struct NodeOptions {
   bool keeps_descriptors = false;
   /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
   /// with Baton. If there is no such program, Start returns kNotFound. Start does not look for the
-  /// program if no guard can act (see GuardMode). Empty: there is none, so no guard acts.
+  /// program if no guard can act (see GuardMode). Empty: no guard acts, and hang_timeout must be 0.
   std::string guard_program = "baton-guard";
 
   /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the
   /// process with SIGKILL and ends its session, as after any death. 0: never; otherwise 500 ms to
-  /// 366 days. Start refuses any other value than 0 without kOwn. The guard kills a process that
-  /// was stopped (SIGSTOP, a debugger) or gets no processor time, and one whose node is stuck. It
-  /// does not notice that the program's own work is stuck: see `watchdog`. Time in which the whole
-  /// machine stood still does not count. Choose much less than `ttl`: from `ttl` on, the lease ends
-  /// first, so the guard gains nothing. Start logs a warning then.
+  /// 366 days. Start refuses any other value than 0 without kOwn, or if `guard_program` is empty.
+  /// The guard kills a process that was stopped (SIGSTOP, a debugger) or gets no processor time,
+  /// and one whose node is stuck. It does not notice that the program's own work is stuck: see
+  /// `watchdog`. Time in which the whole machine stood still does not count. Choose much less than
+  /// `ttl`: from `ttl` on, the lease ends first, so the guard gains nothing. Start logs a warning
+  /// then.
   std::chrono::milliseconds hang_timeout{0};
 
   // Addresses at which other hosts reach the program, not those on which it listens: no 0.0.0.0, no
@@ -171,10 +173,11 @@ struct NodeOptions {
   /// counted.
   ///
   /// Two more waits use `settle`. (1) A damaged record whose last leader is unknown is replaced
-  /// after `settle` + the lock delay + max(10 s, greatest `ttl` of the members). (With failover
-  /// `never` an operator must release it.) (2) If no member can take a shard (all have weight 0, or
-  /// placement rules forbid it), or failover is `never`, the balancer reports each such shard that
-  /// has had no leader for `settle`, as a Transition whose `to` is empty.
+  /// after `settle` + the group's lock delay (`batonctl group set`) + max(10 s, greatest `ttl` of
+  /// the members). (With failover `never` an operator must release it.) (2) Once a shard has had no
+  /// leader for `settle`, and no member may take it, the balancer reports a Transition whose `to`
+  /// is empty. No member may take it if all have weight 0, if placement rules forbid it, or if
+  /// failover is `never`.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -226,11 +229,11 @@ struct NodeOptions {
   /// the oldest are dropped. A restarted node begins with an empty history.
   std::uint32_t history = 10'000;
 
-  /// Takes the node's log (see LogSink, also on dropped records). If log_level is kInfo, kDebug or
-  /// kTrace, there is a record for every transition that this node counts (see Transition). If
-  /// `log` is empty, the node writes each record to stderr as a line, and drops records that stderr
-  /// does not take in time. A transition's line on stderr also has the fields group and node, since
-  /// several nodes may write to one stderr.
+  /// Takes the node's log. LogSink says on which thread, and which records are dropped. If
+  /// log_level is kInfo, kDebug or kTrace, there is a record for every transition that this node
+  /// counts (see Transition). If `log` is empty, the node writes each record to stderr as a line,
+  /// and drops records that stderr does not take in time. A transition's line on stderr also has
+  /// the fields group and node, since several nodes may write to one stderr.
   LogSink log = {};
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;

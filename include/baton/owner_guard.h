@@ -48,7 +48,8 @@ struct LeaderHint {
 
 /// The refusal NOT_LEADER: FAILED_PRECONDITION, with google.rpc.ErrorInfo in its details (reason
 /// NOT_LEADER, domain baton; metadata shard, leaderNode, leaderAddress, term, and group unless it
-/// is empty). See proto/baton/v1/errors.proto. Names are escaped and cut (128 B).
+/// is empty). See proto/baton/v1/errors.proto. Node id and group are escaped, and cut to 128 bytes.
+/// An address that is not host:port is left out.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
 /// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
 /// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the

@@ -10,9 +10,11 @@
 //
 // A router follows the routes of one node or relay at a time, never etcd. If that server goes away
 // or falls silent, the router pauses for a random time, then switches to another endpoint. The
-// pause is at most 50 ms in the first round over all endpoints. Each further round doubles this
-// limit, up to 5 s. A route may be out of date when it is read, so servers check each request with
-// OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
+// pause is at most 50 ms until as many tries in a row have failed as there are endpoints. Then the
+// limit doubles with each further round over all endpoints, up to 5 s. A stream of routes that
+// lasted 1 s or more, and was not stale at its end, ends the row; so do new credentials. A route
+// may be out of date when it is read, so servers check each request with OwnerGuard
+// (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // one decides where the calls go, for as long as the router follows it. Soon after the router has
@@ -22,9 +24,10 @@
 // a third of its TTL and a second. SECURITY.md says what else a false server can do.
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
-// CallWith it keeps one channel for each leader's address: at most 1,024, and each until about 5
-// minutes after its last use, or until its calls get no answers any more. A response may have at
-// most 4 MiB, gRPC's default.
+// CallWith it keeps at most 1,024 channels, one for each leader's address. It drops a channel about
+// 5 minutes after its last use, and also one whose calls get no answers. A response may have at
+// most 4 MiB, gRPC's default. A router stores at most 1,000,000 pairs of node id and address. After
+// that it refuses messages that name a new pair (Age().problem says so): start another router.
 #pragma once
 
 #include <chrono>
@@ -196,8 +199,7 @@ class BATON_EXPORT Router {
   /// tables with the same standbys share.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
 
-  /// How current the routes are, and what is wrong if not. Waits only for a short lock. After
-  /// 1,000,000 different pairs of node id and address a router takes no new ones: start another.
+  /// How current the routes are, and what is wrong if not. Waits only for a short lock.
   RoutesAge Age() const;
   /// What the router has done so far. Lock-free.
   RouterCounters counters() const;
@@ -214,9 +216,9 @@ class BATON_EXPORT Router {
   /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
   /// as described below, and may again follow max_hops leaders.
   ///
-  /// A call does not stay with a leader that only a refusal names. If that leader can't serve, or
-  /// if max_hops such leaders refuse in a row, the call pauses, and then goes back to the leader
-  /// that the routes name.
+  /// Each time that only a refusal names a leader, that leader gets one attempt. If the router
+  /// can't reach it, or if max_hops such leaders refuse in a row, the call pauses, and then goes to
+  /// the leader that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
@@ -251,8 +253,8 @@ class BATON_EXPORT Router {
   ///
   /// Without retry_unknown, if an attempt may have taken effect, Call returns its status unchanged.
   /// With either setting, UNAVAILABLE with NO_LEADER for this shard says that nothing took effect.
-  /// Any other UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, and ABORTED with STALE_TERM say that the
-  /// request may have taken effect.
+  /// After any other UNAVAILABLE, after DEADLINE_EXCEEDED or CANCELLED, and after ABORTED with
+  /// STALE_TERM, assume that the request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

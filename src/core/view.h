@@ -44,7 +44,7 @@ struct ViewChanges {
   /// Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;   ///< any member fact, also its state or weight, or a proof of death
-  bool policy = false;    ///< a policy; or a RipeFact, unless only a snapshot shows that it is gone
+  bool policy = false;    ///< a policy or a RipeFact; but not a ripe key missing from a snapshot
   bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
   bool config = false;    ///< the config; also if a read found none
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
@@ -130,14 +130,14 @@ class View {
   //  - If a shard's record comes again, the view may know more of its leader's session by then. So
   //    an uncertain death may become certain (see deaths()), and UnledSince known.
   //  - A DeathFact always counts, because a proof stays true.
-  //  - A late RipeFact may bring back a mark that a snapshot showed as absent. That is harmless,
-  //    because what a mark says stays true.
+  //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
+  //    harmless, because what such a key says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
-  /// Continues to choose standbys if Merge could not finish that in one call (standbys.h). Does
-  /// nothing if a Merge did a part since the last call, so that one step does one part. Returns
-  /// whether more is left to do; if so, call it again soon.
+  /// Continues to choose standbys if Merge could not finish that in one call (standbys.h). A
+  /// step does one portion of that work: this does none if a Merge has done one since the last
+  /// call. Returns whether more is left to do; if so, call it again soon.
   bool ContinueStandbys() {
     if (!std::exchange(standbys_updated_, false))
       NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
@@ -153,7 +153,9 @@ class View {
   /// A key whose mod revision went down. This view had seen the key, or its absence, with revision
   /// `known`. A later snapshot, whose own revision is not below `known`, shows the key with the
   /// lower revision `found`. That never happens within one history of etcd, so somebody restored a
-  /// backup and then raised etcd's revision. Only shard records, members and config are compared.
+  /// backup and then raised etcd's revision. Only shard records, members and config are compared,
+  /// and of a node's absence from the members only what the last snapshot or the watch since
+  /// showed.
   struct WentBack {
     Revision known;
     Revision found;
@@ -228,7 +230,8 @@ class View {
   /// guarded by the revisions that are known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
-  /// By node: its key `ripe/<node>` as last seen. An absent key stays until the next snapshot.
+  /// By node: its key `ripe/<node>` as last seen. It says that the failover delay has passed for
+  /// leaderships of the node (base/facts.h). An absent key stays until the next snapshot.
   const std::map<NodeId, RipeFact>& ripe() const { return ripe_; }
   /// The node's key `ripe/<node>` as last seen; null: nothing is known of it.
   const RipeFact* ripe(const NodeId& node) const {
@@ -262,9 +265,9 @@ class View {
   /// How many shards the node leads by records in force; 0 also for an unknown node.
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
-  /// ends is in force, and its target is another live member. If the move is prepared, the target
-  /// must still have the session that prepared it. A draining target is live. A target that the
-  /// rules forbid does not count.
+  /// ends is in force, and its target is another live member which the placement rules allow. If
+  /// the move is prepared, the target must still have the session that prepared it. A draining
+  /// target is live.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const { return live_members_; }
@@ -280,10 +283,11 @@ class View {
     const TimePoint since = vacant_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
-  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. Each new
-  /// record of this kind, and each read that finds none, starts this time again (but not that of
-  /// VacantSince). Nullopt: the record is in force; or only a write's answer showed it, and the
-  /// watch has not reached it yet, so this view can't know whether the leader's session lives.
+  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. Each
+  /// newer record of this kind, and each newer read that finds no record, sets this time again;
+  /// VacantSince keeps the first such time. Nullopt: the record is in force; or only a write's
+  /// answer showed it, and the watch has not reached it yet, so this view can't know whether the
+  /// leader's session lives.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -318,8 +322,10 @@ class View {
 
   /// The session that a shard's record named just before the record became unreadable; the session
   /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
-  /// a read, not the watch, showed the damage or a later change, unless that session lived then,
-  /// and the key was written only once since the record was known: others may have led in between.
+  /// others may have led in between. They may have if a read, not the watch, showed the damage or a
+  /// further damaged record, and the key was not written exactly once since the one before. If the
+  /// read showed the first damage, they may also have if the session was not alive then. And they
+  /// may have if a damaged record followed one of a newer schema.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const {
     const Damage* const damage = damage_.Of(shard);
     return damage != nullptr ? damage->last_leader : std::nullopt;

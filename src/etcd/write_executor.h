@@ -10,14 +10,15 @@
 // is sent in two halves, and so on. So an item that is too large by itself is refused alone.
 //
 // The executor never repeats a transaction of unknown outcome. Without a definite answer it does
-// not send the rest of the write, and the handler gets kUnknown. If an answer does not match the
-// request, some items may be kUnknown because the answer does not prove their outcomes; the rest of
-// the write is still sent. In both cases the caller sends the unknown items again (Prepare with
-// `earlier`). That is safe. Most items change a key whose revision they compare. If the first
-// transaction was applied after all, the second one is refused, and `read_back` shows what the
-// first one wrote. Three kinds of items do not compare the revision of the key that they change.
-// MemberUpdate, and Abandon, which deletes a move, have the same result if they are applied twice.
-// SessionEnd deletes the key whose lease it compares, so a second one is refused.
+// not send the rest of the write: these items are kUnknown, too, and so is the whole result. If an
+// answer does not match the request, some items may be kUnknown because the answer does not prove
+// their outcomes; the rest of the write is still sent. In both cases the caller sends the unknown
+// items again (Prepare with `earlier`). That is safe. Most items change a key whose revision they
+// compare. If the first transaction was applied after all, the second one is refused, and
+// `read_back` shows what the first one wrote. Three kinds of items do not compare the revision of
+// the key that they change. MemberUpdate, and Abandon, which deletes a move, have the same result
+// if they are applied twice. SessionEnd deletes the key whose lease it compares, so a second one is
+// refused.
 //
 // The caller merges the `read_back` of every submission into its view. Each `read_back` covers only
 // the items that this submission sent, not those whose outcomes were known from `earlier`.

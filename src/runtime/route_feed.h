@@ -16,12 +16,13 @@
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
 //   - An observer's first batch has all routes; a later one has those that changed. A route's keys
-//     are the shard's record, its move, and the member keys of its leader and standbys. If one of
-//     them has a greater revision than the route, an examined route (see Cost) is sent again even
-//     if it did not change. Reason: another server may have sent a router a different route
-//     meanwhile, and the greater revision tells which one is newer.
+//     are the shard's record, its move, and the member keys of its leader and standbys.
 //   - A route that is sent has the greatest of these revisions: the view's, its keys', and the one
 //     that it had before. So its revision never goes back.
+//   - If the feed examines a shard (see Cost), and one of the route's keys has a greater revision
+//     than the route as last sent, it sends the route again even if that did not change. Reason:
+//     another server may have sent a router a different route meanwhile, and the greater revision
+//     tells which one is newer.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
 //     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
 //     each route.

@@ -77,7 +77,7 @@ class MergedRoutes {
   /// that Apply gets counts as a stream's first.
   v1::WatchRoutesRequest BeginStream();
 
-  /// Merges one message. Errors (put the sender's name in front of the text):
+  /// Merges one message. Errors, whose texts do not name the sender:
   ///   - kInvalidArgument: the message is malformed, or maps keys in a way that this version does
   ///     not know;
   ///   - kInvalidArgument: the group has no shards, or more than kMaxShards;
