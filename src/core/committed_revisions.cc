@@ -15,14 +15,15 @@ void CommittedRevisions::NoteSent(const std::vector<Action>& actions) {
   }
 }
 
-std::optional<Revision> CommittedRevisions::NoteCommitted(OperationId operation,
-                                                          Revision revision) {
+void CommittedRevisions::NoteCommitted(OperationId operation, Revision revision) {
   const auto sent = before_.extract(operation);
-  if (revision.value == 0) return std::nullopt;
-  const Revision floor = sent.empty() ? Revision{} : sent.mapped();
-  if (revision < floor) return floor;
-  highest_ = std::max(highest_, revision);
-  return std::nullopt;
+  if (revision.value == 0) return;
+  const Revision known = sent.empty() ? Revision{} : sent.mapped();
+  if (revision >= known) {
+    highest_ = std::max(highest_, revision);
+  } else if (!went_back_) {
+    went_back_ = WentBack{.earlier = known, .later = revision};
+  }
 }
 
 void CommittedRevisions::ForgetAllBut(const PendingWrites& pending) {

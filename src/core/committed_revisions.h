@@ -21,11 +21,13 @@ class CommittedRevisions {
   /// Notes the writes and confirmations among these actions as sent. A later copy of a write
   /// changes nothing.
   void NoteSent(const std::vector<Action>& actions);
-  /// Notes that the operation committed at `revision`, and forgets the operation. If a commit that
-  /// was known when the operation was sent has a higher revision, etcd went back in time: returns
-  /// that higher revision. Otherwise nullopt. Always nullopt if `revision` is 0, which means that
-  /// it is not known, and for an operation that was not noted as sent or was forgotten.
-  std::optional<Revision> NoteCommitted(OperationId operation, Revision revision);
+  /// Notes that the operation committed at `revision`, and forgets the operation. `revision` 0
+  /// means that it is not known. See went_back.
+  void NoteCommitted(OperationId operation, Revision revision);
+  /// Notes the revision of a read of everything that came before any write of this run.
+  void NoteFirstRead(Revision revision) {
+    if (revision < highest_) begun_below_ = revision;
+  }
   /// The operation did not commit, or nobody knows whether it did.
   void Forget(OperationId operation) { before_.erase(operation); }
   /// Forgets all operations that are not in `pending`.
@@ -35,8 +37,21 @@ class CommittedRevisions {
   /// runs; 0: unknown.
   Revision highest() const { return highest_; }
 
+  struct WentBack {
+    Revision earlier;  ///< of a commit that was known when another one was sent
+    Revision later;    ///< of that other one, which is lower
+  };
+  /// Set for ever once etcd went back in time between two commits of this run. Looks only at
+  /// operations that were noted as sent and not forgotten.
+  const std::optional<WentBack>& went_back() const { return went_back_; }
+  /// The revision of the last first read that was below highest(): etcd went back in time since an
+  /// earlier run of this node.
+  std::optional<Revision> begun_below() const { return begun_below_; }
+
  private:
   Revision highest_;
+  std::optional<WentBack> went_back_;
+  std::optional<Revision> begun_below_;
   std::map<OperationId, Revision> before_;  ///< highest_ when the operation was sent
 };
 

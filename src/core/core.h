@@ -15,11 +15,8 @@
 // The core has no threads of its own; only the runtime's loop thread calls it.
 //
 //   events ──▶ View (facts by revision) ──▶ Session (lease, deadline)
-//                                       ├─▶ Leaderships (held shards, giving away)
-//                                       ├─▶ IncomingMoves (shards on their way here)
-//                                       ├─▶ RipeMarks (whose shards anybody may claim)
-//                                       ├─▶ Succession (claims)      ──▶ actions
-//                                       └─▶ Balancer (moves, if elected)
+//                                       ├─▶ ShardWork (leaderships, claims, moves) ──▶ actions
+//                                       └─▶ Lifecycle (drain, halt, end)
 #pragma once
 
 #include <algorithm>
@@ -27,22 +24,16 @@
 #include <optional>
 #include <vector>
 
-#include "core/balancer.h"
+#include "core/application_presence.h"
 #include "core/committed_revisions.h"
 #include "core/config_keeper.h"
 #include "core/context.h"
 #include "core/events.h"
-#include "core/incoming_moves.h"
-#include "core/lead_deadline.h"
-#include "core/leaderships.h"
 #include "core/lifecycle.h"
 #include "core/operator_requests.h"
 #include "core/options.h"
-#include "core/record_news.h"
-#include "core/ripe_marks.h"
 #include "core/session.h"
-#include "core/standby_duties.h"
-#include "core/succession.h"
+#include "core/shard_work.h"
 #include "core/view.h"
 #include "core/watch_progress.h"
 
@@ -65,18 +56,18 @@ class Core {
   /// entry twice (ViewChanges::Add). After a halt, changes come only in steps after Finished.
   const ViewChanges& changed() const { return changed_; }
   const Session& session() const { return session_; }
-  const Leaderships& leaderships() const { return leaderships_; }
-  const Succession& succession() const { return succession_; }
-  const Balancer& balancer() const { return balancer_; }
-  const IncomingMoves& incoming_moves() const { return incoming_moves_; }
-  const StandbyDuties& standby_duties() const { return standby_duties_; }
+  const Leaderships& leaderships() const { return work_.leaderships(); }
+  const Succession& succession() const { return work_.succession(); }
+  const Balancer& balancer() const { return work_.balancer(); }
+  const IncomingMoves& incoming_moves() const { return work_.incoming_moves(); }
+  const StandbyDuties& standby_duties() const { return work_.standby_duties(); }
   const OperatorRequests& requests() const { return requests_; }
   /// Why this node halted, which is for ever; nullopt: it has not halted.
-  std::optional<Error> halted() const;
+  std::optional<Error> halted() const { return lifecycle_.halted(); }
   /// Whether the node was asked to drain or stop, or has halted or finished.
-  bool draining() const;
+  bool draining() const { return !lifecycle_.running(); }
   /// Whether a step has returned Finished.
-  bool finished() const { return std::holds_alternative<Stopped>(lifecycle_); }
+  bool finished() const { return lifecycle_.finished(); }
   /// Whether the session's deadline has passed, even before the step that notices it. False if
   /// there is no session, and before its first confirmed renewal.
   bool suspended(TimePoint now) const {
@@ -84,9 +75,9 @@ class Core {
   }
   /// The state of an application in another process, or of one that a watchdog watches. Otherwise
   /// always kAttached.
-  ApplicationState application() const { return application_.state; }
+  ApplicationState application() const { return application_.state(); }
   /// How many damaged records this node has seen: see RecordNews::damaged.
-  std::uint64_t damaged_records() const { return news_.damaged(); }
+  std::uint64_t damaged_records() const { return work_.news().damaged(); }
   /// The highest revision at which a write or confirmation of this node committed, also in earlier
   /// runs (CoreOptions::highest_committed); 0: unknown.
   Revision highest_committed() const { return commits_.highest(); }
@@ -122,23 +113,17 @@ class Core {
   void Record(Context& context, const DrainRequested& event);
   void Record(Context& context, const StopRequested& event);
   void Record(Context& context, const Tick& event);
-  void NoteCommit(Context& context, Revision revision, OperationId operation);
-  /// Why to halt: a commit of this node had revision `earlier`, and the store has `later`.
-  Error WentBack(Revision earlier, Revision later) const;
-  void TellOwner(Context& context, OperationId operation, const PendingWrites::Settled& settled,
-                 const WriteResult& result);
-
   void Advance(Context& context);
-  /// Tells the other parts which parts of the view the last merge changed.
-  void NoteViewChanges(Context& context);
+  /// Halts if a read or a commit shows that the store went back in time.
+  void CheckStore(Context& context);
+  void CheckApplication(Context& context);
   void CheckConfig(Context& context);
   /// Without an application this node reads seldom. So with one, it begins no session before a read
   /// that is as new as those of other nodes, or at most a TTL after its last session: a late watch
   /// might hide a config that does not fit.
   bool WantsSession() const {
-    const TimePoint known = std::max(view_.read_at(), session_ended_at_);
-    return application_.state != ApplicationState::kAbsent &&
-           known >= application_.there_since - Duration(options_.ttl);
+    const TimePoint known = std::max(view_.read_at(), session_.lost_at());
+    return !application_.absent() && known >= application_.there_since() - Duration(options_.ttl);
   }
   void CheckSession(Context& context);
   void EndSession(Context& context);
@@ -146,13 +131,11 @@ class Core {
   /// Whether the view need not be read each TTL. Asks for the store's revision if this node has no
   /// application.
   bool ComparesWatch(Context& context);
+  /// Tells the other parts which parts of the view the last merge changed.
+  void NoteViewChanges(Context& context);
+  Error WentBack(Revision earlier, Revision later) const;
   void Halt(Context& context, const Error& why);
-  /// Ends every leadership, for the end of this node. Returns whether the lease must be left to
-  /// expire, because another process may still act on the shards.
-  bool GiveUpAll(Context& context);
   void AdvanceEnd(Context& context);
-  bool NobodyTakesOver() const;
-  bool GivenAway(Context& context, Draining& draining);
   void Close(Context& context);
 
   CoreOptions options_;
@@ -162,29 +145,12 @@ class Core {
   Session session_;
   PendingWrites writes_;
   CommittedRevisions commits_;
-  LeadDeadline deadline_;
-  OperatorRequests requests_;
-  Leaderships leaderships_;
-  StandbyDuties standby_duties_;
-  IncomingMoves incoming_moves_;
-  Succession succession_;
-  RipeMarks ripe_marks_;
-  Balancer balancer_;
-  RecordNews news_;
-  Lifecycle lifecycle_;
-  struct {
-    ApplicationState state = ApplicationState::kAttached;
-    TimePoint detached_at{};  ///< when the application was last detached
-    TimePoint there_since{};  ///< when it was last attached after it had been absent
-  } application_;
-
   ConfigKeeper config_;
   WatchProgress watch_;
-  /// The revision of the first read, if it is below one that an earlier run of this node knew. (The
-  /// first read comes before any write of this run.)
-  std::optional<Revision> begun_below_;
-  TimePoint session_ended_at_ = TimePoint::min();  ///< the last one's; min: there was none
-  TimePoint ask_at_{};                             ///< when ComparesWatch asks next
+  OperatorRequests requests_;
+  ApplicationPresence application_;
+  ShardWork work_;
+  Lifecycle lifecycle_;
 };
 
 }  // namespace baton::core

@@ -26,6 +26,13 @@ void RecordNews::Note(Context& context, const ViewChanges& changes,
     AddDetection(context, *seen);
     context.Do(SeeTransition{*std::move(seen)});
   }
+  for (const NodeId& node : changes.flapping) {
+    const auto delay =
+        std::chrono::duration_cast<std::chrono::seconds>(context.view.steadiness().DelayOf(node));
+    context.Say(Notice::Level::kWarning,
+                "node " + node + " comes and goes: when it is back it gets no shards for " +
+                    std::to_string(delay.count()) + " s");
+  }
 }
 
 void RecordNews::NoteDamage(Context& context, ShardId shard, const RecordFact& record) {

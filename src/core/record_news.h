@@ -1,5 +1,6 @@
 // RecordNews: reports what no other part of the core reports: damaged records, texts of members
-// that can't be used, and which shards other nodes lead now. Each is reported once per revision.
+// that can't be used, which shards other nodes lead now, and members that come and go. What a
+// record says is reported once per revision.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

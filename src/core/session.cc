@@ -448,6 +448,7 @@ bool Session::LostBy(const View& view) const {
 
 void Session::Lose(TimePoint now) {
   if (member()) lost_ = id();
+  lost_at_ = now;
   BeginAnew(now, PresentLease());
 }
 

@@ -121,6 +121,8 @@ class Session {
   SessionId id() const;
   /// The last session that Lose ended; 0: there was none.
   SessionId lost() const { return lost_; }
+  /// The time of the last Lose; TimePoint::min(): there was none.
+  TimePoint lost_at() const { return lost_at_; }
   /// REQUIRES: member().
   SessionGuard guard() const;
   /// The TTL that etcd gave last; the option's before the first grant.
@@ -278,6 +280,7 @@ class Session {
   TimePoint say_health_not_before_{};
   std::optional<Error> refused_;
   SessionId lost_{};
+  TimePoint lost_at_ = TimePoint::min();
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;
   Duration hold_ = kMinRetryPause;  ///< the backoff if the attempt to open a session is refused

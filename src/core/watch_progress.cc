@@ -48,4 +48,10 @@ bool WatchProgress::AuditDue(TimePoint now, Duration every, TimePoint since) {
   return true;
 }
 
+bool WatchProgress::AskDue(TimePoint now, Duration every) {
+  if (now < ask_at_) return false;
+  ask_at_ = now + every;
+  return true;
+}
+
 }  // namespace baton::core

@@ -59,6 +59,12 @@ class WatchProgress {
     return std::max(read_at_, since) + every;
   }
 
+  /// Whether the owner must ask for the store's revision now. The next question is due `every`
+  /// later, even if this one gets no answer.
+  bool AskDue(TimePoint now, Duration every);
+  /// When the next question is due.
+  TimePoint AskAt() const { return ask_at_; }
+
  private:
   Duration Bound() const;
 
@@ -67,6 +73,7 @@ class WatchProgress {
   TimePoint still_since_{};  ///< when it last delivered something new, or fell behind
   int stood_still_ = 0;      ///< endpoints in a row that stood still, up to a bound
   TimePoint read_at_{};
+  TimePoint ask_at_{};
 };
 
 }  // namespace baton::core

@@ -1,0 +1,49 @@
+// ApplicationPresence: whether the application is there: one in another process, or one that a
+// watchdog watches. Any other application is always kAttached.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "core/events.h"
+
+namespace baton::core {
+
+class ApplicationPresence {
+ public:
+  /// An external application is absent at first.
+  explicit ApplicationPresence(bool external)
+      : state_(external ? ApplicationState::kAbsent : ApplicationState::kAttached) {}
+
+  void On(const ApplicationChanged& event, TimePoint now) {
+    if (event.state == state_) return;
+    change_ = Change{.to = event.state, .detached_for = std::nullopt};
+    if (state_ == ApplicationState::kAbsent) there_since_ = now;
+    if (state_ == ApplicationState::kDetached) change_->detached_for = now - detached_at_;
+    if (event.state == ApplicationState::kDetached) detached_at_ = now;
+    state_ = event.state;
+  }
+
+  struct Change {
+    ApplicationState to = ApplicationState::kAttached;
+    std::optional<Duration> detached_for;  ///< unset: it was not detached before
+  };
+  /// The change of the last On, once; nullopt: nothing changed.
+  std::optional<Change> TakeChange() { return std::exchange(change_, std::nullopt); }
+
+  ApplicationState state() const { return state_; }
+  bool absent() const { return state_ == ApplicationState::kAbsent; }
+  /// When it was last attached after it had been absent.
+  TimePoint there_since() const { return there_since_; }
+
+ private:
+  ApplicationState state_;
+  std::optional<Change> change_;
+  TimePoint detached_at_{};
+  TimePoint there_since_{};
+};
+
+}  // namespace baton::core
