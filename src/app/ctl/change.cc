@@ -24,6 +24,9 @@ namespace json = boost::json;
 using runtime::MemberStatus;
 using runtime::PolicyRequest;
 
+/// Between the plans that count what is left of a rebalance.
+constexpr std::chrono::seconds kPlansPause{2};
+
 TimePoint After(std::chrono::milliseconds timeout) { return BootClock::now() + timeout; }
 
 /// The deadline of the whole command. REQUIRES: called when the command starts.
@@ -188,6 +191,24 @@ ExitCode DryDrain(const CtlOptions& options, const StatusAnswer& answer,
                 {{"node", node}, {"shards", member.led}});
 }
 
+/// REQUIRES: the request was just answered.
+Followed FollowRebalance(AdminClient& client, std::uint32_t initial, TimePoint deadline) {
+  const TimePoint requested = BootClock::now();
+  TimePoint asked = requested;
+  TimePoint next_plan = requested + kPlansPause;
+  RebalanceProgress progress{.initial = initial, .left = initial};
+  return Follow(client, {"the rebalance", std::nullopt, deadline}, [&](const StatusAnswer& answer) {
+    RebalanceLook look{.answer = answer, .since = asked - requested};
+    if (!answer.status.rebalance_requested || BootClock::now() >= next_plan) {
+      const auto plan = client.PlanRebalance(CallDeadline(deadline));
+      if (plan) look.left = static_cast<std::uint32_t>(plan->size());
+      next_plan = BootClock::now() + kPlansPause;
+    }
+    asked = BootClock::now();
+    return JudgeRebalance(&progress, look);
+  });
+}
+
 }  // namespace
 
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
@@ -348,11 +369,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   if (change.detach) {
     return Report(options, "detached", "rebalancing: " + CountOf(total, "move"), document);
   }
-  RebalanceProgress progress{total, false};
-  const Followed followed =
-      Follow(client, {"the rebalance", std::nullopt, deadline},
-             [&](const StatusAnswer& answer) { return JudgeRebalance(&progress, answer); });
-  return ReportFollowed(options, followed, document);
+  return ReportFollowed(options, FollowRebalance(client, total, deadline), document);
 }
 
 // Asked for in any case, as an undrain is.

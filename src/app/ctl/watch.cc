@@ -9,6 +9,7 @@
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
+#include "runtime/group_follower.h"
 
 namespace baton::app {
 namespace {
@@ -149,27 +150,26 @@ Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer) {
   return {{}, fmt::format("{} is being tried on {}", name, shard->leader)};
 }
 
-std::uint32_t MovesNeeded(const NodeStatus& status) {
-  std::uint32_t needed = 0;
-  for (const MemberStatus& member : status.members) {
-    if (member.fact.Live() && member.led > member.target) needed += member.led - member.target;
-  }
-  return needed;
-}
-
-Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer) {
-  const NodeStatus& status = answer.status;
-  progress->seen = progress->seen || status.rebalance_requested;
-  const std::uint32_t needed = MovesNeeded(status);
-  const std::uint32_t moved = progress->initial > needed ? progress->initial - needed : 0;
+Verdict JudgeRebalance(RebalanceProgress* progress, const RebalanceLook& look) {
+  const NodeStatus& status = look.answer.status;
+  const auto of_balance = [](const MoveFact& move) { return move.reason == Reason::kRebalance; };
+  const auto& moves = look.answer.moves;
+  const auto in_flight =
+      static_cast<std::uint32_t>(std::count_if(moves.begin(), moves.end(), of_balance));
+  progress->known = progress->known || status.rebalance_requested ||
+                    look.since > status.view_age + runtime::GroupFollower::kLongestStatusAge;
+  if (look.left) progress->left = *look.left;
+  const std::uint32_t rest = progress->left + in_flight;
+  const std::uint32_t moved = progress->initial > rest ? progress->initial - rest : 0;
   const std::string count = fmt::format("{} of {} done", moved, CountOf(progress->initial, "move"));
-  if (status.rebalance_requested || !answer.moves.empty()) {
-    return {{}, fmt::format("{}, {} in flight", count, answer.moves.size()), moved > 0};
+  if (status.rebalance_requested || in_flight > 0 || !look.left) {
+    return {{}, fmt::format("{}, {} in flight", count, in_flight), moved > 0};
   }
-  if (needed == 0) return {ExitCode::kDone, "balanced: " + count};
-  if (!progress->seen) return {{}, count, moved > 0};
+  if (*look.left == 0) return {ExitCode::kDone, "balanced: " + count};
+  if (!progress->known) return {{}, count, moved > 0};
   return {moved > 0 ? ExitCode::kPartly : ExitCode::kFailed,
-          "the rebalance ended early (cancelled, or moves were given up): " + count};
+          fmt::format("the rebalance has ended, and {} left (cancelled, given up, or new): {}",
+                      *look.left == 1 ? "1 move is" : CountOf(*look.left, "move") + " are", count)};
 }
 
 Followed Follow(AdminClient& client, const FollowOptions& options,

@@ -6,6 +6,7 @@
 // Judge functions take this into account.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -49,15 +50,23 @@ Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer);
 /// How far an applied rebalance has come.
 struct RebalanceProgress {
   std::uint32_t initial = 0;  ///< how many moves the plan had
-  bool seen = false;          ///< an answer has shown the request
+  std::uint32_t left = 0;     ///< how many the newest plan has
+  bool known = false;         ///< answers from now on are not older than the request
 };
-/// Judges an applied rebalance, and updates `progress`. While the request is there or a move is in
-/// flight, the operation goes on. kDone: the group is balanced (MovesNeeded). kFailed, or kPartly
-/// if some shards have moved: the rebalance ended earlier.
-Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
-
-/// How many moves balance still needs: how many shards live members lead beyond their targets.
-std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
+/// One look at an applied rebalance.
+struct RebalanceLook {
+  const StatusAnswer& answer;
+  /// How many moves a plan has that was asked for after the answer. Unset: none was.
+  std::optional<std::uint32_t> left = {};
+  /// Between the answer to the request and the question for `answer`, at least.
+  std::chrono::nanoseconds since{0};
+};
+/// Judges an applied rebalance, and updates `progress`. While the request is there or a move of
+/// balance is in flight, the operation goes on. Then the plan decides, so it has to be asked for.
+/// kDone: it has no moves. kFailed, or kPartly if some were done: it has moves left, and the answer
+/// is not older than the request. Such an answer shows the request, or came after one that did, or
+/// its view and its status are both younger than the request.
+Verdict JudgeRebalance(RebalanceProgress* progress, const RebalanceLook& look);
 
 struct FollowOptions {
   std::string what;              ///< names the operation in messages, such as "the drain of n1"
