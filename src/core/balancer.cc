@@ -155,8 +155,8 @@ void Balancer::NoteMove(const Context& context, ShardId shard) {
   const MoveFact* move = context.view.move(shard);
   if (move != nullptr) {
     Seen& seen = seen_[shard];
-    if (seen.ends == move->ends && seen.phase == move->phase) return;
-    seen = Seen{move->ends, move->phase, context.now};
+    if (seen.ends == move->ends && seen.to == move->to && seen.phase == move->phase) return;
+    seen = Seen{move->ends, move->to, move->phase, context.now};
     return;
   }
   const auto found = seen_.find(shard);

@@ -125,6 +125,7 @@ class Balancer {
 
   struct Seen {
     Term ends;
+    NodeId to;  // an operator may replace a dead move by one to another target
     MovePhase phase = MovePhase::kPlanned;
     TimePoint since{};
   };

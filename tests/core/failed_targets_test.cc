@@ -260,5 +260,36 @@ TEST_F(FailedTargetsTest, WithoutACooldownAShardRestsLongerAndLonger) {
       << cluster_.WhyNotSettled();
 }
 
+// Plan: the move of a shard waits for a node that is gone, and the balancer can't withdraw it.
+// After 9 of the 12 s that a move has, another node is ordered to take the shard. That move has its
+// own 12 s: `prepare` hangs there, and it is the target that gives up, after 8 s.
+TEST_F(FailedTargetsTest, AMoveToAnotherTargetHasItsOwnTime) {
+  Prepares(Behaviour::kHangs);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  Order(PolicyKind::kPause);
+  const NodeId balancer = cluster_.store().Balancer().leader;
+  cluster_.DenyWrites(balancer, [](const Write& write) { return IsA<MoveBatch>(write); });
+  MoveFact move;
+  move.shard = cluster_.ShardsOf("n1").front();
+  move.present = true;
+  move.ends = cluster_.TermOf(move.shard);
+  move.from = "n1";
+  move.to = "n4";
+  move.reason = Reason::kOperator;
+  cluster_.store().Put(move);
+  cluster_.HoldWatch("n1", false);  // the watches hear of it
+  cluster_.Run(seconds(9));
+  move.to = "n3";
+  cluster_.store().Put(move);
+  cluster_.HoldWatch("n1", false);
+  cluster_.DenyWrites(balancer, {});
+  cluster_.Run(seconds(7));
+  const auto left = cluster_.store().Move(move.shard);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->to, "n3");
+  EXPECT_EQ(cluster_.core(balancer).balancer().counters().timed_out, 0u);
+}
+
 }  // namespace
 }  // namespace baton::test
