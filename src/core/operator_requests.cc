@@ -27,6 +27,9 @@ const Error kNoView{ErrorCode::kUnavailable, "this node's view is not complete y
 const Error kOthersFirst{ErrorCode::kUnavailable,
                          "other changes came first until the time was over: the change was not "
                          "made, and won't be"};
+const Error kFirstOfTwo{ErrorCode::kUnavailable,
+                        "the change needs two writes, and only the first was made in time: the "
+                        "settings are as they were, and stay so"};
 const Error kMayBeMade{ErrorCode::kTimedOut,
                        "etcd has not answered in time; the change may still be made"};
 
@@ -387,7 +390,8 @@ void OperatorRequests::Finish(Context& context, GroupChange change,
   const bool looked_at = result.revision.value != 0 && !result.permanent;
   const bool may_go_on = done || raised || (looked_at && settled.sent_once);
   if (!may_go_on || context.now >= change.caller.answer_by || --change.attempts == 0) {
-    return AnswerTo(context, change.caller.request, Status(AnotherCameFirst(result)));
+    return AnswerTo(context, change.caller.request,
+                    Status(done || raised ? kFirstOfTwo : AnotherCameFirst(result)));
   }
   if (done || raised) return GoOn(context, std::move(change));
   postponed_.push_back(std::move(change));

@@ -16,7 +16,8 @@
 //
 // Other errors:
 //  - kUnavailable: no time was left; other changes of the group's settings came first until the
-//    time was over; this node's view or session allows no change now; or too many retries run.
+//    time was over; only the first of two writes was made in time; this node's view or session
+//    allows no change now; or too many retries run.
 //  - kNotFound: no such shard or node.
 //  - kInvalidArgument: settings that make no sense.
 //  - kFailedPrecondition: the change is not possible, or another change came first.

@@ -253,6 +253,25 @@ TEST_F(GroupRequests, WhoseTimeIsOverWhileOthersComeFirstHearsThatNothingWasMade
   EXPECT_EQ(Text(StoredConfig()), "schema 1, immediate 0 0");
 }
 
+// Plan: the first of the two writes is made, and its answer comes when the time is over. Nobody
+// else changed anything.
+TEST_F(GroupRequests, WhoseTimeIsOverBetweenTheWritesHearsThatNothingWasMade) {
+  cluster_.HoldWrites("n1");
+  GroupChangeRequested asked = To(FailoverPolicy::kNever);
+  asked.answer_by = cluster_.now() + seconds(1);
+  Ask("n1", asked);
+  cluster_.Run(milliseconds(900));
+  cluster_.Pause("n1");
+  ASSERT_EQ(LetLast().outcome, Outcome::kDone);
+  cluster_.Run(milliseconds(200));
+  cluster_.Resume("n1");
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(Answers(), std::vector<std::string>{
+                           "unavailable: the change needs two writes, and only the first was made "
+                           "in time: the settings are as they were, and stay so"});
+  EXPECT_EQ(Text(StoredConfig()), "schema 2, immediate 0 0");
+}
+
 // Plan: n1's lock delay is on its way when n2 sets the policy. Both are there in the end.
 TEST_F(GroupRequests, TwoOperatorsLoseNothing) {
   ASSERT_EQ(Answer(After(seconds(30))), "ok");
