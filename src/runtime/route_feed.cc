@@ -23,6 +23,14 @@ Revision FactsOf(const core::View& view, const ShardStatus& status) {
   return newest;
 }
 
+/// Only a move in etcd makes a route moving: its end has a revision. A leader may give a shard away
+/// without a move, or after its move was withdrawn, and lead on. No revision tells of that, so a
+/// router that reconnects meanwhile would never hear of the end.
+ShardState StateOf(const ShardStatus& status) {
+  const bool without_move = status.state == ShardState::kMoving && status.move == nullptr;
+  return without_move ? ShardState::kLed : status.state;
+}
+
 bool SameStandbys(const ViewRoute& one, const ViewRoute& other) {
   if (one.standbys == nullptr || other.standbys == nullptr) return one.standbys == other.standbys;
   return *one.standbys == *other.standbys;
@@ -184,7 +192,7 @@ void RouteFeed::Look(ShardId shard, std::vector<ViewRoute>* changed) {
   ViewRoute now{.shard = shard,
                 .leader = Intern(status.leader, status.address),
                 .term = status.term,
-                .state = status.state,
+                .state = StateOf(status),
                 .revision = std::max({known.revision, facts, source_.view.revision()}),
                 .standbys = StandbysOf(status)};
   const bool same = now.leader == known.leader && now.term == known.term &&

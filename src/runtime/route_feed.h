@@ -26,6 +26,7 @@
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
 //     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
 //     each route.
+//   - A route is moving only while a live move of its shard is in etcd, whatever its leader does.
 //   - The revision up to which the observer's routes are now complete, which never decreases, and
 //     the time for which the view was last proven to be current.
 //
@@ -96,7 +97,7 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void Add(std::shared_ptr<RouteObserver> observer);
   /// Call it after each step of the core or of the relay, with what the step changed in the view.
   void Note(const core::ViewChanges& changes);
-  /// The node's own knowledge of the shard changed: activating, suspended or moving. REQUIRES (not
+  /// The node's own knowledge of the shard changed: activating or suspended. REQUIRES (not
   /// checked): the shard is below `group.shards`.
   void Note(ShardId shard);
   /// Call it when the view's revision, or the time of its last proof, may have moved on.

@@ -39,7 +39,7 @@ struct ViewRoute {
   /// The etcd revision from which the route is known. It never decreases. In every view, a change
   /// made at revision r gives the route a revision of at least r. So a caller that knows all routes
   /// up to revision r needs to ask only for routes with greater revisions. But a leader can enter
-  /// and leave the states activating, suspended and moving without a new revision.
+  /// and leave the states activating and suspended without a new revision.
   Revision revision;
   /// The nodes that stand by, the first to take over first. Null: no node stands by.
   std::shared_ptr<const std::vector<ViewStandby>> standbys{};
