@@ -44,6 +44,23 @@ MemberIndex FirstReady(const View& view, ShardId shard, MemberIndex avoids, Inde
   return kNobody;
 }
 
+// When the first wait of a shard or a node is over.
+TimePoint FirstEnd(const View& view, const std::map<NodeId, TimePoint>& resting, TimePoint now) {
+  TimePoint first = view.deaths().NextEnd(now);
+  for (const auto& [node, until] : resting) first = std::min(first, until);
+  return first;
+}
+
+// By member: it stops and resigns its shards, as the failover policy keeps them for it.
+std::vector<bool> StopAndKeep(const View& view, const std::vector<const MemberFact*>& members) {
+  std::vector<bool> result;
+  result.reserve(members.size());
+  for (const MemberFact* member : members) {
+    result.push_back(member->Leaves() && KeepsShardsFor(view, member->node));
+  }
+  return result;
+}
+
 void AddMoves(const View& view, const std::map<NodeId, MemberIndex>& index,
               AssignmentOfView& result) {
   for (const auto& [shard, move] : view.moves()) {
@@ -67,7 +84,7 @@ Reason VacancyReason(const View& view, const RecordFact& record) {
 std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeeds& needs) {
   std::vector<MoveFact> result;
   for (const PlannedMove& planned :
-       PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
+       PlanMoves(assignment.input, assignment.movable, assignment.input.shards.size())) {
     // A vacancy with a ready standby counts as held by it, but that node does not lead it yet.
     if (assignment.input.shards[planned.shard.value].vacant()) continue;
     MoveFact move;
@@ -87,10 +104,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
   AssignmentOfView result;
   std::map<NodeId, MemberIndex> index;
   const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(view, now);
-  result.changes_at = view.deaths().NextEnd(now);
-  for (const auto& [node, until] : resting) {
-    result.changes_at = std::min(result.changes_at, until);
-  }
+  result.changes_at = FirstEnd(view, resting, now);
   std::vector<const MemberFact*> facts;
   for (const auto& [node, member] : view.members()) {
     if (!member.Live() || resting.contains(node)) continue;
@@ -106,8 +120,10 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
   };
   const std::vector<MemberIndex> index_of_leader = IndexesOfLeaders(view, index);
   const bool after = view.failover().policy == FailoverPolicy::kAfter;
+  const std::vector<bool> keeps = StopAndKeep(view, facts);
   result.input.shards.reserve(view.shard_count());
   result.shard_of.reserve(view.shard_count());
+  result.movable.reserve(view.shard_count());
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
     const ShardId shard{s};
     const RecordFact& record = view.record(shard);
@@ -147,6 +163,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     if (entry.pool != 0 && entry.vacant() && !pools.Feasible(rule)) continue;
     result.input.shards.push_back(entry);
     result.shard_of.push_back(shard);
+    result.movable.push_back(claimable == Claimable::kLed && !keeps[entry.leader]);
   }
   result.input.pools = std::move(pools.pools);
   AddMoves(view, index, result);

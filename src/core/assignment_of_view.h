@@ -27,6 +27,10 @@ namespace baton::core {
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
+  /// By shards[i]: whether its leader could give it away. False if nobody leads it now, also if it
+  /// is kept for a member; and if its leader stops and the failover policy keeps the shard for it.
+  /// Empty: all could.
+  std::vector<bool> movable;
   /// The first time after `now` at which a member that gets nothing for now may take part again, or
   /// a shard's wait ends. Max: no such time is known. Leaves out damaged records: see DamageOverAt.
   TimePoint changes_at = TimePoint::max();
@@ -45,7 +49,8 @@ struct PlanNeeds {
   std::function<const MemberFact&(const NodeId&)> member_of;
 };
 /// The moves that would balance the group now, without any delay, cooldown or limit. Leaves out
-/// shards that are moving, and vacancies, but not those that the failover policy keeps for a node.
+/// shards that are moving, those that nobody leads, and those that the failover policy keeps for a
+/// node that stops (AssignmentOfView::movable).
 /// Of each MoveFact, sets only `shard`, `ends`, `from`, `to`, `reason` and `cause`.
 std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeeds& needs);
 

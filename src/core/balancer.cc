@@ -33,12 +33,6 @@ void KeepLiveMoves(const View& view, const AssignmentOfView& assignment,
   }
 }
 
-// Its leader stops, and resigns it: the failover policy keeps it for that node.
-bool StopsAndKeeps(const View& view, ShardId shard) {
-  const MemberFact* leader = view.member(view.record(shard).leader);
-  return leader != nullptr && leader->Leaves() && KeepsShardsFor(view, leader->node);
-}
-
 }  // namespace
 
 bool Balancer::Leads(const Context& context) const {
@@ -248,14 +242,9 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
                                     bool requested) {
   const Duration cooldown = MoveLimitsOf(context.view, context.options).cooldown;
   const auto& shard_of = assignment.shard_of;
-  std::vector<bool> movable(shard_of.size(), true);
+  std::vector<bool> movable = assignment.movable;
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
-    // No move of a shard without a leadership in force lives, also if its last leader keeps the
-    // seat: that of an unreadable record.
-    if (!context.view.InForce(shard_of[i]) || StopsAndKeeps(context.view, shard_of[i])) {
-      movable[i] = false;
-      continue;
-    }
+    if (!movable[i]) continue;
     const TimePoint rests_until = failed_targets_.RestsUntil(context.view, shard_of[i]);
     if (context.now < rests_until) {
       movable[i] = false;

@@ -155,6 +155,14 @@ class Oracle {
     return now.quarantined || now.claims_wait.count() > 0 || !now.waits_for.empty();
   }
 
+  // Its leader stops, and the failover policy keeps the shard for it: it is not moved.
+  bool Stays(std::uint32_t shard) const {
+    const auto leader = left_.find(status_.shards[shard].leader);
+    return leader != left_.end() && status_.failover.policy != FailoverPolicy::kImmediate &&
+           leader->second->fact.state == MemberState::kDraining &&
+           !leader->second->fact.unhealthy && !leader->second->drained_by_policy;
+  }
+
   // The first of the vacancy's standbys that says it is ready; empty: none does.
   NodeId FirstReady(std::uint32_t shard) const {
     const auto& said = status_.shards[shard].standbys;
@@ -228,6 +236,7 @@ class Oracle {
       EXPECT_TRUE(moved.insert(s).second);
       EXPECT_EQ(leaders_[s], move.from);
       EXPECT_NE(move.from, move.to);
+      EXPECT_FALSE(Stays(s));
       const Choice choice = ChoiceFor(s);
       EXPECT_TRUE(choice.best.contains(move.to)) << move.to;
       EXPECT_FALSE(choice.drain);
@@ -252,8 +261,8 @@ class Oracle {
       if (leaders_[s].empty()) {
         EXPECT_TRUE(Waits(s) || choice.best.empty());
         expected.insert({WhyLeaderless(s, choice), s});
-      } else if (choice.drain) {
-        EXPECT_EQ(leaders_[s], held_[s]) << "nobody takes over to drain at once";
+      } else if (choice.drain || Stays(s)) {
+        EXPECT_EQ(leaders_[s], held_[s]) << "nobody takes over, to drain at once or for good";
       } else {
         EXPECT_TRUE(choice.best.contains(leaders_[s])) << leaders_[s];
       }
@@ -270,8 +279,17 @@ class Oracle {
     return choice.best.empty() ? Leaderless::Why::kRule : Leaderless::Why::kWaitsNow;
   }
 
-  // The shards of rules that want and forbid the same nodes are spread by themselves.
+  // The shards of rules that want and forbid the same nodes are spread by themselves. Those that
+  // stay with a node that stops have seats elsewhere, as those that wait have.
   void JudgePools() {
+    const std::vector<NodeId> leaders = leaders_;
+    for (std::uint32_t s = 0; s < leaders_.size(); ++s) {
+      if (Stays(s)) leaders_[s] = held_[s] = "";
+    }
+    JudgePoolsWithoutThose();
+    leaders_ = leaders;
+  }
+  void JudgePoolsWithoutThose() {
     std::map<Choice, Group> groups;
     const Choice any = ChoiceBy({});
     bool waits = false;

@@ -263,5 +263,26 @@ TEST(Simulation, ReadsWhatToTakeAway) {
   }
 }
 
+// Plan: n2 stops, and the group keeps its shards for it: they are no moves, whatever else happens.
+// If an operator drains n2, or failover is immediate, they move.
+TEST(Simulation, ShardsOfANodeThatStopsStayIfFailoverKeepsThem) {
+  NodeStatus status =
+      StatusOf({LiveNode("n1"), LiveNode("n2"), LiveNode("n3")}, {"n1", "n2", "n3"});
+  status.members[1].fact.state = MemberState::kDraining;
+  const auto moves = [&status] {
+    std::string from;
+    const Result<Simulation> simulation = Simulate(status, {{"node", {"n3"}}});
+    for (const MoveForecast& move : simulation->forecast.moves) from += move.from + " ";
+    return from;
+  };
+  EXPECT_EQ(moves(), "n2 ");
+  status.failover.policy = FailoverPolicy::kNever;
+  EXPECT_EQ(moves(), "");
+  status.failover.policy = FailoverPolicy::kAfter;
+  EXPECT_EQ(moves(), "");
+  status.members[1].drained_by_policy = true;
+  EXPECT_EQ(moves(), "n2 ");
+}
+
 }  // namespace
 }  // namespace baton::app

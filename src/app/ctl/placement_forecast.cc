@@ -81,7 +81,9 @@ class Forecaster {
     std::vector<RuledNode> nodes;
     for (const MemberStatus& member : status.members) {
       if (!member.fact.Live()) continue;
-      nodes.push_back({.fact = &member.fact, .draining = member.Draining()});
+      const bool keeps = status.failover.policy != FailoverPolicy::kImmediate &&
+                         member.fact.Leaves() && !member.drained_by_policy;
+      nodes.push_back({.fact = &member.fact, .draining = member.Draining(), .keeps = keeps});
     }
     return nodes;
   }

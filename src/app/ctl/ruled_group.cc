@@ -25,6 +25,7 @@ RuledGroup::RuledGroup(const Placement& placement, std::uint32_t shard_count,
     input_.members.push_back(
         {.id = node.fact->node, .weight = node.fact->weight, .draining = node.draining});
     facts_.push_back(node.fact);
+    keeps_.push_back(node.keeps);
   }
   pools_ = core::PoolsFor(placement, input_.members, facts_);
   input_.pools = pools_.pools;
@@ -79,6 +80,7 @@ void RuledGroup::AddShard(const RuledShard& shard) {
   if (rule > 0) entry.pool = pools_.of_rule[rule - 1];
   if (entry.vacant()) entry.standby = FirstReady(shard);
   input_.shards.push_back(entry);
+  movable_.push_back(shard.leader == core::kNobody || !keeps_[shard.leader]);
   number_of_.push_back(shard.shard);
 }
 
@@ -91,7 +93,7 @@ std::vector<core::PlannedClaim> RuledGroup::Claim() {
 }
 
 std::vector<core::PlannedMove> RuledGroup::Balance(std::size_t limit) {
-  std::vector<core::PlannedMove> moves = core::PlanMoves(input_, {}, limit);
+  std::vector<core::PlannedMove> moves = core::PlanMoves(input_, movable_, limit);
   for (const core::PlannedMove& move : moves) input_.shards[move.shard.value].leader = move.to;
   return moves;
 }

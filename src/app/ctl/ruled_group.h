@@ -27,6 +27,8 @@ namespace baton::app {
 struct RuledNode {
   const MemberFact* fact = nullptr;  ///< its id, weight and labels; outlives the RuledGroup
   bool draining = false;             ///< by its own state or by an operator's policy
+  /// It stops, and the failover policy keeps its shards for it: none of them moves.
+  bool keeps = false;
 };
 
 /// A shard. Nodes are indexes into those of the group.
@@ -83,6 +85,8 @@ class RuledGroup {
   core::ShardRules rules_;
   core::Standbys standbys_;
   core::AssignmentInput input_;
+  std::vector<bool> keeps_;                             // by member index
+  std::vector<bool> movable_;                           // by shard index
   std::vector<const MemberFact*> facts_;                // by member index
   core::Pools pools_;                                   // with of_rule alone
   std::vector<std::vector<core::MemberIndex>> wanted_;  // by rule
