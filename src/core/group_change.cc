@@ -76,10 +76,9 @@ std::string SettingWords(const FailoverSettings& settings) {
   return words + ", lock-delay " + FormatDuration(settings.lock_delay);
 }
 
-std::string PlacementWords(const Placement& placement) {
-  if (placement.empty()) return "placement no rules";
-  const std::string count = std::to_string(placement.size());
-  return "placement " + count + (placement.size() == 1 ? " rule" : " rules");
+std::string PlacementWords(std::size_t rules) {
+  if (rules == 0) return "placement no rules";
+  return "placement " + std::to_string(rules) + (rules == 1 ? " rule" : " rules");
 }
 
 Result<FailoverSettings> SettingsAfter(const FailoverSettings& now,

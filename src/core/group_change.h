@@ -4,6 +4,7 @@
 // Pure functions of the view, for OperatorRequests.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -40,7 +41,7 @@ Result<std::optional<NextConfig>> NextConfigFor(const View& view, const CoreOpti
 
 /// For messages: "failover after, failover-delay 30s, lock-delay 500ms".
 std::string SettingWords(const FailoverSettings& settings);
-/// The rules in words, for the history and audits: "placement 3 rules", "placement no rules".
-std::string PlacementWords(const Placement& placement);
+/// That many rules in words, for the history and audits: "placement 3 rules", "placement no rules".
+std::string PlacementWords(std::size_t rules);
 
 }  // namespace baton::core

@@ -216,7 +216,7 @@ void GroupFollower::NoteSettings(const ConfigFact& config) {
     ordered.push_back(core::SettingWords(config.failover));
   }
   if (later && config.placement != seen->placement) {
-    ordered.push_back(core::PlacementWords(config.placement));
+    ordered.push_back(core::PlacementWords(config.placement.size()));
   }
   settings_seen_ = config;
   if (config.actor.empty() || parts_.history == nullptr) return;

@@ -31,7 +31,8 @@ class ServerFor {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
     service_ = RegisterAdminService(
-        builder, control, {std::make_shared<Access>(Access::Defaults{.this_host = role}), nullptr});
+        builder, control, {std::make_shared<Access>(Access::Defaults{.this_host = role}), nullptr},
+        {}, {.write = [this](const AuditEntry& entry) { audited = entry.change.target; }});
     server_ = builder.BuildAndStart();
   }
   ~ServerFor() {
@@ -41,12 +42,13 @@ class ServerFor {
     std::filesystem::remove_all(folder_, ignored);
   }
 
-  /// Calls a method with an empty request.
-  grpc::Status Call(const std::string& method) {
+  /// Calls a method with this request, by default with an empty one.
+  grpc::Status Call(const std::string& method, const std::string& message = "") {
     grpc::GenericStub stub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    const grpc::ByteBuffer request(nullptr, 0);
+    const grpc::Slice slice(message);
+    const grpc::ByteBuffer request(&slice, 1);
     grpc::ByteBuffer response;
     std::promise<grpc::Status> done;
     stub.UnaryCall(&context, method, {}, &request, &response,
@@ -55,6 +57,7 @@ class ServerFor {
   }
 
   FakeControl control{{"n1", "n2"}, 4};
+  std::string audited;  ///< the target of the last change or refusal, before Call returned
 
  private:
   std::string address() const { return "unix:" + folder_ + "/socket"; }
@@ -94,6 +97,31 @@ TEST(AdminAccess, EachMethodAsksForTheRoleOfItsRow) {
     EXPECT_EQ(!server.control.Policies().empty(), access::Includes(role, Role::kOperate))
         << ToString(role);
   }
+}
+
+// Plan: rules and labels can be long. Of callers without the role nothing of them is read: the
+// audit knows how many rules there were, though they are wrong, and no label. Of others all is
+// read.
+TEST(AdminAccess, LongRequestsAreReadForCallersWithTheRoleAlone) {
+  const std::string service = "/baton.v1.AdminService/";
+  v1::ChangeGroupRequest rules;
+  for (int i = 0; i < 2; ++i) rules.mutable_placement()->add_rules()->set_standbys(1000);
+  v1::SetNodeRequest labels;
+  labels.set_node("n1");
+  (*labels.mutable_labels())["disk"] = "ssd";
+  ServerFor reader(Role::kRead);
+  EXPECT_EQ(reader.Call(service + "ChangeGroup", rules.SerializeAsString()).error_code(),
+            grpc::PERMISSION_DENIED);
+  EXPECT_EQ(reader.audited, "placement 2 rules");
+  EXPECT_EQ(reader.Call(service + "SetNode", labels.SerializeAsString()).error_code(),
+            grpc::PERMISSION_DENIED);
+  EXPECT_EQ(reader.audited, "node n1");
+  ServerFor admin(Role::kAdmin);
+  EXPECT_EQ(admin.Call(service + "ChangeGroup", rules.SerializeAsString()).error_code(),
+            grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(admin.audited, "placement 2 rules");
+  admin.Call(service + "SetNode", labels.SerializeAsString());
+  EXPECT_EQ(admin.audited.find("node n1: "), 0U) << admin.audited;
 }
 
 // Plan: whatever takes an actor changes something, so it must not be open to readers.

@@ -218,21 +218,23 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* SetGroupSetting(Context* context, const v1::SetGroupSettingRequest* request,
                            v1::SetGroupSettingResponse*) override {
-    return RequestSettings(context, "SetGroupSetting", runtime::PolicyOf(*request), *request);
+    return RequestSettings(context, "SetGroupSetting", *request,
+                           [](const auto& message) { return runtime::PolicyOf(message); });
   }
   Reactor* ChangeGroup(Context* context, const v1::ChangeGroupRequest* request,
                        v1::ChangeGroupResponse*) override {
-    return RequestSettings(context, "ChangeGroup", ChangeOf(*request), *request);
+    return RequestSettings(context, "ChangeGroup", *request,
+                           [](const auto& message) { return ChangeOf(message); });
   }
 
   Reactor* SetNode(Context* context, const v1::SetNodeRequest* request,
                    v1::SetNodeResponse* response) override {
     Reactor* reactor = context->DefaultReactor();
     auto change =
-        Admit(*context, "SetNode",
-              fmt::format("node {}: {}", Printable(request->node()), SettingText(*request)),
-              *request, reactor);
-    if (!change || !NamesNode(request->node(), *change, reactor)) return reactor;
+        Admit(*context, "SetNode", "node " + Printable(request->node()), *request, reactor);
+    if (!change) return reactor;
+    change->target += ": " + SettingText(*request);
+    if (!NamesNode(request->node(), *change, reactor)) return reactor;
     return Carry(*context, reactor, *std::move(change), [=, this](const Approved& approved) {
       NodeChangeRequest wanted{.node = request->node(),
                                .change = ChangeOf(*request),
@@ -341,13 +343,15 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return Order(*context, reactor, *std::move(change), PolicyOf(verb, request));
   }
 
-  /// `asked`: what the message asks for, or why it is wrong.
-  template <typename AnyRequest, typename Message>
-  Reactor* RequestSettings(Context* context, const char* method, Result<AnyRequest> asked,
-                           const Message& message) {
+  /// `read` returns what the message asks for, or why it is wrong. A message may have 64 KiB of
+  /// rules, so nobody's is read but those of callers who may make the change.
+  template <typename Message, typename Read>
+  Reactor* RequestSettings(Context* context, const char* method, const Message& message,
+                           Read read) {
     Reactor* reactor = context->DefaultReactor();
     auto change = Admit(*context, method, SettingText(message), message, reactor);
     if (!change) return reactor;
+    auto asked = read(message);
     if (!asked) {
       Finish(reactor, *change, StatusOf(asked.error()));
       return reactor;

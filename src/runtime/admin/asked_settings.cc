@@ -123,17 +123,20 @@ std::string SettingText(const v1::SetGroupSettingRequest& request) {
 }
 
 std::string SettingText(const v1::ChangeGroupRequest& request) {
-  const Result<GroupChangeRequest> change = ChangeOf(request);
-  if (!change) return "no settings";
+  if (request.has_placement()) {
+    return core::PlacementWords(static_cast<std::size_t>(request.placement().rules_size()));
+  }
   std::string text;
   const auto add = [&text](const char* name, const std::string& value) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
   };
-  if (change->failover) add("failover", ToString(*change->failover));
-  if (change->delay) add("failover_delay", FormatDuration(*change->delay));
-  if (change->lock_delay) add("lock_delay", FormatDuration(*change->lock_delay));
-  if (change->placement) return core::PlacementWords(*change->placement);
-  return text;
+  const auto failover = PolicyOf(request.failover());
+  if (failover) add("failover", ToString(*failover));
+  if (request.has_failover_delay()) {
+    add("failover_delay", FormatDuration(CeilOf(request.failover_delay())));
+  }
+  if (request.has_lock_delay()) add("lock_delay", FormatDuration(CeilOf(request.lock_delay())));
+  return text.empty() ? "no settings" : text;
 }
 
 void SetLimits(const LimitsChange& limits, v1::SetGroupSettingRequest* message) {

@@ -28,8 +28,9 @@ Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request);
 /// For example "max_moves 5, cooldown default". If PolicyOf refuses the request, the text means
 /// nothing.
 std::string SettingText(const v1::SetGroupSettingRequest& request);
-/// The settings that are given: "failover after, failover_delay 30s", or "placement 2 rules". If
-/// ChangeOf fails: "no settings".
+/// The settings that are given: "failover after, failover_delay 30s", or "placement 2 rules". "no
+/// settings": none is, or only a policy that this version does not know. Looks at no rule, and is
+/// as quick for a request that ChangeOf refuses.
 std::string SettingText(const v1::ChangeGroupRequest& request);
 
 /// Asks for these limits. Max-moves alone is asked for in the form that all versions know.

@@ -26,8 +26,9 @@ namespace baton::runtime {
 struct AskedChange {
   std::uint64_t id = 0;  ///< joins the entries of one change; unique in this process
   access::Caller caller;
-  std::string verb;     ///< the method, "DrainNode"
-  std::string target;   ///< "shard 7 to n2", "node n1"; empty: the whole group
+  std::string verb;    ///< the method, "DrainNode"
+  std::string target;  ///< "shard 7 to n2", "node n1: weight 2"; empty: the whole group. What takes
+                       ///< time to put into words is missing if the caller may not ask for it.
   std::string claimed;  ///< who the caller says it is, as one line; if it says nothing: its address
   bool dry_run = false;
 };
