@@ -113,6 +113,49 @@ TEST_F(EventsFileTest, IsForItsOwnerAndGroupAlone) {
   EXPECT_EQ(file.st_mode, S_IFREG | S_IRUSR | S_IWUSR | S_IRGRP);
 }
 
+// Plan: somebody else made the file first, or can write it, or it is a second name of another file.
+// Each is refused with a line that says why. A group's right to write the own file goes.
+TEST_F(EventsFileTest, TakesNoFileThatOthersControl) {
+  const auto refusal = [this] {
+    const auto file = EventsFile::Open(Path());
+    return file.ok() ? "taken" : file.error().message;
+  };
+  std::ofstream(Path()) << "";
+  ASSERT_EQ(chmod(Path().c_str(), 0660), 0);
+  EXPECT_EQ(refusal(), "taken");
+  struct stat file {};
+  ASSERT_EQ(stat(Path().c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode, S_IFREG | S_IRUSR | S_IWUSR | S_IRGRP);
+  ASSERT_EQ(chmod(Path().c_str(), 0602), 0);
+  EXPECT_EQ(refusal(), "can't write --events-file " + Path() +
+                           ": other users may write it (mode 602); remove it, or chmod it to 600");
+  ASSERT_EQ(chmod(Path().c_str(), 0600), 0);
+  std::filesystem::create_hard_link(Path(), Path("other"));
+  EXPECT_EQ(refusal(), "can't write --events-file " + Path() +
+                           ": it has 2 names (hard links); remove it, or name another file");
+  std::filesystem::remove(Path("other"));
+  EXPECT_EQ(refusal(), "taken");
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  ASSERT_EQ(chown(Path().c_str(), 65534, 65534), 0);
+  EXPECT_EQ(refusal(), "can't write --events-file " + Path() +
+                           ": it belongs to user 65534; remove it, or name another file");
+  std::filesystem::remove(Path());
+  ASSERT_EQ(mkfifo(Path().c_str(), 0600), 0);
+  ASSERT_EQ(chown(Path().c_str(), 65534, 65534), 0);
+  EXPECT_THAT(refusal(), HasSubstr("it belongs to user 65534"));
+}
+
+// Plan: another user made the file before and holds the lock for writing. The line names the owner,
+// not the lock.
+TEST_F(EventsFileTest, ALockOfAnotherOwnerIsNotWaitedFor) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  LineFile theirs("--events-file", Path(), 0600);
+  ASSERT_TRUE(theirs.Open().ok());
+  ASSERT_EQ(chown(Path().c_str(), 65534, 65534), 0);
+  EXPECT_THAT(LineFile("--events-file", Path(), 0600).Open().error().message,
+              HasSubstr("it belongs to user 65534"));
+}
+
 TEST_F(EventsFileTest, HasALineForEachEvent) {
   Gain(3);
   WriteAll(Path());

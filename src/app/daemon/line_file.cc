@@ -20,6 +20,26 @@ bool EndsInLine(int file) {
   return !any || pread(file, &last, 1, found.st_size - 1) != 1 || last == '\n';
 }
 
+/// Why others than this user and root control the open file; empty: they do not.
+std::string WhyNotOurs(int file) {
+  struct stat found {};
+  if (fstat(file, &found) != 0) return std::generic_category().message(errno);
+  if (found.st_uid != geteuid() && found.st_uid != 0) {
+    return fmt::format("it belongs to user {}; remove it, or name another file", found.st_uid);
+  }
+  // Only root makes devices, and everybody may write some of them.
+  if (S_ISCHR(found.st_mode) || S_ISBLK(found.st_mode)) return "";
+  if (found.st_nlink > 1) {
+    return fmt::format("it has {} names (hard links); remove it, or name another file",
+                       found.st_nlink);
+  }
+  // Kubernetes gives the group of a volume its rights to each file, whenever it mounts the volume.
+  mode_t mode = found.st_mode & 07777;
+  if ((mode & S_IWGRP) != 0 && fchmod(file, mode & ~S_IWGRP) == 0) mode &= ~S_IWGRP;
+  if ((mode & (S_IWGRP | S_IWOTH)) == 0) return "";
+  return fmt::format("other users may write it (mode {:o}); remove it, or chmod it to 600", mode);
+}
+
 }  // namespace
 
 LineFile::~LineFile() {
@@ -32,6 +52,10 @@ Status LineFile::Open() {
   locked_ = false;
   file_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_);
   if (file_ < 0) return Failed();
+  if (const std::string why = WhyNotOurs(file_); !why.empty()) {
+    close(std::exchange(file_, -1));
+    return Failed(why);
+  }
   const Status prepared = Prepare();
   if (!prepared) close(std::exchange(file_, -1));
   return prepared;
@@ -96,10 +120,12 @@ void LineFile::TakeBack(std::size_t bytes) {
 }
 
 Error LineFile::Failed() const {
-  return {ErrorCode::kUnavailable,
-          fmt::format("can't write {} {}: {}", flag_, path_,
-                      errno == ELOOP ? "it is a symbolic link, which is not followed"
-                                     : std::generic_category().message(errno))};
+  return Failed(errno == ELOOP ? "it is a symbolic link, which is not followed"
+                               : std::generic_category().message(errno));
+}
+
+Error LineFile::Failed(const std::string& why) const {
+  return {ErrorCode::kUnavailable, fmt::format("can't write {} {}: {}", flag_, path_, why)};
 }
 
 }  // namespace baton::app

@@ -5,9 +5,11 @@
 // Another program, for example logrotate, bounds the file's size. That program may rename the file:
 // before each write, this object looks whether the path still leads to the open file, and otherwise
 // opens the path again, which creates a new file. The program may also empty the file in place. A
-// symbolic link at the path is refused. A second LineFile for the same file is refused, also in
-// another process; but not while some program holds a lock for reading on the file. One thread at a
-// time; blocks as long as the file system does.
+// symbolic link at the path is refused. So is a file that belongs to a user other than this one and
+// root, that everybody may write, or that has a second hard link; of the group the right to write
+// it is taken. (Of a device only the owner counts.) A second LineFile for the same file is refused,
+// also in another process; but not while some program holds a lock for reading on the file. One
+// thread at a time; blocks as long as the file system does.
 #pragma once
 
 #include <sys/types.h>
@@ -45,7 +47,8 @@ class LineFile {
   bool AtItsPath() const;
   Status Write(const std::string& text);
   void TakeBack(std::size_t bytes);
-  Error Failed() const;
+  Error Failed() const;  ///< with errno's words
+  Error Failed(const std::string& why) const;
 
   const std::string flag_;
   const std::string path_;
