@@ -45,17 +45,32 @@ Holder HolderOf(int file) {
   return Holder::kGuards;
 }
 
+/// Whether a recovery may believe the file. An operator reads the files of the nodes' users, so the
+/// owner does not matter.
+Status CheckNote(int file, const std::string& path) {
+  struct stat found {};
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' is not a regular file", path)};
+  }
+  if ((found.st_mode & S_IWOTH) == 0) return Ok();
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("'{}' can be written by everybody (mode {:o}), so it proves nothing: "
+                           "leave it out, and give --above instead",
+                           path, found.st_mode & 07777)};
+}
+
 }  // namespace
 
 Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const std::string& group) {
   const std::string path = StateFileIn(directory);
-  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (file.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
     return Error{
         code, fmt::format("'{}' can't be opened: {}; name the --state-dir of a node of the group",
-                          path, Errno())};
+                          path, errno == ELOOP ? "it is a symbolic link" : Errno())};
   }
+  if (Status usable = CheckNote(file.get(), path); !usable) return usable.error();
   if (flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       return Error{ErrorCode::kFailedPrecondition,
@@ -78,6 +93,12 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
   if (content->highest.value == 0) {
     return Error{ErrorCode::kInvalidArgument,
                  "'" + path + "' has no revision: its node never led; leave it out"};
+  }
+  if (content->highest > kHighestRevision) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("'{}' names revision {}, which no etcd has: leave it out, and give "
+                             "--above instead",
+                             path, content->highest.value)};
   }
   Note note{.node = {}, .highest = content->highest};
   note.node = OneLine(content->identity.substr(group.size() + 1), kLongestName);

@@ -39,6 +39,10 @@
 
 namespace baton::runtime {
 
+/// No etcd gets there: at a million commits a second it would take 31,000 years. A recovery neither
+/// believes a higher one nor takes one from an operator.
+inline constexpr Revision kHighestRevision{1'000'000'000'000'000'000};
+
 struct StateLockOptions {
   LockTrust trust = LockTrust::kKnownFileSystems;
   bool guarded = false;  ///< guards may end the node's sessions once its process is dead
@@ -86,9 +90,10 @@ class StateLock final : public StateRecord {
     Revision highest;  ///< the highest revision that a commit of the node had
   };
   /// Reads the file in `directory`, for any node of `group`. Changes nothing; holds a shared lock
-  /// during the read. kFailedPrecondition: a living process holds the lock. kNotFound: there is no
-  /// file. kInvalidArgument: the file can't be opened or locked, is damaged, belongs to another
-  /// group, or has no revision.
+  /// during the read. The file may belong to any user. kFailedPrecondition: a living process holds
+  /// the lock. kNotFound: there is no file. kInvalidArgument: the file can't be opened or locked,
+  /// is a symbolic link or not a regular file, can be written by everybody, is damaged, belongs to
+  /// another group, or has no revision, or one above kHighestRevision.
   static Result<Note> NoteIn(const std::string& directory, const std::string& group);
   /// Releases the lock. Leaves the file as it is.
   ~StateLock() override;

@@ -353,6 +353,31 @@ TEST_F(StateLockTest, ANoteIsOfOneGroup) {
   }
 }
 
+// Plan: files that others control, and a revision that no etcd has. A recovery believes none.
+TEST_F(StateLockTest, ANoteOfOthersIsNotBelieved) {
+  Take(directory_)->RecordHighest(kHighestRevision).ok();
+  const auto refusal = [this] {
+    const auto note = StateLock::NoteIn(directory_, "orders");
+    return note.ok() ? "taken" : note.error().message;
+  };
+  EXPECT_EQ(refusal(), "taken");
+  ASSERT_EQ(chmod(File().c_str(), 0602), 0);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("(mode 602)"), HasSubstr("--above")));
+  ASSERT_EQ(chmod(File().c_str(), 0600), 0);
+  std::filesystem::rename(File(), directory_ + "/moved");
+  std::filesystem::create_symlink(directory_ + "/moved", File());
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("symbolic link")));
+  std::filesystem::remove(File());
+  ASSERT_EQ(mkfifo(File().c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), HasSubstr("not a regular file"));
+  std::filesystem::remove(File());
+
+  Take(directory_)->RecordHighest(Revision{kHighestRevision.value + 1}).ok();
+  EXPECT_EQ(refusal(), "'" + File() +
+                           "' names revision 1000000000000000001, which no etcd has: "
+                           "leave it out, and give --above instead");
+}
+
 // Mounts a file system on a folder, in a mount namespace of the test's own. Needs root.
 class Mounted {
  public:

@@ -45,7 +45,6 @@ struct RecoverOptions {
   bool dry_run = false;
 };
 constexpr std::int64_t kMaxMargin = 1'000'000'000'000;
-constexpr std::int64_t kMaxRevision = 1'000'000'000'000'000'000;
 
 /// The plan, and then the result.
 struct Report {
@@ -229,7 +228,7 @@ void AddRecoverCommand(CLI::App& app, Commands& commands) {
                        "if state directories are lost: the newest baton_watch_revision or "
                        "baton_shard_term that Prometheus has")
           ->type_name("REVISION")
-          ->check(WholeNumber(1, kMaxRevision));
+          ->check(WholeNumber(1, runtime::kHighestRevision.value));
   verb->add_option("--margin", recover->margin,
                    "added to the newest of these, for the commits of all of etcd's users between "
                    "the last renewal or scrape and the disaster")
