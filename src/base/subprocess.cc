@@ -104,6 +104,31 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
+enum class Folders { kAll, kAbsolute };  ///< of PATH
+
+Result<std::string> Find(const std::string& name, Folders folders) {
+  const auto executable = [](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+  };
+  const Error missing{ErrorCode::kNotFound,
+                      "no program '" + name + "' on PATH: install it or give its path"};
+  if (name.find('/') != std::string::npos) {
+    if (executable(name)) return name;
+    return Error{ErrorCode::kNotFound, "'" + name + "' is no program that can be run"};
+  }
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
+  while (!rest.empty()) {
+    const std::string folder(rest.substr(0, rest.find(':')));
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    if (folders == Folders::kAbsolute && !folder.starts_with('/')) continue;
+    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    if (executable(path)) return path;
+  }
+  return missing;
+}
+
 // The program and its arguments; behind setpriv if the kernel is to end the child.
 Result<std::vector<std::string>> CommandLine(const SubprocessOptions& options) {
   auto program = FindProgram(options.arguments.front());
@@ -111,7 +136,7 @@ Result<std::vector<std::string>> CommandLine(const SubprocessOptions& options) {
   std::vector<std::string> command = options.arguments;
   command.front() = program.value();
   if (options.lifetime != ChildLifetime::kDiesWithStartingThread) return command;
-  const auto setpriv = FindProgram("setpriv");
+  const auto setpriv = FindHelper("setpriv");
   if (!setpriv) return command;
   command.insert(command.begin(), {setpriv.value(), "--pdeathsig", "KILL"});
   return command;
@@ -134,27 +159,8 @@ std::string ToString(const ExitStatus& status) {
                             : "exit code " + std::to_string(status.code);
 }
 
-Result<std::string> FindProgram(const std::string& name) {
-  const auto executable = [](const std::string& path) {
-    std::error_code error;
-    return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
-  };
-  const Error missing{ErrorCode::kNotFound,
-                      "no program '" + name + "' on PATH: install it or give its path"};
-  if (name.find('/') != std::string::npos) {
-    if (executable(name)) return name;
-    return Error{ErrorCode::kNotFound, "'" + name + "' is no program that can be run"};
-  }
-  const char* variable = std::getenv("PATH");
-  std::string_view rest = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
-  while (!rest.empty()) {
-    const std::string folder(rest.substr(0, rest.find(':')));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
-    if (executable(path)) return path;
-  }
-  return missing;
-}
+Result<std::string> FindProgram(const std::string& name) { return Find(name, Folders::kAll); }
+Result<std::string> FindHelper(const std::string& name) { return Find(name, Folders::kAbsolute); }
 
 Result<std::unique_ptr<Subprocess>> Subprocess::Start(const SubprocessOptions& options) {
   BATON_CHECK(!options.arguments.empty());

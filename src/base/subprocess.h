@@ -108,6 +108,9 @@ class Subprocess {
 /// Returns the path of an executable: `name` itself if it has a '/', otherwise the first one of
 /// this name on PATH. kNotFound: there is no such file, or this process may not execute it.
 Result<std::string> FindProgram(const std::string& name);
+/// The same for a program of ours, or one that we need ourselves: the relative folders of PATH
+/// don't count, so nobody who can write to the current folder chooses what runs.
+Result<std::string> FindHelper(const std::string& name);
 
 /// Runs a program to its end, and returns how it ended: a program that fails is no error here.
 /// kTimedOut: it still ran at `deadline`, and was killed (unless it is kOutlivesOwner). Other

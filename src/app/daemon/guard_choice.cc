@@ -10,14 +10,14 @@ void ChooseGuard(const DaemonOptions& options, NodeOptions& node) {
   if (!options.guard_by_default) return;
   if (options.sidecar) {
     node.guard = GuardMode::kOff;
-  } else if (!FindProgram(node.guard_program)) {
+  } else if (!FindHelper(node.guard_program)) {
     node.guard_program.clear();
   }
 }
 
 bool HasOwnGuard(const DaemonOptions& options) {
   return options.node.guard == GuardMode::kOwn && !options.sidecar &&
-         FindProgram(GuardProgram()).ok();
+         FindHelper(GuardProgram()).ok();
 }
 
 }  // namespace baton::app

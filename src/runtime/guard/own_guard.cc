@@ -107,7 +107,7 @@ class OwnGuard::Run {
 
 Result<std::unique_ptr<OwnGuard>> OwnGuard::Start(const std::string& program,
                                                   const GuardSettings& settings, NodeLog& log) {
-  auto found = FindProgram(program);
+  auto found = FindHelper(program);
   if (!found) return found.error();
   std::unique_ptr<ProgressPage> page;
   if (settings.hang_timeout.count() > 0) {

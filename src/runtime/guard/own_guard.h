@@ -33,7 +33,7 @@ namespace baton::runtime {
 
 class OwnGuard {
  public:
-  /// Returns at once; the thread starts the program. `program`: a path, or a name to find on PATH.
+  /// Returns at once; the thread starts the program. `program`: a path, or a name for FindHelper.
   /// kNotFound: there is no such program, or this process may not execute it. kInternal: the system
   /// gives no descriptor, memory or thread. If the system later refuses to start the program, the
   /// thread logs a warning, and tries again as after a guard that ended at once. While nobody holds
