@@ -1,6 +1,8 @@
 #include "core/known_sessions.h"
 
 #include <algorithm>
+#include <set>
+#include <variant>
 
 namespace baton::core {
 namespace {
@@ -9,6 +11,25 @@ namespace {
 constexpr std::size_t kSessionsRemembered = 8;
 
 }  // namespace
+
+// Facts of a message may have any order.
+std::vector<const DeathFact*> ProvenDeaths(const std::vector<Fact>& facts) {
+  std::vector<const DeathFact*> deaths;
+  for (const Fact& fact : facts) {
+    const auto* death = std::get_if<DeathFact>(&fact);
+    if (death != nullptr && death->present && death->session.value != 0) deaths.push_back(death);
+  }
+  if (deaths.empty()) return deaths;
+  std::set<std::pair<Revision, NodeId>> ended;
+  for (const Fact& fact : facts) {
+    const auto* member = std::get_if<MemberFact>(&fact);
+    if (member != nullptr && !member->present) ended.emplace(member->revision, member->node);
+  }
+  std::erase_if(deaths, [&](const DeathFact* death) {
+    return !ended.contains({death->revision, death->node});
+  });
+  return deaths;
+}
 
 bool KnownSessions::Remember(std::vector<SessionId>& sessions, const SessionRef& session) {
   if (std::find(sessions.begin(), sessions.end(), session.session) != sessions.end()) return false;

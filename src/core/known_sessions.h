@@ -24,6 +24,12 @@ struct LeaseEnd {
   std::optional<Duration> detect{};
 };
 
+/// Returns the deaths in a watch message that are proven: the session's member key was deleted at
+/// the revision at which `died` was written, so one transaction did both (SessionEnd). A program
+/// that can write only `died` proves nothing. A read never proves a death, because it does not tell
+/// when the key was deleted. The pointers are into `facts`.
+std::vector<const DeathFact*> ProvenDeaths(const std::vector<Fact>& facts);
+
 class KnownSessions {
  public:
   /// The node's member key has this session's lease.

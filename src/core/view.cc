@@ -147,7 +147,7 @@ void View::ForgetAbsent() {
   };
   std::erase_if(policies_, [&](const auto& entry) { return absent(entry.second); });
   const auto gone = [&](const auto& entry) { return absent(entry.second) && entry.first != self_; };
-  if (std::erase_if(members_, gone) == 0) return;
+  std::erase_if(members_, gone);
   const auto damaged = damage_.LastLeaders();
   sessions_.Forget([&](const NodeId& node) {
     const bool named = leaders_.NumberOf(node) != LeaderIndex::kNobody || damaged.contains(node);
@@ -157,11 +157,16 @@ void View::ForgetAbsent() {
 
 // Deaths first: the end of a session and its proof come in one message, in any order.
 void View::MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now) {
-  for (const Fact& fact : facts) {
-    if (std::holds_alternative<DeathFact>(fact)) MergeFact(fact, source, now);
-  }
-  for (const Fact& fact : facts) {
-    if (!std::holds_alternative<DeathFact>(fact)) MergeFact(fact, source, now);
+  if (source == Source::kWatch) MergeDeaths(facts, now);
+  for (const Fact& fact : facts) MergeFact(fact, source, now);
+}
+
+// The end may be known before: then what waited for a lock delay need not any more.
+void View::MergeDeaths(const std::vector<Fact>& facts, TimePoint now) {
+  for (const DeathFact* death : ProvenDeaths(facts)) {
+    if (!sessions_.NoteProvenDead({death->node, death->session}, death->detect)) continue;
+    MarkLeaderChanged(death->node, now);
+    changes_.members = true;
   }
 }
 
@@ -182,14 +187,6 @@ void View::MergeOne(const PolicyFact& fact, Source, TimePoint) {
   if (!Newer(known, fact)) return;
   known = fact;
   changes_.policy = standbys_outdated_ = true;  // the policy may drain a node
-}
-
-void View::MergeOne(const DeathFact& fact, Source, TimePoint now) {
-  const SessionRef dead{fact.node, fact.session};
-  if (fact.session.value == 0 || !sessions_.NoteProvenDead(dead, fact.detect)) return;
-  // Its end may be known: then what waited for a lock delay need not any more.
-  MarkLeaderChanged(fact.node, now);
-  changes_.members = true;
 }
 
 void View::MergeOne(const RipeFact& fact, Source, TimePoint) {

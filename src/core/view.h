@@ -129,7 +129,8 @@ class View {
   // that are not newer than the known fact of their key. There are three exceptions:
   //  - If a shard's record comes again, the view may know more of its leader's session by then. So
   //    an uncertain death may become certain (see deaths()), and UnledSince known.
-  //  - A DeathFact always counts, because a proof stays true.
+  //  - A DeathFact counts whatever is known, because a proof stays true. But it must be proven by
+  //    the watch message in which it is (ProvenDeaths).
   //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
   //    harmless, because what such a key says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
@@ -305,8 +306,8 @@ class View {
   /// Which shards' records name which node, whether or not its session lives.
   const LeaderIndex& leaders() const { return leaders_; }
 
-  // SeenAlive, LastLeaseEnd and ProvenDead remember sessions. After a snapshot the view may forget
-  // the sessions of an absent node that no shard's record names. For this, an unreadable record
+  // SeenAlive, LastLeaseEnd and ProvenDead remember sessions. After each snapshot the view forgets
+  // the sessions of absent nodes that no shard's record names. For this, an unreadable record
   // counts as naming its LastKnownLeader.
 
   /// Whether this view ever saw the session alive, also if it has ended since. Remembers the last 8
@@ -316,8 +317,8 @@ class View {
   /// watch, showed the last end.
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
   /// Whether the session's process was proven dead. The proof: the node's next session took over
-  /// its member key, or a DeathFact named the session. Remembers the last 8 such sessions of a
-  /// node.
+  /// its member key, or the watch showed a proven DeathFact of the session (ProvenDeaths).
+  /// Remembers the last 8 such sessions of a node.
   bool ProvenDead(const SessionRef& ref) const { return sessions_.ProvenDead(ref); }
 
   /// The session that a shard's record named just before the record became unreadable; the session
@@ -364,6 +365,7 @@ class View {
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
   enum class Source { kWatch, kRead };
   void MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now);
+  void MergeDeaths(const std::vector<Fact>& facts, TimePoint now);
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeOne(const ShardRecordFact& fact, Source source, TimePoint now);
   void NoteDamage(const ShardRecordFact& found, Source source, TimePoint now);
@@ -372,7 +374,7 @@ class View {
   void MergeOne(const BalancerFact& fact, Source source, TimePoint now);
   void MergeOne(const PolicyFact& fact, Source source, TimePoint now);
   void MergeOne(const ConfigFact& fact, Source source, TimePoint now);
-  void MergeOne(const DeathFact& fact, Source source, TimePoint now);
+  void MergeOne(const DeathFact&, Source, TimePoint) {}  // see MergeDeaths
   void MergeOne(const RipeFact& fact, Source source, TimePoint now);
   void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);
   void NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,

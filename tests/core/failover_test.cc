@@ -462,12 +462,13 @@ TEST(FailoverView, AProofThatComesLaterIsAChange) {
              start);
   view.Merge(std::vector<Fact>{MemberFact{.node = "n1", .revision = Revision{21}}}, start);
   view.TakeChanges();
-  view.Merge(
-      Changes{
-          .revision = Revision{20},
-          .facts = {DeathFact{
-              .revision = Revision{20}, .present = true, .node = "n1", .session = SessionId{7}}}},
-      start);
+  view.Merge(Changes{.revision = Revision{20},
+                     .facts = {MemberFact{.node = "n1", .revision = Revision{20}},
+                               DeathFact{.revision = Revision{20},
+                                         .present = true,
+                                         .node = "n1",
+                                         .session = SessionId{7}}}},
+             start);
   const core::ViewChanges changes = view.TakeChanges();
   EXPECT_TRUE(changes.members);
   EXPECT_EQ(changes.shards, std::vector<ShardId>{ShardId{0}});

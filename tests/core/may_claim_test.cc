@@ -265,13 +265,16 @@ void ShowEarlierSessions(const MadeGroup& group, View& view) {
   Show(view, std::move(end), kStart - kEnded);
 }
 
-/// What the group's keys say of deaths and of owners that are gone for too long.
+/// What the group's keys say of deaths and of owners that are gone for too long. The deaths are
+/// old: a watch that lags behind the snapshot shows the ends of the sessions, which the view knows.
 void ShowProofsAndMarks(const MadeGroup& group, View& view) {
   Changes changes{.revision = Revision{41}, .facts = {}};
   const auto died = [&](std::uint32_t n, SessionId session) {
-    DeathFact death{.revision = changes.revision, .present = true, .node = NodeName(n)};
+    const Revision ended{2};
+    DeathFact death{.revision = ended, .present = true, .node = NodeName(n)};
     death.session = session;
     changes.facts.push_back(death);
+    changes.facts.push_back(MemberFact{.node = NodeName(n), .revision = ended});
   };
   for (std::uint32_t n = 0; n < kNodes; ++n) {
     const MadeNode& node = group.nodes[n];

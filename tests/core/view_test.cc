@@ -113,6 +113,70 @@ TEST(View, ADeathThatIsNamedIsProven) {
   }
 }
 
+// Plan: somebody writes `died` for n2's session, which lives, and for a node that does not exist. A
+// message, an answer and a read show it. It proves nothing: no member key ended with it. So n2's
+// lease, which runs out later, counts as expired, also for a node that starts later. Nor does an
+// answer prove it that finds `died` of this moment and the key absent: it may have ended before.
+TEST(View, ADeathCountsOnlyIfTheMemberKeyEndedWithIt) {
+  const SessionRef session{"n2", SessionId{2}};
+  DeathFact death{.revision = Revision{11}, .present = true, .node = "n2"};
+  death.session = session.session;
+  DeathFact ghost{.revision = Revision{12}, .present = true, .node = "ghost"};
+  ghost.session = SessionId{9};
+  View view(1, "n1");
+  view.Merge(
+      Snapshot{.revision = Revision{10}, .facts = {Member("n2", 2, 5), Record(0, "n2", 2, 6)}},
+      kNow);
+  view.TakeChanges();
+  view.Merge(Changes{.revision = Revision{12}, .facts = {death, ghost}}, kNow);
+  view.Merge({Fact(death), Fact(ghost)}, kNow);
+  EXPECT_FALSE(view.TakeChanges().any());
+  view.Merge(Changes{.revision = Revision{20}, .facts = {Member("n2", 0, 20)}}, kNow);
+  death.revision = Revision{21};
+  view.Merge({Fact(Member("n2", 0, 21)), Fact(death)}, kNow);
+  const Snapshot after{.revision = Revision{21}, .facts = {death, Record(0, "n2", 2, 6)}};
+  view.Merge(after, kNow);
+  View later(1, "n3");
+  later.Merge(after, kNow);
+  for (const View* each : {&view, &later}) {
+    EXPECT_FALSE(each->ProvenDead(session));
+    EXPECT_FALSE(each->ProvenDead({"ghost", SessionId{9}}));
+  }
+  ASSERT_EQ(view.departures().Lately(kNow).size(), 1u);
+  EXPECT_EQ(view.departures().Lately(kNow).front().why, Reason::kLeaseExpired);
+}
+
+// Plan: a read shows that n2's session has ended; the message in which its guard ended it arrives
+// after that, because the watch was late. The death is proven by the message.
+TEST(View, ALateWatchProvesADeathOfWhichAReadShowedTheEnd) {
+  const SessionRef session{"n2", SessionId{2}};
+  DeathFact death{.revision = Revision{11}, .present = true, .node = "n2"};
+  death.session = session.session;
+  View view(1, "n1");
+  const Fact record = Record(0, "n2", 2, 6);
+  view.Merge(Snapshot{.revision = Revision{10}, .facts = {Member("n2", 2, 5), record}}, kNow);
+  view.Merge(Snapshot{.revision = Revision{20}, .facts = {death, record}}, kNow);
+  EXPECT_FALSE(view.ProvenDead(session));
+  view.Merge(Changes{.revision = Revision{11}, .facts = {Member("n2", 0, 11), death}}, kNow);
+  EXPECT_TRUE(view.ProvenDead(session));
+}
+
+// Plan: n2 is gone, and a read finds its record still. Then another node claims the shard. The next
+// read forgets n2's sessions, though it drops no member.
+TEST(View, ForgetsTheSessionsOfANodeOnceNoRecordNamesIt) {
+  View view(1, "n1");
+  view.Merge(Snapshot{.revision = Revision{10},
+                      .facts = {Member("n2", 2, 5), Member("n3", 3, 6), Record(0, "n2", 2, 7)}},
+             kNow);
+  const Fact n3 = Member("n3", 3, 6);
+  view.Merge(Snapshot{.revision = Revision{20}, .facts = {n3, Record(0, "n2", 2, 7)}}, kNow);
+  EXPECT_TRUE(view.SeenAlive({"n2", SessionId{2}})) << "a record names it";
+  const Fact claimed = Record(0, "n3", 3, 25);
+  view.Merge(Changes{.revision = Revision{25}, .facts = {claimed}}, kNow);
+  view.Merge(Snapshot{.revision = Revision{30}, .facts = {n3, claimed}}, kNow);
+  EXPECT_FALSE(view.SeenAlive({"n2", SessionId{2}}));
+}
+
 // Plan: nodes and drains come and go under ever new names. After a read, only those names are kept
 // that exist or that a record names; nothing older than the read brings one back.
 TEST(View, ForgetsNamesThatAReadDoesNotFind) {
