@@ -130,7 +130,7 @@ class View {
   //  - If a shard's record comes again, the view may know more of its leader's session by then. So
   //    an uncertain death may become certain (see deaths()), and UnledSince known.
   //  - A DeathFact counts whatever is known, because a proof stays true. But it must be proven by
-  //    the watch message in which it is (ProvenDeaths).
+  //    the watch message in which it is (ProvenDeaths), or be of self() and in the first snapshot.
   //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
   //    harmless, because what such a key says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
@@ -317,8 +317,8 @@ class View {
   /// watch, showed the last end.
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
   /// Whether the session's process was proven dead. The proof: the node's next session took over
-  /// its member key, or the watch showed a proven DeathFact of the session (ProvenDeaths).
-  /// Remembers the last 8 such sessions of a node.
+  /// its member key, or a DeathFact of the session counted (see Merge). Remembers the last 8 such
+  /// sessions of a node.
   bool ProvenDead(const SessionRef& ref) const { return sessions_.ProvenDead(ref); }
 
   /// The session that a shard's record named just before the record became unreadable; the session
@@ -365,7 +365,7 @@ class View {
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
   enum class Source { kWatch, kRead };
   void MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now);
-  void MergeDeaths(const std::vector<Fact>& facts, TimePoint now);
+  void MergeDeaths(const std::vector<const DeathFact*>& deaths, TimePoint now);
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeOne(const ShardRecordFact& fact, Source source, TimePoint now);
   void NoteDamage(const ShardRecordFact& found, Source source, TimePoint now);
