@@ -88,7 +88,7 @@ TEST_F(AwaitDeathTest, AFifoIsNoLock) {
   EXPECT_THAT(WhyNot(), HasSubstr("is not a regular file"));
   const auto note = StateLock::NoteIn(directory_, "orders");
   ASSERT_FALSE(note.ok());
-  EXPECT_THAT(note.error().message, HasSubstr("is damaged"));
+  EXPECT_THAT(note.error().message, HasSubstr("is not a regular file"));
 }
 
 // Plan: a child that was forked shares the lock. While it lives, nobody is proven dead.
