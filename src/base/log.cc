@@ -314,7 +314,12 @@ void WriteText(std::chrono::system_clock::time_point time, Level level, std::str
 
 std::string FormatMessage(std::string_view message, Fields fields) {
   std::string text;
-  AppendEscaped(text, message, false);
+  // A message may repeat words of others, which must not look like fields.
+  if (message.find('=') == std::string_view::npos) {
+    AppendEscaped(text, message, false);
+  } else {
+    AppendQuoted(text, message);
+  }
   for (const Field& field : fields) {
     text += ' ';
     text += field.key;

@@ -108,7 +108,7 @@ inline void Error(std::string_view message, Fields fields = {}) {
 /// made `text`, so it is one line.
 void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
 
-/// Returns `message key=value key="two words"`, on one line. Escapes as AppendEscaped does.
+/// Returns `message key="two words"`, or `"a=b" key=1` if '=' is in it, escaped by AppendEscaped.
 std::string FormatMessage(std::string_view message, Fields fields);
 /// Returns a line without a line end, such as
 /// `2026-01-02T03:04:05.678Z info  message key=value key="two words"`.

@@ -59,6 +59,16 @@ TEST(Log, TextKeepsToOneLine) {
             "2026-01-02T03:04:05.678Z warn  a\\nb\\u001b[31m k=\"x\\r\\ny\"");
 }
 
+// Plan: a message repeats the reason that somebody gave, which imitates fields.
+TEST(Log, WordsInAMessageDoNotLookLikeFields) {
+  for (const std::string forged : {R"(by="uid 0" done=true)", "by=root", R"(" by="uid 0)"}) {
+    std::string quoted;
+    for (const char c : forged) quoted += c == '"' ? "\\\"" : std::string(1, c);
+    EXPECT_EQ(FormatMessage("void: " + forged, {{"by", "uid 1000"}}),
+              "\"void: " + quoted + "\" by=\"uid 1000\"");
+  }
+}
+
 TEST(Log, JsonIsOneObject) {
   EXPECT_EQ(FormatJson(kTime, Level::kInfo, "shard gained",
                        {{"shard", 7U}, {"to", "n1"}, {"ok", true}, {"seconds", 0.25}}),
