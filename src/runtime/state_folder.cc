@@ -64,7 +64,9 @@ Status CheckStateFile(int file, const std::string& path) {
   }
   Status checked = CheckOwner(found, S_IWOTH, what);
   // Kubernetes gives the group of a volume its rights to each file, whenever it mounts the volume.
-  if (checked.ok() && (found.st_mode & S_IWGRP) != 0) fchmod(file, S_IRUSR | S_IWUSR);
+  // And who can read the file can hold its flock.
+  const bool shared = (found.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+  if (checked.ok() && shared && found.st_uid == geteuid()) fchmod(file, S_IRUSR | S_IWUSR);
   return checked;
 }
 

@@ -20,8 +20,9 @@ Status MakeStateFolder(const std::string& directory);
 
 /// Checks an open file in the directory. kInvalidArgument, with one line that says what to do: it
 /// is not a regular file, belongs to a user other than this one and root, or everybody may write to
-/// it. That the file's group may write to it is no error: then the function tries to take all
-/// rights away from the group and from others. `path` is only for messages.
+/// it. If the file is this user's, tries to take all rights away from its group and from others:
+/// who can read it can hold its lock. So that the file's group may write to it is no error. `path`
+/// is only for messages.
 Status CheckStateFile(int file, const std::string& path);
 
 }  // namespace baton::runtime

@@ -96,6 +96,9 @@ TEST_F(StateLockTest, RefusesAFolderThatOthersMayWriteTo) {
   ASSERT_EQ(chmod(File().c_str(), 0660), 0);  // and as it makes the files when it mounts that
   EXPECT_EQ(refusal(), "taken");
   EXPECT_EQ(std::filesystem::status(File()).permissions(), std::filesystem::perms(0600));
+  ASSERT_EQ(chmod(File().c_str(), 0644), 0);  // who can read it can hold its lock
+  EXPECT_EQ(refusal(), "taken");
+  EXPECT_EQ(std::filesystem::status(File()).permissions(), std::filesystem::perms(0600));
   ASSERT_EQ(chmod(File().c_str(), 0666), 0);
   EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("(mode 666)")));
 
