@@ -296,6 +296,10 @@ TEST(AdminService, RefusesUnsoundPlacementRules) {
   request.mutable_placement()->mutable_rules(0)->set_standbys(9);
   EXPECT_EQ(client.Call(&Stub::ChangeGroup, request, &response).error_message(),
             "placement: rule 1: 9 standbys; give at most 8");
+  for (int i = 0; i < 10'000; ++i) request.mutable_placement()->add_rules();
+  EXPECT_EQ(FromProto(request.placement()).size(), kMaxPlacementRules + 1);
+  EXPECT_EQ(client.Call(&Stub::ChangeGroup, request, &response).error_message(),
+            "placement: 65 rules; give at most 64");
   EXPECT_THAT(server.control.GroupChanges(), SizeIs(0));
 }
 

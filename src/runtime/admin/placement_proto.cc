@@ -13,10 +13,22 @@ void TermsToProto(const LabelTerms& terms, v1::LabelTerms* out) {
   }
 }
 
+/// Whether a list, of which so much is copied, takes another element. One too many is enough for
+/// CheckPlacement to refuse it.
+template <typename Copied>
+bool TakesMore(const Copied& copied, std::size_t most) {
+  return copied.size() <= most;
+}
+
 LabelTerms TermsFromProto(const v1::LabelTerms& message) {
   LabelTerms terms;
   for (const v1::LabelTerm& term : message.terms()) {
-    terms.push_back({term.label(), {term.values().begin(), term.values().end()}});
+    if (!TakesMore(terms, kMaxLabelTerms)) break;
+    LabelTerm& added = terms.emplace_back(LabelTerm{term.label(), {}});
+    for (const std::string& value : term.values()) {
+      if (!TakesMore(added.values, kMaxLabelValues)) break;
+      added.values.push_back(value);
+    }
   }
   return terms;
 }
@@ -41,12 +53,15 @@ void ToProto(const Placement& placement, v1::Placement* out) {
 Placement FromProto(const v1::Placement& message) {
   Placement placement;
   for (const v1::PlacementRule& rule : message.rules()) {
+    if (!TakesMore(placement, kMaxPlacementRules)) break;
     PlacementRule& added = placement.emplace_back();
     for (const v1::ShardRange& range : rule.shards()) {
+      if (!TakesMore(added.shards, kMaxShardRanges)) break;
       added.shards.push_back({range.first(), range.last()});
     }
     added.require = TermsFromProto(rule.require());
     for (const v1::LabelTerms& terms : rule.prefer()) {
+      if (!TakesMore(added.prefer, kMaxPreferences)) break;
       added.prefer.push_back(TermsFromProto(terms));
     }
     added.standbys = rule.standbys();

@@ -10,6 +10,7 @@
 namespace baton::runtime {
 
 void ToProto(const Placement& placement, v1::Placement* out);
+/// Copies of each list at most one element more than CheckPlacement allows, which refuses it then.
 Placement FromProto(const v1::Placement& message);
 
 }  // namespace baton::runtime
