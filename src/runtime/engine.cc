@@ -333,7 +333,7 @@ void Engine::Do(const core::ProbeWatch& action) {
 }
 void Engine::Do(const core::AskRevision& action) {
   follower_.AskRevision(CallDeadline(), [self = shared_from_this(), known = action.known,
-                                         asked = parts_.clock.Now()](Revision revision) {
+                                         asked = parts_.clock.Now()](Revision revision, auto) {
     self->PostWeak([known, asked, revision](Engine& engine) {
       if (revision >= known) engine.follower_.Prove(revision, asked);
       engine.Step(core::RevisionAnswered{known, revision});

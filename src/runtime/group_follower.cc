@@ -91,15 +91,15 @@ void GroupFollower::Prove(Revision revision, TimePoint asked) {
   if (!proof_) proof_ = Proof{revision, asked};
 }
 
-void GroupFollower::AskRevision(std::chrono::milliseconds deadline,
-                                std::function<void(Revision)> answered) {
+void GroupFollower::AskRevision(std::chrono::milliseconds deadline, RevisionHandler answered) {
   etcdserverpb::RangeRequest request;
   request.set_key(parts_.keyspace.ConfigKey());
   request.set_count_only(true);
   parts_.transport.Range(
       request, deadline,
       [answered = std::move(answered)](const etcd::Reply<etcdserverpb::RangeResponse>& reply) {
-        if (reply.status.ok()) answered(Revision{reply.response.header().revision()});
+        const auto& header = reply.response.header();
+        if (reply.status.ok()) answered(Revision{header.revision()}, header.cluster_id());
       });
 }
 

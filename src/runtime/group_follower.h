@@ -112,9 +112,11 @@ class GroupFollower {
   /// proof is pending until a call of Followed completes it. Does nothing while an earlier proof is
   /// pending: if each call replaced it, a watch that is always late would never prove anything.
   void Prove(Revision revision, TimePoint asked);
+  /// The revision that the store has, and the id of the etcd cluster that answered.
+  using RevisionHandler = std::function<void(Revision, std::uint64_t cluster)>;
   /// Asks etcd by a small linearizable read which revision the store has. `answered` is called at
   /// most once, on any thread, and also after Close; it is not called if the read fails.
-  void AskRevision(std::chrono::milliseconds deadline, std::function<void(Revision)> answered);
+  void AskRevision(std::chrono::milliseconds deadline, RevisionHandler answered);
   /// Whether a proof is pending.
   bool proving() const { return proof_.has_value(); }
   /// The owner's view has changed as `changed` says, and the watch has delivered everything up to

@@ -74,9 +74,11 @@ void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   watch_.Reach(news.revision, parts_.clock.Now());
   const ConfigFact* const config = ConfigIn(news.facts);
   if (config != nullptr) TakeConfig(*config, cluster);
+  CheckCluster(cluster);
   if (follower_.halted() || view_ == nullptr) return;
   const TimePoint now = parts_.clock.Now();
   view_->Merge(news, now);
+  CheckWentBack();
   ShowChanges(now);
 }
 
@@ -100,7 +102,7 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
                                                        .answering = cluster,
                                                        .shape = shape_});
   if (problem) return TakeBadConfig(config, *problem);
-  config_incarnation_ = config.Incarnation();
+  config_ = config;
   if (std::exchange(bad_config_, std::nullopt)) {
     parts_.log.Info("the key '" + parts_.keyspace.ConfigKey() + "' is right again");
   }
@@ -130,6 +132,28 @@ void RelayEngine::CheckConfig() {
   follower_.Halt(bad_config_->problem, kRelayHalted);
 }
 
+// Another etcd may have nothing of the group, not even a config.
+void RelayEngine::CheckCluster(std::uint64_t answering) {
+  if (!config_ || follower_.halted()) return;
+  const auto problem = core::CheckGroupConfig(*config_, {.reader = core::ConfigReader::kRelay,
+                                                         .key = parts_.keyspace.ConfigKey(),
+                                                         .answering = answering,
+                                                         .shape = shape_});
+  if (problem) follower_.Halt(*problem, kRelayHalted);
+}
+
+void RelayEngine::CheckWentBack() {
+  const auto& older = view_->went_back();
+  if (!older) return;
+  follower_.Halt(
+      {ErrorCode::kFailedPrecondition,
+       fmt::format("etcd went back in time: a key had revision {}, and a later read found it at "
+                   "revision {}; a backup was restored with its revision raised while this relay "
+                   "ran (see docs/operating.md, Restored backups); start the relay again",
+                   older->known.value, older->found.value)},
+      kRelayHalted);
+}
+
 void RelayEngine::AddSeen(const core::ViewChanges& changes, TimePoint now) {
   seen_->Begin(*view_);
   for (const ShardId shard : changes.shards) {
@@ -152,31 +176,32 @@ void RelayEngine::Prove() {
   CheckConfig();
   CheckWatch();
   if (follower_.halted() || follower_.proving()) return;
+  const Question question{.asked = parts_.clock.Now(), .applied = follower_.watch().applied()};
   follower_.AskRevision(kProofDeadline, [weak = weak_from_this(), &executor = parts_.executor,
-                                         asked = parts_.clock.Now(),
-                                         applied = follower_.watch().applied()](Revision store) {
-    executor.Post([weak, asked, applied, store] {
+                                         question](Revision store, std::uint64_t cluster) {
+    executor.Post([weak, question, store, cluster] {
       const auto engine = weak.lock();
-      if (engine != nullptr && !engine->closed_) engine->Proving(asked, applied, store);
+      if (engine != nullptr && !engine->closed_) engine->Proving(question, store, cluster);
     });
   });
 }
 
-void RelayEngine::Proving(TimePoint asked, Revision applied, Revision store) {
+void RelayEngine::Proving(const Question& question, Revision store, std::uint64_t cluster) {
+  CheckCluster(cluster);
   if (follower_.halted()) return;
-  if (store < applied) {
+  if (store < question.applied) {
     const Error why{
         ErrorCode::kFailedPrecondition,
         fmt::format(
             "etcd went back in time: it had revision {}, and has {} now (see docs/operating.md, "
             "Restored backups); start the relay again",
-            applied.value, store.value)};
+            question.applied.value, store.value)};
     return follower_.Halt(why, kRelayHalted);
   }
   if (watch_.Require(store, parts_.clock.Now())) {
     follower_.watch().RequestProgress(watch_.required());
   }
-  follower_.Prove(store, asked);
+  follower_.Prove(store, question.asked);
   follower_.Followed({}, watch_.reached());
 }
 

@@ -6,10 +6,11 @@
 // the watch has reached the read's revision, the view is proven to have been current when the read
 // was sent.
 //
-// It halts at once if etcd went back in time, or if a newer version or a recovery changed the
-// config. It also halts at once if the first config that it reads can't be followed. If a later
-// config does not fit, it halts once the view is proven to have been current core::kConfigPatience
-// after that, unless a right config has come by then. A halt ends the routes; the view stays.
+// It halts at once if etcd went back in time, if an etcd cluster answers that is not the group's,
+// or if a newer version or a recovery changed the config. It also halts at once if the first config
+// that it reads can't be followed. If a later config does not fit, it halts once the view is proven
+// to have been current core::kConfigPatience after that, unless a right config has come by then. A
+// halt ends the routes; the view stays.
 //
 // Threads: everything except the constructor and the destructor runs on the executor. Before Start,
 // the thread that made the engine may also set handlers. After Close, late answers are ignored.
@@ -60,7 +61,9 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   void OnProven(TimePoint at) override;
   const core::View* FollowedView() const override { return view_.get(); }
   HashFunction Hash() const override { return shape_->hash; }
-  Revision ConfigIncarnation() const override { return config_incarnation_; }
+  Revision ConfigIncarnation() const override {
+    return config_ ? config_->Incarnation() : Revision{};
+  }
   ShardStatus ShardNow(ShardId shard) const override;
   Duration StaleAfter() const override { return kStaleAfter; }
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
@@ -72,6 +75,12 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
     TimePoint since{};
   };
 
+  /// A question for the store's revision.
+  struct Question {
+    TimePoint asked{};
+    Revision applied;  ///< what the watch had delivered then
+  };
+
   template <typename News>
   void Take(const News& news, std::uint64_t cluster);
   /// Shows what changed in the view, and goes on with what is left to do there.
@@ -79,9 +88,11 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   void TakeConfig(const ConfigFact& config, std::uint64_t cluster);
   void TakeBadConfig(const ConfigFact& config, const Error& problem);
   void CheckConfig();
+  void CheckCluster(std::uint64_t answering);
+  void CheckWentBack();
   void AddSeen(const core::ViewChanges& changes, TimePoint now);
   void Prove();
-  void Proving(TimePoint asked, Revision applied, Revision store);
+  void Proving(const Question& question, Revision store, std::uint64_t cluster);
   void CheckWatch();
   void Heartbeat();
   std::string WhyNotReady() const;
@@ -91,7 +102,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   GroupFollower follower_;
   core::WatchProgress watch_;
   std::optional<core::GroupShape> shape_;  ///< from the first config that was read
-  Revision config_incarnation_;            ///< of the last config that fitted
+  std::optional<ConfigFact> config_;       ///< the last one that fitted
   std::optional<BadConfig> bad_config_;
   TimePoint proven_at_{};             ///< the last time at which the view is proven to be current
   std::unique_ptr<core::View> view_;  ///< null: the shape is not known yet

@@ -20,6 +20,7 @@ namespace {
 using etcdserverpb::RangeResponse;
 using etcdserverpb::WatchResponse;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -159,11 +160,12 @@ TEST_F(RelayEngineTest, WaitsForAGroupThatDoesNotExistYet) {
   EXPECT_THAT(Status().not_ready, HasSubstr("does not exist yet"));
   RangeResponse page = Page(11);
   AddConfig(page, 4, kCluster);
+  page.mutable_kvs(0)->set_mod_revision(11);
+  page.mutable_kvs(0)->set_create_revision(11);
   WatchResponse created;
   created.mutable_header()->set_revision(11);
   created.mutable_header()->set_cluster_id(kCluster);
   *created.add_events()->mutable_kv() = page.kvs(0);
-  created.mutable_events(0)->mutable_kv()->set_mod_revision(11);
   transport_.watches.back()->handler.response(created);
   time_.Elapse(Duration{0});
   ASSERT_EQ(transport_.ranges.size(), 1u);
@@ -259,6 +261,54 @@ TEST_F(RelayEngineTest, HaltsWhereTheGroupIsOfAnotherCluster) {
   Answer(std::move(page));
   ASSERT_TRUE(Status().halted);
   EXPECT_THAT(Status().halted->message, HasSubstr("belongs to etcd cluster 10"));
+}
+
+// Plan: the endpoint leads to another etcd, which is ahead and has nothing of the group. The
+// relay's next question for the revision shows it.
+TEST_F(RelayEngineTest, HaltsWhereAnotherClusterAnswers) {
+  ReadGroup(10);
+  time_.Elapse(RelayEngine::kProveEvery);
+  RangeResponse other = Page(50);
+  other.mutable_header()->set_cluster_id(kCluster + 1);
+  Answer(std::move(other));
+  ASSERT_TRUE(Status().halted);
+  EXPECT_THAT(Status().halted->message,
+              AllOf(HasSubstr("belongs to etcd cluster 9"), HasSubstr("cluster 10 answers")));
+}
+
+// Plan: as above, but no question is answered, and the watch delivers keys of the other etcd.
+TEST_F(RelayEngineTest, HaltsWhereAnotherClusterReportsChanges) {
+  ReadGroup(10);
+  WatchResponse other;
+  other.mutable_header()->set_revision(50);
+  other.mutable_header()->set_cluster_id(kCluster + 1);
+  auto& event = *other.add_events();
+  event.set_type(etcdserverpb::Event::DELETE);
+  event.mutable_kv()->set_key(kKeys.MemberKey("n1"));
+  event.mutable_kv()->set_mod_revision(50);
+  transport_.watches.back()->handler.response(other);
+  time_.Elapse(Duration{0});
+  ASSERT_TRUE(Status().halted);
+  EXPECT_THAT(Status().halted->message, HasSubstr("cluster 10 answers"));
+}
+
+// Plan: somebody restores a backup and raises etcd's revision, so only a key's revision shows it.
+TEST_F(RelayEngineTest, HaltsWhereAKeyWentBackInTime) {
+  ReadGroup(10);
+  MemberFact member{.node = "n1", .session = SessionId{71}, .ttl = seconds(9)};
+  TellKeys(20, {{kKeys.MemberKey("n1"), etcd::EncodeMember(member), 71}});
+  engine_->follower().watch().Audit();
+  RangeResponse page = Page(50);
+  AddConfig(page, 4, kCluster);
+  auto* const stored = page.add_kvs();
+  stored->set_key(kKeys.MemberKey("n1"));
+  stored->set_value(etcd::EncodeMember(member));
+  stored->set_lease(71);
+  stored->set_mod_revision(15);
+  stored->set_create_revision(15);
+  Answer(std::move(page));
+  ASSERT_TRUE(Status().halted);
+  EXPECT_THAT(Status().halted->message, HasSubstr("a key had revision 20"));
 }
 
 // Plan: a bad write replaces the config. It is put back soon the first time, and never the second.
