@@ -116,6 +116,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   Revision ConfigIncarnation() const override { return core_.config_incarnation(); }
   ShardStatus ShardNow(ShardId shard) const override;
   Duration StaleAfter() const override;
+  bool Live() const override { return core_.session().live(parts_.clock.Now()); }
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
   template <typename Function>

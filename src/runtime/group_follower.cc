@@ -192,8 +192,10 @@ void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {
   const Revision seen = orders_seen_.value_or(Revision{});
   if (all) orders_seen_ = Revision{};
   for (const Fact& fact : facts) {
-    if (const auto* config = std::get_if<ConfigFact>(&fact)) NoteSettings(*config);
-    const auto* policy = std::get_if<PolicyFact>(&fact);
+    const auto* const config = std::get_if<ConfigFact>(&fact);
+    const auto* const policy = std::get_if<PolicyFact>(&fact);
+    if (config != nullptr || policy != nullptr) ForgetStatus();
+    if (config != nullptr) NoteSettings(*config);
     if (policy == nullptr || policy->name.kind != PolicyKind::kChanged) continue;
     const bool later = policy->revision > (all ? seen : orders_seen_.value_or(Revision{}));
     orders_seen_ = policy->revision;
@@ -230,8 +232,10 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   const core::View* const view = owner_.FollowedView();
   const bool complete = view != nullptr && view->complete();
   const bool shared = status_ != nullptr && now < status_until_;
-  if (shared && complete == status_complete_) return status_;
+  const bool live = owner_.Live();
+  if (shared && complete == status_complete_ && live == status_live_) return status_;
   status_complete_ = complete;
+  status_live_ = live;
   auto status = std::make_shared<NodeStatus>(owner_.MakeStatus(now, board_));
   status->group = parts_.group;
   status->node = parts_.name;
@@ -254,6 +258,15 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   const TimePoint made = parts_.clock.Now();
   status_until_ = made + SharedFor(made - now);
   return status_;
+}
+
+void GroupFollower::RefreshStatus() {
+  const TimePoint began = parts_.clock.Now();
+  if (began < refresh_from_) return;
+  ForgetStatus();
+  Status();
+  const TimePoint made = parts_.clock.Now();
+  refresh_from_ = status_until_ = made + SharedFor(2 * (made - began));
 }
 
 bool GroupFollower::HeartbeatDue() {

@@ -78,6 +78,8 @@ class GroupFollower {
     virtual Revision ConfigIncarnation() const = 0;
     /// The shard as callers and operators see it now. REQUIRES: there is a view.
     virtual ShardStatus ShardNow(ShardId shard) const = 0;
+    /// Whether the node's session is live now. If this changes, no status is shared any longer.
+    virtual bool Live() const { return false; }
     /// A view whose proof is older than this counts as stale.
     virtual Duration StaleAfter() const = 0;
     /// Returns a new status. The follower then fills in the fields that it knows itself.
@@ -141,12 +143,17 @@ class GroupFollower {
   /// A snapshot for operators; never null. Works after Close, too. All calls share it for 50 ms,
   /// and for kStatusPause times as long as it took to make, but at most for kLongestStatusAge. So
   /// statuses take little of the loop's time, however many calls wait there, and whatever one
-  /// costs.
+  /// costs. No call shares a status from before the view was complete, before the session became
+  /// live or ceased to be, or before the group's config or a policy changed.
   std::shared_ptr<const NodeStatus> Status();
   static constexpr int kStatusPause = 20;
   static constexpr std::chrono::seconds kLongestStatusAge{10};
   /// The next Status makes a new snapshot.
   void ForgetStatus() { status_.reset(); }
+  /// Makes a new snapshot for the next calls of Status. It is shared for twice as long, and until
+  /// then RefreshStatus does nothing: so callers that ask for this also take at most a twentieth of
+  /// the loop's time, together with all others.
+  void RefreshStatus();
 
   /// Whether kHeartbeatEvery has passed since Start or the last heartbeat. If so, the owner must
   /// log a heartbeat, and the time begins again.
@@ -194,7 +201,9 @@ class GroupFollower {
   StatusBoard board_;
   std::shared_ptr<const NodeStatus> status_;
   TimePoint status_until_{};      ///< until then, all calls share status_
+  TimePoint refresh_from_{};      ///< until then, RefreshStatus does nothing
   bool status_complete_ = false;  ///< whether the view was complete when status_ was made
+  bool status_live_ = false;      ///< whether the session was live then
   TimePoint heartbeat_at_ = TimePoint::max();
   std::string last_trouble_;
   TimePoint trouble_at_{};

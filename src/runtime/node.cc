@@ -35,8 +35,7 @@ namespace {
 
 // Stop and Drain wait this much longer than the core's own limits, then go on without it.
 constexpr std::chrono::seconds kFinishGrace{30};
-// How often WaitReady looks at the clock.
-constexpr std::chrono::milliseconds kLookAgain{100};
+constexpr std::chrono::milliseconds kLookAgain{100};  // how often WaitReady looks at the clock
 
 const Error kEnded{ErrorCode::kUnavailable, "the node has drained or stopped; start another one"};
 const Error kForkedChild{ErrorCode::kFailedPrecondition,
@@ -177,9 +176,10 @@ class Node::Impl final : public runtime::Control {
   runtime::NodeCounters last_counters_;  // written before accepting_ is cleared, read after
   bool stopping_ = false;
   bool stopped_ = false;
-  // Last, because their threads use this object.
-  runtime::Doctor doctor_;
-  runtime::Planner planner_{*this};
+  runtime::Doctor doctor_;  // this and planner_ are last, because their threads use this object
+  runtime::Planner planner_{
+      *this,
+      [this] { OnLoop([](runtime::Engine& engine) { engine.follower().RefreshStatus(); }); }};
 };
 
 Status Node::Impl::BeginGuard() {

@@ -10,7 +10,8 @@
 
 namespace baton::runtime {
 
-Planner::Planner(Control& control) : status_(control) {}
+Planner::Planner(Control& control, std::function<void()> refresh)
+    : refresh_(std::move(refresh)), status_(control) {}
 
 void Planner::Plan(Handler handler) {
   const auto shared = std::make_shared<Handler>(std::move(handler));
@@ -28,6 +29,7 @@ void Planner::Plan(Handler handler) {
 }
 
 Result<std::vector<MoveFact>> Planner::PlanNow() {
+  refresh_();
   const LatestStatus latest = status_.Get();
   if (!latest.fresh || latest.status == nullptr) {
     return Error{ErrorCode::kUnavailable, "the node does not answer: try again in a moment"};

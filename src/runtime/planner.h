@@ -27,8 +27,9 @@ class Planner {
   static constexpr std::size_t kMaxWaiting = 4;
   using Handler = std::function<void(Result<std::vector<MoveFact>>)>;
 
-  /// REQUIRES: `control` outlives this object.
-  explicit Planner(Control& control);
+  /// Before each plan, this object calls `refresh` on its thread. The next status of `control` then
+  /// shows the group as it is, if one may be made. REQUIRES: `control` outlives this object.
+  Planner(Control& control, std::function<void()> refresh);
 
   /// Returns at once. Calls the handler once: on this object's thread (then it may block), or on
   /// the caller's before Plan returns. kUnavailable: the node's view is not complete, the node
@@ -39,6 +40,7 @@ class Planner {
  private:
   Result<std::vector<MoveFact>> PlanNow();
 
+  const std::function<void()> refresh_;
   std::mutex mutex_;
   StatusSource status_;
   // For this object's thread alone: the last plan, which is given again while nothing has changed.

@@ -10,6 +10,7 @@
 
 #include "core/watch_progress.h"
 #include "etcd/fake_transport.h"
+#include "etcd/records.h"
 #include "runtime/manual_time.h"
 #include "runtime/node_status.h"
 
@@ -58,6 +59,7 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   Revision ConfigIncarnation() const override { return Revision{2}; }
   ShardStatus ShardNow(ShardId shard) const override { return ShardOf(*view_, shard, TimePoint{}); }
   Duration StaleAfter() const override { return seconds(10); }
+  bool Live() const override { return live_; }
   NodeStatus MakeStatus(TimePoint, StatusBoard&) const override {
     ++made_;
     time_.Spend(cost_);
@@ -94,6 +96,7 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   core::WatchProgress watch_;
   std::vector<TimePoint> proven_;
   std::string not_ready_;
+  bool live_ = true;
   mutable int made_ = 0;  ///< how many statuses
   Duration cost_{0};      ///< of the next status
   GroupFollower follower_{{.group = "orders",
@@ -259,6 +262,67 @@ TEST_F(GroupFollowerTest, AStatusOfAnIncompleteViewIsNotSharedOnceItIsComplete) 
   EXPECT_EQ(made_, 2);
   follower_.Status();
   EXPECT_EQ(made_, 2);
+}
+
+// Plan: statuses cost so much that each is shared for seconds. The session is suspended, and then
+// resumed; the next status after each shows it.
+TEST_F(GroupFollowerTest, AStatusIsNotSharedOnceTheSessionIsSuspended) {
+  Read(10);
+  cost_ = milliseconds(300);
+  EXPECT_EQ(follower_.Status(), follower_.Status());
+  live_ = false;
+  not_ready_ = "suspended";
+  EXPECT_FALSE(follower_.Status()->ready);
+  EXPECT_EQ(follower_.Status(), follower_.Status());
+  live_ = true;
+  not_ready_ = "";
+  EXPECT_TRUE(follower_.Status()->ready);
+  EXPECT_EQ(made_, 3);
+}
+
+// Plan: as above. A member joins, which is no reason for a new status. An operator of another node
+// changes the settings, and then pauses balance.
+TEST_F(GroupFollowerTest, AStatusIsNotSharedOnceSettingsOrPoliciesChange) {
+  ReadByWatch(10, milliseconds(1));
+  cost_ = milliseconds(300);
+  const auto tell = [this](std::int64_t revision, const std::string& key, std::string value) {
+    etcdserverpb::WatchResponse response;
+    response.mutable_header()->set_revision(revision);
+    auto& stored = *response.add_events()->mutable_kv();
+    stored.set_key(key);
+    stored.set_value(std::move(value));
+    stored.set_mod_revision(revision);
+    transport_.watches.back()->handler.response(std::move(response));
+    time_.Elapse(Duration{0});
+  };
+  const etcd::Keyspace keys("/baton/v1", "orders");
+  const auto first = follower_.Status();
+  tell(11, keys.MemberKey("n2"), "");
+  EXPECT_EQ(follower_.Status(), first);
+  tell(12, keys.ConfigKey(), etcd::EncodeConfig({.present = true, .shards = 4}));
+  const auto second = follower_.Status();
+  EXPECT_NE(second, first);
+  tell(13, keys.PolicyKey({PolicyKind::kPause, {}}), "");
+  EXPECT_NE(follower_.Status(), second);
+}
+
+// Plan: a plan of moves asks for a new status, and gets one. Questions for more plans follow as
+// fast as they can: with the others they get a twentieth of the loop's time.
+TEST_F(GroupFollowerTest, RefreshedStatusesTakeNoMoreOfTheLoopsTime) {
+  Read(10);
+  cost_ = milliseconds(100);
+  const auto shared = follower_.Status();
+  follower_.RefreshStatus();
+  EXPECT_NE(follower_.Status(), shared);
+  const TimePoint start = time_.Now();
+  made_ = 0;
+  while (time_.Now() < start + seconds(60)) {
+    follower_.Status();
+    follower_.RefreshStatus();
+    time_.Elapse(milliseconds(10));
+  }
+  EXPECT_GT(made_, 0);
+  EXPECT_LE(made_ * cost_, seconds(60) / GroupFollower::kStatusPause);
 }
 
 // Plan: the watch's revision was compacted, so everything is read again. Then the follower is

@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <future>
+#include <vector>
 
 #include "core/assignment_of_view.h"
 #include "runtime/fake_control.h"
@@ -66,7 +67,7 @@ Moves PlanOf(Planner& planner) {
 TEST(Planner, PlansFromTheNodesStatus) {
   BusyControl control;
   control.Free();
-  Planner planner(control);
+  Planner planner(control, [] {});
   const Moves moves = PlanOf(planner);
   ASSERT_TRUE(moves.ok()) << moves.error().message;
   ASSERT_EQ(moves->size(), 2u);
@@ -75,6 +76,17 @@ TEST(Planner, PlansFromTheNodesStatus) {
     EXPECT_EQ(move.cause, Cause{.kind = CauseKind::kBalance});
     EXPECT_EQ(move.ends, Term{800 + move.shard.value});
   }
+}
+
+// Plan: before it asks for the status, the planner asks the node to make a new one.
+TEST(Planner, AsksForANewStatusFirst) {
+  BusyControl control;
+  control.Free();
+  std::vector<int> asked_before;
+  Planner planner(control, [&] { asked_before.push_back(control.asked()); });
+  ASSERT_TRUE(PlanOf(planner).ok());
+  ASSERT_TRUE(PlanOf(planner).ok());
+  EXPECT_THAT(asked_before, testing::ElementsAre(0, 1));
 }
 
 // Plan: 5,000 callers ask at once while the node is busy. It is asked once, a few callers wait, and
@@ -86,7 +98,7 @@ TEST(Planner, AFloodOfPlansAsksTheNodeOnceAtATime) {
   int refused = 0;
   std::mutex mutex;
   {
-    Planner planner(control);
+    Planner planner(control, [] {});
     for (int i = 0; i < kCallers; ++i) {
       planner.Plan([&](Moves moves) {
         const std::lock_guard lock(mutex);
@@ -112,7 +124,7 @@ TEST(Planner, RefusesBeforeTheViewIsComplete) {
   BusyControl control;
   control.Free();
   control.Change([](NodeStatus& status) { status.assignment = nullptr; });
-  Planner planner(control);
+  Planner planner(control, [] {});
   const Moves moves = PlanOf(planner);
   ASSERT_FALSE(moves.ok());
   EXPECT_EQ(moves.error().code, ErrorCode::kUnavailable);
