@@ -230,7 +230,8 @@ def fleet():
                          thresholds=WARN_ABOVE_0, mappings=YES_NO)),
                 (3, stat("Oldest renewal", "Of all nodes' last confirmed renewals, in parts of the TTL. From 1 on that "
                          "node leads nothing.",
-                         "max((time() - baton_lease_renewed_timestamp_seconds{S}) / baton_lease_ttl_seconds{S})",
+                         "max((timestamp(baton_lease_renewed_timestamp_seconds{S}) "
+                         "- baton_lease_renewed_timestamp_seconds{S}) / baton_lease_ttl_seconds{S})",
                          "percentunit", steps((None, GOOD), (0.67, WARN), (1, BAD)), decimals=0)),
             ]),
             "Leadership",
@@ -289,7 +290,8 @@ def fleet():
             (8, [
                 (8, lines("Lease age", "Time since each node's last confirmed renewal was sent. Renewals come every "
                           "third of the TTL.",
-                          [("time() - baton_lease_renewed_timestamp_seconds{S}", "{{instance}}"),
+                          [("timestamp(baton_lease_renewed_timestamp_seconds{S}) "
+                            "- baton_lease_renewed_timestamp_seconds{S}", "{{instance}}"),
                            ("max(baton_lease_ttl_seconds{S})", "TTL")], "s")),
                 (8, lines("Renewals", "By result, a second.",
                           [(rate("baton_lease_renewals_total", by="result"), "{{result}}")], "ops")),

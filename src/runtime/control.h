@@ -73,6 +73,9 @@ class BATON_EXPORT Control {
   /// Whether the session is live and the view complete; false once the node halts or stops. A relay
   /// is ready from the first proof of a complete view until it halts or stops. Lock-free.
   virtual bool Ready() const noexcept = 0;
+  /// When the last confirmed renewal of the lease was sent, also of an earlier session, as of now
+  /// and not as of a shared status. Nullopt: there was none, or this is a relay. Lock-free.
+  virtual std::optional<TimePoint> RenewedAt() const noexcept { return std::nullopt; }
   /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
   /// What Node::Leadership returns; a relay never leads. Lock-free.

@@ -154,8 +154,7 @@ void Engine::Step(const core::Event& event) {
 
 void Engine::OnSnapshot(Snapshot snapshot, std::uint64_t cluster) {
   if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
-  // That of a large group has hundreds of thousands of texts. They are freed in a turn of their
-  // own.
+  // That of a large group has hundreds of thousands of texts, which a turn of its own frees.
   auto event = std::make_shared<core::Event>(core::SnapshotRead{std::move(snapshot), cluster});
   Step(*event);
   parts_.executor.Post([event = std::move(event)] {});
@@ -210,8 +209,9 @@ void Engine::RecordHighest() {
 void Engine::AfterStep() {
   RecordHighest();
   const bool now_ready = ready();
-  if (now_ready != was_ready_ && ready_changed_) ready_changed_(now_ready);
-  was_ready_ = now_ready;
+  const bool turned = std::exchange(was_ready_, now_ready) != now_ready;
+  if (turned && ready_changed_) ready_changed_(now_ready);
+  parts_.table.SetRenewed(core_.session().last_renewed());
   follower_.Followed(core_.changed(), core_.watch_proven());
   // Routes show the view; for this node's own shards they also show whether it may act.
   const bool live = core_.session().live(parts_.clock.Now());

@@ -2,7 +2,8 @@
 // nobody waits.
 //
 // It has one word for each shard (the term, and whether the shard is activated) and one deadline
-// for all shards. A Watchdog adds a second deadline, until which the application counts as alive. A
+// for all shards. A Watchdog adds a second deadline, until which the application counts as alive.
+// It also keeps when the lease was renewed last, for metrics; Leads() does not depend on that. A
 // reader loads the shard's word, both deadlines, the clock, and the word again. So if the answer is
 // true, the same leadership held the shard from the first load to the last, and neither deadline
 // had passed. The loop must clear the words of a lost session before it sets a new session's
@@ -15,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -42,8 +44,17 @@ class LeadershipTable {
   void SetDeadline(TimePoint deadline) noexcept {
     deadline_.store(deadline.time_since_epoch().count(), std::memory_order_seq_cst);
   }
+  /// When the last confirmed renewal was sent; TimePoint::min(): there was none.
+  void SetRenewed(TimePoint sent) noexcept {
+    renewed_.store(sent.time_since_epoch().count(), std::memory_order_relaxed);
+  }
 
   // For any thread.
+  /// What SetRenewed was called with last; nullopt: there was no renewal.
+  std::optional<TimePoint> Renewed() const noexcept {
+    const TimePoint sent{Duration(renewed_.load(std::memory_order_relaxed))};
+    return sent == TimePoint::min() ? std::nullopt : std::optional(sent);
+  }
   /// Sets until when the application counts as alive. Before the first call: TimePoint::max().
   void SetAliveUntil(TimePoint until) noexcept {
     alive_until_.store(until.time_since_epoch().count(), std::memory_order_seq_cst);
@@ -86,6 +97,7 @@ class LeadershipTable {
   ForkWipedWords words_;  ///< one a shard, then the deadline
   std::atomic<std::int64_t>& deadline_;
   std::atomic<std::int64_t> alive_until_{TimePoint::max().time_since_epoch().count()};
+  std::atomic<std::int64_t> renewed_{TimePoint::min().time_since_epoch().count()};
   const Clock& clock_;
 };
 

@@ -83,6 +83,7 @@ class Node::Impl final : public runtime::Control {
   void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override;
   bool Alive() const noexcept override;
   bool Ready() const noexcept override { return ready_.load() && table_.InTime(); }
+  std::optional<TimePoint> RenewedAt() const noexcept override { return table_.Renewed(); }
   baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
     return table_.Get(shard);
   }

@@ -41,6 +41,7 @@ class FakeControl : public runtime::Control {
 
   std::atomic<bool> alive{true};
   std::atomic<bool> ready{true};
+  std::optional<TimePoint> renewed_at;
   void Lead(baton::Leadership leadership) {
     const std::lock_guard lock(mutex_);
     leaderships_[leadership.shard] = leadership;
@@ -58,6 +59,7 @@ class FakeControl : public runtime::Control {
   }
   bool Alive() const noexcept override { return alive; }
   bool Ready() const noexcept override { return ready; }
+  std::optional<TimePoint> RenewedAt() const noexcept override { return renewed_at; }
   baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
     const std::lock_guard lock(mutex_);
     baton::Leadership none;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -147,17 +148,18 @@ void AddActivations(FamilyBuilder& out, const NodeStatus& status) {
       .Add(status.stopping);
 }
 
-void AddLease(FamilyBuilder& out, const LatestStatus& latest) {
-  const NodeStatus& status = *latest.status;
+void AddLease(FamilyBuilder& out, const NodeStatus& status, const Control& control) {
   out.Gauge("baton_lease_ttl_seconds", "The lease's time to live, as etcd granted it.")
       .Add(std::chrono::duration<double>(status.ttl).count());
-  // The status of a stopped node has no age.
-  if (status.counters.renewals_confirmed > 0 && status.renewal_age > Duration{0}) {
-    const auto age =
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(status.renewal_age);
+  // The status of a stopped node has no age. A shared one may be older than a TTL, so the time
+  // itself is not from the status.
+  const std::optional<TimePoint> renewed = control.RenewedAt();
+  if (renewed && status.counters.renewals_confirmed > 0 && status.renewal_age > Duration{0}) {
+    const auto age = std::chrono::duration_cast<std::chrono::system_clock::duration>(
+        BootClock::now() - *renewed);
     out.Gauge("baton_lease_renewed_timestamp_seconds",
               "When the last confirmed renewal was sent, in unix seconds.")
-        .Add(UnixSeconds(latest.taken - age));
+        .Add(UnixSeconds(std::chrono::system_clock::now() - age));
   }
   out.Counter("baton_lease_renewals_total", "Lease renewals by result.")
       .Add(Count(status.counters.renewals_confirmed), {{"result", "confirmed"}})
@@ -234,7 +236,7 @@ std::vector<prometheus::MetricFamily> NodeMetrics::Collect() const {
   AddGroup(out, *latest.status);
   AddTransitions(out, *latest.status, *events_);
   AddActivations(out, *latest.status);
-  AddLease(out, latest);
+  AddLease(out, *latest.status, control_);
   AddEtcd(out, *latest.status, control_);
   AddGuard(out, control_);
   AddBounds(out, *latest.status);
