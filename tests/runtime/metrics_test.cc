@@ -304,6 +304,15 @@ TEST_F(MetricsTest, EtcdCallsAreCumulativeHistograms) {
   EXPECT_THAT(text, HasSubstr("code=\"OK\",le=\"+Inf\"} 3\n"));
 }
 
+// Plan: the status is some seconds old. The node has lost the shard since then, and gained it
+// again.
+TEST_F(MetricsTest, NoShardIsLedInATermThatIsOver) {
+  control_.Lead({.shard = ShardId{0}, .term = Term{816}, .leads = true, .activated = true});
+  const std::string text = Text(*metrics_.shards());
+  EXPECT_THAT(text, HasSubstr("baton_shard_term{group=\"orders\",shard=\"0\"} 815\n"));
+  EXPECT_THAT(text, HasSubstr("baton_shard_leader{group=\"orders\",shard=\"0\"} 0\n"));
+}
+
 TEST_F(MetricsTest, ShardSeriesExistForLedShardsOnlyAndVanishWithThem) {
   // Plan: shard 0 is led, then suspended, then lost. When it is gained again, its counters
   // continue.

@@ -123,7 +123,9 @@ bool ShardMetrics::Look(Snapshot* snapshot) const {
     }
     shown += series;
     const auto [shard, term] = led[i];
-    snapshot->led.push_back({std::to_string(shard.value), term, control_.LeadershipOf(shard).leads,
+    // The status may be some seconds old, and be of an earlier leadership.
+    const baton::Leadership now = control_.LeadershipOf(shard);
+    snapshot->led.push_back({std::to_string(shard.value), term, now.leads && now.term == term,
                              failed[i], std::move(histories[i])});
   }
   return true;
