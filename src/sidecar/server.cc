@@ -280,6 +280,11 @@ void Server::Accept() {
   const bool denied =
       refusal && refusal->why != access::Refused::Why::kUnknown && !AsksForCertificates();
   if (denied) complaints_->SayDenied(caller);
+  if (denied && !denied_pace_.Answers(access::LimitedAs(caller), BootClock::now())) {
+    ++connections_refused_;
+    close(fd);
+    return;
+  }
   const auto may_attach = std::make_shared<std::atomic<bool>>(!refusal);
   if (!HasRoom(caller, !refusal) || (refusal && !IsWeighed(fd, caller, may_attach))) {
     close(fd);

@@ -31,6 +31,7 @@
 #include "sidecar/address.h"
 #include "sidecar/attachment.h"
 #include "sidecar/complaints.h"
+#include "sidecar/denied_pace.h"
 #include "sidecar/service.h"
 
 namespace baton::sidecar {
@@ -40,7 +41,8 @@ namespace baton::sidecar {
 inline constexpr std::size_t kMaxConnections = 16;
 /// How many of these connections may be of users who are not known to have the role kLead. They are
 /// accepted, because a certificate can give them the role, or the host's user database says later
-/// that a group gives it. Otherwise their streams get an error that says why.
+/// that a group gives it. Otherwise their streams get an error that says why, or they are closed at
+/// once if there are too many in a second (DeniedPace).
 inline constexpr std::size_t kMaxDenied = 4;
 
 /// TLS of a port. A connection's handshake uses the texts that `identity` has when the connection
@@ -129,6 +131,7 @@ class Server {
   std::shared_ptr<const PeerProcess> child_;  ///< guarded by child_mutex_
   // Only the thread uses these until it has ended.
   std::map<std::uint64_t, Connection> connections_;
+  DeniedPace denied_pace_;
   std::uint64_t next_number_ = 1;
   std::thread thread_;
 };

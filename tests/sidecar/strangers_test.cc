@@ -24,6 +24,7 @@
 #include "base/test_identity.h"
 #include "lab/certificates.h"
 #include "sidecar/application.h"
+#include "sidecar/denied_pace.h"
 #include "sidecar/server.h"
 
 namespace baton::sidecar {
@@ -58,14 +59,18 @@ class SidecarStrangers : public ::testing::Test {
     const Status listening = server_->Listen(ParseAddress("127.0.0.1:0").value());
     ASSERT_TRUE(listening.ok()) << listening.error().message;
   }
-  /// A connection that the server has accepted: its first bytes are here.
-  int Connect() const {
+  int Open() const {
     sockaddr_in name{};
     name.sin_family = AF_INET;
     name.sin_port = htons(ParseAddress(server_->address()).value().port);
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     EXPECT_EQ(connect(connection, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+    return connection;
+  }
+  /// A connection that the server has accepted: its first bytes are here.
+  int Connect() const {
+    const int connection = Open();
     char byte = 0;
     EXPECT_EQ(recv(connection, &byte, 1, MSG_PEEK), 1);
     return connection;
@@ -108,6 +113,54 @@ class SidecarStrangers : public ::testing::Test {
       });
   std::unique_ptr<Server> server_;
 };
+
+// Plan: users ask again and again within a second: each gets a few answers, and all together some
+// more. In the next second they get answers again.
+TEST(DeniedPaceTest, BoundsAnswersByUserAndInAll) {
+  DeniedPace pace;
+  const TimePoint begun = BootClock::now();
+  const auto answers = [&](const std::string& user, TimePoint now) {
+    int count = 0;
+    for (int i = 0; i < 100; ++i) count += pace.Answers(user, now) ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(answers("a", begun), DeniedPace::kOfOne);
+  EXPECT_EQ(answers("b", begun), DeniedPace::kOfOne);
+  int all = 0;
+  for (int user = 0; user < 100; ++user) all += answers(std::to_string(user), begun);
+  EXPECT_EQ(all, DeniedPace::kOfAll - 2 * DeniedPace::kOfOne);
+  EXPECT_EQ(answers("a", begun + std::chrono::milliseconds(999)), 0);
+  EXPECT_EQ(answers("a", begun + std::chrono::seconds(1)), DeniedPace::kOfOne);
+}
+
+// Plan: a user who may not attach connects and leaves, again and again. Few of its connections get
+// a server that greets them, the others are closed at once and counted. Afterwards the user learns
+// why.
+TEST_F(SidecarStrangers, AUserWhoConnectsAgainAndAgainGetsFewServers) {
+  constexpr int kTries = 200;
+  SetUserRule(Role::kRead);
+  Serve();
+  const TimePoint begun = BootClock::now();
+  int greeted = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const int connection = Open();
+    char byte = 0;
+    greeted += recv(connection, &byte, 1, MSG_PEEK) == 1 ? 1 : 0;
+    close(connection);
+  }
+  const auto elapsed = std::chrono::ceil<std::chrono::seconds>(BootClock::now() - begun).count();
+  EXPECT_GE(greeted, 1);
+  EXPECT_LE(greeted, DeniedPace::kOfOne * (elapsed + 1));
+  EXPECT_EQ(server_->bounds().denied, static_cast<std::uint64_t>(kTries));
+  EXPECT_EQ(server_->bounds().connections, static_cast<std::uint64_t>(kTries - greeted));
+  std::optional<int> code;
+  for (int i = 0; i < 100 && code != kPermissionDenied; ++i) {
+    Application refused({.address = server_->address()});
+    const auto end = refused.AwaitEnd();
+    code = end ? std::optional(end->code) : std::nullopt;
+  }
+  EXPECT_EQ(code, kPermissionDenied);
+}
 
 // Plan: the user database answers only after the application has connected, and before it says
 // hello. Then the application sends more than a stranger may, and the process grows.

@@ -1,0 +1,30 @@
+// DeniedPace: decides which callers without the role kLead learn why they may not attach. An answer
+// costs a gRPC server; further connections are closed at once. So a user who connects again and
+// again leaves the server's thread to others.
+//
+// Pure: `now` is an argument, and must not go back. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+
+namespace baton::sidecar {
+
+class DeniedPace {
+ public:
+  /// How many connections of one user, and of all users together, get an answer in a second.
+  static constexpr int kOfOne = 4;
+  static constexpr int kOfAll = 16;
+
+  /// Whether this connection of `user` (access::LimitedAs) gets an answer; it is counted then.
+  bool Answers(const std::string& user, TimePoint now);
+
+ private:
+  TimePoint until_{};                    ///< of the second that is counted
+  int all_ = 0;                          ///< answers in that second
+  std::map<std::string, int> answered_;  ///< the same by user; at most kOfAll
+};
+
+}  // namespace baton::sidecar
