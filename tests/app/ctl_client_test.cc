@@ -43,12 +43,18 @@ class StrangeNode final : public v1::AdminService::Service {
     return grpc::Status::OK;
   }
 
-  // Of a group whose shards no memory could hold.
+  // By default of a group whose shards no memory could hold.
   grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
                          v1::GetStatusResponse* response) override {
-    response->mutable_status()->set_shard_count(4'000'000'000);
-    response->mutable_status()->add_members()->set_node("n1");
+    *response = answer;
     return grpc::Status::OK;
+  }
+
+  static v1::GetStatusResponse Large() {
+    v1::GetStatusResponse large;
+    large.mutable_status()->set_shard_count(4'000'000'000);
+    large.mutable_status()->add_members()->set_node("n1");
+    return large;
   }
 
   // One empty message. The first stream is cancelled then, as by a server that is being shut down.
@@ -67,6 +73,7 @@ class StrangeNode final : public v1::AdminService::Service {
 
   std::string endpoint;
   std::atomic<int> calls{0};
+  v1::GetStatusResponse answer = Large();
 
  private:
   const int refuse_;
@@ -110,17 +117,67 @@ TEST(BatonctlStranger, FollowingGoesOnAfterTheServerCancelled) {
   EXPECT_EQ(node.calls, 2);
 }
 
-// Plan: verbs that make a place for each shard of the group.
-TEST(BatonctlStranger, AnImpossibleNumberOfShardsIsRefused) {
-  StrangeNode node(0);
+/// Runs the verbs that compute an assignment from a status. All must fail alike.
+std::string RefusalOf(const StrangeNode& node) {
+  std::string said;
   RunOptions check = Ctl(node.endpoint, {"placement", "check", "-"});
-  check.input = "rules: []";
+  RunOptions set = Ctl(node.endpoint, {"placement", "set", "-"});
+  check.input = set.input = "rules: []";
   for (const RunOptions& options :
-       {check, Ctl(node.endpoint, {"rebalance", "simulate", "--without", "node=n1"})}) {
+       {check, set, Ctl(node.endpoint, {"rebalance", "simulate", "--without", "node=n1"})}) {
     const Ran ran = RunProcess(options);
     EXPECT_EQ(ran.exit, 1);
-    EXPECT_EQ(ran.err, "batonctl: the answer names too many shards: is it a Baton node's?\n");
+    EXPECT_TRUE(said.empty() || said == ran.err) << ran.err;
+    said = ran.err;
   }
+  return said;
+}
+
+// Plan: verbs that make a place for each shard of the group.
+TEST(BatonctlStranger, AnImpossibleNumberOfShardsIsRefused) {
+  const StrangeNode node(0);
+  EXPECT_EQ(RefusalOf(node), "batonctl: the answer names too many shards: is it a Baton node's?\n");
+}
+
+// Plan: two live members have one id, which no assignment can have.
+TEST(BatonctlStranger, TwoMembersOfOneIdAreRefused) {
+  StrangeNode node(0);
+  node.answer.mutable_status()->set_shard_count(2);
+  node.answer.mutable_status()->clear_members();
+  for (int i = 0; i < 2; ++i) {
+    v1::MemberStatus* const member = node.answer.mutable_status()->add_members();
+    member->set_node("n1");
+    member->set_weight(1);
+    member->set_session(1);
+    member->set_live(true);
+    member->set_state(v1::MemberStatus::STATE_ACTIVE);
+  }
+  EXPECT_EQ(RefusalOf(node), "batonctl: the answer has two members 'n1': is it a Baton node's?\n");
+}
+
+// Plan: the members are at the addresses of a node whose answers are far longer than a status
+// without shards. batonctl does not read them.
+TEST(BatonctlStranger, LongAnswersOfOthersAreNotRead) {
+  StrangeNode node(0);
+  StrangeNode other(0);
+  node.answer.mutable_status()->set_shard_count(1);
+  node.answer.mutable_status()->set_group("orders");
+  node.answer.mutable_status()->set_node("n1");
+  v1::MemberStatus* const member = node.answer.mutable_status()->add_members();
+  member->set_node("n2");
+  member->set_address(other.endpoint);
+  member->set_session(1);
+  member->set_live(true);
+  member->set_state(v1::MemberStatus::STATE_ACTIVE);
+  other.answer = node.answer;
+  other.answer.mutable_status()->set_node("n2");
+  const auto silent = [&] {
+    return RunProcess(Ctl(node.endpoint, {"status"})).err.find("n2") != std::string::npos;
+  };
+  EXPECT_FALSE(silent());
+  other.answer.mutable_status()->mutable_members(0)->set_software_version(
+      std::string(5 << 20, 'x'));
+  EXPECT_TRUE(silent());
 }
 
 }  // namespace

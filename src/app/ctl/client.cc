@@ -12,10 +12,10 @@
 #include "app/ctl/call_wait.h"
 #include "app/ctl/client_files.h"
 #include "app/ctl/interrupt.h"
+#include "app/ctl/status_check.h"
 #include "base/escape.h"
 #include "base/grpc/channel_limits.h"
 #include "base/grpc/server_limits.h"
-#include "base/limits.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "http/address.h"
 #include "runtime/admin/asked_settings.h"
@@ -36,7 +36,11 @@ template <typename Request, typename Response>
 using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
-constexpr int kLongestAnswer = 256 << 20;  // bytes
+// In bytes. 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. The server of a
+// wrong endpoint must not fill the memory.
+constexpr int LongestAnswer(AdminClient::Answers answers) {
+  return answers == AdminClient::Answers::kShort ? 4 << 20 : 256 << 20;
+}
 constexpr std::size_t kLongestRequest = ServerLimits{}.message;
 
 // gRPC's own refusal would not say what to do.
@@ -52,11 +56,9 @@ bool IsUnixSocket(const std::string& endpoint) { return endpoint.starts_with("un
 
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& endpoint, const ClientTls& tls,
-    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials, AdminClient::Answers answers) {
   grpc::ChannelArguments arguments;
-  // 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. The server of a wrong
-  // endpoint must not fill the memory.
-  arguments.SetMaxReceiveMessageSize(kLongestAnswer);
+  arguments.SetMaxReceiveMessageSize(LongestAnswer(answers));
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // Also how long an attempt to connect may take. A node whose processor is busy may need seconds
@@ -88,12 +90,12 @@ void SetView(const Response& response, runtime::NodeStatus* status) {
 
 class AdminClient::Impl {
  public:
-  Impl(const std::string& endpoint, const ClientTls& tls)
+  Impl(const std::string& endpoint, const ClientTls& tls, Answers answers)
       : endpoint_(endpoint), secure_(tls.on() && !IsUnixSocket(endpoint)) {
     const auto credentials = Credentials(tls);
     if (!credentials) bad_files_ = credentials.error();
-    channel_ =
-        OpenChannel(endpoint, tls, credentials ? *credentials : grpc::InsecureChannelCredentials());
+    channel_ = OpenChannel(
+        endpoint, tls, credentials ? *credentials : grpc::InsecureChannelCredentials(), answers);
     stub_ = v1::AdminService::NewStub(channel_);
   }
 
@@ -292,10 +294,10 @@ class AdminClient::Impl {
   std::unique_ptr<v1::AdminService::Stub> stub_;
 };
 
-AdminClient::AdminClient(const std::string& endpoint, const ClientTls& tls)
-    : impl_(std::make_unique<Impl>(endpoint, tls)) {}
+AdminClient::AdminClient(const std::string& endpoint, const ClientTls& tls, Answers answers)
+    : impl_(std::make_unique<Impl>(endpoint, tls, answers)) {}
 AdminClient::AdminClient(const CtlOptions& options)
-    : impl_(std::make_unique<Impl>(options.endpoint, options.tls)) {
+    : impl_(std::make_unique<Impl>(options.endpoint, options.tls, Answers::kAll)) {
   if (!options.token_file.empty()) impl_->UseToken(options.token_file);
 }
 AdminClient::~AdminClient() = default;
@@ -313,9 +315,7 @@ Result<StatusAnswer> AdminClient::GetStatus(bool with_shards, TimePoint deadline
   auto response = impl_->Call<v1::GetStatusResponse, v1::GetStatusRequest>(&Async::GetStatus,
                                                                            request, deadline);
   if (!response) return response.error();
-  if (response.value().status().shard_count() > kMaxShards) {
-    return Error{ErrorCode::kInternal, "the answer names too many shards: is it a Baton node's?"};
-  }
+  if (Status sound = CheckStatus(response.value().status()); !sound) return sound.error();
   StatusAnswer answer{FromProto(response.value().status()), {}};
   for (const auto& move : response.value().moves()) answer.moves.push_back(FromProto(move));
   return answer;

@@ -11,7 +11,8 @@
 //  - kTimedOut: there was no answer in time; or Interrupt, or the end of the connection, came
 //    before the answer to a change. A change may still be made, and the message says so.
 //  - kInternal: Interrupt ended a call that is no change; the node refuses this caller, or takes no
-//    more calls now, from it or at all; the answer is above 256 MiB, or breaks the protocol.
+//    more calls now, from it or at all; the answer is above 256 MiB (Answers::kShort: 4 MiB),
+//    breaks the protocol, or can't be a node's (CheckStatus).
 //  - kInvalidArgument, besides Control's: a file or the token can't be used, or the request is
 //    longer than a node takes (ServerLimits::message). Nothing was sent.
 //  - kUnimplemented: the endpoint is a relay, and the call is a change or PlanRebalance. A relay
@@ -45,10 +46,13 @@ struct StatusAnswer {
 
 class AdminClient {
  public:
+  /// How long an answer may be: kShort is enough for those without the shards.
+  enum class Answers { kAll, kShort };
   /// Reads the files now, and connects at the first call. If a file can't be used, every call
   /// returns kInvalidArgument. `endpoint`: a target of gRPC, such as "127.0.0.1:7400" or
   /// "unix:/path".
-  explicit AdminClient(const std::string& endpoint, const ClientTls& tls = {});
+  explicit AdminClient(const std::string& endpoint, const ClientTls& tls = {},
+                       Answers answers = Answers::kAll);
   /// The same for options.endpoint. Sends the token of --token-file with each call. If the token
   /// would cross the network unencrypted, every call returns kInvalidArgument.
   explicit AdminClient(const CtlOptions& options);

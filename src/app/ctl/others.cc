@@ -67,7 +67,7 @@ OthersAnswers AskOthers(const NodeStatus& status, const ClientTls& tls, TimePoin
     threads.reserve(asked.size());
     for (std::size_t i = 0; i < asked.size(); ++i) {
       threads.emplace_back([&, i] {
-        AdminClient client(DnsTarget(asked[i]->fact.address), tls);
+        AdminClient client(DnsTarget(asked[i]->fact.address), tls, AdminClient::Answers::kShort);
         auto answer = client.GetStatus(false, deadline);
         if (answer && Is(answer.value().status, *asked[i], status)) {
           heard[i] = std::move(answer.value().status);
@@ -109,7 +109,7 @@ std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus&
   deadline = std::min(deadline, BootClock::now() + kOthersPatience);
   for (const MemberStatus& member : group.members) {
     if (member.fact.node != shard.leader || !Asks(member, group)) continue;
-    AdminClient client(DnsTarget(member.fact.address), tls);
+    AdminClient client(DnsTarget(member.fact.address), tls, AdminClient::Answers::kShort);
     auto answer = client.DescribeShard(shard.shard, deadline);
     if (!answer || answer.value().group != group.group || answer.value().shards.empty()) break;
     ShardStatus& told = answer.value().shards.front();
