@@ -101,7 +101,8 @@ EventFeed::EventFeed(std::shared_ptr<const History> history, const EventsQuestio
 EventFeed::~EventFeed() { history_->Cancel(waiting_); }
 
 std::string EventFeed::Next() {
-  const HistoryPage page = history_->Read({.after = after_, .limit = kBatch, .shard = shard_});
+  const HistoryPage page =
+      history_->Read({.after = after_, .limit = kBatch, .examine = kExamined, .shard = shard_});
   std::string text;
   if (!std::exchange(begun_, true)) text += "retry: 2000\n\n";
   const bool fell_behind = after_ + 1 < page.first;
@@ -112,6 +113,7 @@ std::string EventFeed::Next() {
                     event->change.empty() ? "transition" : "change", EventJson(*event, page.node));
   }
   after_ = page.upto;
+  more_ = page.upto < page.last;
   return text;
 }
 

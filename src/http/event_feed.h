@@ -65,8 +65,9 @@ class EventFeed {
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
 
-  /// Returns the next events as text, at most 256 of them; call it again for more. Empty: there is
-  /// nothing new. The first text is never empty.
+  /// Returns the next events as text, at most 256 of them; call it again for more. It examines at
+  /// most kExamined events, because one thread serves all feeds. Empty: there is nothing new among
+  /// these. The first text is never empty.
   std::string Next();
   /// Returns the comment to send if nothing was sent for kFeedHeartbeat.
   std::string Heartbeat() const;
@@ -74,11 +75,13 @@ class EventFeed {
   /// before this returns, or later on any thread. Cancels an earlier Await. REQUIRES: `ready` is
   /// quick, and calls neither this object nor the history, because the history's lock is held.
   void Await(std::function<void()> ready);
-  /// Whether the node stops, so that no new events follow. Next may still return earlier ones.
-  bool ended() const { return history_->closed(); }
+  /// Whether the node stops, so that no new events follow, and Next has examined all. If Next
+  /// stopped at a bound, it may still return earlier ones.
+  bool ended() const { return history_->closed() && !more_; }
 
  private:
   static constexpr std::size_t kBatch = 256;  ///< events in one Next
+  static constexpr std::size_t kExamined = 4096;
 
   std::string IdOf(std::uint64_t seq) const;
   std::string Reset(const runtime::HistoryPage& page) const;
@@ -89,6 +92,7 @@ class EventFeed {
   std::uint64_t after_ = 0;
   bool begun_ = false;  ///< Next was called
   bool reset_ = false;  ///< the next text begins with a reset
+  bool more_ = false;   ///< the last Next left events for the next one
   runtime::History::WaitId waiting_ = 0;
 };
 

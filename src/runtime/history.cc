@@ -85,6 +85,7 @@ void History::TellWaiters() {
 
 HistoryPage History::Read(const HistoryQuestion& question) const {
   HistoryPage page{.group = group_, .node = node_, .started = started_};
+  std::size_t left = question.examine;
   std::uint64_t next = 0;             // set in the first turn
   std::optional<std::uint64_t> last;  // later events are left for the next question
   for (bool more = true; more;) {
@@ -99,13 +100,13 @@ HistoryPage History::Read(const HistoryQuestion& question) const {
       page.events.clear();
       next = first;
     }
-    const std::uint64_t end = std::min(*last + 1, next + kChunk);
-    for (; next < end && page.events.size() < question.limit; ++next) {
+    const std::uint64_t end = std::min(*last + 1, next + std::min(kChunk, left));
+    for (; next < end && page.events.size() < question.limit; ++next, --left) {
       const auto& event = events_[next - first];
       const bool of_shard = event->change.empty() && event->transition.shard == question.shard;
       if (!question.shard || of_shard) page.events.push_back(event);
     }
-    more = next <= *last && page.events.size() < question.limit;
+    more = next <= *last && left > 0 && page.events.size() < question.limit;
   }
   page.last = *last;
   page.upto = next - 1;

@@ -98,6 +98,7 @@ struct HistoryQuestion {
   /// event.
   std::uint64_t after = 0;
   std::size_t limit = SIZE_MAX;       ///< the most events on the page; 0: only the numbers
+  std::size_t examine = SIZE_MAX;     ///< the most events to examine; see HistoryPage::upto
   std::optional<ShardId> shard = {};  ///< only transitions of this shard; unset: all events
 };
 
@@ -120,9 +121,10 @@ class History {
   /// Says that no event follows, and wakes all waiting readers. Reading goes on. Idempotent.
   void Close();
 
-  /// Returns the oldest events that match the question. Between the first and the last of them no
-  /// event that matches is missing: if events are dropped during the read, the page begins after
-  /// those. Does not wait for events. Events that come during the read are left for the next one.
+  /// Returns the oldest events that match the question, as far as it may examine them. Between the
+  /// first and the last of them no event that matches is missing: if events are dropped during the
+  /// read, the page begins after those. Does not wait for events. Events that come during the read
+  /// are left for the next one.
   HistoryPage Read(const HistoryQuestion& question) const;
   /// The newest `most` transitions that are kept, oldest first. Leaves out changes. Holds the lock.
   std::vector<Transition> Recent(std::size_t most) const;

@@ -316,6 +316,27 @@ TEST(EventFeedTest, HeartbeatsMoveTheIdOn) {
               AllOf(StartsWith(": "), HasSubstr("-2\n\n"), Not(HasSubstr("data"))));
 }
 
+// Plan: a long history has one event of the followed shard, its last. No call looks through all of
+// it, and the feed goes on by itself, also once the node stops.
+TEST(EventFeedTest, AReaderOfOneShardLooksThroughALongHistoryInTurns) {
+  const auto history = HistoryFor(100'000);
+  for (int i = 1; i < 100'000; ++i) Gain(*history, 1, i);
+  Gain(*history, 0, 100'000);
+  history->Close();
+  EventFeed feed(history, {.shard = ShardId{0}});
+  std::string text = feed.Next();
+  EXPECT_THAT(text, Not(HasSubstr("transition")));
+  int turns = 1;
+  for (; !feed.ended() && turns < 1000; ++turns) {
+    int told = 0;
+    feed.Await([&] { ++told; });
+    EXPECT_EQ(told, 1);
+    text = feed.Next();
+  }
+  EXPECT_GE(turns, 10);
+  EXPECT_THAT(text, HasSubstr("\"seq\":100000"));
+}
+
 // Plan: far more events than fit into one message come in order and complete.
 TEST_F(EventsTest, LongFeedsComeInWhole) {
   control_.kept = HistoryFor(10'000);
