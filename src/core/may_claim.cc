@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/limits.h"
+
 namespace baton::core {
 namespace {
 
+// A key without a lease is no session, and no session has a longer TTL than a node can ask for.
 Duration GreatestTtl(const View& view) {
   Duration greatest = std::chrono::seconds(10);
   for (const auto& [node, member] : view.members()) {
-    if (member.present) greatest = std::max<Duration>(greatest, member.ttl);
+    if (!member.present || member.lease.value == 0) continue;
+    greatest = std::max(greatest, std::min<Duration>(member.ttl, kLongestTtlOption));
   }
   return greatest;
 }

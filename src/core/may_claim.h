@@ -64,8 +64,8 @@ bool LastLeaderStopped(const View& view, ShardId shard);
 /// The time from which no session that led before the shard's record became unreadable can still
 /// lead. If the last leader is known (View::LastKnownLeader): when this node learnt that its
 /// session had ended; max: it lives. Otherwise: the time at which the damage was seen, plus the
-/// greatest TTL of the members (at least 10 s), plus `settle`. REQUIRES: View::damage has the shard
-/// (otherwise it throws std::out_of_range).
+/// greatest TTL of the members with a lease (10 s to 1 h), plus `settle`. REQUIRES: View::damage
+/// has the shard (otherwise it throws std::out_of_range).
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
 /// The time from which any node may claim a shard whose record can't be read, as long as the view
 /// does not change. Max: none is known, because the record has a newer schema, the last leader's

@@ -574,5 +574,24 @@ TEST(MayClaim, TheAssignmentGivesVacanciesOnlyToThoseWhoMay) {
   }
 }
 
+// Plan: a record is damaged, and nobody knows who led. A member key without a lease states a TTL of
+// a day: it is no session. One with a lease states two hours, which is more than a session can
+// have.
+TEST(MayClaim, ADamageWaitsForNoLongerThanASessionCanLive) {
+  for (const bool leased : {false, true}) {
+    MemberFact member{.node = "n9", .revision = Revision{5}, .present = true};
+    member.lease = SessionId{leased ? 7 : 0};
+    member.session = SessionId{7};
+    member.ttl = std::chrono::hours(leased ? 2 : 24);
+    ShardRecordFact damaged{.shard = ShardId{0}, .record = {.revision = Revision{6}}};
+    damaged.record.present = true;
+    damaged.record.readability = Readability::kDamaged;
+    View view(1, "n1");
+    view.Merge(Snapshot{.revision = Revision{10}, .facts = {member, damaged}}, kStart);
+    EXPECT_EQ(DamageOverAt(view, ShardId{0}, kSettle),
+              kStart + kSettle + (leased ? seconds(3600) : seconds(10)));
+  }
+}
+
 }  // namespace
 }  // namespace baton::core
