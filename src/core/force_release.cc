@@ -30,9 +30,12 @@ Result<ForceRelease> ReleaseOfUnreadable(const Context& context, const ReleaseRe
   }
   const auto last = view.LastKnownLeader(asked.shard);
   const TimePoint over = DamageOverAt(view, asked.shard, context.options.settle);
+  // That node may have missed who led in between. It knows for itself that it no longer leads.
   if (over == TimePoint::max()) {
-    return refuse("is damaged, and '" + last->node +
-                  "', which led last and whose session is alive, replaces it");
+    return refuse(
+        "is damaged, and '" + last->node +
+        "', which led last and whose session is alive, replaces it; if it does not, send " +
+        "the release to '" + last->node + "' (--endpoint)");
   }
   if (view.failover().policy != FailoverPolicy::kNever) {
     return refuse(

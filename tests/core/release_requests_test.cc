@@ -170,8 +170,29 @@ TEST_F(ReleaseRequests, ADamagedRecordOfALiveLeaderIsLeftToIt) {
   cluster_.Run(seconds(1));
   EXPECT_EQ(Released(kShard),
             "failed precondition: shard 3's record is damaged, and 'n2', which led last and whose "
-            "session is alive, replaces it");
+            "session is alive, replaces it; if it does not, send the release to 'n2' (--endpoint)");
   EXPECT_EQ(Sent(), 0u);
+}
+
+// Plan: a record of n2 is damaged twice while n2's watch is compacted. So n2 can't know that nobody
+// led in between, and does not replace it; n1, which saw all of it, waits for n2. The release goes
+// to n2, which no longer leads, once no other leader can be left.
+TEST_F(ReleaseRequests, ADamageThatItsLiveLeaderCouldNotFollowIsReleasedByIt) {
+  cluster_.HoldWatch("n2");
+  cluster_.DamageRecord(kShard);
+  cluster_.DamageRecord(kShard);
+  cluster_.Run(milliseconds(100));
+  cluster_.store().Compact();
+  cluster_.HoldWatch("n2", false);
+  cluster_.Run(seconds(60));
+  ASSERT_EQ(cluster_.store().Record(kShard).readability, Readability::kDamaged);
+  EXPECT_FALSE(cluster_.Leads("n2", kShard));
+  EXPECT_THAT(Released(kShard), testing::EndsWith("send the release to 'n2' (--endpoint)"));
+  Ask("n2", Release(kShard));
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(cluster_.Sent<ForceRelease>("n2").size(), 1u);
+  EXPECT_TRUE(N2LeadsAll(seconds(30)));
+  EXPECT_EQ(cluster_.violations(), kNone);
 }
 
 // Plan: the death of n2 is proven, and its shards are released. A lock delay protects against what
