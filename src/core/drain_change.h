@@ -11,8 +11,10 @@
 namespace baton::core {
 
 /// Why an operator can't order a drain of `node` (`drained` is true), or can't take it back
-/// (`drained` is false). Nullopt: it is possible. The only error is kNotFound: no member has this
-/// name. A drain that was ordered can be taken back even then.
+/// (`drained` is false). Nullopt: it is possible. Errors:
+///  - kNotFound: no member has this name. A drain that was ordered can be taken back even then.
+///  - kFailedPrecondition: without its drain, the member may begin to lead, but it has no state
+///    directory. Under FailoverPolicy::kNever it could take nothing back after a restart.
 std::optional<Error> RefuseDrainChange(const View& view, const NodeId& node, bool drained);
 
 }  // namespace baton::core

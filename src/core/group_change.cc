@@ -50,7 +50,7 @@ Status EveryMemberCouldTakeBack(const View& view) {
                "what they led, and nobody else may: " +
                    names +
                    "; give each one that it keeps (--state-dir), or drain it until it leads "
-                   "nothing, then try again"};
+                   "nothing and leave it drained, then try again"};
 }
 
 // A config that does not fit is about to be put back: see ConfigKeeper.

@@ -38,6 +38,9 @@ class GroupRequests : public RequestsTest {
   static GroupChangeRequested To(FailoverPolicy policy) {
     return {.failover = policy, .actor = "alice"};
   }
+  static core::PolicyRequested Undrain(const NodeId& node) {
+    return {.name = {PolicyKind::kDrain, node}, .present = false, .actor = "alice"};
+  }
   static GroupChangeRequested Delay(std::chrono::milliseconds delay) {
     return {.delay = delay, .actor = "alice"};
   }
@@ -183,10 +186,12 @@ TEST_F(GroupRequests, AMemberThatWouldNotKeepThemIsNamed) {
 TEST_F(GroupRequests, AMemberThatCouldTakeNothingBackIsNamed) {
   cluster_.Start("n5");
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 1; }, seconds(30)));
-  EXPECT_EQ(Answer(To(FailoverPolicy::kNever)),
-            "failed precondition: these members have no state directory, so after a restart they "
-            "could not take back what they led, and nobody else may: 'n5'; give each one that it "
-            "keeps (--state-dir), or drain it until it leads nothing, then try again");
+  EXPECT_EQ(
+      Answer(To(FailoverPolicy::kNever)),
+      "failed precondition: these members have no state directory, so after a restart they "
+      "could not take back what they led, and nobody else may: 'n5'; give each one that it "
+      "keeps (--state-dir), or drain it until it leads nothing and leave it drained, then try "
+      "again");
   EXPECT_EQ(Text(StoredConfig()), "schema 1, immediate 0 0");
   EXPECT_EQ(Answer(After(seconds(30))), "ok");
   EXPECT_EQ(Text(StoredConfig()), "schema 2, after 30000 0");
@@ -194,10 +199,37 @@ TEST_F(GroupRequests, AMemberThatCouldTakeNothingBackIsNamed) {
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 0; }, seconds(30)));
   cluster_.Run(seconds(1));  // n1 hears of it
   EXPECT_EQ(Answer(To(FailoverPolicy::kNever)), "ok");
-  cluster_.Policy("n1", {PolicyKind::kDrain, "n5"}, false);
+  EXPECT_EQ(Answer(Undrain("n5")),
+            "failed precondition: 'n5' has no state directory, and failover is never: after a "
+            "restart it could not take back what it led, and nobody else may; give it one that it "
+            "keeps (--state-dir), or set another failover");
+  EXPECT_EQ(Answer(Undrain("n2")), "ok") << "it was not drained";
+  EXPECT_TRUE(cluster_.store().Has("policy/drain/n5"));
+  cluster_.DeletePolicies();  // by hand
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 1; }, seconds(90)));
   EXPECT_EQ(Answer(LockDelay(seconds(1))), "ok");
   EXPECT_EQ(Answer(To(FailoverPolicy::kImmediate)), "ok");
+}
+
+// Plan: a node without a state directory is drained. With failover after the drain can be taken
+// back; with never, too, once the node is gone.
+TEST_F(GroupRequests, OnlyNeverKeepsAMemberThatCouldTakeNothingBackDrained) {
+  cluster_.Start("n5");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 1; }, seconds(30)));
+  for (const bool never : {false, true}) {
+    cluster_.Policy("n1", {PolicyKind::kDrain, "n5"});
+    ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 0; }, seconds(30)));
+    cluster_.Run(seconds(1));  // n1 hears of it
+    ASSERT_EQ(Answer(never ? To(FailoverPolicy::kNever) : After(seconds(30))), "ok");
+    if (never) {
+      cluster_.Kill("n5");
+      ASSERT_TRUE(
+          cluster_.RunUntil([&] { return !cluster_.store().Has("members/n5"); }, seconds(30)));
+      cluster_.Run(seconds(1));
+    }
+    EXPECT_EQ(Answer(Undrain("n5")), "ok");
+    EXPECT_FALSE(cluster_.store().Has("policy/drain/n5"));
+  }
 }
 
 // Plan: the change is decided, and on its way, when an older version joins. The write is refused,
