@@ -74,7 +74,8 @@ void RipeMarks::On(TimePoint now) {
 
 // A mark holds for all that the node leads by terms up to the mark's, too. So a record that is as
 // new as one of these leaderships gets none: for example what a node has resigned that takes its
-// time to stop. Then each node claims by its own clock.
+// time to stop. Then each node claims by its own clock. Nor does a record that this node knows from
+// an answer, before the watch has shown what the node led by then.
 void RipeMarks::Look(const Context& context) {
   due_.clear();
   look_at_ = TimePoint::max();
@@ -86,6 +87,10 @@ void RipeMarks::Look(const Context& context) {
     const NodeId& owner = OwnerOf(view, shard);
     if (owner.empty()) continue;
     const Revision revision = view.record(shard).revision;
+    if (revision > view.revision()) {
+      look_at_ = std::min(look_at_, context.now + kMaxRetryPause);
+      continue;
+    }
     const LeaderIndex::Number number = view.leaders().NumberOf(owner);
     if (number != LeaderIndex::kNobody && revision >= least[number]) continue;
     const TimePoint ripe_at = RipeAt(view, shard);
