@@ -22,9 +22,7 @@ TEST(RipeMarks, AMarkCoversNoLeadershipThatItsWriterHasNotSeen) {
   ClusterOptions options;
   options.nodes = 2;
   options.shards = 4;
-  options.tune = [](core::CoreOptions &tuned) {
-    tuned.release_timeout = seconds(60);
-  };
+  options.tune = [](core::CoreOptions& tuned) { tuned.release_timeout = seconds(60); };
   Cluster cluster(options);
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
   ConfigFact config = cluster.core("n2").view().config();
@@ -36,48 +34,38 @@ TEST(RipeMarks, AMarkCoversNoLeadershipThatItsWriterHasNotSeen) {
   const ShardId second = led.front();
   config.placement = {{.shards = {{second.value, second.value}},
                        .require = {{"node", {"n2"}}},
-                       .prefer = {}}}; // so n1 does not ask for it
+                       .prefer = {}}};  // so n1 does not ask for it
   cluster.store().Put(config);
   cluster.Run(seconds(5));
 
   cluster.Kill("n2");
-  ASSERT_TRUE(cluster.RunUntil(
-      [&] { return !cluster.store().Member("n2").present; }, seconds(20)));
+  ASSERT_TRUE(cluster.RunUntil([&] { return !cluster.store().Member("n2").present; }, seconds(20)));
   cluster.Run(milliseconds(100));
   cluster.HoldWatch("n1");
   cluster.HoldWrites("n1");
   cluster.Start("n2");
-  ASSERT_TRUE(
-      cluster.RunUntil([&] { return cluster.LedBy("n2") == 2; }, seconds(10)));
-  cluster.Behave("n2", core::CallbackKind::kReleasing, second,
-                 Behaviour::kHangs);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n2") == 2; }, seconds(10)));
+  cluster.Behave("n2", core::CallbackKind::kReleasing, second, Behaviour::kHangs);
   cluster.Drain("n2");
-  ASSERT_TRUE(cluster.RunUntil(
-      [&] { return cluster.store().Record(first).leader.empty(); },
-      seconds(5)));
+  ASSERT_TRUE(
+      cluster.RunUntil([&] { return cluster.store().Record(first).leader.empty(); }, seconds(5)));
   ASSERT_LT(cluster.TermOf(second), cluster.TermOf(first));
   cluster.PassNewWrites("n1");
   cluster.LetWrites("n1");
   ASSERT_TRUE(cluster.RunUntil(
-      [&] {
-        return cluster.core("n1").view().record(first).resigned_by == "n2";
-      },
-      seconds(5)));
-  ASSERT_LT(cluster.core("n1").view().revision(),
-            cluster.core("n1").view().record(first).revision);
+      [&] { return cluster.core("n1").view().record(first).resigned_by == "n2"; }, seconds(5)));
+  ASSERT_LT(cluster.core("n1").view().revision(), cluster.core("n1").view().record(first).revision);
   cluster.Run(seconds(5));
   ASSERT_EQ(cluster.store().Record(second).leader, "n2");
   const auto mark = [&] {
-    return cluster.store().Has("ripe/n2")
-               ? std::get<RipeFact>(cluster.store().Get("ripe/n2")).up_to
-               : Revision{};
+    return cluster.store().Has("ripe/n2") ? std::get<RipeFact>(cluster.store().Get("ripe/n2")).up_to
+                                          : Revision{};
   };
   EXPECT_LT(mark(), Revision{cluster.TermOf(second).value});
   cluster.HoldWatch("n1", false);
-  EXPECT_TRUE(
-      cluster.RunUntil([&] { return cluster.LedBy("n1") == 3; }, seconds(20)));
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 3; }, seconds(20)));
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-} // namespace
-} // namespace baton::test
+}  // namespace
+}  // namespace baton::test
