@@ -111,9 +111,10 @@ struct NodeOptions {
   /// the lock, and a guard would end the session of a living process. On other file systems the
   /// lock stays.
   bool keeps_descriptors = false;
-  /// With kOwn: the program, by its path, or by its name to be looked up on PATH. It is installed
-  /// with Baton. If there is no such program, Start returns kNotFound. Start does not look for the
-  /// program if no guard can act (see GuardMode). Empty: no guard acts, and hang_timeout must be 0.
+  /// With kOwn: the program, by its path, or by its name to be looked up in PATH's absolute
+  /// folders. It is installed with Baton. If there is no such program, Start returns kNotFound.
+  /// Start does not look for the program if no guard can act (see GuardMode). Empty: no guard acts,
+  /// and hang_timeout must be 0.
   std::string guard_program = "baton-guard";
 
   /// Only with kOwn: if the node's own thread makes no progress for this long, the guard kills the

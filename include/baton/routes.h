@@ -1,4 +1,4 @@
-// Routes: where requests for a shard go, and how current that knowledge is. A Router answers with
+// Routes: the leader to which requests for a shard go, and how current that knowledge is. A Router answers with
 // these (baton/router.h). Plain values, without gRPC.
 #pragma once
 
@@ -11,11 +11,12 @@
 
 namespace baton {
 
-/// Where a shard's requests go. `leader` and `address` are valid as long as their router lives.
+/// The leader to which a shard's requests go. `leader` and `address` are valid as long as their router lives.
 struct Route {
   ShardId shard;
   /// kActivating and kSuspended are known only for shards of the node that the router follows. For
-  /// other nodes' shards these two states appear as kLed.
+  /// other nodes' shards these two states appear as kLed. kMoving: a move of the shard is in
+  /// flight.
   ShardState state = ShardState::kLeaderless;
   Term term{};                 ///< the leadership's term; 0: no leader
   std::string_view leader{};   ///< node id; empty: no leader

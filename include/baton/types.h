@@ -82,7 +82,7 @@ BATON_EXPORT const char* ToString(MemberState state);
 enum class ShardState : std::uint8_t {
   kLed,         ///< the shard has a leader, whose Acquired callback has returned
   kActivating,  ///< the shard's leader may act; its Acquired callback has not succeeded yet
-  kMoving,      ///< the shard has a leader, and a move is in flight, or the leader resigns it
+  kMoving,      ///< it has a leader, and a move is in flight; in tables also: its leader resigns it
   kSuspended,   ///< the leader has stopped: its lease is not confirmed, or it has lost its session
   kLeaderless,  ///< the shard has no leader
 };

@@ -305,8 +305,7 @@ std::string ChangeWords(const PolicyFact& policy);
 
 /// `died`: the last session that a guard or a node ended early because its process was proven dead.
 /// A watch shows every such session, and the end of its member key at the same revision. Only that
-/// proves the death: a read shows only the last one, and not when its key ended. (But see
-/// core::DeathsOf.)
+/// proves the death: a read shows only the last one, and not when its key ended.
 struct DeathFact {
   Revision revision{};
   bool present = false;

@@ -112,7 +112,9 @@ Result<std::string> Find(const std::string& name, Folders folders) {
     return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
   };
   const Error missing{ErrorCode::kNotFound,
-                      "no program '" + name + "' on PATH: install it or give its path"};
+                      "no program '" + name + "' on PATH" +
+                          (folders == Folders::kAbsolute ? " (its absolute folders)" : "") +
+                          ": install it or give its path"};
   if (name.find('/') != std::string::npos) {
     if (executable(name)) return name;
     return Error{ErrorCode::kNotFound, "'" + name + "' is no program that can be run"};

@@ -44,8 +44,8 @@ class CommittedRevisions {
   /// Set for ever once etcd went back in time between two commits of this run. Looks only at
   /// operations that were noted as sent and not forgotten.
   const std::optional<WentBack>& went_back() const { return went_back_; }
-  /// The revision of the last first read that was below highest(): etcd went back in time since an
-  /// earlier run of this node.
+  /// The revision of the first read, if it is below highest(): etcd went back in time since an
+  /// earlier run of this node. Otherwise nullopt.
   std::optional<Revision> begun_below() const { return begun_below_; }
 
  private:

@@ -32,6 +32,7 @@ Core::Core(CoreOptions options)
   BATON_CHECK(options_.shards > 0);
   BATON_CHECK(options_.random != nullptr);
   BATON_CHECK(!options_.self.node.empty());
+  for (const SessionId session : options_.stopped_sessions) view_.NoteStopped(session);
 }
 
 Output Core::Step(TimePoint now, const Event& event) {

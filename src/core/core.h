@@ -1,9 +1,9 @@
 // Core: one node's whole behaviour as a pure state machine.
 //
 // Step(now, event) records the event, and settles what an answer to a write or the return of a
-// callback means for the shards concerned. Then it looks at the whole state and decides everything
-// else. So late, repeated and reordered events do no harm. A second Tick at the same time changes
-// nothing, with one exception: a large change of standbys takes several steps
+// callback means for the session and the shards concerned. Then it looks at the whole state and
+// decides everything else. So late, repeated and reordered events do no harm. A second Tick at the
+// same time changes nothing, with one exception: a large change of standbys takes several steps
 // (View::ContinueStandbys), and each of them asks for the next step at once. Step returns ordered
 // actions and the time of the next step. The core never touches network, disk, clock, threads or
 // randomness: `now` is an argument, and CoreOptions has functions for random numbers and the wall

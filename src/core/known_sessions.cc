@@ -10,26 +10,15 @@ namespace {
 // per node: a node rarely restarts more often during one failover
 constexpr std::size_t kSessionsRemembered = 8;
 
-std::vector<const DeathFact*> DeathsIn(const std::vector<Fact>& facts) {
+}  // namespace
+
+// Facts of a message may have any order.
+std::vector<const DeathFact*> ProvenDeaths(const std::vector<Fact>& facts) {
   std::vector<const DeathFact*> deaths;
   for (const Fact& fact : facts) {
     const auto* death = std::get_if<DeathFact>(&fact);
     if (death != nullptr && death->present && death->session.value != 0) deaths.push_back(death);
   }
-  return deaths;
-}
-
-}  // namespace
-
-std::vector<const DeathFact*> DeathsOf(const NodeId& node, const std::vector<Fact>& facts) {
-  std::vector<const DeathFact*> deaths = DeathsIn(facts);
-  std::erase_if(deaths, [&](const DeathFact* death) { return death->node != node; });
-  return deaths;
-}
-
-// Facts of a message may have any order.
-std::vector<const DeathFact*> ProvenDeaths(const std::vector<Fact>& facts) {
-  std::vector<const DeathFact*> deaths = DeathsIn(facts);
   if (deaths.empty()) return deaths;
   std::set<std::pair<Revision, NodeId>> ended;
   for (const Fact& fact : facts) {

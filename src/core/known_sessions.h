@@ -29,9 +29,6 @@ struct LeaseEnd {
 /// that can write only `died` proves nothing. A read never proves a death, because it does not tell
 /// when the key was deleted. The pointers are into `facts`.
 std::vector<const DeathFact*> ProvenDeaths(const std::vector<Fact>& facts);
-/// Returns the deaths of this node in a read. For the node itself, the first read is enough: the
-/// session that it names began before this process did.
-std::vector<const DeathFact*> DeathsOf(const NodeId& node, const std::vector<Fact>& facts);
 
 class KnownSessions {
  public:

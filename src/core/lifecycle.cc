@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "core/may_claim.h"
 
 namespace baton::core {
@@ -37,6 +38,7 @@ void Lifecycle::Stop(TimePoint now) {
 }
 
 void Lifecycle::Halt(const Error& why, bool leave_lease) {
+  BATON_CHECK(!halted());
   if (auto* closing = std::get_if<Closing>(&stage_)) {
     closing->halted = why;
   } else if (auto* ended = std::get_if<Ended>(&stage_)) {
@@ -99,6 +101,7 @@ void Lifecycle::ResignAll(Context& context, Leaderships& leaderships, bool late,
 }
 
 bool Lifecycle::Close() {
+  BATON_CHECK(!running() && !closing() && !finished());
   Closing closing;
   bool leave_lease = false;
   if (const auto* draining = std::get_if<Draining>(&stage_)) {

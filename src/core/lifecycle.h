@@ -32,7 +32,7 @@ class Lifecycle {
   /// answers. Nothing happens if it has begun to end.
   void Stop(TimePoint now);
   /// The node may not go on. `leave_lease`: let the lease expire, because another process may still
-  /// act on the shards. REQUIRES: halted() is nullopt.
+  /// act on the shards. REQUIRES (checked): halted() is nullopt.
   void Halt(const Error& why, bool leave_lease);
   /// The session is lost. `held`: the node held shards. What it held may have been given away by a
   /// write whose answer is missing. To call such a drain late is the safe direction.
@@ -49,8 +49,8 @@ class Lifecycle {
                                   ///< lost its session
     std::optional<Error> halted;  ///< why the node halted; unset: it was drained or stopped
   };
-  /// Goes on to closing. Returns whether a halt asked to let the lease expire. REQUIRES: neither
-  /// running() nor closing() nor finished().
+  /// Goes on to closing. Returns whether a halt asked to let the lease expire. REQUIRES (checked):
+  /// neither running() nor closing() nor finished().
   bool Close();
   /// Goes on to finished. Returns how it ended. REQUIRES: closing().
   Closing Finish();

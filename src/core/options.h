@@ -53,6 +53,9 @@ struct CoreOptions {
   /// record can't be read or says `external`. There may be several: a process may have died after
   /// it recorded its session, and before it got the key, which the session before still holds.
   std::vector<SessionId> proven_dead;
+  /// Those of `proven_dead` on whose leaderships surely no other process acts, either. The shards
+  /// that they led last wait for no lock delay.
+  std::vector<SessionId> stopped_sessions;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
   /// The advice to an operator if etcd went back in time. It is the end of the message with which

@@ -66,7 +66,6 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
   CompareRevisions(snapshot);
   snapshot_wall_ = snapshot.wall;
   revision_ = std::max(revision_, snapshot.revision);
-  if (!complete_) MergeDeaths(DeathsOf(self_, snapshot.facts), now);
   MergeAll(snapshot.facts, Source::kRead, now);
   MakeAbsent(snapshot, now);
   snapshot_wall_.reset();
@@ -158,13 +157,13 @@ void View::ForgetAbsent() {
 
 // Deaths first: the end of a session and its proof come in one message, in any order.
 void View::MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now) {
-  if (source == Source::kWatch) MergeDeaths(ProvenDeaths(facts), now);
+  if (source == Source::kWatch) MergeDeaths(facts, now);
   for (const Fact& fact : facts) MergeFact(fact, source, now);
 }
 
 // The end may be known before: then what waited for a lock delay need not any more.
-void View::MergeDeaths(const std::vector<const DeathFact*>& deaths, TimePoint now) {
-  for (const DeathFact* death : deaths) {
+void View::MergeDeaths(const std::vector<Fact>& facts, TimePoint now) {
+  for (const DeathFact* death : ProvenDeaths(facts)) {
     if (!sessions_.NoteProvenDead({death->node, death->session}, death->detect)) continue;
     MarkLeaderChanged(death->node, now);
     changes_.members = true;

@@ -130,7 +130,7 @@ class View {
   //  - If a shard's record comes again, the view may know more of its leader's session by then. So
   //    an uncertain death may become certain (see deaths()), and UnledSince known.
   //  - A DeathFact counts whatever is known, because a proof stays true. But it must be proven by
-  //    the watch message in which it is (ProvenDeaths), or be of self() and in the first snapshot.
+  //    the watch message in which it is (ProvenDeaths).
   //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
   //    harmless, because what such a key says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
@@ -150,6 +150,9 @@ class View {
   /// hears of later began after `at` (see Absences::NoteBegan). Does nothing if an earlier call had
   /// a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
+  /// A session of self() on whose leaderships nothing acts any more. REQUIRES: call it before the
+  /// first Merge.
+  void NoteStopped(SessionId session) { sessions_.NoteProvenDead({self_, session}); }
 
   /// A key whose mod revision went down. This view had seen the key, or its absence, with revision
   /// `known`. A later snapshot, whose own revision is not below `known`, shows the key with the
@@ -317,8 +320,8 @@ class View {
   /// watch, showed the last end.
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
   /// Whether the session's process was proven dead. The proof: the node's next session took over
-  /// its member key, or a DeathFact of the session counted (see Merge). Remembers the last 8 such
-  /// sessions of a node.
+  /// its member key; a DeathFact of the session counted (see Merge); or NoteStopped. Remembers the
+  /// last 8 such sessions of a node.
   bool ProvenDead(const SessionRef& ref) const { return sessions_.ProvenDead(ref); }
 
   /// The session that a shard's record named just before the record became unreadable; the session
@@ -365,7 +368,7 @@ class View {
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
   enum class Source { kWatch, kRead };
   void MergeAll(const std::vector<Fact>& facts, Source source, TimePoint now);
-  void MergeDeaths(const std::vector<const DeathFact*>& deaths, TimePoint now);
+  void MergeDeaths(const std::vector<Fact>& facts, TimePoint now);
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeOne(const ShardRecordFact& fact, Source source, TimePoint now);
   void NoteDamage(const ShardRecordFact& found, Source source, TimePoint now);

@@ -219,6 +219,7 @@ Status Node::Impl::Begin() {
     if (Status begun = BeginGuard(); !begun.ok()) return begun;
     core_options.self.directory = found.directory;
     core_options.proven_dead = found.proven_dead;
+    if (found.says_external) core_options.stopped_sessions = found.proven_dead;
     core_options.highest_committed = found.highest_committed;
     record_ = std::make_unique<runtime::StateWriter>(std::move(lock_), Clock::Real());
   }
@@ -259,7 +260,6 @@ Status Node::Impl::Begin() {
   return Ok();
 }
 
-// Runs a function with the engine, on the loop.
 template <typename Function>
 bool Node::Impl::OnLoop(Function function) {
   std::lock_guard lock(mutex_);

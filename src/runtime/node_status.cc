@@ -32,9 +32,11 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
     return session == core.session().lost() ? ShardState::kSuspended : ShardState::kLed;
   }
   if (!core.session().live(now)) return ShardState::kSuspended;
-  if (!std::holds_alternative<core::Leaderships::Leading>(found->second.phase))
-    return ShardState::kMoving;
-  return found->second.activated ? ShardState::kLed : ShardState::kActivating;
+  const bool leading = std::holds_alternative<core::Leaderships::Leading>(found->second.phase);
+  if (!found->second.activated && (leading || core.view().move(shard) == nullptr)) {
+    return ShardState::kActivating;
+  }
+  return leading ? ShardState::kLed : ShardState::kMoving;
 }
 
 void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {

@@ -71,15 +71,18 @@ void RelayEngine::OnReached(Revision revision) {
 template <typename News>
 void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   if (follower_.halted()) return;
-  watch_.Reach(news.revision, parts_.clock.Now());
   const ConfigFact* const config = ConfigIn(news.facts);
   if (config != nullptr) TakeConfig(*config, cluster);
-  CheckCluster(cluster);
+  if (const auto wrong = WrongCluster(cluster); wrong && !follower_.halted()) {
+    if (!std::is_same_v<News, Snapshot>) return DoubtCluster();
+    return follower_.Halt(*wrong, kRelayHalted);
+  }
+  watch_.Reach(news.revision, parts_.clock.Now());
   if (follower_.halted() || view_ == nullptr) return;
   const TimePoint now = parts_.clock.Now();
   view_->Merge(news, now);
   CheckWentBack();
-  ShowChanges(now);
+  if (!follower_.halted()) ShowChanges(now);
 }
 
 void RelayEngine::ShowChanges(TimePoint now) {
@@ -133,13 +136,18 @@ void RelayEngine::CheckConfig() {
 }
 
 // Another etcd may have nothing of the group, not even a config.
-void RelayEngine::CheckCluster(std::uint64_t answering) {
-  if (!config_ || follower_.halted()) return;
-  const auto problem = core::CheckGroupConfig(*config_, {.reader = core::ConfigReader::kRelay,
-                                                         .key = parts_.keyspace.ConfigKey(),
-                                                         .answering = answering,
-                                                         .shape = shape_});
-  if (problem) follower_.Halt(*problem, kRelayHalted);
+std::optional<Error> RelayEngine::WrongCluster(std::uint64_t answering) const {
+  if (!config_) return std::nullopt;
+  return core::CheckGroupConfig(*config_, {.reader = core::ConfigReader::kRelay,
+                                           .key = parts_.keyspace.ConfigKey(),
+                                           .answering = answering,
+                                           .shape = shape_});
+}
+
+// One of the endpoints may lead to another etcd. What that answers proves nothing, and only a read
+// of everything decides, as in a node.
+void RelayEngine::DoubtCluster() {
+  if (watch_.AuditDue(parts_.clock.Now(), core::kConfigPatience)) follower_.watch().Audit();
 }
 
 void RelayEngine::CheckWentBack() {
@@ -187,8 +195,8 @@ void RelayEngine::Prove() {
 }
 
 void RelayEngine::Proving(const Question& question, Revision store, std::uint64_t cluster) {
-  CheckCluster(cluster);
   if (follower_.halted()) return;
+  if (WrongCluster(cluster)) return DoubtCluster();
   if (store < question.applied) {
     const Error why{
         ErrorCode::kFailedPrecondition,

@@ -6,7 +6,7 @@
 // the watch has reached the read's revision, the view is proven to have been current when the read
 // was sent.
 //
-// It halts at once if etcd went back in time, if an etcd cluster answers that is not the group's,
+// It halts at once if etcd went back in time, if a read of everything shows another etcd cluster,
 // or if a newer version or a recovery changed the config. It also halts at once if the first config
 // that it reads can't be followed. If a later config does not fit, it halts once the view is proven
 // to have been current core::kConfigPatience after that, unless a right config has come by then. A
@@ -88,7 +88,9 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   void TakeConfig(const ConfigFact& config, std::uint64_t cluster);
   void TakeBadConfig(const ConfigFact& config, const Error& problem);
   void CheckConfig();
-  void CheckCluster(std::uint64_t answering);
+  /// Why the etcd cluster that answers is not the group's; nullopt: it may be.
+  std::optional<Error> WrongCluster(std::uint64_t answering) const;
+  void DoubtCluster();
   void CheckWentBack();
   void AddSeen(const core::ViewChanges& changes, TimePoint now);
   void Prove();

@@ -208,10 +208,11 @@ bool StateLock::Lock() {
   found_.no_proof = CheckProof(file_, path_, *left, trust_);
   if (!found_.no_proof.empty()) return true;
   found_.proven_dead = left->Sessions();
+  found_.says_external = left->says_external;
   // If this process has named a session already, nobody has ended the one before. An early version
   // did not say whether another process acts on it.
-  const bool ours = left->says_external;
-  if (content_.previous.value == 0 && ours) content_.previous = found_.proven_dead.front();
+  if (content_.previous.value == 0 && left->says_external)
+    content_.previous = found_.proven_dead.front();
   return true;
 }
 

@@ -54,6 +54,8 @@ struct StateLockOptions {
 struct StateLockFound {
   /// The last sessions of earlier processes, at most two, if these processes are proven dead.
   std::vector<SessionId> proven_dead;
+  /// False: an early version wrote the file, so another process may act on what these sessions led.
+  bool says_external = true;
   /// The highest revision that a commit of an earlier process of this node had, also if no death is
   /// proven; 0: unknown.
   Revision highest_committed;

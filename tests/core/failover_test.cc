@@ -474,6 +474,16 @@ TEST(FailoverView, AProofThatComesLaterIsAChange) {
   EXPECT_EQ(changes.shards, std::vector<ShardId>{ShardId{0}});
 }
 
+// Plan: a node dies, and starts again once its session is over. Its state directory proves that the
+// process before has ended, so it takes back at once what nobody else may lead.
+TEST_F(FailoverTest, ANodeThatStartsAgainWaitsForNoLockDelayOfItsOwn) {
+  Up({.policy = FailoverPolicy::kNever, .lock_delay = seconds(60)});
+  KillAndForget("n1");
+  cluster_->Start("n1", true);
+  EXPECT_TRUE(AllLed(seconds(10)));
+  EXPECT_EQ(Leaders(), before_);
+}
+
 // Plan: a record is damaged while its leader lives. Much later the node learns by a read, not by
 // the watch, that the leader is gone. The lock delay counts from then: the application of a leader
 // that could not replace the record may act until its end. Under "never" nobody claims at all.

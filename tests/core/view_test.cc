@@ -146,22 +146,6 @@ TEST(View, ADeathCountsOnlyIfTheMemberKeyEndedWithIt) {
   EXPECT_EQ(view.departures().Lately(kNow).front().why, Reason::kLeaseExpired);
 }
 
-// Plan: a guard ended n2's session while nobody watched, and n2 starts again. The session that the
-// first read names is of the process before, so with a lock delay n2 need not wait. A later read
-// proves nothing, for it may name the session that this process has now.
-TEST(View, ANodeThatStartsBelievesTheDeathOfItsProcessBefore) {
-  DeathFact death{.revision = Revision{11}, .present = true, .node = "n2"};
-  death.session = SessionId{2};
-  View view(1, "n2");
-  view.Merge(Snapshot{.revision = Revision{20}, .facts = {death, Record(0, "n2", 2, 6)}}, kNow);
-  EXPECT_TRUE(view.ProvenDead({"n2", SessionId{2}}));
-  death.session = SessionId{3};
-  view.Merge(Snapshot{.revision = Revision{30},
-                      .facts = {death, Member("n2", 3, 25), Record(0, "n2", 3, 26)}},
-             kNow);
-  EXPECT_FALSE(view.ProvenDead({"n2", SessionId{3}}));
-}
-
 // Plan: a read shows that n2's session has ended; the message in which its guard ended it arrives
 // after that, because the watch was late. The death is proven by the message.
 TEST(View, ALateWatchProvesADeathOfWhichAReadShowedTheEnd) {

@@ -296,6 +296,7 @@ core::CoreOptions Process::WithRecord(core::CoreOptions options) {
   for (const SessionId dead : {directory.session, directory.previous}) {
     if (dead.value != 0) options.proven_dead.push_back(dead);
   }
+  options.stopped_sessions = options.proven_dead;
   proven_ = !options.proven_dead.empty();
   return options;
 }

@@ -191,6 +191,13 @@ ExitCode DryDrain(const CtlOptions& options, const StatusAnswer& answer,
                 {{"node", node}, {"shards", member.led}});
 }
 
+/// How many moves of a plan are for balance. The others, of nodes that drain, need no order.
+std::uint32_t MovesOfBalance(const std::vector<MoveFact>& plan) {
+  return static_cast<std::uint32_t>(
+      std::count_if(plan.begin(), plan.end(),
+                    [](const MoveFact& move) { return move.reason == Reason::kRebalance; }));
+}
+
 /// REQUIRES: the request was just answered.
 Followed FollowRebalance(AdminClient& client, std::uint32_t initial, TimePoint deadline) {
   const TimePoint requested = BootClock::now();
@@ -201,7 +208,7 @@ Followed FollowRebalance(AdminClient& client, std::uint32_t initial, TimePoint d
     RebalanceLook look{.answer = answer, .since = asked - requested};
     if (!answer.status.rebalance_requested || BootClock::now() >= next_plan) {
       const auto plan = client.PlanRebalance(CallDeadline(deadline));
-      if (plan) look.left = static_cast<std::uint32_t>(plan->size());
+      if (plan) look.left = MovesOfBalance(*plan);
       next_plan = BootClock::now() + kPlansPause;
     }
     asked = BootClock::now();
@@ -357,7 +364,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   AdminClient client(options);
   const auto plan = client.PlanRebalance(CallDeadline(deadline));
   if (!plan) return Fail(plan.error());
-  const auto total = static_cast<std::uint32_t>(plan.value().size());
+  const std::uint32_t total = MovesOfBalance(plan.value());
   if (total == 0) return Report(options, "done", "balanced: nothing to move", {{"moves", 0}});
   const Status result =
       client.Request(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(deadline));

@@ -37,7 +37,8 @@ std::string WhyNotOurs(int file) {
   mode_t mode = found.st_mode & 07777;
   if ((mode & S_IWGRP) != 0 && fchmod(file, mode & ~S_IWGRP) == 0) mode &= ~S_IWGRP;
   if ((mode & (S_IWGRP | S_IWOTH)) == 0) return "";
-  return fmt::format("other users may write it (mode {:o}); remove it, or chmod it to 600", mode);
+  return fmt::format("other users may write it (mode {:o}); remove it, or {}chmod it to 600", mode,
+                     found.st_uid == geteuid() ? "" : "chown it to batond's user and ");
 }
 
 }  // namespace

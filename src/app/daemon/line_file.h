@@ -7,9 +7,10 @@
 // opens the path again, which creates a new file. The program may also empty the file in place. A
 // symbolic link at the path is refused. So is a file that belongs to a user other than this one and
 // root, that everybody may write, or that has a second hard link; of the group the right to write
-// it is taken. (Of a device only the owner counts.) A second LineFile for the same file is refused,
-// also in another process; but not while some program holds a lock for reading on the file. One
-// thread at a time; blocks as long as the file system does.
+// it is taken, which is possible only if the file belongs to this user. (Of a device only the owner
+// counts.) A second LineFile for the same file is refused, also in another process; but not while
+// some program holds a lock for reading on the file. One thread at a time; blocks as long as the
+// file system does.
 #pragma once
 
 #include <sys/types.h>
