@@ -1,5 +1,7 @@
 #include "core/absences.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace baton::core {
@@ -7,11 +9,14 @@ namespace {
 
 // A node that is away for longer has lost its claim by any delay that can be set.
 constexpr Duration kForgotten = std::chrono::hours(25);
+// More nodes than a group has members.
+constexpr std::size_t kMaxRemembered = 4096;
 
 }  // namespace
 
 void Absences::NoteBegan(const NodeId& node, TimePoint earliest, TimePoint now) {
   Seen& known = seen_[node];
+  away_.erase({known.away_since, node});
   known.here = true;
   known.began_earliest = earliest;
   known.here_since = now;
@@ -19,20 +24,30 @@ void Absences::NoteBegan(const NodeId& node, TimePoint earliest, TimePoint now) 
 
 void Absences::NoteEnded(const NodeId& node, Duration delay, TimePoint now) {
   Seen& known = seen_[node];
+  away_.erase({known.away_since, node});
   const bool stayed =
       known.began_earliest == TimePoint::min() || now >= known.began_earliest + delay;
   if (stayed || known.away_since == TimePoint::max()) known.away_since = now;
   known.here = false;
-  std::erase_if(seen_, [&](const auto& entry) {
-    const Seen& other = entry.second;
-    return !other.here && now >= other.away_since + kForgotten;
-  });
+  away_.emplace(known.away_since, node);
+  Forget(now);
+}
+
+void Absences::Forget(TimePoint now) {
+  while (!away_.empty()) {
+    const auto first = away_.begin();
+    const bool over = now >= first->first + kForgotten;
+    if (!over && away_.size() <= kMaxRemembered) return;
+    if (!over) forgotten_ = std::max(forgotten_, first->first);
+    seen_.erase(first->second);
+    away_.erase(first);
+  }
 }
 
 TimePoint Absences::OverAt(const NodeId& node, Duration delay) const {
   const auto found = seen_.find(node);
   const bool unheard = found == seen_.end();
-  const TimePoint since = unheard              ? known_since_
+  const TimePoint since = unheard              ? std::max(known_since_, forgotten_)
                           : found->second.here ? found->second.here_since
                                                : found->second.away_since;
   return since == TimePoint::max() ? since : since + delay;

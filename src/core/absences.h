@@ -12,10 +12,16 @@
 // first node that sees the delay end writes `ripe/<node>`, and all nodes follow this mark
 // (ripe_marks.h).
 //
+// Remembers 4,096 nodes that are away. Beyond that it forgets those that have been away for
+// longest. A node that it does not know then counts as away since the last one of these went: its
+// delay may be over later than it was, never earlier.
+//
 // Pure and single-threaded: owned by a View.
 #pragma once
 
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/facts.h"
@@ -35,14 +41,15 @@ class Absences {
 
   /// The time from which other nodes may claim the shards that `node` led and has not taken back.
   /// If `node` is away: `delay` after its absence began. If it is here: `delay` after this node saw
-  /// it come. If it was never seen: `delay` after NoteComplete; TimePoint::max() if the view is not
-  /// complete.
+  /// it come. If it was never seen, or forgotten: `delay` after NoteComplete, or after the absence
+  /// began that was forgotten last for want of room; TimePoint::max() if the view is not complete.
   TimePoint OverAt(const NodeId& node, Duration delay) const;
   /// The same if `node` can't take its shards back although it is here: `delay` after its last
   /// absence began, as if it had not come. If this node saw no absence of it: OverAt.
   TimePoint OverInVain(const NodeId& node, Duration delay) const;
 
  private:
+  void Forget(TimePoint now);
   struct Seen {
     bool here = false;
     TimePoint began_earliest = TimePoint::min();
@@ -50,6 +57,8 @@ class Absences {
     TimePoint away_since = TimePoint::max();  ///< max: this node has seen no absence
   };
   std::map<NodeId, Seen> seen_;
+  std::set<std::pair<TimePoint, NodeId>> away_;  ///< the nodes that are away, by time
+  TimePoint forgotten_ = TimePoint::min();       ///< the last absence that had no room began here
   TimePoint known_since_ = TimePoint::max();
 };
 

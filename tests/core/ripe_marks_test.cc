@@ -1,23 +1,54 @@
-// FailoverPolicy::kAfter: for how long a node is away, and the marks which say
-// that it was too long.
+// FailoverPolicy::kAfter: for how long a node is away, and the marks which say that it was too
+// long.
 #include "core/ripe_marks.h"
 
 #include <gtest/gtest.h>
 
-#include <variant>
-#include <vector>
+#include <string>
 
+#include "core/absences.h"
 #include "core/cluster.h"
 
 namespace baton::test {
 namespace {
 
-// Plan: n2 dies and is back before anybody has followed it, but n1's watch
-// hangs. n2 stops, and has resigned one shard; of the other its application
-// lets go late. n1 finds the first by the refusal of its claim, and does not
-// know that n2 leads the other by an older term. A mark up to the newer term
-// would let everybody claim it as soon as n2 dies, without a delay. Once n1's
-// watch goes on, it claims the first by its own clock.
+const TimePoint kStart{seconds(1000)};
+
+// Plan: n1 is away. Then 5,000 other names come, and go again in the next second. Of those that are
+// away 4,096 are remembered, so n1 and some of the others are forgotten. A node that is not known
+// counts as away since the last one that was forgotten: its delay may be over later, never earlier.
+// What is remembered keeps its time, and 25 h later all of it is forgotten.
+TEST(Absences, NamesThatComeAndGoAreForgottenByTime) {
+  constexpr int kNames = 5'000;
+  const Duration delay = std::chrono::hours(1);
+  core::Absences absences;
+  absences.NoteComplete(kStart);
+  TimePoint at = kStart + seconds(1);
+  absences.NoteEnded("n1", delay, at);
+  EXPECT_EQ(absences.OverAt("n1", delay), at + delay);
+  const auto name = [](int i) { return "pod-" + std::to_string(i); };
+  for (int i = 0; i < kNames; ++i) {
+    absences.NoteBegan(name(i), TimePoint::min(), at += milliseconds(1));
+    absences.NoteEnded(name(i), delay, at += milliseconds(1));
+  }
+  const auto gone_at = [](int i) { return kStart + seconds(1) + milliseconds(2 * (i + 1)); };
+  const TimePoint forgotten = gone_at(kNames - 4'096 - 1);
+  for (const NodeId& unknown : {NodeId("n1"), name(0), name(kNames - 4'097), NodeId("n9")}) {
+    EXPECT_EQ(absences.OverAt(unknown, delay), forgotten + delay) << unknown;
+  }
+  EXPECT_EQ(absences.OverAt(name(kNames - 4'096), delay), gone_at(kNames - 4'096) + delay);
+  EXPECT_EQ(absences.OverAt(name(kNames - 1), delay), at + delay);
+  absences.NoteBegan("n9", TimePoint::min(), at += std::chrono::hours(26));
+  absences.NoteEnded("n9", delay, at);
+  EXPECT_EQ(absences.OverAt(name(kNames - 1), delay), forgotten + delay);
+  EXPECT_EQ(absences.OverAt("n9", delay), at + delay);
+}
+
+// Plan: n2 dies and is back before anybody has followed it, but n1's watch hangs. n2 stops, and has
+// resigned one shard; of the other its application lets go late. n1 finds the first by the refusal
+// of its claim, and does not know that n2 leads the other by an older term. A mark up to the newer
+// term would let everybody claim it as soon as n2 dies, without a delay. Once n1's watch goes on,
+// it claims the first by its own clock.
 TEST(RipeMarks, AMarkCoversNoLeadershipThatItsWriterHasNotSeen) {
   ClusterOptions options;
   options.nodes = 2;
