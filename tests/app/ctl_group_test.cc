@@ -3,8 +3,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,6 +56,24 @@ TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
             "expected-nodes is not set any more\n");
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-nodes", "5"}).exit, 2);
   EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves", "100001"}).exit, 2);
+}
+
+// Plan: the node has not read etcd yet, so it shows no settings. Nothing is compared with them, and
+// nothing is changed.
+TEST_F(BatonctlOfAGroup, WithoutAViewNothingIsSaidToBeUnchanged) {
+  server_.control.Change([](NodeStatus& status) { status.members.clear(); });
+  for (const std::vector<std::string>& verb :
+       std::vector<std::vector<std::string>>{{"group", "set", "failover=immediate"},
+                                             {"group", "set", "expected-nodes=0"},
+                                             {"pause"},
+                                             {"resume"},
+                                             {"rebalance", "cancel"}}) {
+    const Ran ran = Batonctl(server_, verb);
+    EXPECT_EQ(ran.exit, 3);
+    EXPECT_EQ(ran.err, "batonctl: the node's view is not complete yet\n");
+    EXPECT_EQ(ran.out, "");
+  }
+  EXPECT_TRUE(server_.control.Policies().empty());
 }
 
 // Plan: limits are set together in one call, changed alone, and taken back.

@@ -171,6 +171,16 @@ Result<StatusAnswer> StatusBeforeDrain(AdminClient& client, const ChangeOptions&
   return client.GetStatus(true, CallDeadline(deadline));
 }
 
+/// The status by which a change of the group is compared. kUnavailable also: the node's view is not
+/// complete, so it shows no settings.
+Result<StatusAnswer> StatusBefore(const CtlOptions& options, bool with_shards, TimePoint deadline) {
+  auto before = AdminClient(options).GetStatus(with_shards, CallDeadline(deadline));
+  if (before && before->status.members.empty() && before->status.view_age.count() == 0) {
+    return Error{ErrorCode::kUnavailable, "the node's view is not complete yet"};
+  }
+  return before;
+}
+
 ExitCode DryDrain(const CtlOptions& options, const StatusAnswer& answer,
                   const MemberStatus& member) {
   const NodeId& node = member.fact.node;
@@ -382,7 +392,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
 // Asked for in any case, as an undrain is.
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
+  const auto before = StatusBefore(options, false, deadline);
   if (!before) return Fail(before.error());
   const bool requested = before.value().status.rebalance_requested;
   return Quick(options, PolicyOf(PolicyRequest::Verb::kCancelRebalance, change),
@@ -397,7 +407,7 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
 ExitCode SetGroupSettings(const CtlOptions& options, const GroupSettings& settings,
                           const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
+  const auto before = StatusBefore(options, false, deadline);
   if (!before) return Fail(before.error());
   const QuickWords words = WordsAbout(settings, before->status);
   if (settings.expected_nodes) {
@@ -425,11 +435,8 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
   if (!placement) return Fail(placement.error());
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options);
-  const auto before = client.GetStatus(true, CallDeadline(deadline));
+  const auto before = StatusBefore(options, true, deadline);
   if (!before) return Fail(before.error());
-  if (before->status.members.empty() && before->status.view_age.count() == 0) {
-    return Fail({ErrorCode::kUnavailable, "the node's view is not complete yet"});
-  }
   const PlacementForecast forecast = Foresee(before->status, *placement);
   const runtime::GroupChangeRequest request{
       .placement = *placement, .dry_run = change.dry_run, .actor = ActorName()};
@@ -450,7 +457,7 @@ ExitCode SetPlacement(const CtlOptions& options, const std::string& path,
 // Asked for in any case, as an undrain is.
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
+  const auto before = StatusBefore(options, false, deadline);
   if (!before) return Fail(before.error());
   return Quick(options, PolicyOf(PolicyRequest::Verb::kPause, change),
                {.done = "balance is paused; failover goes on",
@@ -462,7 +469,7 @@ ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {
 
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
-  const auto before = AdminClient(options).GetStatus(false, CallDeadline(deadline));
+  const auto before = StatusBefore(options, false, deadline);
   if (!before) return Fail(before.error());
   return Quick(options, PolicyOf(PolicyRequest::Verb::kResume, change),
                {.done = "balance runs again",
