@@ -1,5 +1,5 @@
-// Routes: the leader to which requests for a shard go, and how current that knowledge is. A Router answers with
-// these (baton/router.h). Plain values, without gRPC.
+// Routes: the leader to which requests for a shard go, and how current that knowledge is. A Router
+// answers with these (baton/router.h). Plain values, without gRPC.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,8 @@
 
 namespace baton {
 
-/// The leader to which a shard's requests go. `leader` and `address` are valid as long as their router lives.
+/// The leader to which a shard's requests go. `leader` and `address` are valid as long as their
+/// router lives.
 struct Route {
   ShardId shard;
   /// kActivating and kSuspended are known only for shards of the node that the router follows. For
