@@ -48,12 +48,12 @@ void Cluster::Start(const NodeId& id, bool proof) {
   Node& node = nodes_[id];
   node.id = id;
   Kill(id);
-  core::CoreOptions options{.shards = options_.shards};
+  core::CoreOptions options;
+  options.shards = options_.shards;
   options.self.node = id;
   options.self.address = id + ":7400";
   options.has_listener = options_.listener;
   if (proof && node.recorded.value != 0) options.proven_dead = {node.recorded};
-  options.stopped_sessions = options.proven_dead;
   options.highest_committed = node.highest;
   options.random = [this] { return Mix(random_); };
   options.wall_clock = [this, id] { return WallClockOf(id); };

@@ -22,6 +22,7 @@ class FailoverTest : public ::testing::Test {
       tuned.self.directory = directories_.contains(tuned.self.node)
                                  ? directories_[tuned.self.node]
                                  : std::hash<NodeId>{}(tuned.self.node) | 1;
+      tuned.stopped_sessions = tuned.proven_dead;
       if (weights_.contains(tuned.self.node)) tuned.self.weight = weights_[tuned.self.node];
       tuned.rebalance_delay = seconds(1);
       tuned.cooldown = seconds(0);
