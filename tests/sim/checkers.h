@@ -407,7 +407,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckAfter(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckGaveReleased(ShardId shard, const RecordFact& before, const RecordFact& after,
                          int origin);
-  void CheckLocked(ShardId shard, const RecordFact& before);
+  void CheckLocked(ShardId shard, const RecordFact& before, const RecordFact& after);
   // Activations that fail (checkers_failing.cc).
   void CheckOtherTry(const MoveFact& move, int origin);
   void CheckNoSink(const NodeId& node, const std::string& key, int origin);

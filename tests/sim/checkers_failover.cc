@@ -120,7 +120,7 @@ void Checkers::CheckFailover(ShardId shard, const RecordFact& before, const Reco
   if (failover_.policy == FailoverPolicy::kNever) CheckOwner(shard, before, after);
   if (before.readability != Readability::kReadable) return;
   if (failover_.policy == FailoverPolicy::kAfter) CheckAfter(shard, before, after);
-  if (failover_.lock_delay > Duration{0}) CheckLocked(shard, before);
+  if (failover_.lock_delay > Duration{0}) CheckLocked(shard, before, after);
 }
 
 void Checkers::CheckOwner(ShardId shard, const RecordFact& before, const RecordFact& after) {
@@ -189,12 +189,15 @@ void Checkers::CheckGaveReleased(ShardId shard, const RecordFact& before, const 
                        ", and its application still acted on it");
 }
 
-void Checkers::CheckLocked(ShardId shard, const RecordFact& before) {
+// A node's state directory proves to it that its own process before has ended.
+void Checkers::CheckLocked(ShardId shard, const RecordFact& before, const RecordFact& after) {
   TimePoint since = written_before_;
   if (before.leader.empty()) {
     if (before.released) return;
   } else {
     if (proven_.contains(before.session)) return;
+    const bool back = after.directory != 0 && after.directory == before.directory;
+    if (back && DeadProcessOf(before.session)) return;
     const auto ended = ended_at_.find(before.session);
     if (ended == ended_at_.end()) return;  // its own process never knew it to be its session
     since = ended->second;
