@@ -317,7 +317,25 @@ TEST_F(Batonctl3, RebalancePlansAppliesAndReportsItsEnd) {
   server_.control.Freeze(true);
   server_.control.Change([](NodeStatus& status) { status.rebalance_requested = true; });
   EXPECT_EQ(Batonctl(server_, {"rebalance", "cancel"}).out,
-            "the rebalance is cancelled: moves already prepared still end\n");
+            "the rebalance is cancelled: moves already prepared still end, and balance may plan "
+            "the others again (batonctl pause stops that)\n");
+}
+
+// Plan: all that balance wants moves already, by an earlier apply, and does not come to its end. A
+// second apply does not say that the group is balanced.
+TEST_F(Batonctl3, RebalanceWaitsForMovesInFlight) {
+  server_.control.Freeze(true);
+  server_.control.Change([](NodeStatus& status) {
+    MoveFact move{.shard = ShardId{0}, .revision = Revision{5}, .present = true};
+    move.from = status.shards[0].leader;
+    move.to = "n2";
+    status.shards[0].move = std::make_shared<const MoveFact>(move);
+  });
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "apply", "--dry-run"}).out,
+            "nothing more to move than the 1 move in flight\n");
+  const Ran ran = Batonctl(server_, {"rebalance", "apply", "--timeout", "1500ms"});
+  EXPECT_EQ(ran.exit, 5) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("the rebalance goes on; by now: 0 of 1 move done, 1 in flight"));
 }
 
 TEST_F(Batonctl3, PauseAndResumeAreSeenByTheNode) {

@@ -226,6 +226,21 @@ Followed FollowRebalance(AdminClient& client, std::uint32_t initial, TimePoint d
   });
 }
 
+// A plan does not have what moves already, by an earlier apply for example.
+ExitCode AwaitMovesInFlight(const CtlOptions& options, AdminClient& client,
+                            const ChangeOptions& change, TimePoint deadline) {
+  const auto before = client.GetStatus(false, CallDeadline(deadline));
+  if (!before) return Fail(before.error());
+  const std::uint32_t moving = MovesOfBalance(before->moves);
+  const json::object document{{"moves", moving}};
+  if (moving == 0) return Report(options, "done", "balanced: nothing to move", document);
+  const std::string words =
+      "nothing more to move than the " + CountOf(moving, "move") + " in flight";
+  if (change.dry_run) return Report(options, "dry_run", words, document);
+  if (change.detach) return Report(options, "detached", words, document);
+  return ReportFollowed(options, FollowRebalance(client, moving, deadline), document);
+}
+
 }  // namespace
 
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
@@ -375,7 +390,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   const auto plan = client.PlanRebalance(CallDeadline(deadline));
   if (!plan) return Fail(plan.error());
   const std::uint32_t total = MovesOfBalance(plan.value());
-  if (total == 0) return Report(options, "done", "balanced: nothing to move", {{"moves", 0}});
+  if (total == 0) return AwaitMovesInFlight(options, client, change, deadline);
   const Status result =
       client.Request(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(deadline));
   if (!result) return FailChange(result.error(), "rebalance status");
@@ -396,7 +411,8 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
   if (!before) return Fail(before.error());
   const bool requested = before.value().status.rebalance_requested;
   return Quick(options, PolicyOf(PolicyRequest::Verb::kCancelRebalance, change),
-               {.done = "the rebalance is cancelled: moves already prepared still end",
+               {.done = "the rebalance is cancelled: moves already prepared still end, and balance "
+                        "may plan the others again (batonctl pause stops that)",
                 .dry_run = "would cancel the rebalance",
                 .check = "rebalance status",
                 .unchanged = requested ? "" : "no rebalance was under way"},
