@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -160,7 +159,6 @@ TEST_F(SidecarStrangers, AUserWhoConnectsAgainAndAgainGetsFewServers) {
     Application refused({.address = server_->address()});
     const auto end = refused.AwaitEnd();
     code = end ? std::optional(end->code) : std::nullopt;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   EXPECT_EQ(code, kPermissionDenied);
 }
