@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/fact_store.h"
+#include "core/may_claim.h"
 
 namespace baton::test {
 namespace {
@@ -144,6 +145,23 @@ TEST(View, ADeathCountsOnlyIfTheMemberKeyEndedWithIt) {
   }
   ASSERT_EQ(view.departures().Lately(kNow).size(), 1u);
   EXPECT_EQ(view.departures().Lately(kNow).front().why, Reason::kLeaseExpired);
+}
+
+// Plan: a guard ends n2's session. n2 comes back, and its next session ends by its lease. The proof
+// is of the first one alone.
+TEST(View, AProofOfDeathIsOfOneSessionAlone) {
+  DeathFact death{.revision = Revision{20}, .present = true, .node = "n2"};
+  death.session = SessionId{2};
+  View view(1, "n1");
+  view.Merge(Snapshot{.revision = Revision{10}, .facts = {Member("n2", 2, 5)}}, kNow);
+  view.Merge(Changes{.revision = Revision{20}, .facts = {Member("n2", 0, 20), death}}, kNow);
+  view.Merge(
+      Changes{.revision = Revision{26}, .facts = {Member("n2", 3, 25), Record(0, "n2", 3, 26)}},
+      kNow);
+  view.Merge(Changes{.revision = Revision{30}, .facts = {Member("n2", 0, 30)}}, kNow);
+  EXPECT_TRUE(view.ProvenDead({"n2", SessionId{2}}));
+  EXPECT_FALSE(view.ProvenDead({"n2", SessionId{3}}));
+  EXPECT_FALSE(LastLeaderStopped(view, ShardId{0}));
 }
 
 // Plan: a read shows that n2's session has ended; the message in which its guard ended it arrives
