@@ -110,6 +110,16 @@ class RouteFeedTest : public ::testing::Test {
     time_.Elapse(seconds(1));
     looks_ = 0;
   }
+  /// A move of shard 5 from n1 to n2 comes at revision 21, and a batch leaves.
+  MoveFact BeginMove() {
+    MoveFact move{.shard = ShardId{5}, .revision = Revision{21}, .present = true};
+    move.ends = Term{10};
+    move.from = "n1";
+    move.to = "n2";
+    Change({move}, 21);
+    time_.Elapse(seconds(1));
+    return move;
+  }
 
   static constexpr std::uint32_t kShards = 1000;
   ManualTime time_;
@@ -249,15 +259,7 @@ TEST_F(RouteFeedTest, ANewAddressIsToldForAllThatItsNodeStandsByFor) {
 // A move ends with its target, although the shard's record does not change.
 TEST_F(RouteFeedTest, AMoveEndsWithItsTarget) {
   Read();
-  MoveFact move;
-  move.shard = ShardId{5};
-  move.revision = Revision{21};
-  move.present = true;
-  move.ends = Term{10};
-  move.from = "n1";
-  move.to = "n2";
-  Change({move}, 21);
-  time_.Elapse(seconds(1));
+  BeginMove();
   EXPECT_EQ(seen_->held[5].state, ShardState::kMoving);
   MemberFact gone;
   gone.node = "n2";
@@ -272,16 +274,8 @@ TEST_F(RouteFeedTest, AMoveEndsWithItsTarget) {
 // tells. A router that comes back in between with all up to 22 would think for ever that it moves.
 TEST_F(RouteFeedTest, OnlyAMoveInEtcdMakesARouteMoving) {
   Read();
-  MoveFact move;
-  move.shard = ShardId{5};
-  move.revision = Revision{21};
-  move.present = true;
-  move.ends = Term{10};
-  move.from = "n1";
-  move.to = "n2";
   own_[5] = ShardState::kMoving;
-  Change({move}, 21);
-  time_.Elapse(seconds(1));
+  MoveFact move = BeginMove();
   EXPECT_EQ(seen_->held[5].state, ShardState::kMoving);
   move.revision = Revision{22};
   move.present = false;
