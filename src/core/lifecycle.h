@@ -40,7 +40,7 @@ class Lifecycle {
 
   /// For a node that drains: hands over the shards that have a target, and resigns the rest.
   /// Returns true once nothing is left, or etcd must be away. Until then it must be called in each
-  /// step. REQUIRES: draining(), and the session has a member.
+  /// step. REQUIRES: draining(), and Session::member().
   bool GivesAway(Context& context, Leaderships& leaderships);
 
   /// How a session is closed.
