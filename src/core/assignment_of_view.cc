@@ -22,14 +22,26 @@ std::vector<MemberIndex> IndexesOfLeaders(const View& view,
   return result;
 }
 
-// `may`: the owner is here and may claim the shard.
-void KeepForOwner(const View& view, ShardId shard, bool may, AssignmentShard& entry,
-                  AssignmentOfView& result) {
-  if (may && OwnerOf(view, shard) == view.self()) result.to_take_back.push_back(shard);
-  if (view.failover().policy != FailoverPolicy::kAfter) return;
-  entry.waits = entry.leader == kNobody;
-  result.owners_awaited = true;
-  result.changes_at = std::min(result.changes_at, RipeAt(view, shard));
+// A shard that nobody may claim yet, or only its owner. It counts as the owner's if the policy
+// keeps it and the owner is here: others need no room for it then.
+template <typename IndexOf>
+void KeepOrWait(const View& view, ShardId shard, Claimable claimable, TimePoint now,
+                AssignmentShard& entry, AssignmentOfView& result, IndexOf index_of) {
+  const NodeId& owner = OwnerOf(view, shard);
+  const bool after = view.failover().policy == FailoverPolicy::kAfter;
+  const bool waits = claimable == Claimable::kAfterWait;
+  if (waits && now >= view.deaths().WaitsUntil(shard)) {
+    result.changes_at = std::min(result.changes_at, LockedUntil(view, shard));
+  }
+  result.owners_awaited = result.owners_awaited || (after && !owner.empty());
+  entry.waits = waits;
+  const TimePoint ripe = after && !owner.empty() ? RipeAt(view, shard) : TimePoint::max();
+  if (owner.empty() || ripe <= now) return;
+  result.changes_at = std::min(result.changes_at, ripe);
+  const bool may = MayTakeBack(view, shard, owner);
+  if (may && !waits && owner == view.self()) result.to_take_back.push_back(shard);
+  entry.leader = may ? index_of(owner) : kNobody;
+  entry.waits = after && entry.leader == kNobody;
 }
 
 // The first ready standby of a vacancy that takes part. `index_of` gives a node's number.
@@ -119,7 +131,6 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     return found != index.end() ? found->second : kNobody;
   };
   const std::vector<MemberIndex> index_of_leader = IndexesOfLeaders(view, index);
-  const bool after = view.failover().policy == FailoverPolicy::kAfter;
   const std::vector<bool> keeps = StopAndKeep(view, facts);
   result.input.shards.reserve(view.shard_count());
   result.shard_of.reserve(view.shard_count());
@@ -135,16 +146,8 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
       entry.leader = index_of_leader[view.leaders().Of(shard)];
     } else if (claimable == Claimable::kByLastLeader) {
       entry.leader = index_of(view.LastKnownLeader(shard)->node);
-    } else if (claimable == Claimable::kAfterWait) {
-      entry.waits = true;
-      result.owners_awaited = result.owners_awaited || (after && !OwnerOf(view, shard).empty());
-      if (now >= view.deaths().WaitsUntil(shard)) {
-        result.changes_at = std::min(result.changes_at, LockedUntil(view, shard));
-      }
-    } else if (claimable == Claimable::kByOwner) {
-      const bool may = MayClaim(view, shard, OwnerOf(view, shard), settle, now);
-      entry.leader = may ? index_of(OwnerOf(view, shard)) : kNobody;
-      KeepForOwner(view, shard, may, entry, result);
+    } else if (claimable == Claimable::kAfterWait || claimable == Claimable::kByOwner) {
+      KeepOrWait(view, shard, claimable, now, entry, result, index_of);
     } else if (claimable != Claimable::kByAnyNode) {
       continue;
     } else if (record.present && record.readability == Readability::kReadable) {

@@ -17,13 +17,13 @@ namespace baton::core {
 ///  - Its record names a session that lives, but whose member can't take part.
 ///  - A node that gets nothing for now (NodesThatGetNothing) leads it, or is its last known leader
 ///    (Claimable::kByLastLeader), or is the node for which FailoverPolicy::kNever keeps it.
-///  - FailoverPolicy::kNever keeps the shard for a node that can't claim it now. The node is away,
-///    has another state directory, or is forbidden by a placement rule.
+///  - FailoverPolicy::kNever keeps the shard for a node that can't take it back (MayTakeBack). The
+///    node is away, has another state directory, or is forbidden by a placement rule.
 ///  - It is a vacancy, and the placement rules let none of the members lead it.
 ///
-/// If a shard is kept for one of the members and this member may claim it now, the shard counts as
-/// led by it. Other shards that FailoverPolicy::kAfter keeps, and those with Claimable::kAfterWait,
-/// wait (AssignmentShard::waits).
+/// If a shard is kept for one of the members that may claim it again (MayTakeBack), it counts as
+/// led by this member, also while it waits. Other shards that FailoverPolicy::kAfter keeps, and
+/// other shards with Claimable::kAfterWait, wait (AssignmentShard::waits).
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;

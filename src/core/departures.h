@@ -35,7 +35,7 @@ class Departures {
   /// How long Lately returns a departure: an hour.
   static constexpr Duration kToldFor = std::chrono::hours(1);
   /// How many departures are kept: the newest ones, and at most one for each node.
-  static constexpr std::size_t kMaxKept = 256;
+  static constexpr std::size_t kMaxKept = 1'024;
 
   /// Replaces an earlier departure of the same node.
   void Add(Departure departure);

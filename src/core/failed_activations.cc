@@ -128,7 +128,7 @@ void FailedActivations::Succeeded(Context& context, ShardId shard, OperationId o
   failing_for_ = kFirstFailingFor;
   proven_ = true;
   failed_long_ = false;
-  first_tries_.clear();
+  proven_tries_.merge(first_tries_);
   if (!retried || context.now < release_not_before_) return;
   release_not_before_ = context.now + kReleaseEvery;
   by_time_.clear();
@@ -211,6 +211,7 @@ void FailedActivations::Returned(OperationId operation) {
   left_retries_.erase(operation);
   first_tries_.erase(operation);
   left_first_tries_.erase(operation);
+  proven_tries_.erase(operation);
 }
 
 void FailedActivations::Left(OperationId operation) {
@@ -236,7 +237,7 @@ std::size_t FailedActivations::Room(const Context& context) const {
 // The shard may have waited: a handoff that failed gives it back while others wait.
 void FailedActivations::StartedFirst(ShardId shard, OperationId operation) {
   untried_.erase({Spread(shard), shard});
-  if (!proven_) first_tries_.insert(operation);
+  (proven_ ? proven_tries_ : first_tries_).insert(operation);
 }
 
 // While the node is failing, a few are tried, with a backoff.

@@ -38,8 +38,9 @@
 // its shard is lost. Then another one begins in its place.
 //  - No retry begins while 2 * kMaxRetries run or hang.
 //  - No first try begins under these bounds while kMaxRetries first tries run or hang.
-// So these retries and first tries take three quarters of the threads at most. First tries that
-// begin after a success have no bound. First tries delay no retry.
+//  - After a success, no first try begins while kMaxTries tries of all kinds run or hang.
+// So a node that was well and then breaks has threads left for other callbacks. First tries delay
+// no retry.
 //
 // If a retry succeeds, the cause may be gone for all shards, so all backoffs end. This happens at
 // most once a second, because shards that sometimes succeed must not make all others run again and
@@ -119,9 +120,10 @@ class FailedActivations {
 
   /// Whether a shard may be tried for the first time now. If not, call Wait for it.
   bool MayTryFirst() const {
-    return first_tries_.size() < Width() && (proven_ || !FirstTriesFull());
+    if (proven_) return Tries() < kMaxTries;
+    return first_tries_.size() < Width() && !FirstTriesFull();
   }
-  /// The shard's first try has begun. It is counted only if no success has ended the bounds.
+  /// The shard's first try has begun; it counts until Returned.
   void StartedFirst(ShardId shard, OperationId operation);
   /// The shard waits for its first try until NextUntried takes it.
   void Wait(ShardId shard) { untried_.insert({Spread(shard), shard}); }
@@ -169,6 +171,11 @@ class FailedActivations {
   bool FirstTriesFull() const {
     return first_tries_.size() + left_first_tries_.size() >= kMaxRetries;
   }
+  /// All that run or hang.
+  std::size_t Tries() const {
+    return running_.size() + left_retries_.size() + first_tries_.size() + left_first_tries_.size() +
+           proven_tries_.size();
+  }
   /// Neighbouring shards often depend on the same thing, so they are not tried one after another.
   static std::uint32_t Spread(ShardId shard) { return shard.value * 2654435761u; }
 
@@ -185,7 +192,9 @@ class FailedActivations {
   TimePoint say_not_before_ = TimePoint::min();
 
   Untried untried_;
-  std::set<OperationId> first_tries_;  ///< those that run and are counted
+  std::set<OperationId> first_tries_;  ///< those that run and began without a success
+  /// first tries that run or hang and began after a success, or were running at one
+  std::set<OperationId> proven_tries_;
   /// first tries that still run, although their time is over or their shard is lost
   std::set<OperationId> left_first_tries_;
   /// The shards that began to fail after the last success, with the time when each began.

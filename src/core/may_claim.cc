@@ -114,6 +114,12 @@ bool SameDirectory(const View& view, ShardId shard, const MemberFact& member) {
   return member.directory != 0 && member.directory == view.record(shard).directory;
 }
 
+bool MayTakeBack(const View& view, ShardId shard, const NodeId& node) {
+  const MemberFact* member = view.member(node);
+  return member != nullptr && OwnerOf(view, shard) == node && member->Live() &&
+         view.rules().Allow(shard, *member) && SameDirectory(view, shard, *member);
+}
+
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now) {
   if (view.InForce(shard)) return Claimable::kLed;
   const RecordFact& record = view.record(shard);
@@ -271,10 +277,7 @@ bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration sett
   switch (ClaimableNow(view, shard, settle, now)) {
     // It led the shard and goes on, so no rule keeps it from that.
     case Claimable::kByLastLeader: return view.LastKnownLeader(shard)->node == node;
-    // It takes back all of it, whatever its seats, and also if it drains: nobody else can.
-    case Claimable::kByOwner:
-      return allowed && OwnerOf(view, shard) == node && member->Live() &&
-             SameDirectory(view, shard, *member);
+    case Claimable::kByOwner: return MayTakeBack(view, shard, node);
     case Claimable::kLater:
     case Claimable::kAfterWait:
     case Claimable::kByNobody:

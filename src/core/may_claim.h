@@ -38,8 +38,8 @@ enum class Claimable : std::uint8_t {
   kLater,
   /// Nobody may claim the shard yet: its last leaders died soon after they began to lead
   /// (DeathBackoff), or the last one may still act (FailoverSettings::lock_delay). Afterwards the
-  /// answer is kByAnyNode or kByOwner. The shard is no vacancy until then, but the assignment keeps
-  /// room for it on some node (AssignmentShard::waits).
+  /// answer is kByAnyNode or kByOwner. The shard is no vacancy until then. If any node may claim it
+  /// afterwards, the assignment keeps room for it on some node (AssignmentShard::waits).
   kAfterWait,
   /// Only the shard's owner (OwnerOf) may claim it, by the group's failover policy; the owner may
   /// be away. The shard is no vacancy for other nodes.
@@ -74,6 +74,11 @@ TimePoint DamageClaimableFrom(const View& view, ShardId shard, Duration settle);
 /// Whether the failover policy keeps a node's shards for the node while it stops. Then the node
 /// resigns its shards and moves none. False if an operator drains the node.
 bool KeepsShardsFor(const View& view, const NodeId& node);
+/// Whether `node` is the shard's owner and may claim the shard again, apart from any wait. The
+/// placement rules must allow the node, and under kNever it must have the state directory with
+/// which it led. False for a node that is not here. It may drain, have weight 0, or get nothing for
+/// now: nobody else can take the shard. REQUIRES: as LastLeaderStopped.
+bool MayTakeBack(const View& view, ShardId shard, const NodeId& node);
 /// Until when the lock delay keeps every node from claiming the shard. TimePoint::min(): it does
 /// not, because there is no delay, or the last leader has stopped. Max: this node does not know the
 /// time yet. REQUIRES: the shard's record is absent or readable, and not in force.

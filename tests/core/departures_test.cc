@@ -85,18 +85,18 @@ TEST(View, ADepartureThatAReadShowsHasNoReason) {
   EXPECT_EQ(lately[0].session, SessionId{2});
 }
 
-// Plan: a thousand nodes leave, one a second. The newest 256 are kept, and told for an hour.
+// Plan: two thousand nodes leave, one a second. The newest 1,024 are kept, and told for an hour.
 TEST(Departures, AreBoundedInNumberAndTime) {
   Departures departures;
   TimePoint now{seconds(100)};
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     now += seconds(1);
     departures.Add({.node = "pod-" + std::to_string(i), .seen_at = now, .why = std::nullopt});
   }
   const auto lately = departures.Lately(now);
   ASSERT_EQ(lately.size(), Departures::kMaxKept);
-  EXPECT_EQ(lately.front().node, "pod-999");
-  EXPECT_EQ(lately.back().node, "pod-744");
+  EXPECT_EQ(lately.front().node, "pod-1999");
+  EXPECT_EQ(lately.back().node, "pod-976");
   EXPECT_EQ(departures.Lately(now + Departures::kToldFor - seconds(1)).size(), 1u);
   EXPECT_TRUE(departures.Lately(now + Departures::kToldFor).empty());
 }

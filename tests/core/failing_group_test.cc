@@ -170,17 +170,17 @@ std::size_t TriesOfAProvenNode(Behaviour behaviour) {
   return group.Tried("n1").size() - own;
 }
 
-// Plan: first tries of a node that has succeeded have no bound until three of them have failed. So
-// it tries all that it inherits if they hang, and a part if they fail at once; the others wait.
-// All of them get another leader.
+// Plan: after a success, three quarters of the callback threads may run first tries until three of
+// them have failed. So a node that breaks tries fewer than half of the 500 shards that it inherits,
+// also if they hang, and threads are left for other callbacks. All of the 500 get another leader.
 TEST(FailingGroup, AProvenNodeThatBreaksTriesEachShardOnceAtMost) {
   if (BATON_FEWER_SEEDS > 1) return;  // with sanitizers it takes minutes
   const std::size_t thrown = TriesOfAProvenNode(Behaviour::kThrows);
-  EXPECT_LT(thrown, 400u);
+  EXPECT_LT(thrown, 250u);
   const std::size_t hung = TriesOfAProvenNode(Behaviour::kHangs);
   std::printf("a proven node that breaks: of 500 shards that it inherits %zu fail, or %zu hang\n",
               thrown, hung);
-  EXPECT_EQ(hung, 500u);
+  EXPECT_LT(hung, 250u);
 }
 
 // Plan: three nodes start, one of them broken.

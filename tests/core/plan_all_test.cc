@@ -1,5 +1,5 @@
-// What `rebalance plan` shows if the failover policy keeps shards for their owners: no moves of
-// them.
+// The assignment, and what `rebalance plan` shows, if the failover policy keeps shards for their
+// owners.
 #include <gtest/gtest.h>
 
 #include "core/assignment_of_view.h"
@@ -46,6 +46,19 @@ class PlanOfKeptShards : public ::testing::TestWithParam<FailoverPolicy> {
     return givers;
   }
 
+  // By member: how many shards n2 thinks that it should hold, and holds.
+  std::string TargetsAndHeld() {
+    const core::AssignmentOfView of_view =
+        core::AssignmentFrom(cluster_.core("n2").view(), Duration{0}, cluster_.now());
+    const core::Assignment assignment = core::Assign(of_view.input);
+    std::string text;
+    for (std::size_t i = 0; i < of_view.input.members.size(); ++i) {
+      text += of_view.input.members[i].id + " " + std::to_string(assignment.target[i]) + " " +
+              std::to_string(assignment.held[i]) + ", ";
+    }
+    return text;
+  }
+
   Cluster cluster_{Options()};
 };
 
@@ -78,6 +91,29 @@ TEST_P(PlanOfKeptShards, HasNoMovesOfShardsThatTheirOwnerHasYetToTakeBack) {
   cluster_.Run(milliseconds(20));
   EXPECT_EQ(cluster_.LedBy("n1"), 0u);
   EXPECT_EQ(Givers(), "");
+}
+
+// Plan: n1 dies without a proof, and a lock delay of a minute runs. Under "never" the others need
+// no room for what only n1 can lead. Once n1 is back, its shards count as its own while they still
+// wait, so no other node moves shards to it or away from itself.
+TEST_P(PlanOfKeptShards, CountsWaitingShardsForTheirOwner) {
+  ConfigFact config = std::get<ConfigFact>(cluster_.store().Get("config"));
+  config.failover.lock_delay = seconds(60);
+  cluster_.store().Put(config);
+  cluster_.Run(seconds(1));
+  cluster_.Kill("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.core("n2").view().member("n1")->Live(); },
+                                seconds(30)));
+  const bool never = GetParam() == FailoverPolicy::kNever;
+  EXPECT_EQ(TargetsAndHeld(), never ? "n2 4 4, n3 4 4, " : "n2 6 4, n3 6 4, ");
+  cluster_.Start("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.core("n2").view().member("n1")->Live(); },
+                                seconds(30)));
+  EXPECT_EQ(TargetsAndHeld(), "n1 4 4, n2 4 4, n3 4 4, ");
+  cluster_.Run(seconds(30));
+  EXPECT_EQ(cluster_.LedBy("n1"), 0u);
+  cluster_.Run(seconds(40));
+  EXPECT_EQ(cluster_.LedBy("n1"), 4u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, PlanOfKeptShards,

@@ -161,6 +161,10 @@ class AlertsLive(unittest.TestCase):
             self.fleet.node(self.etcd, self.group, "n1", program=fleet.BUILD / "tests" / "hanging_node",
                             mode="throw-all", shard=0, ttl=3, callback_ms=30000, **{"while": cause})
             self.await_firing("ActivationFailing")
+            # Shards are scraped by a job of their own, after the nodes.
+            fleet.until("the alert names a shard", lambda: any(
+                "the worst is shard" in one["annotations"]["description"]
+                for one in self.prometheus.firing(self.group).get("ActivationFailing", ())))
             cause.unlink()
             self.await_quiet("ActivationFailing")
 

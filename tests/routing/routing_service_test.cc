@@ -348,6 +348,14 @@ TEST_F(RoutingServiceTest, RefusesMoreWatchersThanItsBound) {
   EXPECT_THAT(refused.error_message(), HasSubstr("ask another"));
 }
 
+// Plan: a bound of 0 would refuse every router without a word at the start. It counts as 1.
+TEST_F(RoutingServiceTest, HasRoomForOneWatcherAtLeast) {
+  const Served n1(Options("n1"), {.max_watchers = 0});
+  n1.AwaitLed("n1", 12);
+  Follower follower(*n1.stub, {});
+  EXPECT_TRUE(follower.ReadUntil([&] { return follower.snapshot_end; }));
+}
+
 // Plan: a stream ends with the service's status, unless its last message is in flight at that
 // moment.
 TEST_F(RoutingServiceTest, AStoppedNodeSendsItsCallersElsewhere) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/escape.h"
 #include "base/grpc/server_limits.h"
 #include "base/text_rules.h"
@@ -36,10 +38,11 @@ std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
 
 std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder, Node& node,
                                                        RoutingOptions options) {
+  const std::size_t streams = std::clamp<std::size_t>(options.max_watchers, 1, 1'000'000);
   return routing::RegisterRoutingService(
-      builder, routing::RouteServer::Start(node.control(), {.max_watchers = options.max_watchers}),
+      builder, routing::RouteServer::Start(node.control(), {.max_watchers = streams}),
       runtime::GateOf({}),  // reading is open
-      {.of_caller = options.max_watchers, .of_readers = options.max_watchers});
+      {.of_caller = streams, .of_readers = streams});
 }
 
 grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {

@@ -1,5 +1,6 @@
 #include "baton/prometheus.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -101,7 +102,9 @@ class RouterMetrics final : public prometheus::Collectable {
 }  // namespace
 
 MetricsCollectables Collectables(Node& node, std::size_t max_shard_series) {
-  const runtime::Metrics metrics(node.control(), {.shard_series = max_shard_series});
+  constexpr std::size_t kMaxSeries = 100'000'000;  // as batond's --max-shard-series
+  const runtime::Metrics metrics(node.control(),
+                                 {.shard_series = std::min(max_shard_series, kMaxSeries)});
   return {.node = metrics.node(), .shards = metrics.shards()};
 }
 
