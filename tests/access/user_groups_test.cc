@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pointee;
 
-constexpr TimePoint kStart{1000h};
+constexpr TimePoint kBegin{1000h};
 constexpr uid_t kAlice = 4711;
 
 /// A user database. It answers for nobody unless it is told to.
@@ -83,25 +83,25 @@ class UserGroupsTest : public testing::Test {
 // Plan: a first call, many within a minute, and one after it, which finds the earlier groups still.
 TEST_F(UserGroupsTest, AreAskedForOnceAMinute) {
   database_.Set(kAlice, Groups{7, 8});
-  EXPECT_EQ(groups_.Of(kAlice, kStart), nullptr) << "not yet";
-  EXPECT_THAT(Later(kAlice, kStart), Pointee(ElementsAre(7, 8)));
+  EXPECT_EQ(groups_.Of(kAlice, kBegin), nullptr) << "not yet";
+  EXPECT_THAT(Later(kAlice, kBegin), Pointee(ElementsAre(7, 8)));
   database_.Set(kAlice, Groups{7});
-  for (auto at = kStart; at < kStart + UserGroups::kFresh; at += 1s) {
+  for (auto at = kBegin; at < kBegin + UserGroups::kFresh; at += 1s) {
     EXPECT_THAT(groups_.Of(kAlice, at), Pointee(ElementsAre(7, 8)));
   }
   EXPECT_EQ(database_.asked(), 1);
-  EXPECT_THAT(groups_.Of(kAlice, kStart + UserGroups::kFresh), Pointee(Contains(7)));
-  EXPECT_THAT(Later(kAlice, kStart + UserGroups::kFresh), Pointee(ElementsAre(7)));
+  EXPECT_THAT(groups_.Of(kAlice, kBegin + UserGroups::kFresh), Pointee(Contains(7)));
+  EXPECT_THAT(Later(kAlice, kBegin + UserGroups::kFresh), Pointee(ElementsAre(7)));
   EXPECT_EQ(database_.asked(), 2);
 }
 
 // Plan: the database is away from some time on, and before a user's first call.
 TEST_F(UserGroupsTest, TheLastAnswerCountsWhileTheDatabaseIsAway) {
-  EXPECT_EQ(Later(kAlice, kStart), nullptr);
-  EXPECT_EQ(Later(kAlice, kStart + 1s), nullptr);
+  EXPECT_EQ(Later(kAlice, kBegin), nullptr);
+  EXPECT_EQ(Later(kAlice, kBegin + 1s), nullptr);
   EXPECT_EQ(database_.asked(), 1) << "not asked again at once";
   database_.Set(kAlice, Groups{7});
-  const TimePoint known = kStart + UserGroups::kAskAgain;
+  const TimePoint known = kBegin + UserGroups::kAskAgain;
   EXPECT_THAT(Later(kAlice, known), Pointee(ElementsAre(7)));
   database_.Set(kAlice, std::nullopt);
   EXPECT_THAT(Later(kAlice, known + UserGroups::kUsable - 1s), Pointee(ElementsAre(7)));
@@ -112,17 +112,17 @@ TEST_F(UserGroupsTest, TheLastAnswerCountsWhileTheDatabaseIsAway) {
 // was known from the start is not.
 TEST_F(UserGroupsTest, OfThoseWhoCalledLatelyAreKept) {
   database_.Set(0, Groups{0});
-  groups_.Know(0, kStart);
+  groups_.Know(0, kBegin);
   const auto most = static_cast<uid_t>(UserGroups::kMaxUsers);
   for (uid_t user = 1; user <= most; ++user) {
     database_.Set(user, Groups{user});
-    EXPECT_THAT(Later(user, kStart + user * 1ms), Pointee(ElementsAre(user)));
+    EXPECT_THAT(Later(user, kBegin + user * 1ms), Pointee(ElementsAre(user)));
   }
   const int asked = database_.asked();
-  EXPECT_THAT(groups_.Of(0, kStart + 5s), Pointee(ElementsAre(0)));
-  EXPECT_THAT(groups_.Of(most, kStart + 5s), Pointee(ElementsAre(most)));
+  EXPECT_THAT(groups_.Of(0, kBegin + 5s), Pointee(ElementsAre(0)));
+  EXPECT_THAT(groups_.Of(most, kBegin + 5s), Pointee(ElementsAre(most)));
   EXPECT_EQ(database_.asked(), asked);
-  EXPECT_THAT(Later(1, kStart + 5s), Pointee(ElementsAre(1)));
+  EXPECT_THAT(Later(1, kBegin + 5s), Pointee(ElementsAre(1)));
   EXPECT_EQ(database_.asked(), asked + 1);
 }
 
@@ -130,14 +130,14 @@ TEST_F(UserGroupsTest, OfThoseWhoCalledLatelyAreKept) {
 // before all of them, stays known.
 TEST_F(UserGroupsTest, OfUsersWithoutGroupsAreForgottenFirst) {
   database_.Set(kAlice, Groups{7});
-  EXPECT_THAT(Later(kAlice, kStart), Pointee(ElementsAre(7)));
+  EXPECT_THAT(Later(kAlice, kBegin), Pointee(ElementsAre(7)));
   const auto most = static_cast<uid_t>(2 * UserGroups::kMaxUsers);
   for (uid_t user = 100'000; user < 100'000 + most; ++user) {
     database_.Set(user, Groups{});
-    Later(user, kStart + 1s);
+    Later(user, kBegin + 1s);
   }
   const int asked = database_.asked();
-  EXPECT_THAT(groups_.Of(kAlice, kStart + 2s), Pointee(ElementsAre(7)));
+  EXPECT_THAT(groups_.Of(kAlice, kBegin + 2s), Pointee(ElementsAre(7)));
   EXPECT_EQ(database_.asked(), asked);
 }
 
@@ -145,8 +145,8 @@ TEST_F(UserGroupsTest, OfUsersWithoutGroupsAreForgottenFirst) {
 // groups are too old by then, and hers is the next answer. A user beyond the places gets one later.
 TEST_F(UserGroupsTest, OfUsersWhoHadSomeAreAskedForFirst) {
   database_.Set(kAlice, Groups{7});
-  EXPECT_THAT(Later(kAlice, kStart), Pointee(ElementsAre(7)));
-  const TimePoint now = kStart + UserGroups::kUsable;
+  EXPECT_THAT(Later(kAlice, kBegin), Pointee(ElementsAre(7)));
+  const TimePoint now = kBegin + UserGroups::kUsable;
   const auto most = static_cast<uid_t>(UserGroups::kMaxWaiting);
   {
     const auto still = database_.StandStill();

@@ -234,7 +234,7 @@ TEST(DeathBackoff, NoWaitEndsBeforeTheViewKnowsWhetherTheLeaderLives) {
   EXPECT_EQ(gone.deaths().WaitsUntil(kShard), kStart + seconds(3) + fifth);
 }
 
-ClusterOptions Group(int nodes, std::uint32_t shards) {
+ClusterOptions DeathOptions(int nodes, std::uint32_t shards) {
   ClusterOptions options;
   options.nodes = nodes;
   options.shards = shards;
@@ -259,7 +259,7 @@ bool AllLed(const Cluster& cluster, std::uint32_t shards) {
 // Plan: an operator kills the same node with 20 of 60 shards twice within a minute. It is back at
 // once, and none of its shards waits.
 TEST(DeathBackoff, ANodeThatIsKilledTwiceInAMinuteHasItsShardsBackAtOnce) {
-  Cluster cluster(Group(3, 60));
+  Cluster cluster(DeathOptions(3, 60));
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
   cluster.Run(seconds(70));
   for (int kill = 1; kill <= 2; ++kill) {
@@ -274,7 +274,7 @@ TEST(DeathBackoff, ANodeThatIsKilledTwiceInAMinuteHasItsShardsBackAtOnce) {
 // Plan: kill -9 of each node of a group in turn, each started again at once, ten seconds apart:
 // nothing waits.
 TEST(DeathBackoff, ARollingKillMakesNoShardWait) {
-  Cluster cluster(Group(5, 60));
+  Cluster cluster(DeathOptions(5, 60));
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
   cluster.Run(seconds(70));
   for (const NodeId& node : cluster.names()) {
@@ -290,7 +290,7 @@ TEST(DeathBackoff, ARollingKillMakesNoShardWait) {
 // once, but none that has just met two deaths: so no shard meets many in a row, and none waits for
 // long.
 TEST(DeathBackoff, KillsOfNodesThatComeBackDoNotAddUp) {
-  ClusterOptions options = Group(5, 300);
+  ClusterOptions options = DeathOptions(5, 300);
   options.tune = [](core::CoreOptions& tuned) {
     tuned.rebalance_delay = seconds(1);
     tuned.cooldown = seconds(1);
@@ -317,7 +317,7 @@ TEST(DeathBackoff, KillsOfNodesThatComeBackDoNotAddUp) {
 // These were no deaths. The node that takes over another's shard can't know that, and counts; but
 // before the others would have to wait for long, its leader has it back.
 TEST(DeathBackoff, ALostSessionOfALivingProcessIsNoDeath) {
-  Cluster cluster(Group(3, 30));
+  Cluster cluster(DeathOptions(3, 30));
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
   for (int time = 1; time <= 8; ++time) {
     for (const NodeId& node : cluster.names()) cluster.RevokeLeaseOf(node);
@@ -334,7 +334,7 @@ TEST(DeathBackoff, ALostSessionOfALivingProcessIsNoDeath) {
 // Plan: a shard waits for minutes after many deaths, while another node joins, one drains and one
 // dies: balance, drain and failover go on as if it was not there.
 TEST(DeathBackoff, AShardThatWaitsHoldsNothingUp) {
-  Cluster cluster(Group(5, 60));
+  Cluster cluster(DeathOptions(5, 60));
   for (const NodeId node : {"n1", "n2", "n3", "n4"}) cluster.Start(node);
   cluster.Run(seconds(70));
   const NodeId leader = cluster.LeaderOf(kShard);

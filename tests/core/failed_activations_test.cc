@@ -11,7 +11,7 @@ namespace {
 using core::CallbackKind;
 using std::chrono::minutes;
 
-ClusterOptions Group(int nodes, std::uint32_t shards) {
+ClusterOptions FailedOptions(int nodes, std::uint32_t shards) {
   ClusterOptions options;
   options.nodes = nodes;
   options.shards = shards;
@@ -49,7 +49,7 @@ bool AllActivated(Cluster& cluster, std::uint32_t shards) {
 // most 50 times a second; no lease is lost. When the cause ends, all is active within 5 s.
 TEST(FailedActivations, AStormOfThemWritesLittleAndEndsSoon) {
   constexpr std::uint32_t kShards = BATON_FEWER_SEEDS > 1 ? 60 : 300;
-  Cluster cluster(Group(3, kShards));
+  Cluster cluster(FailedOptions(3, kShards));
   const std::vector<NodeId> nodes = {"n1", "n2", "n3"};
   for (const NodeId& node : nodes) {
     cluster.Behave(node, CallbackKind::kAcquired, Behaviour::kThrows);
@@ -74,7 +74,7 @@ TEST(FailedActivations, AStormOfThemWritesLittleAndEndsSoon) {
 // Plan: one shard fails on every node. It is resigned once and then stays, with growing pauses
 // between its tries. The other shards keep their terms.
 TEST(FailedActivations, APoisonShardIsResignedOnceAndHurtsNobodyElse) {
-  Cluster cluster(Group(3, 12));
+  Cluster cluster(FailedOptions(3, 12));
   const ShardId poison{5};
   for (const char* node : {"n1", "n2", "n3"}) {
     cluster.Behave(node, CallbackKind::kAcquired, poison, Behaviour::kThrows);
@@ -96,7 +96,7 @@ TEST(FailedActivations, APoisonShardIsResignedOnceAndHurtsNobodyElse) {
 
 // Plan: a node alone: the shard is never resigned, and succeeds in the term in which it failed.
 TEST(FailedActivations, ARetryKeepsTheTerm) {
-  Cluster cluster(Group(1, 4));
+  Cluster cluster(FailedOptions(1, 4));
   cluster.Behave("n1", CallbackKind::kAcquired, ShardId{3}, Behaviour::kThrows);
   cluster.Start("n1");
   cluster.Run(seconds(20));
@@ -111,7 +111,7 @@ TEST(FailedActivations, ARetryKeepsTheTerm) {
 // Plan: a node that was well begins a new session; its `acquired` throw, then hang. At most
 // kMaxRetries hang at once, so threads are left for other callbacks.
 TEST(FailedActivations, RetriesThatHangAreBounded) {
-  Cluster cluster(Group(1, 200));
+  Cluster cluster(FailedOptions(1, 200));
   cluster.Start("n1");
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 200; }, seconds(20)));
   cluster.Run(seconds(2));
@@ -135,7 +135,7 @@ TEST(FailedActivations, RetriesThatHangAreBounded) {
 // the second tries hang in it for good. Then it is well again: once those tries are late, the
 // others are tried, too.
 TEST(FailedActivations, RetriesThatHangHoldNoOtherUpForGood) {
-  Cluster cluster(Group(1, 100));
+  Cluster cluster(FailedOptions(1, 100));
   const auto behave = [&](Behaviour how) { cluster.Behave("n1", CallbackKind::kAcquired, how); };
   behave(Behaviour::kThrows);
   cluster.Start("n1");
@@ -155,7 +155,7 @@ TEST(FailedActivations, RetriesThatHangHoldNoOtherUpForGood) {
 // success ends the pauses of all others.
 TEST(FailedActivations, OneSuccessEndsAllPauses) {
   constexpr std::uint32_t kShards = 40;
-  Cluster cluster(Group(1, kShards));
+  Cluster cluster(FailedOptions(1, kShards));
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
   cluster.Start("n1");
   cluster.Run(seconds(120));
@@ -175,7 +175,7 @@ TEST(FailedActivations, OneSuccessEndsAllPauses) {
 // ones come within a second.
 TEST(FailedActivations, SuccessesEndAllPausesOnceASecondAtMost) {
   constexpr std::uint32_t kShards = 40;
-  Cluster cluster(Group(1, kShards));
+  Cluster cluster(FailedOptions(1, kShards));
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
   cluster.Start("n1");
   cluster.Run(seconds(120));
@@ -196,7 +196,7 @@ TEST(FailedActivations, SuccessesEndAllPausesOnceASecondAtMost) {
 // Plan: etcd denies the move of a shard that fails. The node keeps the shard and its term, asks
 // etcd seldom, and activates the shard once that succeeds.
 TEST(FailedActivations, ADeniedMoveKeepsTheShard) {
-  Cluster cluster(Group(2, 4));
+  Cluster cluster(FailedOptions(2, 4));
   ASSERT_TRUE(cluster.Up());
   const ShardId shard = cluster.ShardsOf("n2").front();
   cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
@@ -220,7 +220,7 @@ TEST(FailedActivations, ADeniedMoveKeepsTheShard) {
 // Plan: n1 has planned that n2 tries a shard that fails, and the plan is on its way to etcd when an
 // operator pauses moves. The plan comes too late, so nothing moves until the pause is over.
 TEST(FailedActivations, APauseStopsAPlanThatIsOnItsWay) {
-  Cluster cluster(Group(2, 4));
+  Cluster cluster(FailedOptions(2, 4));
   ASSERT_TRUE(cluster.Up());
   const ShardId shard = cluster.ShardsOf("n2").front();
   cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
@@ -248,7 +248,7 @@ TEST(FailedActivations, APauseStopsAPlanThatIsOnItsWay) {
 // Plan: n1 has planned that n2 tries a shard that fails, and n2 takes long to prepare it. Meanwhile
 // the shard is activated on n1: the move is withdrawn, and the shard stays.
 TEST(FailedActivations, AnOtherTryThatIsNotNeededIsWithdrawn) {
-  Cluster cluster(Group(2, 4));
+  Cluster cluster(FailedOptions(2, 4));
   ASSERT_TRUE(cluster.Up());
   const ShardId shard = cluster.ShardsOf("n2").front();
   cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
@@ -270,7 +270,7 @@ TEST(FailedActivations, AnOtherTryThatIsNotNeededIsWithdrawn) {
 // `releasing` on the node that never had it. The group pauses moves, so that only the operator
 // moves the shard, and the next try would come much later.
 TEST(FailedActivations, AShardInBackoffIsMovedAtOnce) {
-  Cluster cluster(Group(2, 4));
+  Cluster cluster(FailedOptions(2, 4));
   const ShardId shard{2};
   cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
   cluster.Start("n1");
@@ -296,7 +296,7 @@ TEST(FailedActivations, AShardInBackoffIsMovedAtOnce) {
 
 // Plan: a node of which every activation fails is drained, and finishes within seconds.
 TEST(FailedActivations, ANodeWithFailuresDrainsAtOnce) {
-  Cluster cluster(Group(1, 40));
+  Cluster cluster(FailedOptions(1, 40));
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
   cluster.Start("n1");
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 40; }, seconds(20)));
@@ -313,7 +313,7 @@ TEST(FailedActivations, ANodeWithFailuresDrainsAtOnce) {
 // a try that would come much later, and some for their first.
 TEST(FailedActivations, ANodeWithFailuresGivesAllToItsHealthyPeerAtOnce) {
   for (const bool stops : {true, false}) {
-    Cluster cluster(Group(2, 40));
+    Cluster cluster(FailedOptions(2, 40));
     cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
     cluster.Start("n1");
     ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 40; }, seconds(20)));
@@ -347,7 +347,7 @@ TEST(FailedActivations, ANodeWithFailuresGivesAllToItsHealthyPeerAtOnce) {
 // application is asked to release what it has before
 // that is resigned, but it has nothing of these shards. Their records say that they were released.
 TEST(FailedActivations, ANodeWithFailuresStopsAtOnceUnderAFailoverPolicy) {
-  Cluster cluster(Group(1, 40));
+  Cluster cluster(FailedOptions(1, 40));
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
   cluster.Start("n1");
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 40; }, seconds(20)));
@@ -370,7 +370,7 @@ TEST(FailedActivations, ANodeWithFailuresStopsAtOnceUnderAFailoverPolicy) {
 // Plan: `acquired` takes longer than its timeout, and returns in the end. While it runs, it is not
 // called again; then the shard is active, in its first term.
 TEST(FailedActivations, ALateSuccessCounts) {
-  Cluster cluster(Group(1, 4));
+  Cluster cluster(FailedOptions(1, 4));
   cluster.Behave("n1", CallbackKind::kAcquired, ShardId{1}, Behaviour::kHangs);
   cluster.Start("n1");
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 4; }, seconds(20)));
@@ -407,7 +407,7 @@ TEST(FailedActivations, FirstTriesThatRunCountWithThoseThatHang) {
 // Plan: a node that has never activated anything is given 200 shards. `acquired` throws for one of
 // them and hangs for the others. Many first tries hang; the one shard is tried again all the same.
 TEST(FailedActivations, FirstTriesThatHangHoldNoRetryUp) {
-  Cluster cluster(Group(1, 200));
+  Cluster cluster(FailedOptions(1, 200));
   const ShardId throws{0};
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
   cluster.Behave("n1", CallbackKind::kAcquired, throws, Behaviour::kThrows);
@@ -427,7 +427,7 @@ TEST(FailedActivations, FirstTriesThatHangHoldNoRetryUp) {
 // longer take the places of others, although they still run. Its new first tries wait behind them,
 // and soon count as late; then the others are tried.
 TEST(FailedActivations, FirstTriesOfALostSessionFreeTheirPlaces) {
-  Cluster cluster(Group(1, 100));
+  Cluster cluster(FailedOptions(1, 100));
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
   cluster.Start("n1");
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 100; }, seconds(20)));
@@ -446,7 +446,7 @@ class FailuresFarApart : public ::testing::Test {
  protected:
   FailuresFarApart() : cluster_(Still()) { EXPECT_TRUE(cluster_.Up()); }
   static ClusterOptions Still() {
-    ClusterOptions options = Group(2, 12);
+    ClusterOptions options = FailedOptions(2, 12);
     options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = std::chrono::hours(24); };
     return options;
   }
@@ -502,7 +502,7 @@ TEST_F(FailuresFarApart, AHopelessShardDoesNotKeepItsNodeFailing) {
 // while the node is suspended, because it could not lead the shard. Once the node resumes, the
 // shard is tried again, in the same term.
 TEST(FailedActivations, ASuspendedNodeTriesNothing) {
-  Cluster cluster(Group(1, 4));
+  Cluster cluster(FailedOptions(1, 4));
   const ShardId shard{2};
   cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
   cluster.Start("n1");
@@ -526,7 +526,7 @@ TEST(FailedActivations, ASuspendedNodeTriesNothing) {
 // Plan: n3 has just joined and leads nothing yet. A shard is moved from n2 to n1, and fails there.
 // n2, which had it last, gets it back, because it can activate it, and n3 perhaps can't.
 TEST(FailedActivations, TheOtherTryIsThatOfTheLastLeader) {
-  ClusterOptions options = Group(3, 12);
+  ClusterOptions options = FailedOptions(3, 12);
   options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = std::chrono::hours(24); };
   Cluster cluster(options);
   cluster.Start("n1");
@@ -552,7 +552,7 @@ TEST(FailedActivations, TheOtherTryIsThatOfTheLastLeader) {
 // Plan: `acquired` of a shard fails twice, each time after 4 s, and then succeeds. The shard has
 // not failed three times, so it stays where it is, however long that took.
 TEST(FailedActivations, TwoFailuresMoveNothing) {
-  Cluster cluster(Group(2, 4));
+  Cluster cluster(FailedOptions(2, 4));
   ASSERT_TRUE(cluster.Up());
   const ShardId shard = cluster.ShardsOf("n2").front();
   cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kHangs);

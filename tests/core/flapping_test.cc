@@ -42,7 +42,7 @@ class Flapper {
   static inline std::int64_t last_session_ = 5000;
 };
 
-ClusterOptions Group(int nodes, std::uint32_t shards) {
+ClusterOptions FlappingOptions(int nodes, std::uint32_t shards) {
   ClusterOptions options;
   options.nodes = nodes;
   options.shards = shards;
@@ -61,7 +61,7 @@ std::size_t LedByAll(const Cluster& cluster) {
 // soon as its lease has ended, although five members vanished within the settle time, each the
 // same.
 TEST(Flapping, AMemberDoesNotHoldUpFailover) {
-  Cluster cluster(Group(4, 16));
+  Cluster cluster(FlappingOptions(4, 16));
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
   Flapper flapper(cluster, "x");
   flapper.Flap(seconds(10));
@@ -74,7 +74,7 @@ TEST(Flapping, AMemberDoesNotHoldUpFailover) {
 // Plan: three members come and go each half second. Together they are more than the brake allows,
 // but none of them leads anything.
 TEST(Flapping, SeveralMembersDoNotHoldUpFailoverEither) {
-  Cluster cluster(Group(6, 16));
+  Cluster cluster(FlappingOptions(6, 16));
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
   std::vector<Flapper> flappers{{cluster, "x"}, {cluster, "y"}, {cluster, "z"}};
   const auto flap = [&](int times) {
@@ -95,7 +95,7 @@ TEST(Flapping, SeveralMembersDoNotHoldUpFailoverEither) {
 // Plan: three members came and went ten times. They go once more as n4 dies, and stay away. The
 // brake would wait for half a minute if it counted them; n4's shards are led elsewhere at once.
 TEST(Flapping, MembersThatCameAndWentAreNotCounted) {
-  ClusterOptions options = Group(6, 16);
+  ClusterOptions options = FlappingOptions(6, 16);
   options.tune = [](core::CoreOptions& tuned) {
     tuned.settle = seconds(30);
     tuned.expect_nodes = 6;
@@ -119,7 +119,7 @@ TEST(Flapping, MembersThatCameAndWentAreNotCounted) {
 
 // Plan: n4 joins while another member comes and goes. It gets its part within the delay of balance.
 TEST(Flapping, AMemberDoesNotHoldUpBalance) {
-  Cluster cluster(Group(4, 16));
+  Cluster cluster(FlappingOptions(4, 16));
   for (const NodeId node : {"n1", "n2", "n3"}) cluster.Start(node);
   cluster.Run(seconds(5));
   Flapper flapper(cluster, "x");
@@ -132,7 +132,7 @@ TEST(Flapping, AMemberDoesNotHoldUpBalance) {
 
 // Plan: a whole group starts while a member comes and goes: the wait for a quiet membership ends.
 TEST(Flapping, AMemberDoesNotHoldUpAColdStart) {
-  Cluster cluster(Group(2, 8));
+  Cluster cluster(FlappingOptions(2, 8));
   Flapper flapper(cluster, "x");
   cluster.StartAll();
   flapper.Flap(seconds(8));
@@ -142,7 +142,7 @@ TEST(Flapping, AMemberDoesNotHoldUpAColdStart) {
 // Plan: a member came and went six times. When it comes again, nothing is moved or given to it for
 // a while; then it gets its part.
 TEST(Flapping, AMemberGetsNothingUntilItHasStayedForAWhile) {
-  Cluster cluster(Group(4, 16));
+  Cluster cluster(FlappingOptions(4, 16));
   for (const NodeId node : {"n1", "n2", "n3"}) cluster.Start(node);
   cluster.Run(seconds(5));
   for (int i = 0; i < 6; ++i) {
@@ -164,7 +164,7 @@ TEST(Flapping, AMemberGetsNothingUntilItHasStayedForAWhile) {
 // Plan: all sessions are lost four times, one soon after the other, as after troubles of etcd. All
 // members came and went, so none is worse than the others, and all shards are led again.
 TEST(Flapping, AGroupThatCameAndWentAsAWholeLeads) {
-  Cluster cluster(Group(4, 16));
+  Cluster cluster(FlappingOptions(4, 16));
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
   for (int i = 0; i < 4; ++i) {
     for (const NodeId& node : cluster.names()) cluster.RevokeLeaseOf(node);
@@ -177,7 +177,7 @@ TEST(Flapping, AGroupThatCameAndWentAsAWholeLeads) {
 // Plan: as before, and then a node joins for the first time. It is the only steady one, and gets no
 // more than its part all the same.
 TEST(Flapping, ANewcomerDoesNotGetEverything) {
-  Cluster cluster(Group(5, 20));
+  Cluster cluster(FlappingOptions(5, 20));
   for (const NodeId node : {"n1", "n2", "n3", "n4"}) cluster.Start(node);
   cluster.Run(seconds(5));
   for (int i = 0; i < 4; ++i) {
@@ -193,7 +193,7 @@ TEST(Flapping, ANewcomerDoesNotGetEverything) {
 // Plan: of ten members four drain and leave at once, in order, and a fifth dies. Only that one is
 // counted, so its shards are led elsewhere at once.
 TEST(Flapping, MembersThatLeaveInOrderAreNotCounted) {
-  ClusterOptions options = Group(10, 20);
+  ClusterOptions options = FlappingOptions(10, 20);
   options.tune = [](core::CoreOptions& tuned) {
     tuned.settle = seconds(30);
     tuned.expect_nodes = 10;
