@@ -151,14 +151,19 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     } else if (claimable != Claimable::kByAnyNode) {
       continue;
     } else if (record.present && record.readability == Readability::kReadable) {
-      if (!record.leader.empty()) {
+      if (LockedForOthers(view, shard)) {
+        const bool may = MayClaim(view, shard, view.self(), settle, now);
+        if (may) result.to_take_back.push_back(shard);
+        entry.leader = may ? index_of(view.self()) : kNobody;
+        entry.waits = !may;
+      } else if (!record.leader.empty()) {
         entry.prefers = index_of_leader[view.leaders().Of(shard)];
       } else if (record.reason == Reason::kCallbackTimeout &&
                  view.SessionAlive({record.resigned_by, record.session})) {
         entry.avoids = index_of(record.resigned_by);
       }
     }
-    if (claimable == Claimable::kByAnyNode) {
+    if (claimable == Claimable::kByAnyNode && entry.vacant()) {
       entry.standby = FirstReady(view, shard, entry.avoids, index_of);
     }
     // the leader's member value can't be read, but its session lives

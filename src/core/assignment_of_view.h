@@ -23,7 +23,8 @@ namespace baton::core {
 ///
 /// If a shard is kept for one of the members that may claim it again (MayTakeBack), it counts as
 /// led by this member, also while it waits. Other shards that FailoverPolicy::kAfter keeps, and
-/// other shards with Claimable::kAfterWait, wait (AssignmentShard::waits).
+/// other shards with Claimable::kAfterWait, wait (AssignmentShard::waits). LockedForOthers counts as
+/// kept for this view's own node; so the shard waits if this node may not claim it.
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;

@@ -41,6 +41,11 @@ class KnownSessions {
     if (detect) detected_[session.node] = {session.session, *detect};
     return true;
   }
+  /// The session, of this view's own node, is proven dead by what only this node knows.
+  void NoteStopped(const SessionRef& session) {
+    NoteProvenDead(session);
+    Remember(stopped_[session.node], session);
+  }
   /// The watch showed the end of the node's last session. REQUIRES: the proof of the session's
   /// death, if there is one, was noted before.
   void NoteEnd(const SessionRef& session, LeaseEnd end);
@@ -49,6 +54,7 @@ class KnownSessions {
   // Each list keeps a node's last 8 sessions. Older ones count as never noted.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }
   bool ProvenDead(const SessionRef& session) const { return Contains(proven_dead_, session); }
+  bool Stopped(const SessionRef& session) const { return Contains(stopped_, session); }
   /// Null: no end was noted, or it was forgotten again.
   const LeaseEnd* LastEnd(const NodeId& node) const;
   /// Forgets everything about the nodes for which `which` returns true.
@@ -57,6 +63,7 @@ class KnownSessions {
     const auto matches = [&](const auto& entry) { return which(entry.first); };
     std::erase_if(seen_alive_, matches);
     std::erase_if(proven_dead_, matches);
+    std::erase_if(stopped_, matches);
     std::erase_if(detected_, matches);
     std::erase_if(ends_, matches);
   }
@@ -68,6 +75,7 @@ class KnownSessions {
 
   Sessions seen_alive_;
   Sessions proven_dead_;
+  Sessions stopped_;
   std::map<NodeId, std::pair<SessionId, Duration>> detected_;  ///< the last that had a `detect`
   std::map<NodeId, LeaseEnd> ends_;
 };

@@ -74,6 +74,12 @@ TimePoint LockedUntil(const View& view, ShardId shard) {
   return since ? *since + delay : TimePoint::max();
 }
 
+bool LockedForOthers(const View& view, ShardId shard) {
+  const RecordFact& record = view.record(shard);
+  return view.failover().lock_delay > Duration{0} && record.present &&
+         view.StoppedHere({record.leader, record.session});
+}
+
 TimePoint RipeAt(const View& view, ShardId shard) {
   const NodeId& owner = OwnerOf(view, shard);
   const RipeFact* mark = view.ripe(owner);

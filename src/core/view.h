@@ -152,7 +152,9 @@ class View {
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
   /// A session of self() on whose leaderships nothing acts any more. REQUIRES: call it before the
   /// first Merge.
-  void NoteStopped(SessionId session) { sessions_.NoteProvenDead({self_, session}); }
+  void NoteStopped(SessionId session) { sessions_.NoteStopped({self_, session}); }
+  /// Whether NoteStopped named the session.
+  bool StoppedHere(const SessionRef& session) const { return sessions_.Stopped(session); }
 
   /// A key whose mod revision went down. This view had seen the key, or its absence, with revision
   /// `known`. A later snapshot, whose own revision is not below `known`, shows the key with the

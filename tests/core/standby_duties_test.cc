@@ -35,6 +35,7 @@ class StandbyDutiesTest : public ::testing::Test {
       tuned.self.zone = tuned.self.node <= "n2" ? "a" : "b";
       tuned.rebalance_delay = seconds(1);
       tuned.cooldown = seconds(0);
+      tuned.stopped_sessions = tuned.proven_dead;
     };
     cluster_ = std::make_unique<Cluster>(options);
     cluster_->on_action = [this](const NodeId& node, const core::Action& action) {
@@ -444,6 +445,31 @@ TEST(ReadyPace, BadNewsHurriesAtFirst) {
   pace.Told(now += seconds(60), true, 3, 0);
   EXPECT_EQ(pace.NotBefore(true), now + seconds(1));
   EXPECT_EQ(pace.NotBefore(false), now + seconds(1));
+}
+
+// Plan: n1 dies, and a lock delay keeps its shards from all others. n1 starts again, and its state
+// directory proves that its earlier process has ended. It takes its shards back at once: the
+// standbys, which must wait, are not passed over first.
+TEST_F(StandbyDutiesTest, ARestartedNodeDoesNotWaitForStandbysThatMustWait) {
+  Set(1);
+  ConfigFact config = std::get<ConfigFact>(cluster_->store().Get("config"));
+  config.failover.lock_delay = seconds(60);
+  cluster_->store().Put(config);
+  cluster_->Run(seconds(5));
+  const std::size_t led = cluster_->LedBy("n1");
+  ASSERT_GT(led, 0u);
+  ASSERT_FALSE(ReadyFor(cluster_->ShardsOf("n1").front()).empty());
+  KillAndWait("n1");
+  cluster_->Run(seconds(1));
+  EXPECT_FALSE(AllLed());
+  cluster_->Start("n1", true);
+  EXPECT_TRUE(cluster_->RunUntil([&] { return AllLed(); }, seconds(1)));
+  EXPECT_EQ(cluster_->LedBy("n1"), led);
+  const auto taken = cluster_->TransitionsOf(Reason::kProcessDied);
+  EXPECT_FALSE(taken.empty());
+  for (const auto& transition : taken) {
+    EXPECT_EQ(transition.cause.kind, CauseKind::kTakenBack) << transition.shard.value;
+  }
 }
 
 // Plan: n1 leads all shards and can't be a replica, because it has no weight. It moves to another
