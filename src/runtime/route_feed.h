@@ -27,8 +27,8 @@
 //     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
 //     each route.
 //   - A route is moving only while a live move of its shard is in etcd, whatever its leader does.
-//   - The revision up to which the observer's routes are now complete, which never decreases, and
-//     the time for which the view was last proven to be current.
+//   - Each batch also says up to which revision the observer's routes are now complete (this never
+//     decreases), and for which time the view was last proven to be current.
 //
 // Neither Leads() nor the application's callbacks wait for the feed.
 //
