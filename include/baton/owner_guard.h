@@ -60,7 +60,7 @@ BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});
 
-/// What Check knows about a request that may be served.
+/// A request that may be served, as far as Check knows it.
 struct Owned {
   ShardId shard;
   Term term{};                ///< of this node's leadership: the fencing token for all writes

@@ -204,7 +204,7 @@ class BATON_EXPORT Router {
 
   /// How current the routes are, and what is wrong if not. Waits only for a short lock.
   RoutesAge Age() const;
-  /// What the router has done so far. Lock-free.
+  /// Counts what the router has done so far. Lock-free.
   RouterCounters counters() const;
 
   /// Calls the leader of a shard or key. `method` is a unary method of a generated stub, for

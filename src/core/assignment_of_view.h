@@ -40,7 +40,7 @@ struct AssignmentOfView {
 /// `settle` and `now` decide when a damaged record may be replaced (see ClaimableNow).
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
 
-/// What PlanAll needs besides the assignment, of the same view.
+/// Further input of PlanAll, of the same view as the assignment.
 struct PlanNeeds {
   const ShardRules& rules;
   /// Returns the present term of a shard. Asked only for shards that count as led.

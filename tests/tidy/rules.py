@@ -8,7 +8,7 @@ import subprocess
 import shown_code
 import source
 from reference import quoted_lines, reference
-from wording import wording
+from wording import comment_starts, wording
 
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 500, 70
 TEST_FOLDERS = ("tests", "bench")
@@ -415,5 +415,5 @@ def known_faults(_, files, today=None):
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, one_source, leftovers, no_sleeps,
          machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
-         quoted_lines, top_level, readme_commands, wording,
+         quoted_lines, top_level, readme_commands, wording, comment_starts,
          grpc_limits, known_faults]

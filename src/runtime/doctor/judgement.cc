@@ -430,7 +430,7 @@ Finding CallbacksOfNode(const Examination& seen) { return Callbacks(seen.status)
 std::vector<Finding> Judge(const Examination& seen) {
   std::vector<Finding> findings;
   const auto add = [&](const auto&... checks) { (findings.push_back(checks(seen)), ...); };
-  // What a status says that was never seen is neither good nor bad.
+  // A finding about a status that was never seen is neither good nor bad.
   const auto add_of_status = [&](const auto&... checks) {
     const auto judged = [&](Finding finding) {
       if (seen.known) return finding;
