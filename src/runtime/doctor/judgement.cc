@@ -329,7 +329,7 @@ Finding StoreRevision(const Examination& seen) {
             fmt::format("{}: at revision {}, below {}, which this node has seen: etcd was wiped or "
                         "restored from a backup",
                         fmt::join(below, ", "), found, known),
-            "see \"Restored backups\" in docs/operating.md"};
+            "see \"Restored backups\" and \"A wiped etcd\" in docs/operating.md"};
   }
   if (known == 0 || Reached(seen) == 0) {
     return {"etcd_revision", Severity::kNotice, "not known", {}};
