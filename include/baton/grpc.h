@@ -101,6 +101,7 @@ BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuil
 
 struct RoutingOptions {
   /// The most streams of WatchRoutes at once. Further streams are refused with RESOURCE_EXHAUSTED.
+  /// 1 to 1,000,000; a number out of this range counts as the nearest in it.
   std::size_t max_watchers = 10'000;
 };
 
