@@ -139,8 +139,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   std::map<NodeId, Seen> seen_;
   std::vector<ShardId> dirty_;
   std::vector<bool> dirty_flag_;
-  Revision told_revision_;
-  TimePoint told_proof_{};
+  Revision told_revision_;  ///< the view's at the last flush
+  TimePoint told_proof_{};  ///< the view's last proof at the last flush
   TimePoint flushed_at_{};
   TimePoint due_ = TimePoint::max();
   std::optional<Error> closed_;
