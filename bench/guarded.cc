@@ -97,7 +97,7 @@ bool Ready(const std::string& folder, const std::string& guard) {
   });
 }
 
-// What befalls one of the daemons.
+// The harm to one of the daemons.
 struct Harm {
   std::string guard;
   int signal = SIGKILL;

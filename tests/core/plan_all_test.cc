@@ -1,5 +1,4 @@
-// What `rebalance plan` shows if the failover policy keeps shards for their owners: no moves of
-// them.
+// `rebalance plan` shows no moves of shards that the failover policy keeps for their owners.
 #include <gtest/gtest.h>
 
 #include "core/assignment_of_view.h"
