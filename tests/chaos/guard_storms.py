@@ -82,7 +82,7 @@ class Group:
         for thread in self._threads:
             thread.join(10)
 
-    # What etcd says.
+    # Following etcd.
     def _follow(self):
         revision = 0
         while not self._stop:
@@ -123,7 +123,7 @@ class Group:
         return any(session["node"] == node and session["until"] and session["until"] >= since
                    for session in list(self.sessions.values()))
 
-    # What the nodes say.
+    # Asking the nodes.
     def _ask(self):
         while not self._stop:
             with self.lock:

@@ -1,4 +1,4 @@
-"""What a run left, in the form in which it is judged. All times are nanoseconds of the host's CLOCK_BOOTTIME.
+"""The files of a run, in the form in which it is judged. All times are nanoseconds of the host's CLOCK_BOOTTIME.
 
 A span is a row of samples of one process in which Leads() was true of a shard with one term. Each sample holds for some
 instant between the times before and after it: `first_known` and `last` are the sides that prove the least.
@@ -159,7 +159,7 @@ class History:
             if state.get(key["key"]) != key["rev"]:
                 yield f"{key['key']} is of revision {key['rev']} at the end, its last change seen of {state.get(key['key'])}"
 
-    # What faults excuse.
+    # Excuses by faults.
     def _windows(self, *kinds):
         for fault in self.run["faults"]:
             for kind in kinds:
@@ -187,7 +187,7 @@ class History:
                     return True
         return False
 
-    # What is measured.
+    # Measured times.
     def gaps(self, shard):
         """When nobody led the shard, activated, from the first fault to the end of the last one's recovery."""
         covered = self.run["begin"]

@@ -241,7 +241,7 @@ def is_guide(file):
 
 
 def documents(root, files):
-    """What the documents point to exists."""
+    """Files that the documents point to exist."""
     for file in files:
         if not file.path.endswith(".md"):
             continue
@@ -303,7 +303,7 @@ def code_shown(root, files):
                 yield f"{file.path}:{number}: say which file this code is from (see shown_code.py)"
 
 
-# What a newcomer reads first stays short: README.md in five minutes, the architecture in one sitting.
+# Documents that a newcomer reads first stay short: README.md in five minutes, the architecture in one sitting.
 MAX_DOCUMENT_LINES = {"README.md": 200, "src/ARCHITECTURE.md": 150}
 
 

@@ -31,7 +31,7 @@ COMMENTS = {(".h", ".cc", ".proto", ".js", ".mjs"): SLASHES,
 # Not written by hand: inputs and records of runs. And the lists of banned phrases themselves.
 NOT_PROSE = re.compile(r"(?:^|/)(?:corpus|scenarios|RESULTS\.md|wording\.py|rules_test\.py)(?:/|$)|"
                        r"^tests/sim/mutants/.*\.patch|^LICENSE")
-# What users read of a program: its help, log lines and errors.
+# Users read these of a program: its help, log lines and errors.
 MESSAGES = re.compile(r"(?:src|examples)/.*\.(?:cc|h|py)")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
