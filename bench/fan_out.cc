@@ -118,7 +118,7 @@ Server StartBare(const Settings& settings, const lab::PrivateEtcd& etcd) {
   return bare;
 }
 
-/// What one server did in one repeat.
+/// One server's figures in one repeat.
 struct Told {
   std::vector<double> delays;  ///< of each change and stream, milliseconds
   double cpu = 0;              ///< of the server, milliseconds a change

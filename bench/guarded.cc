@@ -4,7 +4,7 @@
 // - daemons with guards, where the lease plays no part;
 // - daemons with guards and a timeout for hangs, of which one is stopped (SIGSTOP) instead of
 // killed.
-//   What is shown is the time beyond that timeout;
+//   The figure is the time beyond that timeout;
 // - daemons without guards;
 // - etcd's own recipe for elections in Go (go_recipe/main.go): processes with one session each,
 //   and an election for each shard. The next key in line counts as the leader once the dead one's
@@ -97,7 +97,7 @@ bool Ready(const std::string& folder, const std::string& guard) {
   });
 }
 
-// What befalls one of the daemons.
+// The harm to one of the daemons.
 struct Harm {
   std::string guard;
   int signal = SIGKILL;

@@ -42,7 +42,7 @@ struct Moving {
   TimePoint last_led{};  ///< by the old leader
 };
 
-/// What one drain showed, in milliseconds.
+/// One drain's figures, in milliseconds.
 struct Handoff {
   std::vector<double> leaderless;  ///< one per shard
   double total = 0;                ///< from the operator's request to the last new leader
@@ -146,7 +146,7 @@ etcdserverpb::TxnRequest Transaction(const etcd::Keyspace& keyspace, const Write
   return *etcd::MakeTxn({.write = &guarded, .first = 0, .count = guarded.items.size()});
 }
 
-// What one handover of a full batch costs at least here: milliseconds of the transaction alone,
+// The least cost of one handover of a full batch here: milliseconds of the transaction alone,
 // through a plain stub, one at a time.
 std::vector<double> BareTransfers() {
   const auto etcd = StartEtcd();

@@ -115,7 +115,7 @@ class Group final : public v1::RoutingService::Service {
   std::string address_;
 };
 
-/// What a program without a router would do: a map, and a thread that changes it as often.
+/// A program without a router would do this: a map, and a thread that changes it as often.
 class LockedMap {
  public:
   LockedMap() {

@@ -1,4 +1,4 @@
-# What `cmake --install` puts in place: programs, the library and what find_package(baton) needs.
+# `cmake --install` puts these in place: programs, the library and what find_package(baton) needs.
 #
 # baton::baton is the whole embedded library and drags in nothing; baton::grpc and baton::prometheus
 # are components of their own, so that only who asks for them needs those libraries:

@@ -45,7 +45,7 @@ Exit codes: 0 all passed, 1 a test failed or none ran, 2 usage, 130 interrupted.
 TEXT
 }
 
-# What reaches src/core. Left out are fresh seeds, so that a figure is the same twice, and the random clusters,
+# The tests that reach src/core. Left out are fresh seeds, so that a figure is the same twice, and the random clusters,
 # which take minutes without optimisation.
 coverage_tests=(core_test core_groups_test assignment_test scenarios_test simulation_test)
 coverage_left_out='*FreshSeeds*:CoreRandom.*'
@@ -58,7 +58,7 @@ thread_tests=(core_test core_groups_test assignment_test scenarios_test
   attachment_test route_hub_test routes_test
   etcd_model_test machines_test quiet_hour_test simulation_seeds)
 
-# What each mode is: its preset, the label of its tests (none: all tests), folders that need npm packages, and the
+# The parts of each mode: its preset, the label of its tests (none: all tests), folders that need npm packages, and the
 # modes that run beside its tests.
 choose_mode() {
   local mode=$1
@@ -132,7 +132,7 @@ run_child() {
   return "$code"
 }
 
-# What runs beside is a session of its own, whose parts end their own groups as this one does: it has twice the time.
+# A run beside this one is a session of its own, whose parts end their own groups as this one does: it has twice the time.
 companion=
 end_group() {
   local group=$1 patience=$2 tries

@@ -35,7 +35,7 @@ using namespace std::chrono_literals;
 using baton::Reason, baton::ShardId, baton::Term;
 
 // [shards]
-// What this process does with its shards. All work on a shard holds the shard's mutex, so closing
+// This process's work on its shards. All work on a shard holds the shard's mutex, so closing
 // it waits for the work in progress, and nothing begins afterwards.
 class Shards final : public baton::Listener {
  public:

@@ -55,10 +55,10 @@ namespace baton {
 /// connections. REQUIRES: called before BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
-/// Who may make changes through an admin service. Such a caller may make every change, also those
-/// that need the role admin in batond. Everybody who reaches the server may make calls that only
-/// read. One exception: if a caller's certificate has expired since the caller connected, all its
-/// new calls get UNAUTHENTICATED.
+/// Says which callers may make changes through an admin service. They may make every change, also
+/// those that need the role admin in batond. Everybody who reaches the server may make calls that
+/// only read. One exception: if a caller's certificate has expired since the caller connected, all
+/// its new calls get UNAUTHENTICATED.
 struct AdminOptions {
   /// Whether calls that change something are accepted from other hosts, too. By default they are
   /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.
@@ -101,6 +101,7 @@ BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuil
 
 struct RoutingOptions {
   /// The most streams of WatchRoutes at once. Further streams are refused with RESOURCE_EXHAUSTED.
+  /// 1 to 1,000,000; a number out of this range counts as the nearest in it.
   std::size_t max_watchers = 10'000;
 };
 

@@ -1,4 +1,4 @@
-// What a node logs, for the program that embeds it: see NodeOptions::log.
+// Log lines of a node, for the program that embeds it: see NodeOptions::log.
 #pragma once
 
 #include <chrono>

@@ -65,7 +65,7 @@ class BATON_EXPORT Node {
                                              std::shared_ptr<Listener> listener = nullptr);
 
   /// Calls Stop. If `batonctl doctor` examines the node at that time, the destructor also waits for
-  /// the end of the examination (up to about 12 s). With GuardMode::kOwn it also waits up to 1 s
+  /// the end of the examination (about 13 s at most). With GuardMode::kOwn it also waits up to 1 s
   /// for the guard's end. To hand the shards over first, call Drain before. REQUIRES: no method
   /// runs any more, and none is called later. If callbacks call methods, call Stop before.
   ~Node();
@@ -126,8 +126,9 @@ class BATON_EXPORT Node {
   /// changes, also from inside Standby. Returns at once. Other nodes may know it only after some
   /// seconds, because the node pauses between two writes of such changes to etcd. The pause is
   /// max(1 s, 50 ms for each live node) plus 1 ms for each shard of which this node is a ready
-  /// standby. If the node ceases to be ready for a shard, it writes this 1 s after its last such
-  /// write. Each further write of this kind in a row waits twice as long, up to the pause above.
+  /// standby. If the node ceases to be ready for a shard, it does not wait for the whole pause. It
+  /// writes the change as soon as 1 s has passed since its last write about ready standbys. If
+  /// several such changes follow each other, this 1 s doubles each time, up to the pause above.
   /// Does nothing, now or later, if the node is not a standby of the shard at the time of the call.
   /// Also does nothing after Stop and in a forked child. A node can be a ready standby of at most
   /// 100,000 shards; for any further shard it counts as not ready.
@@ -136,9 +137,10 @@ class BATON_EXPORT Node {
   /// Hands every shard over to the other members, then ends the session. Each handoff calls
   /// Releasing first and Lost afterwards (see Listener). Blocks as long as the handoffs take. After
   /// drain_timeout it resigns the shards that are left, without a handoff. If no other member can
-  /// take shards, it resigns all its shards at once. If etcd is reachable, Drain returns soon after
-  /// drain_timeout at the latest, even if callbacks hang. Without etcd it returns after
-  /// drain_timeout + 30 s at the latest.
+  /// take shards, it resigns all its shards at once; if the group has a lock delay, it calls
+  /// Releasing for each first. If etcd is reachable, Drain returns soon after drain_timeout at the
+  /// latest, even if callbacks hang. Without etcd it returns after drain_timeout + 30 s at the
+  /// latest.
   ///
   /// If the group's failover setting is `after` or `never` (batonctl group set), Drain hands
   /// nothing over: it calls Releasing for each shard and resigns the shard, which then waits for

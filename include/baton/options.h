@@ -204,7 +204,9 @@ struct NodeOptions {
   //    shards at once, and prepares at most 16 moves.
   //  - While Acquired fails on the node, the node calls it for at most 2 new shards at once, and
   //    prepares only operators' transfers, not drains. But it prepares all moves if Acquired fails
-  //    on every node, or on several that have half of the group's weight or more.
+  //    on every node, or on several that have half of the group's weight or more. A node that has
+  //    failed for long without a success (10 s at first, later up to 10 minutes) starts over: it
+  //    calls Acquired for one new shard at a time, and prepares one move at a time.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare's; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing's; then see Listener::Releasing
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired's; then the node still leads,

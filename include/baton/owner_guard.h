@@ -48,8 +48,9 @@ struct LeaderHint {
 
 /// The refusal NOT_LEADER: FAILED_PRECONDITION, with google.rpc.ErrorInfo in its details (reason
 /// NOT_LEADER, domain baton; metadata shard, leaderNode, leaderAddress, term, and group unless it
-/// is empty). See proto/baton/v1/errors.proto. Node id and group are escaped, and cut to 128 bytes.
-/// An address that is not host:port is left out.
+/// is empty). See proto/baton/v1/errors.proto. Node id and group are escaped; of a longer one, the
+/// first 128 bytes and "..." stay. leaderAddress is empty if LeaderHint::address counts as none.
+/// Nothing checks that it is host:port.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
 /// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
 /// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the
@@ -59,7 +60,7 @@ BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});
 
-/// What Check knows about a request that may be served.
+/// A request that may be served, as far as Check knows it.
 struct Owned {
   ShardId shard;
   Term term{};                ///< of this node's leadership: the fencing token for all writes
@@ -102,8 +103,9 @@ class BATON_EXPORT OwnerGuard {
   /// unless that is null. After any other status `owned` is unchanged: do nothing else, and return
   /// the status:
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name the leader
-  ///                        and its term. This node may know less than the caller, so that term
-  ///                        may be older than `baton-term` (see LeaderHint)
+  ///                        and its term. The term in the details may be older than
+  ///                        `baton-term`, because this node may know less than the caller (see
+  ///                        LeaderHint)
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo, in one of these cases:
   ///                        - the node has not read its group yet (the details then name the shard
   ///                          of `baton-shard`, or 0);

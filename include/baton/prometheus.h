@@ -39,9 +39,9 @@ namespace baton {
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
   /// The series of each shard that this node leads: three or more a shard, labels `group` and
-  /// `shard`. At most `max_shard_series` series. If the series of a shard don't fit, they are left
-  /// out, and so are those of all shards with higher numbers. baton_shard_series_cut says how many
-  /// series were left out.
+  /// `shard`. At most `max_shard_series` series; 0 means none, and a number above 100,000,000
+  /// counts as that. If the series of a shard don't fit, they are left out, and so are those of all
+  /// shards with higher numbers. baton_shard_series_cut says how many series were left out.
   std::shared_ptr<prometheus::Collectable> shards;
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);

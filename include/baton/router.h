@@ -10,11 +10,12 @@
 //
 // A router follows the routes of one node or relay at a time, never etcd. If that server goes away
 // or falls silent, the router pauses for a random time, then switches to another endpoint. The
-// pause is at most 50 ms until as many tries in a row have failed as there are endpoints. Then the
-// limit doubles with each further round over all endpoints, up to 5 s. A stream of routes that
-// lasted 1 s or more, and was not stale at its end, ends the row; so do new credentials. A route
-// may be out of date when it is read, so servers check each request with OwnerGuard
-// (baton/owner_guard.h) and resources check the term (baton/fencing.h).
+// pause is at most 50 ms while fewer tries in a row have failed than there are endpoints. When that
+// number is reached, and after each further round over all endpoints, the limit doubles, up to 5 s.
+// The count of failed tries begins at 0 again after a stream of routes that lasted 1 s or more and
+// was not stale at its end, and after new credentials. A route may be out of date when it is read,
+// so servers check each request with OwnerGuard (baton/owner_guard.h) and resources check the term
+// (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // one decides where the calls go, for as long as the router follows it. Soon after the router has
@@ -27,7 +28,9 @@
 // CallWith it keeps at most 1,024 channels, one for each leader's address. It drops a channel about
 // 5 minutes after its last use, and also one whose calls get no answers. A response may have at
 // most 4 MiB, gRPC's default. A router stores at most 1,000,000 pairs of node id and address. After
-// that it refuses messages that name a new pair (Age().problem says so): start another router.
+// that it refuses messages that name a new pair (Age().problem says so): start another router. It
+// also refuses a message that names too many new pairs: it takes 100,000 at once, and after that
+// one more each 10 ms.
 #pragma once
 
 #include <chrono>
@@ -201,7 +204,7 @@ class BATON_EXPORT Router {
 
   /// How current the routes are, and what is wrong if not. Waits only for a short lock.
   RoutesAge Age() const;
-  /// What the router has done so far. Lock-free.
+  /// Counts what the router has done so far. Lock-free.
   RouterCounters counters() const;
 
   /// Calls the leader of a shard or key. `method` is a unary method of a generated stub, for
@@ -216,9 +219,9 @@ class BATON_EXPORT Router {
   /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
   /// as described below, and may again follow max_hops leaders.
   ///
-  /// Each time that only a refusal names a leader, that leader gets one attempt. If the router
-  /// can't reach it, or if max_hops such leaders refuse in a row, the call pauses, and then goes to
-  /// the leader that the routes name.
+  /// Each time a refusal names a leader that the routes don't name yet, that leader gets one
+  /// attempt. If the router can't reach it, or if max_hops such leaders refuse in a row, the call
+  /// pauses, and then goes to the leader that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each

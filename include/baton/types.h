@@ -89,7 +89,7 @@ enum class ShardState : std::uint8_t {
 /// "led", "activating", "moving", "suspended" or "leaderless".
 BATON_EXPORT const char* ToString(ShardState state);
 
-/// What a node knows about its own leadership of a shard at one moment.
+/// A node's own leadership of a shard, as the node knows it at one moment.
 struct Leadership {
   ShardId shard;
   Term term;           ///< the fencing token; 0 unless `leads`

@@ -175,9 +175,10 @@ class Access {
   /// groups, it first asks the host's user database for the groups of root and of this process's
   /// user. It waits for the answers or errors, which may take seconds.
   void SetRules(Rules rules);
-  /// From now on, RefuseRead calls `told` for each refusal that it returns, and Tell calls `told`,
-  /// too. Refusal does not. `what`: the method or path, any bytes. `told` is called on any thread.
-  /// REQUIRES: `told` doesn't wait; this is called before other threads use the object.
+  /// From now on, RefuseRead passes each refusal that it returns to the function `told`, and Tell
+  /// passes its arguments to it, too. Refusal does not. `what`: the method or path, any bytes. Any
+  /// thread may call the function.
+  /// REQUIRES: the function doesn't wait; this is called before other threads use the object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
@@ -273,7 +274,7 @@ class Gate {
   /// the refusal of a call that needs kRead.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
-  /// without a log line, and Access::Told does not get this refusal.
+  /// without a log line, and is not passed to the function of TellRefusals.
   std::optional<Refused> RefuseRead(const Caller& caller, std::string_view method) const;
 
  private:

@@ -64,7 +64,7 @@ struct UserGroups::State {
     return entry.groups != nullptr && !entry.groups->empty();
   }
 
-  // Who may act for other users of this host has as many users without groups as they like.
+  // A caller that may act for other users of this host has any number of users without groups.
   static bool IsForgottenBefore(const Entry& one, const Entry& other) {
     const bool has = HasGroups(one), other_has = HasGroups(other);
     return has != other_has ? other_has : one.used < other.used;

@@ -31,7 +31,7 @@ Result<EtcdOptions> ReadEtcdNow(const app::Settings& settings) {
 int GuardForParent() {
   // Another program's descriptor 3 is no such page, or it is null.
   auto opened = runtime::ProgressPage::Open(STDERR_FILENO + 1);
-  // What the program that started it has open is not to stay open for it: its ports, above all.
+  // The guard must not keep open what its starter has open: above all, its ports.
   close_range(STDERR_FILENO + 1, ~0U, 0);
   return app::GuardParent(STDIN_FILENO, opened ? std::move(opened).value() : nullptr);
 }

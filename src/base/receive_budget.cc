@@ -253,7 +253,7 @@ void ReceiveBudget::EndSuspects(Senders& senders, TimePoint now, Duration waited
     End(caller, senders[caller].sockets, {grown ? kMemory : kTime, bytes}, now);
   }
   for (SentLately* lately : {&second_, &ten_seconds_, &hundred_seconds_}) {
-    // What has grown stays for a while. It does not count again.
+    // Memory that has grown stays for a while. It does not count again.
     if (grown) lately->Clear();
     for (const auto& [caller, bytes] : sent) lately->Forget(caller);
   }

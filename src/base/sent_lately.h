@@ -33,7 +33,7 @@ class SentLately {
   /// steps that ended at most `within` before that Add. 0 before the first Add, or if the memory is
   /// not known. REQUIRES: within <= kept.
   std::int64_t Growth(Duration within) const;
-  /// What callers sent in the steps that ended at `since` or later.
+  /// Returns how much each caller sent in the steps that ended at `since` or later.
   SentByCaller SentSince(TimePoint since) const;
 
   /// Forgets what this caller has sent so far.

@@ -28,7 +28,7 @@ bool IsAddressText(std::string_view text);
 /// Whether `pattern` is a pattern for names of certificates: "*"; spiffe://DOMAIN/PATH, dns:NAME or
 /// cn:NAME; or the beginning of one, at least spiffe://, dns: or cn:, and one "*" at its end.
 bool IsCertificatePattern(std::string_view pattern);
-/// What a message says of a text that is no such pattern: what is expected.
+/// For the message about a text that is no such pattern: says what is expected.
 inline constexpr std::string_view kCertificatePatterns =
     "spiffe://DOMAIN/PATH, dns:NAME or cn:NAME, or the beginning of one with a * at its end";
 /// Whether a certificate's name (NameInCertificate) fits a pattern: it is the same text, or the

@@ -60,8 +60,8 @@ void Add(const Part& part, Assignment of_part, Assignment& whole) {
   }
 }
 
-// What the pools give to the members counts in the part without a pool, where it was not counted
-// yet.
+// The shards that the pools give to the members also count in the part without a pool, which does
+// not know them yet.
 void SetElsewhere(const Assignment& pools, Part& rest) {
   for (MemberIndex m = 0; m < pools.target.size(); ++m) {
     rest.input.members[m].elsewhere = pools.target[m];

@@ -23,8 +23,8 @@ namespace baton::core {
 ///
 /// If a shard is kept for one of the members that may claim it again (MayTakeBack), it counts as
 /// led by this member, also while it waits. Other shards that FailoverPolicy::kAfter keeps, and
-/// other shards with Claimable::kAfterWait, wait (AssignmentShard::waits). LockedForOthers counts as
-/// kept for this view's own node; so the shard waits if this node may not claim it.
+/// other shards with Claimable::kAfterWait, wait (AssignmentShard::waits). LockedForOthers counts
+/// as kept for this view's own node; so the shard waits if this node may not claim it.
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
@@ -41,7 +41,7 @@ struct AssignmentOfView {
 /// `settle` and `now` decide when a damaged record may be replaced (see ClaimableNow).
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
 
-/// What PlanAll needs besides the assignment, of the same view.
+/// Further input of PlanAll, of the same view as the assignment.
 struct PlanNeeds {
   const ShardRules& rules;
   /// Returns the present term of a shard. Asked only for shards that count as led.

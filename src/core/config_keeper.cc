@@ -17,7 +17,7 @@ constexpr int kMaxInARow = 16;
 /// Bad writes that follow each other sooner than this are counted as one series.
 constexpr Duration kSeries = std::chrono::minutes(10);
 
-/// What the bad write left, for the log.
+/// Says for the log what the bad write left.
 std::string WhatIsThere(const ConfigFact& found, const ConfigFact& known) {
   if (!found.present) return "was deleted";
   if (found.readability != Readability::kReadable) return "can't be read any more";

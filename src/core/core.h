@@ -49,7 +49,7 @@ class Core {
   /// Processes one event. REQUIRES (not checked): `now` is not before the last step's.
   Output Step(TimePoint now, const Event& event);
 
-  // What the runtime shows to operators. References are valid until the next Step.
+  // The runtime shows these to operators. References are valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
   /// The parts of the view that the last step changed. Its lists may be unsorted, and may have an

@@ -44,7 +44,7 @@ struct SnapshotRead {
   Snapshot snapshot;
   std::uint64_t cluster_id = 0;  ///< of the etcd that answered; 0: not known
 };
-/// What the watch delivered.
+/// The watch delivered these changes.
 struct ChangesSeen {
   Changes changes;
 };

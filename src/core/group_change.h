@@ -21,7 +21,7 @@ namespace baton::core {
 Result<FailoverSettings> SettingsAfter(const FailoverSettings& now,
                                        const GroupChangeRequested& asked);
 
-/// What to write next.
+/// The config that is written next.
 struct NextConfig {
   ConfigFact config{};
   /// False: this write raises the config's schema and keeps the settings, to shut out versions that

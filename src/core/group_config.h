@@ -25,7 +25,7 @@ struct GroupShape {
   std::uint64_t cluster_id = 0;  ///< of the group's etcd; only a relay compares it
 };
 
-/// What the config must agree with.
+/// The facts with which the config must agree.
 struct GroupExpectation {
   ConfigReader reader = ConfigReader::kNode;
   std::string key = "config";   ///< the config's name in etcd, for messages

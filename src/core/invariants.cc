@@ -66,7 +66,7 @@ void CheckStandbys(const View& view, std::vector<std::string>& wrong) {
   }
 }
 
-// What the view counts and indexes as facts arrive is what its facts say.
+// The view's counts and indexes, kept as facts arrive, agree with its facts.
 void CheckIndexes(const View& view, std::vector<std::string>& wrong) {
   std::map<NodeId, std::uint32_t> led;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {

@@ -8,8 +8,9 @@
 //  3. Whether the placement rules let the node lead this shard (View::rules). The assignment asks
 //     this once for each rule (pools.h).
 //
-// All other code asks MayClaim. Nodes with different views may get different answers. That does no
-// harm: a claim's guards decide.
+// Each claim asks MayClaim, which combines all three. Assignment, succession, orphans, ripe marks
+// and status also combine parts of it themselves. Nodes with different views may get different
+// answers. That does no harm: a claim's guards decide.
 //
 // Pure functions of the view and the time. REQUIRES for all: shard < view.shard_count().
 #pragma once

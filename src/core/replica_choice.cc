@@ -13,7 +13,7 @@
 namespace baton::core {
 namespace {
 
-// What the shard adds to the hash of each node.
+// The shard adds this to the hash of each node.
 std::uint64_t OffsetOf(ShardId shard) { return (shard.value + 1ull) * 0x9e3779b97f4a7c15ull; }
 
 // Mixes node and shard so that each bit of both decides about each bit of the result (the last

@@ -62,8 +62,8 @@ class StandbyDuties {
   struct Duty {
     OperationId callback = 0;
     bool ready = false;
-    bool told = false;  ///< the last TakeReady had its shard
-    /// Whether the group relies on what is no longer so.
+    bool told = false;  ///< the last TakeReady returned its shard
+    /// Whether the group still counts on a readiness that is gone.
     bool TakenBack() const { return told && !ready; }
   };
 

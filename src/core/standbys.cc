@@ -11,10 +11,10 @@ namespace {
 
 // If more nodes come at once, it is cheaper to choose again.
 constexpr std::size_t kAddedOneByOne = 8;
-// What a shard that is chosen again costs beside its scores, in scores.
+// The cost of a shard that is chosen again, beside its scores; in scores.
 constexpr std::size_t kCostOfShard = 20;
 
-// What decides which replicas a node is.
+// The part of a member that decides which replicas the node is.
 MemberFact Copy(const MemberFact& fact) {
   MemberFact copy;
   copy.node = fact.node;

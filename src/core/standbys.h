@@ -85,7 +85,7 @@ class Standbys {
  private:
   using Number = ReplicaChoice::Number;  ///< of a node in nodes_
   static constexpr Number kFree = std::numeric_limits<Number>::max();
-  /// What changed among the nodes. A node that changed in what matters has come, too.
+  /// Says which nodes changed. A node that changed in what matters has come, too.
   struct Arrivals {
     std::vector<Number> came;
     std::vector<std::vector<Number>> came_by_rule;  ///< those of `came` that each rule allows

@@ -283,7 +283,7 @@ void Succession::ReplaceOthers(std::vector<Assigned> others) {
   pass_over_at_ = TimePoint::min();
 }
 
-// Who takes over for others, unless it is the one that stalls.
+// The members that take over for others, unless they stall themselves.
 Succession::Line Succession::LineOf(const Context& context) {
   Line line;
   const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(context.view, context.now);

@@ -60,7 +60,7 @@ class Succession {
   const Counters& counters() const { return counters_; }
 
  private:
-  /// What the assignment gives to another member.
+  /// The shards that the assignment gives to another member.
   struct Assigned {
     NodeId node;
     std::vector<ShardId> shards;  ///< sorted; some may have a leader by now: see assigned_to_

@@ -43,8 +43,9 @@ struct ViewChanges {
   /// unreadable record. At the first snapshot: all shards, and all flags below, but no `standbys`.
   /// Sorted, distinct.
   std::vector<ShardId> shards;
-  bool members = false;   ///< any member fact, also its state or weight, or a proof of death
-  bool policy = false;    ///< a policy or a RipeFact; but not a ripe key missing from a snapshot
+  bool members = false;  ///< any member fact, also its state or weight, or a proof of death
+  /// A policy or a RipeFact. Not set if only a snapshot shows that a ripe key is gone.
+  bool policy = false;
   bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
   bool config = false;    ///< the config; also if a read found none
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
@@ -126,9 +127,12 @@ class View {
   // Each merges facts that arrived at `now`, and invalidates pointers and references into the view.
   // Changes come from the watch. A snapshot is a read of everything; a list of facts is what a
   // write or a confirmation read back. Ignored: facts of shards not below shard_count(), and facts
-  // that are not newer than the known fact of their key. There are three exceptions:
-  //  - If a shard's record comes again, the view may know more of its leader's session by then. So
-  //    an uncertain death may become certain (see deaths()), and UnledSince known.
+  // that are not newer than the known fact of their key. There are four exceptions:
+  //  - A shard's record that is not newer changes no leader. But the view may have learnt more of
+  //    the leader's session meanwhile. So an uncertain death may become certain (see deaths()), and
+  //    UnledSince may become known.
+  //  - If a shard's record comes again with the same revision, its version and create revision are
+  //    taken if they were unknown.
   //  - A DeathFact counts whatever is known, because a proof stays true. But it must be proven by
   //    the watch message in which it is (ProvenDeaths).
   //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
@@ -136,9 +140,9 @@ class View {
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
-  /// Continues to choose standbys if Merge could not finish that in one call (standbys.h). A
-  /// step does one portion of that work: this does none if a Merge has done one since the last
-  /// call. Returns whether more is left to do; if so, call it again soon.
+  /// Continues to choose standbys if Merge could not finish that in one call (standbys.h). Each
+  /// call does one portion of that work. It does none if a Merge has done a portion since the last
+  /// call, so that no step does two. Returns whether more is left to do; if so, call it again soon.
   bool ContinueStandbys() {
     if (!std::exchange(standbys_updated_, false))
       NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
@@ -159,9 +163,9 @@ class View {
   /// A key whose mod revision went down. This view had seen the key, or its absence, with revision
   /// `known`. A later snapshot, whose own revision is not below `known`, shows the key with the
   /// lower revision `found`. That never happens within one history of etcd, so somebody restored a
-  /// backup and then raised etcd's revision. Only shard records, members and config are compared,
-  /// and of a node's absence from the members only what the last snapshot or the watch since
-  /// showed.
+  /// backup and then raised etcd's revision. Only shard records, members and config are compared.
+  /// A member key's absence is compared only if it is newer than the last snapshot, because a
+  /// snapshot makes the view forget older ones; that of self()'s key is always compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -289,11 +293,12 @@ class View {
     const TimePoint since = vacant_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
-  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. Each
-  /// newer record of this kind, and each newer read that finds no record, sets this time again;
-  /// VacantSince keeps the first such time. Nullopt: the record is in force; or only a write's
-  /// answer showed it, and the watch has not reached it yet, so this view can't know whether the
-  /// leader's session lives.
+  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. A newer
+  /// record that makes nobody the leader sets this time again, and so does a newer read that finds
+  /// no record. VacantSince keeps the first time. Nullopt in three cases: this node knows nothing
+  /// of the record yet; the record is in force; or a write's answer showed the record, and what the
+  /// view knows of the leader is older than it. In the last case the leader's session may have
+  /// begun and ended unseen.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -328,10 +333,11 @@ class View {
 
   /// The session that a shard's record named just before the record became unreadable; the session
   /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
-  /// others may have led in between. They may have if a read, not the watch, showed the damage or a
-  /// further damaged record, and the key was not written exactly once since the one before. If the
-  /// read showed the first damage, they may also have if the session was not alive then. And they
-  /// may have if a damaged record followed one of a newer schema.
+  /// others may have led in between. That is so in these cases:
+  ///  - An unreadable record followed one of a newer schema.
+  ///  - A read, not the watch, showed the damage or a further damaged record, and the view can't
+  ///    tell that this was the only write since the record that it knew.
+  ///  - A read showed the first damage, and the session was not alive then.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const {
     const Damage* const damage = damage_.Of(shard);
     return damage != nullptr ? damage->last_leader : std::nullopt;

@@ -136,7 +136,7 @@ struct Builder {
     Effect effect{.key = key, .deletes = !write.policy.present};
     if (!effect.deletes) effect.value = EncodePolicy(write.policy);
     const std::string changed = keys.PolicyKey({PolicyKind::kChanged});
-    // What has no actor was not ordered: a rebalance is done.
+    // Without an actor nobody ordered it: a rebalance is done.
     const std::string& actor = write.policy.actor;
     PolicyFact news;
     news.actor = actor;

@@ -185,7 +185,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
     Requeue(half, portion.shape);
   }
 
-  // What is refused for good is more important than another problem that was noted before.
+  // A refusal for good is more important than another problem that was noted before.
   void NoteRefusal(const Portion& portion, const CallStatus& status) {
     const bool for_good = status.permanent || status.too_many_operations;
     if (for_good && !result_.permanent) result_.detail.clear();

@@ -69,10 +69,10 @@ struct HttpOptions {
   /// must acknowledge each part within this time. Otherwise the server closes the connection.
   std::chrono::milliseconds write_timeout{30'000};
   std::size_t most_unread = kMaxUnread;  ///< bytes
-  /// Who may read what (access::DemandOfPath), and how often. A request without the role gets 403;
-  /// a request with an unknown or expired token gets 401; too many requests get 429. A connection
-  /// is closed if its client makes too many TLS handshakes. Null: everybody may read everything,
-  /// without limits.
+  /// Decides who may read what (access::DemandOfPath), and how often. A request without the role
+  /// gets 403; a request with an unknown or expired token gets 401; too many requests get 429. A
+  /// connection is closed if its client makes too many TLS handshakes. Null: everybody may read
+  /// everything, without limits.
   std::shared_ptr<const access::Access> access = nullptr;
 };
 

@@ -78,7 +78,7 @@ class BATON_EXPORT Control {
   virtual std::optional<TimePoint> RenewedAt() const noexcept { return std::nullopt; }
   /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
-  /// What Node::Leadership returns; a relay never leads. Lock-free.
+  /// Returns the same as Node::Leadership; a relay never leads. Lock-free.
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
   // Operators' changes. A relay answers kUnimplemented. Common errors, besides those named below:

@@ -64,7 +64,7 @@ int Replace(const std::string& folder, const std::string& path, const std::strin
   return PutFolderOnDisk(folder);
 }
 
-// What is at `path`; nullopt: nothing.
+// Reads the file at `path`; nullopt: there is none.
 Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
   // A pipe must not make it wait.
   const OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

@@ -189,7 +189,7 @@ class GroupFollower {
   std::optional<Revision> orders_seen_;
   std::optional<ConfigFact> settings_seen_;  ///< the last config that could be read
   TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
-  TimePoint told_proven_{};  ///< to the owner
+  TimePoint told_proven_{};  ///< the proven_at_ of the owner's last OnProven
 
   std::shared_ptr<RouteFeed> routes_;  ///< null: there are no observers, or there is no view
   std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< observers that wait for a view

@@ -50,7 +50,7 @@ class LeadershipTable {
   }
 
   // For any thread.
-  /// What SetRenewed was called with last; nullopt: there was no renewal.
+  /// The time that SetRenewed was given last; nullopt: there was no renewal.
   std::optional<TimePoint> Renewed() const noexcept {
     const TimePoint sent{Duration(renewed_.load(std::memory_order_relaxed))};
     return sent == TimePoint::min() ? std::nullopt : std::optional(sent);
@@ -69,7 +69,7 @@ class LeadershipTable {
   TimePoint AliveUntil() const noexcept {
     return TimePoint(Duration(alive_until_.load(std::memory_order_seq_cst)));
   }
-  /// What Node::Leadership returns. A shard that does not exist is not led.
+  /// Returns the same as Node::Leadership. A shard that does not exist is not led.
   Leadership Get(ShardId shard) const noexcept {
     if (shard.value >= shards_)
       return {.shard = shard, .term = {}, .leads = false, .activated = false};

@@ -89,7 +89,7 @@ class NodeLog {
   std::condition_variable changed_;
   std::deque<LogRecord> waiting_;
   std::size_t dropped_ = 0;
-  std::size_t told_ = 0;  // how many of the dropped records were reported
+  std::size_t told_ = 0;  // how many of dropped_ the log has reported
   bool ending_ = false;
   std::thread thread_;
 };

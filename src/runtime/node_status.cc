@@ -46,8 +46,8 @@ void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
   if (now < until) status->claims_wait = until - now;
 }
 
-/// Who alone may claim a shard that nobody leads. Empty: any node may, as far as it is known in
-/// etcd.
+/// The one node that may claim a shard that nobody leads. Empty: any node may, as far as it is
+/// known in etcd.
 NodeId WaitsFor(const core::View& view, ShardId shard) {
   const NodeId& owner = core::OwnerOf(view, shard);
   const bool after = view.failover().policy == FailoverPolicy::kAfter;
@@ -78,7 +78,7 @@ void AddWaits(const core::View& view, ShardStatus* status) {
   if (until != TimePoint::min() && until != TimePoint::max()) status->locked_until = until;
 }
 
-/// What the placement rules say of the shard, as far as it depends on the shard and its leader
+/// Adds what the placement rules say of the shard, as far as it depends on the shard and its leader
 /// alone.
 void AddRule(const core::View& view, ShardStatus* status) {
   const core::ShardRules& rules = view.rules();

@@ -12,7 +12,7 @@
 
 namespace baton::runtime {
 
-// What NodeStatus::not_ready says if no session opens because of the application.
+// Texts of NodeStatus::not_ready if no session opens because of the application.
 inline constexpr std::string_view kNoApplication = "no application is attached";
 inline constexpr std::string_view kApplicationSilent =
     "the application gives no sign of life (watchdog)";

@@ -202,7 +202,7 @@ void RelayEngine::Proving(const Question& question, Revision store, std::uint64_
         ErrorCode::kFailedPrecondition,
         fmt::format(
             "etcd went back in time: it had revision {}, and has {} now (see docs/operating.md, "
-            "Restored backups); start the relay again",
+            "Restored backups, and A wiped etcd); start the relay again",
             question.applied.value, store.value)};
     return follower_.Halt(why, kRelayHalted);
   }

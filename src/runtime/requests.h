@@ -1,4 +1,4 @@
-// What operators ask of a node or relay (see Control). Plain values.
+// Requests of operators to a node or relay (see Control). Plain values.
 #pragma once
 
 #include <chrono>

@@ -27,8 +27,8 @@
 //     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
 //     each route.
 //   - A route is moving only while a live move of its shard is in etcd, whatever its leader does.
-//   - The revision up to which the observer's routes are now complete, which never decreases, and
-//     the time for which the view was last proven to be current.
+//   - Each batch also says up to which revision the observer's routes are now complete (this never
+//     decreases), and for which time the view was last proven to be current.
 //
 // Neither Leads() nor the application's callbacks wait for the feed.
 //
@@ -139,8 +139,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   std::map<NodeId, Seen> seen_;
   std::vector<ShardId> dirty_;
   std::vector<bool> dirty_flag_;
-  Revision told_revision_;
-  TimePoint told_proof_{};
+  Revision told_revision_;  ///< the view's at the last flush
+  TimePoint told_proof_{};  ///< the view's last proof at the last flush
   TimePoint flushed_at_{};
   TimePoint due_ = TimePoint::max();
   std::optional<Error> closed_;

@@ -37,7 +37,7 @@ std::string Identity(int file) {
   return fmt::format("{}:{}", opened.st_dev, opened.st_ino);
 }
 
-/// Who holds a lock on the file that this process can't get.
+/// The holder of a lock on the file that this process can't get.
 enum class Holder { kNode, kGuards };
 Holder HolderOf(int file) {
   if (flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Holder::kNode;

@@ -69,7 +69,7 @@ struct StateLockFound {
   std::string never_proof;
   /// The random number of the directory (directory_id.h); 0: no number could be kept.
   std::uint64_t directory = 0;
-  /// What is wrong with that number, as one line for the log. Empty: all is well.
+  /// Says what is wrong with that number, as one line for the log. Empty: all is well.
   std::string directory_problem;
 };
 
@@ -86,7 +86,7 @@ class StateLock final : public StateRecord {
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node,
                                                  StateLockOptions options = {});
-  /// What the last process of a node left in its state directory.
+  /// The note that the last process of a node left in its state directory.
   struct Note {
     std::string node;
     Revision highest;  ///< the highest revision that a commit of the node had
@@ -102,8 +102,8 @@ class StateLock final : public StateRecord {
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
-  /// What Take found. Read it before the first record: if Take did not get the lock, a record may
-  /// change it.
+  /// The result of Take. Read it before the first record: if Take did not get the lock, a record
+  /// may change it.
   const StateLockFound& found() const { return found_; }
   /// Writes the session into the file (StateRecord). A process that has recorded no session yet
   /// ignores session 0, so that an earlier process's session stays in the file. kUnavailable: the

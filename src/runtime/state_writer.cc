@@ -9,7 +9,7 @@
 namespace baton::runtime {
 namespace {
 
-/// What remains to be written if `earlier` was not, as if it had been.
+/// Returns what remains to be written if `earlier` was not, as if it had been.
 RecordedSession Joined(const RecordedSession& earlier, RecordedSession later) {
   if (later.session.value != 0 && later.replaces.value == 0) {
     later.replaces = earlier.external ? earlier.replaces : earlier.session;

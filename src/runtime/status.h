@@ -1,4 +1,4 @@
-// What a node or relay knows of itself and its group at one moment: NodeStatus and its parts. They
+// NodeStatus and its parts: what a node or relay knows of itself and its group at one moment. They
 // are plain values. "The node" below is also a relay, unless a comment says otherwise.
 #pragma once
 
@@ -196,7 +196,7 @@ struct NodeStatus {
   FailoverSettings failover;        ///< the group's; the defaults before its config is known
   Placement placement;              ///< the group's rules; none before its config is known
   std::uint32_t config_schema = 0;  ///< of the group's config; 0: not known
-  /// What the members' targets were computed from; null: the view is not complete yet.
+  /// The members' targets were computed from this; null: the view is not complete yet.
   std::shared_ptr<const core::AssignmentOfView> assignment;
   /// By id, including members that are not live; empty until the view is complete.
   std::vector<MemberStatus> members;

@@ -92,7 +92,7 @@ void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes)
   const bool immediate = view.failover().policy == FailoverPolicy::kImmediate;
   const bool counts = changes.members && (!immediate || !view.rules().empty());
   if (changes.config || changes.policy || counts) {
-    // Who may claim a shard, and from when on, depends on the group's settings, and on who is here.
+    // Which nodes may claim a shard, and from when on, depends on the group's settings and members.
     // The config also says which rule counts for a shard that is led.
     for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
       if (changes.config || !view.InForce(ShardId{s})) Mark(ShardId{s});

@@ -48,8 +48,8 @@ constexpr int kMaxMessage = 4 << 20;
 // the right to attach.
 constexpr std::size_t kMemory = 32 << 20;
 constexpr std::size_t kMemoryOfStranger = 4 << 20;
-// What one that only learns why it may not attach can have to send, in bytes: gRPC's greeting and a
-// call of some hundred bytes.
+// In bytes. An application that only learns why it may not attach has no more to send than gRPC's
+// greeting and a call of some hundred bytes.
 constexpr std::int64_t kMaxSentByStranger = 64 << 10;
 constexpr int kMaxIdle = 30'000;
 // TLS: until the handshake is done, and how long a stream may go on once its connection is old.
@@ -172,8 +172,8 @@ Status Server::ListenOnPort() {
   // Otherwise connections of an earlier process that are still closing would hold the port.
   const int on = 1;
   setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // What gRPC has read when a stranger's connection is ended goes on to cost time. Connections have
-  // the listener's.
+  // If a stranger's connection is ended, the bytes that gRPC has read before still cost time.
+  // Connections have the listener's.
   setsockopt(listener_, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   if (bind(listener_, address, size) != 0 || listen(listener_, kBacklog) != 0 ||
       getsockname(listener_, address, &size) != 0) {

@@ -1,4 +1,4 @@
-// Who may do what.
+// Which caller may do what.
 #include "access/access.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Who opened a connection, as this machine's kernel says.
+// The user who opened a connection, as this machine's kernel says.
 #include "access/callers.h"
 
 #include <arpa/inet.h>

@@ -69,7 +69,7 @@ class Database {
 
 class UserGroupsTest : public testing::Test {
  protected:
-  /// What is known after the questions so far are answered.
+  /// The groups that are known once the questions so far are answered.
   std::shared_ptr<const Groups> Later(uid_t user, TimePoint now) {
     groups_.Of(user, now);
     groups_.AwaitAnswers();

@@ -245,7 +245,7 @@ TEST_F(AccessFileTest, WithoutAPathNothingIsRead) {
   EXPECT_EQ(RoleOfStranger(), Role::kRead);
 }
 
-// Who can write it can give any role.
+// A user who can write the file can give any role.
 TEST_F(AccessFileTest, IsRefusedIfOthersCanWriteIt) {
   EXPECT_EQ(WhyNot(), "");
   ASSERT_EQ(chmod(path_.c_str(), 0646), 0);

@@ -1,4 +1,4 @@
-// What blocks a drain, judged from a node's answers without a program.
+// The reasons that block a drain, judged from a node's answers without a program.
 #include "app/ctl/blocked_drain.h"
 
 #include <gmock/gmock.h>

@@ -80,7 +80,7 @@ class GuardParentTest : public ::testing::Test {
     if (turned_to_etcd || !WIFEXITED(status)) return std::nullopt;
     return WEXITSTATUS(status);
   }
-  /// What the guard sends to etcd, up to this text.
+  /// The bytes that the guard sends to etcd, up to this text.
   std::string SentUpTo(const std::string& end) const {
     const int connection = accept4(etcd_, nullptr, nullptr, SOCK_CLOEXEC);
     const std::string settings{"\0\0\0\4\0\0\0\0\0", 9};  // of HTTP/2; gRPC waits for them

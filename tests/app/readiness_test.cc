@@ -1,4 +1,4 @@
-// What batond tells gRPC's health service, scripts and the service manager of its readiness.
+// batond tells gRPC's health service, scripts and the service manager of its readiness.
 #include "app/daemon/readiness.h"
 
 #include <fcntl.h>

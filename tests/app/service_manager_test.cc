@@ -1,4 +1,4 @@
-// What a process tells the service manager that started it, on real sockets.
+// A process and the service manager that started it, on real sockets.
 #include "app/common/service_manager.h"
 
 #include <fcntl.h>

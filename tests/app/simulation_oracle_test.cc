@@ -91,7 +91,7 @@ class Oracle {
   const std::map<NodeId, const MemberStatus*>& left() const { return left_; }
 
  private:
-  // What the rules make of the nodes for one shard.
+  // The rules' verdict on the nodes for one shard.
   struct Choice {
     Nodes best;          ///< the nodes that should lead it; empty: nobody may
     Nodes forbidden;     ///< of the nodes that are left
@@ -459,7 +459,7 @@ class Oracle {
   std::vector<NodeId> held_;     // after the claims
 };
 
-// What was simulated, carried out.
+// The simulated claims and moves, carried out.
 NodeStatus Settled(NodeStatus status, const Oracle& oracle) {
   const NodeStatus before = status;
   std::erase_if(status.members, [&](const MemberStatus& member) {

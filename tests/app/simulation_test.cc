@@ -1,4 +1,4 @@
-// What `rebalance simulate` computes and says, without a node and a program.
+// `rebalance simulate` without a node and a program: its figures and words.
 #include "app/ctl/simulation.h"
 
 #include <string>

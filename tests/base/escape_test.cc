@@ -1,4 +1,4 @@
-// What other people's text looks like in logs, tables and JSON.
+// Other people's text in logs, tables and JSON.
 #include "base/escape.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What callers may send, and how much memory it may cost. The connections are real; the time, and
-// how much memory this process has, are what a test says.
+// How much callers may send, and how much memory that may cost. The connections are real; the time,
+// and how much memory this process has, are what a test says.
 #include "base/receive_budget.h"
 
 #include <sys/socket.h>

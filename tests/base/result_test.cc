@@ -24,7 +24,8 @@ TEST(Result, GivesItsValueByNameAndByPointerSyntax) {
   EXPECT_EQ(same->size(), same.value().size());
 }
 
-// What Node::Start and Router::Start return: (*result)->Method() reaches the object itself.
+// Node::Start and Router::Start return such a Result: (*result)->Method() reaches the object
+// itself.
 TEST(Result, OfAPointerReachesTheObjectBehindIt) {
   const Result<std::unique_ptr<std::string>> result = std::make_unique<std::string>("n1");
   EXPECT_EQ((*result)->size(), 2u);

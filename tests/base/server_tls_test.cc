@@ -114,7 +114,7 @@ class ServerTlsTest : public testing::Test {
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) return "refused";
     return status.ok() ? response.group() : status.error_message();
   }
-  /// What the server says of a caller with this stub; "refused" if it does not get in.
+  /// The server's words about a caller with this stub; "refused" if it does not get in.
   static std::pair<std::string, std::string> Ask(v1::RoutingService::Stub& stub) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -135,7 +135,7 @@ class ServerTlsTest : public testing::Test {
   std::unique_ptr<grpc::Server> server_;
 };
 
-/// What HTTP calls the holder.
+/// HTTP's name for the holder.
 std::string NameByOpenSsl(const std::string& pem) {
   const std::unique_ptr<BIO, int (*)(BIO*)> from(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);

@@ -37,7 +37,7 @@ def bound_of(name, ttl):
 
 
 def limit_of(name, run):
-    """What a gap is judged by: the bound, the settle time (the run's `bound` has it) and a second."""
+    """A gap is judged by this: the bound, the settle time (the run's `bound` has it) and a second."""
     bound = bound_of(name, run["ttl"])
     return None if bound is None else bound + run["bound"] - of_a_leader(run["ttl"]) + MARGIN
 

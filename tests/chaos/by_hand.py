@@ -97,7 +97,7 @@ class Parts:
         self.parts["nodes"][process] = lines
 
     def renewed(self, process, since, until, seconds, confirmed):
-        """What the statuses of these seconds say of the last renewal."""
+        """Sets what the statuses of these seconds say of the last renewal."""
         for line in self.parts["nodes"][process]:
             if line.get("event") == "status" and at(since) < line["at"] < at(until):
                 line |= {"renewal_age": line["at"] - at(seconds), "confirmed": confirmed}
@@ -129,7 +129,7 @@ class Parts:
                                                         "reason": reason})
 
     def settle(self):
-        """What is read at rest: views and final keys, as etcd has them now."""
+        """Sets what is read at rest: views and final keys, as etcd has them now."""
         self.parts["final"] = {"revision": self.revision,
                                "keys": [{"key": event["key"], "rev": event["rev"], "value": event["value"]}
                                         for event in self.state.values()]}

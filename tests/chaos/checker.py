@@ -39,7 +39,7 @@ def calls_succeed(past, _):
 
 
 def counted(past):
-    """What of the run counts."""
+    """The faults of the run that count."""
     return [fault for fault in past.run["faults"] if bounds.hit(fault)]
 
 

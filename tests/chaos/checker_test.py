@@ -93,20 +93,20 @@ class Whole(unittest.TestCase):
         made.settle()
         self.assertWhole(made)
 
-    def test_a_leader_resumed_before_its_picture_shows_it(self):
+    def test_a_leader_resumed_before_its_status_shows_it(self):
         made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.4, 16, 32)
         made.renewed("n3.1", 20.4, 20.9, 19.9, 33)
         self.assertWhole(made)
 
-    def test_a_leader_resumed_by_a_renewal_that_no_picture_shows(self):
+    def test_a_leader_resumed_by_a_renewal_that_no_status_shows(self):
         made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.4, 16, 32)
         made.renewed("n3.1", 20.4, 20.9, 20.4, 34)
         self.assertWhole(made)
 
     def test_a_leader_resumed_before_its_clock_went_back(self):
-        """By that clock the picture of its suspension is not old yet, for seconds."""
+        """By that clock the status of its suspension is not old yet, for seconds."""
         made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 23, 16, 32)
         self.assertIn("beyond the deadline", found(made)[1])
@@ -121,7 +121,7 @@ class Whole(unittest.TestCase):
         sample["t"][1] = at(20.4)
         self.assertWhole(made)
 
-    def test_two_pictures_at_once_of_a_leader_that_has_just_resumed(self):
+    def test_two_statuses_at_once_of_a_leader_that_has_just_resumed(self):
         made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.9, 16, 32)
         for line in made.parts["nodes"]["n3.1"]:

@@ -1,4 +1,4 @@
-"""What runs in a run: three members of etcd, five hosts with a node of the key-value store and a batond each, writers, and
+"""The processes of a run: three members of etcd, five hosts with a node of the key-value store and a batond each, writers, and
 those who write down what they see.
 """
 import json
@@ -56,7 +56,7 @@ class WrongClock:
 
 
 class Tail:
-    """What the nodes of the store say of themselves now, from what they append to their histories."""
+    """The nodes of the store as they see themselves now, from what they append to their histories."""
 
     def __init__(self):
         self._files = {}
@@ -300,7 +300,7 @@ class Deployment:
         return ended
 
     def views(self):
-        """What each node says of all shards: (group, node) -> [[leader, term]]."""
+        """Each node's word on all shards: (group, node) -> [[leader, term]]."""
         found = {}
         for host in HOSTS:
             url = f"http://{self.world.address(host)}:{HTTP}/v1/shards"

@@ -1,4 +1,4 @@
-"""What the etcd on PATH does with leases and watches when it is in trouble, measured without Baton: a row of the table of
+"""Leases and watches of the etcd on PATH when it is in trouble, measured without Baton: a row of the table of
 tests/etcd-versions/table. Three members with disks of their own, each asked through etcd's own API.
 
 Nothing is judged: what a version does is what is found out. Times are seconds.
@@ -32,7 +32,7 @@ def version_of(program="etcd"):
 
 
 def faults_of(version):
-    """What a leader whose disk freezes shows for sure; docs/etcd-versions.md has what was measured. Of versions between those
+    """Faults that a leader whose disk freezes shows for sure; docs/etcd-versions.md has what was measured. Of versions between those
     nobody knows, so nothing is asked of them."""
     return ("lying keepalive", "late revoke") if version <= (3, 4, 23) else ()
 

@@ -38,7 +38,7 @@ class Windows:
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """What a process held, as [rss, fds, threads]: medians of the sixths, and the greatest from the first one on. `cpu`: its
+    """A process's resources, as [rss, fds, threads]: medians of the sixths, and the greatest from the first one on. `cpu`: its
     share of one processor in the first and the last."""
     process: str
     first: list
@@ -86,7 +86,7 @@ def memory_counts(begin, end):
 
 
 def growths(samples, begin, end):
-    """What grew beyond its bound, as text."""
+    """Yields what grew beyond its bound, as text."""
     for one in all_held(samples, Windows.of(begin, end)):
         judged = [(one.first[FDS], one.last[FDS], 4, "descriptors"), (one.first[THREADS], one.last[THREADS], 2, "threads")]
         if memory_counts(begin, end):

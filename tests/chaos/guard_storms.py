@@ -35,7 +35,7 @@ from guarded_nodes import (TTL, Incarnation, Unmet, children, descriptors, livin
 
 STORMY = 5
 OF_A_ROUND = 60  # storms
-PICTURE_AGE = 0.05  # seconds: how old a status may be when a node answers
+STATUS_AGE = 0.05  # seconds: how old a status may be when a node answers
 MOST_DESCRIPTORS = 24  # of a guard: what it starts with, and a connection to etcd
 
 
@@ -82,7 +82,7 @@ class Group:
         for thread in self._threads:
             thread.join(10)
 
-    # What etcd says.
+    # Following etcd.
     def _follow(self):
         revision = 0
         while not self._stop:
@@ -123,7 +123,7 @@ class Group:
         return any(session["node"] == node and session["until"] and session["until"] >= since
                    for session in list(self.sessions.values()))
 
-    # What the nodes say.
+    # Asking the nodes.
     def _ask(self):
         while not self._stop:
             with self.lock:
@@ -152,7 +152,7 @@ class Group:
             if row["leader"] != incarnation.node or row["state"] != "led":
                 continue
             newest, by, since = self.led.get(shard, (0, None, 0))
-            if row["term"] < newest and by != incarnation.node and asked - PICTURE_AGE > since:
+            if row["term"] < newest and by != incarnation.node and asked - STATUS_AGE > since:
                 self.violated(f"shard {shard}: {incarnation.node} leads in term {row['term']} after {by} in {newest}")
             if row["term"] > newest:
                 self.led[shard] = (row["term"], incarnation.node, answered)

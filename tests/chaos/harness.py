@@ -62,7 +62,7 @@ def plan(options, able):
 
 
 def record_of(fault, step):
-    """What the checker reads of a fault, and of the step that it was part of."""
+    """The part of a fault that the checker reads, and of the step that it was part of."""
     kept = ("name", "targets", "begin", "end", "hits", "notes", "early", "void", "tampered", "clocks")
     return {**{name: getattr(fault, name) for name in kept}, **step}
 
@@ -220,7 +220,7 @@ class Run:
             json.dump(what, file)
 
     def export_store(self):
-        """What the resource accepted, in its own order, and what it holds."""
+        """Writes down what the resource accepted, in its own order, and what it holds."""
         with open(self.world.folder / "accepted.jsonl", "w", encoding="ascii") as accepted, \
                 open(self.world.folder / "entries.jsonl", "w", encoding="ascii") as entries:
             for shard in range(self.options.shards):

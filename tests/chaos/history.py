@@ -1,4 +1,4 @@
-"""What a run left, in the form in which it is judged. All times are nanoseconds of the host's CLOCK_BOOTTIME.
+"""The files of a run, in the form in which it is judged. All times are nanoseconds of the host's CLOCK_BOOTTIME.
 
 A span is a row of samples of one process in which Leads() was true of a shard with one term. Each sample holds for some
 instant between the times before and after it: `first_known` and `last` are the sides that prove the least.
@@ -12,7 +12,7 @@ import records
 
 SECOND = 10**9
 MARGIN = 0.05  # of the lease, before which a node stops
-PICTURE_AGE = SECOND // 20  # a node's answer shows what was true at most so long before it was asked
+STATUS_AGE = SECOND // 20  # a node's answer shows what was true at most so long before it was asked
 
 
 @dataclasses.dataclass
@@ -31,10 +31,10 @@ class Span:
 
 
 def _renewal(status):
-    """(not earlier than, not later than, how many confirmed so far) of the last one when its picture was made."""
+    """(not earlier than, not later than, how many confirmed so far) of the last one when the status was made."""
     if not status["session"]:
         return None
-    return status["asked"] - PICTURE_AGE - status["renewal_age"], status["at"] - status["renewal_age"], status["confirmed"]
+    return status["asked"] - STATUS_AGE - status["renewal_age"], status["at"] - status["renewal_age"], status["confirmed"]
 
 
 class Samples:
@@ -73,10 +73,10 @@ class Samples:
             self.waiting.append((before, after))
 
     def _status(self, line):
-        """Samples are judged at the second status after them, whose picture was made after them: an earlier one may miss a
+        """Samples are judged at the second status after them, which was made after them: an earlier one may miss a
         renewal that has just made the node lead again. A renewal may be seen too late to be told from the next: so many
         were confirmed, and where one was not seen nothing is judged."""
-        if line["asked"] - PICTURE_AGE <= self.status_at:
+        if line["asked"] - STATUS_AGE <= self.status_at:
             return  # it may show what the one before showed: asked of a loop that stalled, many answer at once
         self.renewals = [*self.renewals[-2:], _renewal(line)]
         if None not in self.renewals and all(after[2] - before[2] <= 1
@@ -159,7 +159,7 @@ class History:
             if state.get(key["key"]) != key["rev"]:
                 yield f"{key['key']} is of revision {key['rev']} at the end, its last change seen of {state.get(key['key'])}"
 
-    # What faults excuse.
+    # Excuses by faults.
     def _windows(self, *kinds):
         for fault in self.run["faults"]:
             for kind in kinds:
@@ -187,7 +187,7 @@ class History:
                     return True
         return False
 
-    # What is measured.
+    # Measured times.
     def gaps(self, shard):
         """When nobody led the shard, activated, from the first fault to the end of the last one's recovery."""
         covered = self.run["begin"]

@@ -185,7 +185,7 @@ def watch_may_stand_still(history, node, since):
 
 
 def deadlines_hold(history, _):
-    """I1, of one node: it leads no longer than its last confirmed renewal allows. How old that is, and the picture in which
+    """I1, of one node: it leads no longer than its last confirmed renewal allows. How old that is, and the status in which
     it is told, goes by the node's own clock: that must be right from the sample until it is judged, a TTL later at most."""
     for process, at, judged, beyond in history.late_samples:
         if not history.clock_is_wrong(process.partition(".")[0], at, min(judged, at + history.ttl)):

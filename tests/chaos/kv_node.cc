@@ -39,7 +39,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kSampleEvery{10};
 
-// Who accepted a write, and when: the resource's own record, made with it or not at all.
+// Each accepted write, with its node and time: the resource's own record, made with it or not at
+// all.
 constexpr const char* kRecordAccepted =
     "CREATE TABLE IF NOT EXISTS accepted (place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT, answer "
     "TEXT, term INTEGER,"

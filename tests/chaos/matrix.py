@@ -68,7 +68,7 @@ ROWS = {
 
 
 def longest(ttl):
-    """What any promise allows, in seconds."""
+    """The most that any promise allows, in seconds."""
     return max(promise.seconds(ttl) for row in ROWS.values() for promise in (row.off, row.on)) + bounds.MARGIN
 
 

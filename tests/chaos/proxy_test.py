@@ -13,7 +13,7 @@ QUIET = 0.3  # seconds in which nothing may come
 
 
 def receives(connection, seconds=PATIENCE):
-    """What comes next; b"": its end, None: nothing."""
+    """The bytes that come next; b"": its end, None: nothing."""
     if not select.select([connection], [], [], seconds)[0]:
         return None
     try:
@@ -47,7 +47,7 @@ class Proxy(unittest.TestCase):
         return socket.create_connection(self.address, PATIENCE)
 
     def tell(self, mode, ms=0):
-        """What the link's modes have hit."""
+        """Returns what the link's modes have hit."""
         self.process.stdin.write(json.dumps({"links": ["a"], "mode": mode, "ms": ms}) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())["a"]

@@ -85,7 +85,7 @@ class Group:
 
     @staticmethod
     def heir(node, lost):
-        """Who took the shard first, in which term and why: balance may have moved it since."""
+        """The node that took the shard first, in which term and why: balance may have moved it since."""
         seen = [each for each in json.loads(node.get("/v1/status"))["recent"]
                 if each["shard"] == lost["shard"] and each["term"] > lost["term"] and each["to"] is not None]
         first = min(seen, key=lambda each: each["term"], default={"to": "a node that nobody saw", "term": 0, "reason": "not known"})

@@ -85,7 +85,7 @@ class Deployment(deployment.Deployment):
         return any(stuckness.is_good(shard) for shard in list(self.tail.leads[node_of(host)]))
 
     def listed(self, host):
-        """What the host's node says of the shards that it leads: only a leader knows whether it has activated one."""
+        """The host's node's word on the shards that it leads: only a leader knows whether it has activated one."""
         done = subprocess.run([self.program("bin/batonctl"), "--endpoint", f"{self.world.address(host)}:{KV}", "-o", "json",
                                "shards", "list"], check=False, capture_output=True, text=True)
         if done.returncode != 0:

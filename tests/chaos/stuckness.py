@@ -1,4 +1,4 @@
-"""What stuck shards cost the others: see README.md. Pure: a run's files in, words out.
+"""Judges what stuck shards cost the others: see README.md. Pure: a run's files in, words out.
 
 A shard's leaderless time is what no node's samples cover in which it leads the shard and has activated it. After a death most
 of it is the wait for the lease, which etcd ends up to a third of the TTL and half a second sooner or later, by chance. So both
@@ -11,7 +11,7 @@ import pathlib
 
 SECOND = 10**9
 KINDS = {0: "slow start", 20: "stuck start", 40: "slow stop", 60: "stuck stop", 80: "throwing start"}  # as in stuck_node.cc
-# What their leaders say of them. A stuck stop is named by a line of the log, and by the status of the node that has not finished
+# Their leaders' words about them. A stuck stop is named by a line of the log, and by the status of the node that has not finished
 # to stop it; and if its shard comes back to that node, as a stuck start.
 NAMED = {"stuck start": "still runs", "throwing start": "its data can't be read"}
 MAY_BE_NAMED = {**NAMED, "stuck stop": "still runs"}

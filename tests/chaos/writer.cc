@@ -81,7 +81,7 @@ class Client {
     auto due = std::chrono::steady_clock::now();
     for (long turn = 0; pause.Until(due); ++turn) {
       Request(turn);
-      // What was due meanwhile is left out: a ledger needs no even load.
+      // Writes that were due meanwhile are left out: a ledger needs no even load.
       due = std::max(due + interval, std::chrono::steady_clock::now());
     }
   }

@@ -193,7 +193,7 @@ TEST_F(TransportStream, EndsOnceWhereEtcdDies) {
 }
 
 // Plan: a watch's callback destroys its own handle at the first event, a keepalive's at its answer.
-// What the callback still uses lives on, and no callback follows.
+// The objects that the callback still uses live on, and no callback follows.
 TEST_F(TransportStream, MayBeDestroyedInsideItsOwnCallback) {
   ASSERT_TRUE(Grant(*transport_, 7, 30).status.ok());
   std::mutex mutex;

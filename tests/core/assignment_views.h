@@ -75,7 +75,7 @@ inline AssignmentInput WithoutMember(const AssignmentInput& view, MemberIndex go
   return rest;
 }
 
-/// What a random view may contain, besides members with weights and drains.
+/// A random view may contain these, besides members with weights and drains.
 struct ViewOptions {
   std::uint32_t max_members = 40;
   std::uint32_t max_shards = 400;

@@ -25,7 +25,7 @@
 
 namespace baton::test {
 
-/// What violations() returns if nothing was violated.
+/// The result of violations() if nothing was violated.
 inline const std::vector<std::string> kNone;
 
 using std::chrono::milliseconds;
@@ -149,7 +149,7 @@ class Cluster {
   bool Running(const NodeId& node) const;
   bool Leads(const NodeId& node, ShardId shard) const;
   bool Activated(const NodeId& node, ShardId shard) const;
-  /// Who leads now; empty if nobody does.
+  /// The node that leads now; empty if nobody does.
   NodeId LeaderOf(ShardId shard) const;
   std::size_t LedBy(const NodeId& node) const;
   std::vector<ShardId> ShardsOf(const NodeId& node) const;
@@ -186,7 +186,7 @@ class Cluster {
   /// Whether every shard is led and activated by one live node, each node is at its target, and
   /// there are no moves and no vacancies.
   bool Settled() const;
-  /// What is missing for Settled, for failure messages.
+  /// Says what is missing for Settled, for failure messages.
   std::string WhyNotSettled() const;
   std::vector<NodeId> names() const;
   /// Called for each action, for traces.

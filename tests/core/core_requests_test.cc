@@ -8,7 +8,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What an action answers to a request, or says about the node's end; empty for other actions.
+// An action's answer to a request, or its words about the node's end; empty for other actions.
 std::string Told(const core::Action& action) {
   if (const auto* transfer = std::get_if<core::AnswerTransfer>(&action)) {
     return "transfer " + std::to_string(transfer->request) + ": " +

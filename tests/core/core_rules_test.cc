@@ -1,4 +1,4 @@
-// What makes a node halt, and how it keeps its watch up to date.
+// Reasons for a node to halt, and how it keeps its watch up to date.
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"

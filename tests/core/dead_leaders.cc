@@ -25,7 +25,7 @@ std::string ZoneName(std::uint32_t number) {
   return std::string(1, static_cast<char>('a' + number));
 }
 
-/// What one node should hold after the death.
+/// One node's share of shards after the death.
 struct Share {
   double kept = 0;
   double part = 0;     ///< of the dead node's shards
@@ -175,7 +175,7 @@ std::set<MemberIndex> WarmGroup::MayGet(ShardId shard, MemberIndex dead) const {
   return may;
 }
 
-// What each node holds if each of the dead node's shards is divided, by weight, among all nodes to
+// Each node's share if each of the dead node's shards is divided, by weight, among all nodes to
 // which it may go.
 std::vector<Share> WarmGroup::SharesAfter(MemberIndex dead) const {
   std::vector<Share> shares(facts_.size());

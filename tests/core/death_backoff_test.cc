@@ -42,7 +42,7 @@ ShardRecordFact LedBy(std::int64_t session, std::int64_t revision, DeathTally ta
   return fact;
 }
 
-/// What a view knows of a leadership of n1 that began at kStart.
+/// A view that has seen a leadership of n1, which began at kStart.
 struct Watched {
   View view{1, "n2"};
   explicit Watched(std::uint32_t deaths) {
@@ -154,7 +154,7 @@ TEST(DeathBackoff, ADeathBeginsTheTimeAgain) {
   EXPECT_EQ(tally.begun, kWall + seconds(50));
 }
 
-/// What a view knows that read a record of a dead session: written by a clock that shows `begun`,
+/// A view that has read a record of a dead session: written by a clock that shows `begun`,
 /// read by one that shows kWall.
 View Read(WallTime begun, std::uint32_t deaths) {
   View view(1, "n2");

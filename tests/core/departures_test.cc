@@ -1,4 +1,4 @@
-// Who left the group lately, when and why, as the others saw it.
+// The nodes that left the group lately, when and why, as the others saw it.
 #include "core/departures.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ using core::Departures;
 class DeparturesTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled(); }
-  /// What n1 knows of the last session of `node`; a departure without a node if it knows none.
+  /// The end of the last session of `node`, as n1 knows it; a departure without a node if it knows
+  /// none.
   Departure SeenOf(const NodeId& node) const {
     for (const Departure& left : cluster_.core("n1").view().departures().Lately(cluster_.now())) {
       if (left.node == node) return left;

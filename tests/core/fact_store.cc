@@ -58,7 +58,7 @@ void Stamp(Fact& fact, Revision mod, Revision create, std::uint32_t version) {
   }
 }
 
-// What a write of ours that is done tells of a record: src/etcd knows no more of it.
+// A record as a write of ours shows it once it is done: src/etcd knows no more of it.
 Fact AsWritten(Fact fact) {
   if (auto* record = std::get_if<ShardRecordFact>(&fact)) {
     record->record.create_revision = {};

@@ -54,7 +54,7 @@ class FactStore {
   /// A new etcd leader restarts every lease at its full TTL.
   void ElectLeader(TimePoint now);
 
-  // What an operator's etcdctl can do.
+  // An operator can do these with etcdctl.
   void Put(Fact fact, SessionId lease = {});
   void Delete(const std::string& key);
 

@@ -20,7 +20,7 @@ using std::chrono::minutes;
 
 double InSeconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// What is seen of a group from its actions: kept small, because a run has millions of them.
+// A group as its actions show it: kept small, because a run has millions of them.
 class BigGroup {
  public:
   BigGroup(int nodes, std::uint32_t shards) : shards_(shards) {

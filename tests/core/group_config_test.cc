@@ -1,4 +1,4 @@
-// What makes a node or a relay halt because of its group's config: the whole message of each.
+// Reasons of a node or a relay to halt in its group's config: the whole message of each.
 #include "core/group_config.h"
 
 #include <gtest/gtest.h>

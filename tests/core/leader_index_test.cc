@@ -1,4 +1,4 @@
-// What the indexes say at any time is what a look at everything says.
+// The indexes agree at any time with a look at everything.
 #include "core/leader_index.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who may claim: compared with an oracle that knows how each view was made, and with what the
+// MayClaim, compared with an oracle that knows how each view was made, and with what the
 // assignment hands out.
 #include "core/may_claim.h"
 
@@ -265,7 +265,7 @@ void ShowEarlierSessions(const MadeGroup& group, View& view) {
   Show(view, std::move(end), kStart - kEnded);
 }
 
-/// What the group's keys say of deaths and of owners that are gone for too long. The deaths are
+/// Shows the group's keys about deaths and about owners that are gone for too long. The deaths are
 /// old: a watch that lags behind the snapshot shows the ends of the sessions, which the view knows.
 void ShowProofsAndMarks(const MadeGroup& group, View& view) {
   Changes changes{.revision = Revision{41}, .facts = {}};

@@ -42,7 +42,7 @@ class NodeChangeTest : public ::testing::Test {
         node,
         {.request = next_++, .node = node, .change = change, .dry_run = dry_run, .actor = "alice"});
   }
-  /// What etcd has of the node.
+  /// The node's member record in etcd.
   std::string Stored(const NodeId& node) {
     const MemberFact member = cluster_->store().Member(node);
     return SettingsWords({.weight = member.weight, .labels = member.labels});

@@ -75,7 +75,8 @@ class OlderVersions : public RequestsTest {
     cluster_.Start(node);
     ASSERT_TRUE(cluster_.RunUntil([&] { return IsMember(node); }, milliseconds(900)));
   }
-  // What n1 holds back reaches etcd, and n1 gets the answer. Its next write is held back, too.
+  // The write that n1 holds back reaches etcd, and n1 gets the answer. Its next write is held back,
+  // too.
   WriteResult LetOne() {
     const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").back().second;
     const WriteResult result = cluster_.store().Execute(*held.write);

@@ -1,4 +1,4 @@
-// What the tests of operators' requests share: a group, n1, which is asked, and its answers.
+// For the tests of operators' requests: a group, n1, which is asked, and its answers.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@ const TimePoint kStart{seconds(1000)};
 // Plan: n1 is away. Then 5,000 other names come, and go again in the next second. Of those that are
 // away 4,096 are remembered, so n1 and some of the others are forgotten. A node that is not known
 // counts as away since the last one that was forgotten: its delay may be over later, never earlier.
-// What is remembered keeps its time, and 25 h later all of it is forgotten.
+// Names that are remembered keep their times, and 25 h later all of them are forgotten.
 TEST(Absences, NamesThatComeAndGoAreForgottenByTime) {
   constexpr int kNames = 5'000;
   const Duration delay = std::chrono::hours(1);

@@ -1,4 +1,4 @@
-// What a node reports of others' leaderships: each once, and nothing of its own twice.
+// A node reports others' leaderships: each once, and nothing of its own twice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

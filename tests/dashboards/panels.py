@@ -1,4 +1,4 @@
-"""What the tests of the dashboards read from them."""
+"""Reads from the dashboards what their tests need."""
 import json
 import re
 

@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROMETHEUS = ROOT / "dashboards" / "prometheus"
 
-# What the interface promises, in its order.
+# The alerts that the interface promises, in its order.
 ALERTS = ["ShardWithoutLeader", "ShardKillsItsLeaders", "ShardHasTwoLeaders", "LeadershipFlapping",
           "RecoveryTooSlow", "RenewalStalled", "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms",
           "ViewStale", "NodeDown", "NodesMissing", "GuardMissing", "ShardsWaitForTheirNode", "ShardsNobodyMayLead",

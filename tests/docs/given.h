@@ -37,7 +37,7 @@ namespace given {
 
 using namespace std::chrono_literals;
 
-/// What an example returns, and what the program's own functions return: it becomes anything.
+/// The result of an example, and of the program's own functions: it becomes anything.
 struct [[maybe_unused]] Anything {
   template <typename T>
   Anything(T&&);  // NOLINT(google-explicit-constructor)
@@ -65,7 +65,7 @@ extern std::string address, customer, group, key, prefix;
 extern std::shared_ptr<grpc::ChannelCredentials> credentials;
 extern std::function<void(grpc::Status)> done;
 
-// What the reader's program does; what it takes does not matter here.
+// The reader's program does this; its arguments do not matter here.
 template <typename... Values>
 Anything Add(Values&&...);
 template <typename... Values>

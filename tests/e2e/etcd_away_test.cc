@@ -1,5 +1,5 @@
-// What nodes and batonctl say while etcd is away: about changes, and about who leads what. And who
-// left the group.
+// The words of nodes and batonctl while etcd is away: about changes, and about who leads what. And
+// who left the group.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -195,7 +195,7 @@ TEST_F(EtcdAway, ARequiredAuditFileSaysThatAChangeNeverLeft) {
 
 // ---- who leads what ----------------------------------------------------------------------------
 
-/// What one node says of the group by each of its surfaces.
+/// One node's words about the group by each of its surfaces.
 struct Said {
   bool stale = false;
   std::int64_t led = 0;        ///< by the list of nodes: of all nodes

@@ -27,7 +27,7 @@ inline std::string Repeated(const std::string& frame, std::size_t bytes) {
   return frames;
 }
 
-/// What a connection sends next; `number` counts its parts.
+/// The bytes that a connection sends next; `number` counts its parts.
 using Part = std::function<std::string(std::uint32_t number)>;
 
 /// PRIORITY frames, which no flow control holds back, a MiB at a time.

@@ -96,7 +96,7 @@ rlimit LimitDescriptors(pid_t pid, rlimit limit) {
   return before;
 }
 
-/// What the history of `observer` says of the gaps after proven deaths.
+/// The gaps after proven deaths in the history of `observer`.
 std::vector<boost::json::object> GapsOfProvenDeaths(const Cluster& cluster,
                                                     const std::string& observer) {
   std::vector<boost::json::object> gaps;

@@ -112,7 +112,7 @@ TEST_F(HistoryOfLeases, OfADeathIsTheSameOnEverySurvivor) {
       const bool gained = Text(event.at("to")) == node;
       EXPECT_EQ(event.at("cause").at("kind"), "has_room");
       EXPECT_EQ(gap.contains("activate_seconds"), gained);
-      // Who claims to know how long it lasted claims more than the lease that had to run out.
+      // If an event has a bound of the gap, it covers the lease that had to run out.
       EXPECT_EQ(gap.contains("at_most_seconds"), gap.contains("detect_at_most_seconds"));
       if (gap.contains("at_most_seconds")) {
         EXPECT_GE(gap.at("at_most_seconds").to_number<double>(), cluster_.ttl().count() * 2 / 3);

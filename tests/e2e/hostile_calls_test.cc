@@ -438,7 +438,7 @@ std::set<std::uint64_t> SocketsOf(const std::set<std::uint16_t>& ports, bool fro
   return sockets;
 }
 
-/// What each epoll of a process watches, by the numbers of the files.
+/// The files that each epoll of a process watches, by their numbers.
 std::vector<std::set<std::uint64_t>> WatchedByEpolls(pid_t pid) {
   std::vector<std::set<std::uint64_t>> epolls;
   for (const auto& entry :

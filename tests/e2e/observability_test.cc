@@ -1,4 +1,4 @@
-// What a running node shows: probes, metrics, settings. And a balanced group writes nothing to
+// A running node shows probes, metrics and settings. And a balanced group writes nothing to
 // etcd.
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What operators do with batonctl on a real group: transfers, plans, pauses, and what is refused.
+// Operators' work with batonctl on a real group: transfers, plans, pauses, and what is refused.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>

@@ -62,8 +62,8 @@ class PlacementRules : public testing::Test {
   Cluster cluster_{SharedEtcd(), {.shards = kShards, .ttl = kShortLease, .flags = kNoGuard}};
 };
 
-// What get prints is what was set, on every node. Equal rules write nothing. The schema rises with
-// the first rules, and stays. A dry run and a check write nothing.
+// `get` prints the rules that were set, on every node. Equal rules write nothing. The schema rises
+// with the first rules, and stays. A dry run and a check write nothing.
 TEST_F(PlacementRules, AreTheGroups) {
   cluster_.Start("c1", {"--zone", "c"});
   cluster_.AwaitBalanced({"c1"});

@@ -49,7 +49,7 @@ class Socket {
     char byte = 0;
     return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
   }
-  /// What the other side has sent since the last call.
+  /// The bytes that the other side has sent since the last call.
   std::string Take() const {
     std::string taken;
     char bytes[4096];

@@ -118,7 +118,7 @@ class Strangers : public testing::Test {
     Put(name + ".key", texts.key);
     Put(name + ".pem", texts.cert);
   }
-  /// What a client shows, and which servers it trusts.
+  /// A client's certificate to show, and the servers that it trusts.
   PemTexts As(PemTexts shown) const {
     shown.ca = servers_.pem();
     return shown;

@@ -521,7 +521,7 @@ TEST(GuardedWrite, IsCutIntoPortionsThatFitAndLoseNothing) {
   }
 }
 
-// What a fact says, except for its revision.
+// A fact's words, except for its revision.
 std::string Said(const Fact& fact) {
   const auto* shard = std::get_if<ShardRecordFact>(&fact);
   const RecordFact& record = shard != nullptr ? shard->record : std::get<BalancerFact>(fact).record;

@@ -1,4 +1,4 @@
-// What a record keeps if somebody writes far too much into it: names, words, and bytes that this
+// A record into which somebody writes far too much: names, words, and bytes that this
 // version does not understand.
 #include "etcd/stored_text.h"
 

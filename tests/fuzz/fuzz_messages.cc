@@ -2,7 +2,7 @@
 // values and to the JSON that batonctl prints.
 //
 // Must hold: any bytes that protobuf parses can be read and printed (a diagnosis is only read).
-// What was read can be written and read again as the same. A later clock is ahead.
+// A message that was read can be written and read again as the same. A later clock is ahead.
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 

@@ -278,7 +278,7 @@ std::string SeedOf(int kind, const std::string& value) {
   return std::string(1, static_cast<char>(kind)) + value;
 }
 
-// What somebody writes who may write one key: too much.
+// Records by somebody who may write one key: too long ones.
 std::vector<Seed> SeedsBeyondBounds() {
   RecordFact misnamed = Led();
   misnamed.leader = std::string(129, 'n');

@@ -1,4 +1,4 @@
-"""What the compiler and the linker wrote into programs and libraries.
+"""Checks what the compiler and the linker wrote into programs and libraries.
 
 elf_test.py [--hardened] FOLDER...: every program and shared library directly in these folders.
 
@@ -29,7 +29,7 @@ def loose_elements(dynamic):
 
 
 def lacks(path, shown):
-    """What of the hardening is not in the file, as `readelf -hdlW --dyn-syms` shows it."""
+    """The hardening that is not in the file, as `readelf -hdlW --dyn-syms` shows it."""
     lacking = []
     for name, pattern in (("position independence", r"Type:\s+DYN"), ("full RELRO", r"GNU_RELRO"),
                           ("full RELRO (no BIND_NOW)", r"\(FLAGS\).*BIND_NOW|\(FLAGS_1\).*NOW")):

@@ -1,4 +1,4 @@
-/* Who leads a shard: the protocol between nodes and etcd, for exhaustive search by SPIN.
+/* The protocol between nodes and etcd, for exhaustive search by SPIN.
  *
  * etcd is one atomic store: member keys, shards' records, moves. Nodes send guarded writes that land
  * late, twice or never, and whose replies get lost. Time passes for each node and its lease alone.
@@ -264,7 +264,7 @@ byte down;         /* 1 + the process that is dead then, and stays so */
 #define REVIVABLE_CLAIM(s) false
 #endif
 
-/* What a process's member key must be for its session to go on. */
+/* The member key that a process must have for its session to go on. */
 #define HAS_KEY(p) (key[NODE(p)] == session[p] && created[NODE(p)] == own_create[p])
 #define LEADS(p, s) (ACTS(AT(p, s)) && deadline[p] != PASSED)
 #define LIVE(p) (deadline[p] != PASSED)

@@ -162,7 +162,7 @@ byte ends_too[G];
 #else
 #define MAY_PUT(p) (current == session[p] || !LOCKED(p) || UNCHECKED(p))
 #endif
-/* What proves to process p that session s is dead, once it has named its own. */
+/* The proof for process p that session s is dead, once it has named its own. */
 #ifdef WITHOUT_PROOF_BY_LOCK
 #define PROVEN(p, s) ((s) != 0 && (s) != session[p] && ((s) == previous || (s) == current) && !outlives)
 #else
@@ -219,7 +219,7 @@ inline check() {
 #ifdef NAMED
      assert(!LEFT(s) || unproven || s == current || s == previous);
 #endif
-     /* What was sent for a session that has no lease never lands: forget it, to have fewer states. */
+     /* A write that was sent for a session without a lease never lands: forget it, to have fewer states. */
      if
      :: !lease[s] && !leads[s] && !GRANT_LEFT ->
         put[s] = UNSENT; member[s] = 0; deletion[s] = 0; revocation[s] = 0;

@@ -129,7 +129,7 @@ bit outdated[S + 1]; /* there was another config since it read it */
 #else
 #define MAY_TRANSFER_LATE THINKS_OFF(named)
 #endif
-/* What the process knows of the config may be of any age. */
+/* The config that the process knows may be of any age. */
 #define THINKS_OFF(s) (!on || outdated[s])
 #define MUST_WAIT(s) (!EXEMPT && !IS_OWNER(s) && !HAS_WAITED(s))
 

@@ -40,7 +40,7 @@ for name in "${names[@]}"; do
 done
 lintian --fail-on error,warning "$output"/*.deb || fail "lintian"
 
-# What a project of a user needs is in the two packages of the library.
+# The two packages of the library have all that a user's project needs.
 for name in libbaton0.1 libbaton-dev; do dpkg-deb -x "$output/${name}_"*.deb "$work/root"; done
 for header in "$root"/include/baton/*.h; do
   [[ -f $work/root/usr/include/baton/${header##*/} ]] || fail "${header##*/} is not packaged"

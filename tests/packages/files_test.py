@@ -1,4 +1,4 @@
-"""What the packages get from packaging/, held against the programs, without building a package.
+"""The files that the packages get from packaging/, held against the programs, without building a package.
 
 files_test.py ROOT BATOND...: batond, batonctl and baton-guard, of one folder.
 """

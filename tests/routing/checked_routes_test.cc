@@ -29,7 +29,7 @@ std::string All(MergedRoutes& routes) {
   return words;
 }
 
-/// What honest servers say. Shard 2 has no leader.
+/// The routes of honest servers. Shard 2 has no leader.
 const std::vector<RouteOf> kTrue = {{0, "a", 10, 10}, {1, "a", 11, 11}, {2}, {3, "b", 13, 13}};
 constexpr const char* kAllTrue = "a:1 10, a:1 11, -, b:1 13";
 

@@ -1,4 +1,4 @@
-// What names a shard or a key in the public headers: a ShardId, and any text. Not a literal 0: C++
+// Names of a shard or a key in the public headers: a ShardId, and any text. Not a literal 0: C++
 // takes it for a null pointer, so it could become a null const char*. The compiler checks this.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Who gets what from the admin service: each method of the proto, called by callers with and
+// The admin service's answers to each role: each method of the proto, called by callers with and
 // without the role that it needs.
 #include <condition_variable>
 #include <cstdlib>

@@ -29,7 +29,7 @@ class DirectoryIdTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  /// What a node finds that starts in the directory and ends again.
+  /// A node starts in the directory and ends again. Returns what it found.
   StateLockFound Start(const NodeId& node = "n1") {
     auto taken = StateLock::Take(directory_, "orders", node);
     EXPECT_TRUE(taken.ok()) << taken.error().message;

@@ -1,4 +1,4 @@
-// What the tests of the doctor's judgement share: a situation in which all is well, and the finding
+// For the tests of the doctor's judgement: a situation in which all is well, and the finding
 // after something is made wrong in it.
 #pragma once
 

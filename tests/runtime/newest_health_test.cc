@@ -1,4 +1,4 @@
-// What a program says of its health in a tight loop.
+// A program says in a tight loop how healthy it is.
 #include "runtime/newest_health.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a node makes of its options before it starts.
+// A node checks and fills in its options before it starts.
 #include "runtime/node_options.h"
 
 #include <gmock/gmock.h>

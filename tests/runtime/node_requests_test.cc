@@ -1,4 +1,4 @@
-// What a node's status shows after an operator's request, on a real etcd.
+// A node's status after an operator's request, on a real etcd.
 #include <gtest/gtest.h>
 
 #include <chrono>

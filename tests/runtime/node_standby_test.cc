@@ -136,7 +136,7 @@ class NodeStandbyTest : public ::testing::Test {
     }
     return false;
   }
-  // What n2 said before has reached its core when this returns.
+  // When this returns, n2's earlier words have reached its core.
   void AwaitWordsOfN2() { StatusOf(*n2_); }
 
   std::unique_ptr<lab::PrivateEtcd> etcd_;

@@ -101,7 +101,7 @@ class RelayEngineTest : public ::testing::Test {
     transport_.watches.back()->handler.response(response);
     time_.Elapse(Duration{0});
   }
-  /// What the watch reports of a key: its new value and lease, or its deletion.
+  /// The watch's report about a key: its new value and lease, or its deletion.
   struct KeyNews {
     std::string key;
     std::string value = {};

@@ -101,7 +101,7 @@ TEST(Secrets, TakeTimesBeyondTheClock) {
   EXPECT_EQ(TroublesAt(At(2026, 11, 22), never).size(), 1u);
 }
 
-// What is no certificate is refused elsewhere.
+// Texts that are no certificate are refused elsewhere.
 TEST(Secrets, WarnOfNoCertificateWithoutOne) {
   const std::string certificate = CertificateFor("20260101000000Z", "20260102000000Z");
   for (const std::string& text : {std::string(), std::string("words"), certificate.substr(0, 90)}) {

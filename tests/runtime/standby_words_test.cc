@@ -1,4 +1,4 @@
-// What a program says of its standbys, from any thread, until the loop takes it.
+// A program's words about its standbys, from any thread, until the loop takes them.
 #include "runtime/standby_words.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What the lock in the state directory proves about an earlier process, and what it does not.
+// The lock in the state directory: what it proves about an earlier process, and what it doesn't.
 #include "runtime/state_lock.h"
 
 #include <fcntl.h>

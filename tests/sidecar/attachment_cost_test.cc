@@ -1,4 +1,4 @@
-// What a node's turns cost that talk to an application in another process.
+// The cost of a node's turns in which it talks to an application in another process.
 #include <gtest/gtest.h>
 
 #include "base/growth.h"

@@ -1,4 +1,4 @@
-// What batond's log says of an application in another process.
+// batond's log lines about an application in another process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is logged when an application's stream ends, which leads a shard, or has lost it before.
+// The log at the end of the stream of an application that leads a shard, or has lost it before.
 std::string LoggedAtTheEnd(bool lost) {
   HandClock clock;
   Attachment attachment({.group = "orders", .node = "n1", .shards = 4, .hash = {}}, clock, [] {});

@@ -1,4 +1,4 @@
-// What a node may conclude about an application in another process: from its answers, from the
+// A node's conclusions about an application in another process: from its answers, from the
 // clock, and from proof.
 #include "sidecar/attachment.h"
 

@@ -282,7 +282,7 @@ class MemberOfAGroup(unittest.TestCase):
         until = member.boottime_ns() + PATIENCE * 10**9
 
         def acquire(operation, error):
-            """What the member says of the shard while acquired() runs, and afterwards."""
+            """Returns what the member says of the shard while acquired() runs, and afterwards."""
             stream.send((KIND.KIND_ACQUIRED, 1, operation), until=until)
             loader.began.get(timeout=PATIENCE)
             during = its.leads(1), its.active(1)

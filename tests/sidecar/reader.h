@@ -1,4 +1,4 @@
-// What tests of an attachment share: a clock that the test moves, and a reader of its stream.
+// For tests of an attachment: a clock that the test moves, and a reader of its stream.
 #pragma once
 
 #include <atomic>

@@ -44,7 +44,7 @@ struct Asked {
   std::uint32_t standbys = 2;
 };
 
-/// What one step asked of the group.
+/// The work that one step asked of the group.
 struct Counts {
   std::map<NodeId, std::uint64_t> begun;  ///< standbys
   std::map<NodeId, std::uint64_t> ended;
@@ -169,7 +169,7 @@ class WarmGroup {
   }
 
  private:
-  /// What became of the group since a node died or joined.
+  /// The group's changes since a node died or joined.
   struct Change {
     std::uint64_t begun = 0;  ///< standbys
     std::uint64_t writes = 0;

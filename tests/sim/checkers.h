@@ -85,7 +85,7 @@ struct CheckerOptions {
   Duration step_bound{};
 };
 
-/// What one storm does to a machine (storms.cc).
+/// The harm of one storm to a machine (storms.cc).
 enum class Storm : std::uint8_t {
   kKill,
   kKnown,  ///< its death is known before it starts again
@@ -200,7 +200,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckPlaced();
   /// Whether a member says that activations fail there: it gets nothing until one succeeds.
   bool SomeNodeFails() const;
-  /// Who does not stand by as it should, or does not say so; empty: nobody.
+  /// Names who does not stand by as it should, or does not say so; empty: nobody.
   std::string StandbysUnsettled() const;
   /// The most shards that each other node may hold if this one dies: a quarter and 3 more than its
   /// share among the nodes that the rules want then. If a rule keeps nodes from taking over: or
@@ -298,7 +298,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     SessionId session;
     TimePoint since{};
   };
-  /// What a process has seen of a node's sessions. How many of the last ones in a row were short is
+  /// A node's sessions as a process has seen them. How many of the last ones in a row were short is
   /// counted so that the process itself, by its clock, counts no fewer, and no more. It may have
   /// seen more of them than is seen here, if it heard of several at once.
   struct Came {
@@ -433,7 +433,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckGround(ShardId shard);
   void CheckNobodyLeads(SessionId session);
   void CheckCore(const Process& process);
-  // What a process knows, and what it concludes from it (checkers_knowledge.cc).
+  // A process's knowledge, and its conclusions from it (checkers_knowledge.cc).
   void CheckShard(Process& process, ShardId shard, Led& seen, bool knows_its_end);
   void CheckKnown(const Process& process, ShardId shard, Led& seen, bool knows_its_end);
   bool KnowsItsEnd(const Process& process) const;

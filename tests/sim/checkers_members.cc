@@ -28,7 +28,7 @@ Duration StayAfter(int short_sessions) {
 
 }  // namespace
 
-// What becomes of member keys, and what members say of themselves.
+// Follows the member keys, and what members say of themselves.
 void Checkers::NoteMember(const MemberFact& before, const MemberFact& after) {
   if (before.failing || after.failing) eligible_at_ = world_.now();
   const bool goes_on = after.present && after.lease == before.lease;

@@ -43,7 +43,7 @@ void Checkers::CheckPlaced() {
     const auto rule =
         std::find_if(placement_.begin(), placement_.end(),
                      [&](const PlacementRule& each) { return each.CountsFor(ShardId{s}); });
-    // What failed elsewhere stays where it was tried last.
+    // A shard that failed elsewhere stays where it was tried last.
     if (rule == placement_.end() || record.reason == Reason::kCallbackTimeout) continue;
     // The number of the first preference that it fits, after them all if none, nothing if forbidden
     const auto place = [&](const MemberFact& node) -> std::optional<std::ptrdiff_t> {

@@ -138,7 +138,7 @@ void Checkers::CheckRest() {
   CheckViews();
   CheckReports();
   CheckFailingEnds();
-  // What failed stays where it was tried last, and a node that is failing gets nothing.
+  // A shard that failed stays where it was tried last, and a node that is failing gets nothing.
   const core::View truth = Truth();
   const bool failed = std::any_of(shards_.begin(), shards_.end(),
                                   [](const ShardHistory& seen) {

@@ -291,7 +291,7 @@ void Checkers::ExpectHeirs(const NodeId& dead, HeirRule rule) {
   }
 }
 
-// What the order of the replicas means, judged without them: unless they are kept apart by a label,
+// The meaning of the replicas' order, judged without them: unless they are kept apart by a label,
 // no ready standby fits an earlier preference than the first one.
 void Checkers::CheckOrder(ShardId shard, const NodeId& heir, const core::View& truth) {
   const PlacementRule* const rule = truth.rules().Of(shard);
@@ -309,8 +309,8 @@ void Checkers::CheckOrder(ShardId shard, const NodeId& heir, const core::View& t
   }
 }
 
-// Who claims a dead leader's shard, unless the nodes that are ready for it changed meanwhile: a
-// node may still load it when the leader dies, and be ready when the lease ends.
+// The node that claims a dead leader's shard, unless the nodes that are ready for it changed
+// meanwhile: a node may still load it when the leader dies, and be ready when the lease ends.
 void Checkers::NoteHeir(ShardId shard, const NodeId& leader) {
   if (standbys_.SaidSince(shard, held_since_)) changed_heirs_.insert(shard);
   if (heirs_.contains(shard) && !standbys_.SaidSince(shard, heirs_since_)) {

@@ -42,7 +42,7 @@ class StandbyChecker {
   void Called(const Process& process, ShardId shard, core::CallbackKind kind, TimePoint now);
   void Leaves(const Process& process);
 
-  // What etcd has. Nothing of this is needed before rules ask for standbys.
+  // These follow what etcd has. Nothing of this is needed before rules ask for standbys.
   /// The members, the rules or the policies changed. `truth`: the view that the store gives now.
   void NoteGroup(const core::View& truth, TimePoint now);
   /// Whether some shard has no leader in force.
@@ -79,7 +79,7 @@ class StandbyChecker {
     return found != said_at_.end() && found->second > since;
   }
 
-  /// What is not as it should be at rest; empty: nothing.
+  /// Says what is not as it should be at rest; empty: nothing.
   std::string Unsettled(const core::View& truth, const Processes& processes) const;
   /// By shard: the nodes that stand by for it if nobody leads it, in their order, computed again as
   /// if `without` were gone.
@@ -99,7 +99,7 @@ class StandbyChecker {
 
   const Report report_;
   std::map<std::pair<int, ShardId>, Since> roles_;  ///< by process; absent: always kNone
-  /// Who may stand by, in which sessions, by which rules; when that last changed, and before.
+  /// The sessions that may stand by, and by which rules; when that last changed, and before.
   std::vector<SessionRef> may_stand_by_;
   Placement rules_;
   TimePoint changed_at_{};

@@ -152,7 +152,7 @@ pb::RequestOp Crowd::PutRecord(ShardId shard, const Member& leader) const {
   return PutOf(keyspace_.ShardKey(shard), etcd::EncodeRecord(record, shard), 0);
 }
 
-// What the assignment gives to the script's members, as the real node sees it.
+// The claims that the assignment gives to the script's members, as the real node sees it.
 void Crowd::PlanClaims() {
   claims_.clear();
   const core::View& view = process_->core().view();

@@ -18,7 +18,7 @@
 
 namespace baton::sim {
 
-/// What turns of the node's loop cost.
+/// The cost of turns of the node's loop.
 struct LoopCost {
   std::uint64_t turns = 0;
   Duration all{};      ///< processor time

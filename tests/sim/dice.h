@@ -1,6 +1,6 @@
 // Dice: the chances of a run's faults, each drawn by itself.
 //
-// What is drawn for the n-th exchange of a kind depends on the seed, the source, the kind and n
+// The draw for the n-th exchange of a kind depends on the seed, the source, the kind and n
 // alone: not on what was drawn before, and not on whether other faults happened. So a run can be
 // repeated with some of its faults left out (injection.h), and the others stay as they were.
 #pragma once

@@ -1,4 +1,4 @@
-// What versions of etcd answer in different ways.
+// Answers that versions of etcd give in different ways.
 #include <array>
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// What the model of etcd answers as one version or another does; tests/sim/model_check compares
+// The model of etcd answers as one version or another does; tests/sim/model_check compares
 // this with real ones.
 #include <gtest/gtest.h>
 

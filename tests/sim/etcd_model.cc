@@ -272,7 +272,7 @@ void EtcdModel::Elect() {
   if (world_.verbose()) world_.Say("etcd: member " + std::to_string(leader_) + " leads");
 }
 
-// What an old leader had told a majority; the clients that asked have given up.
+// The proposals that an old leader had told a majority; the clients that asked have given up.
 void EtcdModel::CommitLimbo() {
   for (Proposal& proposal : std::exchange(limbo_, {})) {
     const Reply unheard = proposal.command();

@@ -40,8 +40,8 @@ namespace baton::sim {
 
 enum class Personality { kDocumented, k3423 };
 
-/// What versions answer in different ways, none of which breaks a promise of etcd's. By default as
-/// the newest, which tells least.
+/// Answers that versions give in different ways, none of which breaks a promise of etcd's. By
+/// default as the newest, which tells least.
 struct Dialect {
   /// A progress request is answered although the watch has still to send events.
   bool progress_while_behind = false;
@@ -193,7 +193,7 @@ class EtcdModel {
     TimePoint expires{};
     bool revoking = false;
   };
-  /// What `etcdctl snapshot save` writes. A default one is an empty etcd.
+  /// A file that `etcdctl snapshot save` writes. A default one is an empty etcd.
   struct Backup {
     Store store;
     std::map<std::int64_t, Lease> leases;
@@ -207,7 +207,7 @@ class EtcdModel {
   bool OperatorTxn(const pb::TxnRequest& request);
   bool OperatorRevoke(std::int64_t lease);
 
-  /// What clients asked of its members, and what these sent to watches.
+  /// Counts the requests of clients to its members, and what these sent to watches.
   struct Served {
     std::uint64_t transactions = 0;
     std::uint64_t ranges = 0;

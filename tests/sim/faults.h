@@ -65,8 +65,8 @@ inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kComm
 const char* ToString(Fault fault);
 using FaultCounts = std::array<std::uint64_t, kFaultCount>;
 
-/// What an exchange is for, or what a process has under way. The last four belong to processes
-/// only: no message has them.
+/// The purpose of an exchange, or of what a process has under way. The last four belong to
+/// processes only: no message has them.
 enum class Phase : std::uint8_t {
   kReading,       ///< everything is read: at the start, after a compaction, for an audit
   kWatching,      ///< a watch's message; of a process: its watch has said nothing yet

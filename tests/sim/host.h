@@ -87,7 +87,7 @@ class Host {
     Pause();
     asleep_since_ = world_.now();
   }
-  /// What piled up happens now, in order.
+  /// The events that piled up happen now, in order.
   void Resume() {
     paused_ = false;
     if (!stops_.empty()) stops_.back().second = world_.now();

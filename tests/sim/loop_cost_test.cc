@@ -1,4 +1,4 @@
-// What a large group costs the loop of one of its nodes grows with what happens, not with its
+// The cost of a large group for the loop of one of its nodes grows with what happens, not with its
 // square. The figures of a group of 1,000 nodes and 100,000 shards: baton_loop, RESULTS.md.
 #include <gtest/gtest.h>
 

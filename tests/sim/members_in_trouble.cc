@@ -1,7 +1,7 @@
-// What hardly ever happens among other troubles, at rest, so that it shows whether a group holds
-// claims back when it should, and only then: members that vanish together, come back, leave in
-// order or come and go; keys without a lease; claims of everything at a low limit; and, at the very
-// end of a run, an etcd that is restored from a backup.
+// Rare troubles, which hardly ever happen among others. They come at rest, so that they show
+// whether a group holds claims back when it should, and only then: members that vanish together,
+// come back, leave in order or come and go; keys without a lease; claims of everything at a low
+// limit; and, at the very end of a run, an etcd that is restored from a backup.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What goes wrong in a simulation, and how it is mended.
+// The mishaps of a simulation, and how they are mended.
 #include <algorithm>
 #include <utility>
 

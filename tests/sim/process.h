@@ -129,7 +129,7 @@ class SimDispatcher final : public runtime::Dispatcher {
   struct Hooks {
     /// Whether a callback that begins now fails like this, and for how long.
     std::function<std::optional<Duration>(Fault)> failure;
-    /// What the process has under way.
+    /// Returns what the process has under way.
     std::function<Phases()> busy;
     /// Is given each function that begins. Returns the least time that it takes.
     std::function<Duration(const std::function<void()>&)> entered;
@@ -227,7 +227,7 @@ class Process {
   const SimDispatcher& dispatcher() const { return dispatcher_; }
   const StandbyApplication& standbys() const { return standbys_; }
   const Host& host() const { return host_; }
-  /// What it has under way. REQUIRES: alive().
+  /// Returns what it has under way. REQUIRES: alive().
   Phases Busy() const;
   Duration app_pause_most{};  ///< between the check of Leads() and the write
 

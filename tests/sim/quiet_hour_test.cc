@@ -1,4 +1,4 @@
-// What nodes log while nothing happens: whole engines on virtual time.
+// The log lines of nodes while nothing happens: whole engines on virtual time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the product logs in a simulation: shown in a verbose run, and dropped otherwise.
+// The product's log in a simulation: shown in a verbose run, and dropped otherwise.
 #pragma once
 
 namespace baton::sim {

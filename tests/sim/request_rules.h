@@ -1,4 +1,4 @@
-// What etcd refuses before anything is proposed: requests that are not well formed.
+// Requests that etcd refuses before anything is proposed, because they are not well formed.
 //
 // REQUIRES of all requests: they have no field that the model leaves out (etcd_model.h).
 #pragma once

@@ -1,4 +1,4 @@
-// What a role for one prefix allows, nested transactions included.
+// The rights of a role for one prefix, nested transactions included.
 #include <gtest/gtest.h>
 
 #include <string>

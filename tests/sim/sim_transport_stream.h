@@ -1,4 +1,4 @@
-// What SimTransport's calls and streams have in common. Only for sim_transport*.cc.
+// The common part of SimTransport's calls and streams. Only for sim_transport*.cc.
 #pragma once
 
 #include <string>

@@ -169,7 +169,7 @@ class Simulation {
   void StartAgain(Machine& machine, int most_millis);
   void StartOnceEnded(Machine& machine, SessionId session, int looks);
   void ForkSome(Process& process);
-  /// What a guard of this machine finds in the file besides its node's sessions (Guard).
+  /// Gives the sessions that a guard of this machine finds in the file besides its node's (Guard).
   std::function<SessionId()> ForgedFor(const Machine& machine);
   void PlanToCloseDescriptors(Process& process);
   void StopGuards(Machine& machine);

@@ -4,7 +4,7 @@
 // starts again at once, in a race with its guard, or late. Most storms wait until the process
 // leads.
 //
-// What is drawn here comes from random_, as with mishaps; but not what happens to the files in
+// All draws here come from random_, as with mishaps; but not what happens to the files in
 // state directories.
 #include <algorithm>
 
@@ -45,7 +45,7 @@ RunResult Simulation::RunStorms() {
   while (!world_.stopped() && world_.now().time_since_epoch() < kStormsMost && !StormsAreOver()) {
     world_.RunUntil(world_.now() + milliseconds(100));
   }
-  // What was late may still come.
+  // Late messages may still come.
   world_.RunUntil(world_.now() + Duration(plan_.core.ttl) + seconds(1));
   if (calm) LeadAgain();
   if (world_.livelocked()) checkers_->Violation("I8", "events without end");

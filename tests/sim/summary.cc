@@ -86,7 +86,7 @@ void Summary::Add(const RunResult& result) {
   lengths_.push_back(Millis(result.virtual_time) / 1000);
 }
 
-// What the runs about standbys never judged, although they had the occasion again and again.
+// The things that runs about standbys never judged, although they had the occasion again and again.
 std::vector<std::string> Summary::UnjudgedStandbys() const {
   std::vector<std::string> lacks;
   const auto wants = [&](std::uint64_t occasions, std::uint64_t judged, const std::string& what) {

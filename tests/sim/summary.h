@@ -19,12 +19,12 @@ class Summary {
   /// Fault x phase, in markdown.
   std::string Table() const { return TableText(fault_table_, faults_); }
   const FaultTable& fault_table() const { return fault_table_; }
-  /// What the runs lack to count as evidence, one line each.
+  /// Says why the runs don't count as evidence, one line for each reason.
   std::vector<std::string> Shortfalls() const;
   std::vector<std::string> UnjudgedStandbys() const;
   /// How often standbys were judged.
   std::string StandbyText() const;
-  /// What storms broke or might have broken.
+  /// The harm that storms did or might have done.
   std::string StormText() const;
   std::chrono::nanoseconds took{};  ///< of real time; 0: not measured
 

@@ -50,7 +50,7 @@ baton_choose_packages() {
 }
 baton_choose_packages "$(baton_system)"
 
-# What a build without packages of ours needs at least.
+# A build without packages of ours needs these at least.
 BATON_TOOLS=(cmake ninja c++ protoc grpc_cpp_plugin)
 BATON_HEADERS=(grpcpp/grpcpp.h google/protobuf/message.h openssl/ssl.h boost/json.hpp boost/url.hpp xxhash.h spdlog/spdlog.h
   fmt/format.h prometheus/registry.h CLI/CLI.hpp yaml-cpp/yaml.h curses.h)

@@ -75,7 +75,7 @@ class PackagesTest(unittest.TestCase):
         self.assertLessEqual({"dpkg-dev", "debhelper", "git", "python3"}, set(names.split()))
 
     def other_boost(self, *installed):
-        """What keeps libboost1.81-dev away if these packages are installed, and others were once."""
+        """Names what keeps libboost1.81-dev away if these packages are installed, and others were once."""
         lines = [f"{name} installed" for name in installed] + ["libboost1.67-dev config-files"]
         self.shim("dpkg-query", "cat <<'END'\n" + "\n".join(lines) + "\nEND\n")
         return self.run_bash("baton_other_boost 1.81")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ctest would run, and what came of it, for tests/run.sh.
+"""Says for tests/run.sh what ctest would run, and what came of it.
 
   results.py groups FOLDER [LABEL...]       the groups of all tests, or of those with one of the labels, in running order
   results.py targets FOLDER LABEL...        what the tests with one of the labels need built
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-# What computes comes first, and last what needs another build.
+# Tests that compute come first, and last those that need another build.
 ORDER = ["tidy", "unit", "sim", "contract", "model", "install", "packages", "etcd", "dashboards", "page", "e2e", "chaos", "fuzz"]
 UNLABELLED = "other"
 ESSENTIAL = "essential"
@@ -130,7 +130,7 @@ def show_failure(case, logs):
 
 
 def finished_tests(logs):
-    """What ctest reports of each test; None if it reports nothing."""
+    """ctest's report on each test; None if it reports nothing."""
     try:
         return list(ElementTree.parse(os.path.join(logs, "ctest.xml")).getroot().iter("testcase"))
     except (OSError, ElementTree.ParseError):
@@ -190,7 +190,7 @@ def print_counts(group, counts, seconds):
 
 
 def beside(log, logs, expected):
-    """What whole runs beside this one said, but for their sums, which are counted; one without a sum came to no end."""
+    """Prints the words of whole runs beside this one, but for their sums, which are counted; one without a sum came to no end."""
     counts, sums = [0, 0, 0], 0
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:

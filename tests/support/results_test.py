@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ctest and gtest report is counted as it happened: a crash is a failure, a skip is not one."""
+"""The reports of ctest and gtest are counted as they happened: a crash is a failure, a skip is not one."""
 import contextlib
 import io
 import json

@@ -8,7 +8,7 @@ import subprocess
 import shown_code
 import source
 from reference import quoted_lines, reference
-from wording import wording
+from wording import comment_starts, wording
 
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 500, 70
 TEST_FOLDERS = ("tests", "bench")
@@ -241,7 +241,7 @@ def is_guide(file):
 
 
 def documents(root, files):
-    """What the documents point to exists."""
+    """Files that the documents point to exist."""
     for file in files:
         if not file.path.endswith(".md"):
             continue
@@ -303,7 +303,7 @@ def code_shown(root, files):
                 yield f"{file.path}:{number}: say which file this code is from (see shown_code.py)"
 
 
-# What a newcomer reads first stays short: README.md in five minutes, the architecture in one sitting.
+# Documents that a newcomer reads first stay short: README.md in five minutes, the architecture in one sitting.
 MAX_DOCUMENT_LINES = {"README.md": 200, "src/ARCHITECTURE.md": 150}
 
 
@@ -415,5 +415,5 @@ def known_faults(_, files, today=None):
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, one_source, leftovers, no_sleeps,
          machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
-         quoted_lines, top_level, readme_commands, wording,
+         quoted_lines, top_level, readme_commands, wording, comment_starts,
          grpc_limits, known_faults]

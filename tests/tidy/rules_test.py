@@ -205,6 +205,19 @@ class RulesTest(unittest.TestCase):
         self.write("docs/b.md", "Say it plainly if it counts.\n" * 100)
         self.assertEqual(self.places(rules.wording), ["docs/a.md:1", ".:1"])
 
+    def test_comments_start_with_their_subject(self):
+        self.write("src/a.cc", "// What leads.\nint a;  // Who leads.\n// It is followed.\n// Such a node leads.\n"
+                   "//\n// Such a node leads.\n// What? Whole words only. // not What\n")
+        self.write("include/baton/a.h", "int a;  ///< What leads.\nchar b[] = \"# What leads\";\n")
+        self.write("proto/a.proto", "// Who leads.\n")
+        self.write("src/page/a.js", "/** Who leads. */\n")
+        self.write("src/CMakeLists.txt", "# What is built.\n")
+        self.write("docs/a.md", "# What leads\n")
+        self.write("tests/a.cc", "// What leads.\n")
+        self.assertEqual(self.places(rules.comment_starts),
+                         ["include/baton/a.h:1", "proto/a.proto:1", "src/CMakeLists.txt:1", "src/a.cc:1", "src/a.cc:2",
+                          "src/a.cc:6", "src/page/a.js:1"])
+
     def test_servers_and_channels_without_limits_are_found(self):
         self.write("src/a.cc", "grpc::ServerBuilder builder;\nSetServerLimits(builder);\n")
         self.write("src/b.cc", "grpc::ServerBuilder builder;\nauto c = grpc::CreateCustomChannel(a, b, d);\n")

@@ -1,4 +1,4 @@
-"""What the tidy rules look at: the tree's own files, and C++ text without comments and strings."""
+"""Files and text for the tidy rules: the tree's own files, and C++ text without comments and strings."""
 import os
 import re
 import subprocess
@@ -69,7 +69,7 @@ def text_files(root):
 
 
 def top_level_names(root):
-    """What lies at the root: by git where it answers (ignored files don't count), else all."""
+    """The names at the root: by git where it answers (ignored files don't count), else all."""
     answer = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "--", "."],
                             capture_output=True, text=True, check=False)
     if answer.returncode == 0 and answer.stdout:

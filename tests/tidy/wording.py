@@ -1,4 +1,5 @@
-"""The rule for plain English: what comments, documents and messages must not say, and how rarely "where"."""
+"""The rules for plain English: what comments, documents and messages must not say, how rarely "where", and with which
+words comments don't start."""
 import re
 
 # Phrases that stand for something plainer. The right side is what the finding advises.
@@ -30,7 +31,7 @@ COMMENTS = {(".h", ".cc", ".proto", ".js", ".mjs"): SLASHES,
 # Not written by hand: inputs and records of runs. And the lists of banned phrases themselves.
 NOT_PROSE = re.compile(r"(?:^|/)(?:corpus|scenarios|RESULTS\.md|wording\.py|rules_test\.py)(?:/|$)|"
                        r"^tests/sim/mutants/.*\.patch|^LICENSE")
-# What users read of a program: its help, log lines and errors.
+# Users read these of a program: its help, log lines and errors.
 MESSAGES = re.compile(r"(?:src|examples)/.*\.(?:cc|h|py)")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
@@ -74,3 +75,24 @@ def wording(_, files):
             yield f"{file.path}:1: \"where\" {there} times in {here} words: if, or when"
     if words > MIN_WORDS and 1000 * places > MAX_WHERE * words:
         yield f".:1: \"where\" {places} times in {words} words of the tree: if, or when"
+
+
+START_FOLDERS = ("src/", "include/", "proto/")
+START = re.compile(r"(?:^|\s)(//+!?<?|/\*+|#+) *(?:(What|Who|Such) )?")
+MARKS = {SLASHES: ("//", "/*"), HASHES: ("#",)}
+
+
+def comment_starts(_, files):
+    """Comments, and their paragraphs, start with their subject."""
+    for file in files:
+        kinds = [MARKS[mark] for endings, mark in COMMENTS.items() if file.path.endswith(endings)]
+        if not file.path.startswith(START_FOLDERS) or not kinds:
+            continue
+        goes_on = False
+        for number, line in file.lines():
+            text = line.strip()
+            alone = text.startswith(kinds[0])
+            for match in START.finditer(line):
+                if match[2] and match[1].startswith(kinds[0]) and not (alone and goes_on):
+                    yield f"{file.path}:{number}: a comment starts with \"{match[2]}\": name the subject"
+            goes_on = alone and len(text.strip("/#! ")) > 0

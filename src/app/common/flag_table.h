@@ -16,7 +16,7 @@ namespace baton::app {
 
 struct Flag {
   const char* name;  ///< without dashes
-  /// What the help calls the value; null: a switch, which needs no value. The text ends with ",..."
+  /// The value's name in the help; null: a switch, which needs no value. The text ends with ",..."
   /// if the value is a list. A list's flag can be given several times: its values are joined by
   /// commas. Any other flag that is given twice is a usage error.
   const char* value;

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// What is wrong with one more label beside the others; empty: nothing.
+/// Says what is wrong with one more label beside the others; empty: nothing.
 std::string WrongLabel(const std::string& item, const Labels& others) {
   const std::size_t equals = item.find('=');
   if (equals == std::string::npos) return "is no label; expected NAME=VALUE, such as disk=ssd";

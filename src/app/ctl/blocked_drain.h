@@ -1,5 +1,5 @@
-// What keeps the shards of a node that drains where they are: no other node takes shards at all, or
-// placement rules forbid all that do. Pure; any thread.
+// Says why the shards of a node that drains stay where they are: no other node takes shards at all,
+// or placement rules forbid all that do. Pure; any thread.
 #pragma once
 
 #include <cstdint>

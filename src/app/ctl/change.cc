@@ -133,7 +133,7 @@ QuickWords WordsAbout(const Placement& placement, const runtime::NodeStatus& bef
   return words;
 }
 
-/// What of the rules can't be kept, or counts for nothing.
+/// Says which parts of the rules can't be kept, or count for nothing.
 void SayWarnings(const PlacementForecast& forecast, const Placement& placement) {
   const std::vector<std::string> infeasible = InfeasibleLines(forecast, placement);
   for (const std::string& line : infeasible) Say(line);
@@ -143,7 +143,7 @@ void SayWarnings(const PlacementForecast& forecast, const Placement& placement) 
   for (const std::string& line : UnknownLabelLines(forecast, placement)) Say(line);
 }
 
-/// What the operator must type, and what it means.
+/// Says what the operator must type, and what it means.
 Error NotConfirmed(const std::string& named, const runtime::ShardStatus& shard) {
   const std::string leader =
       shard.previous.empty() ? "its last leader" : "its last leader '" + shard.previous + "'";

@@ -116,7 +116,7 @@ class AdminClient::Impl {
     }
   }
 
-  /// What a call that got no answer leaves behind.
+  /// Says what a call that got no answer leaves behind.
   enum class Kind { kRead, kChange };
 
   template <typename Response, typename Request>

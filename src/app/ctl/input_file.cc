@@ -10,7 +10,7 @@ namespace baton::app {
 Result<std::string> ReadInputFile(const std::string& path, std::size_t most) {
   if (path != "-") return ReadSmallFile(path, most);
   Result<std::string> text = ReadStream(stdin, "stdin", most);
-  // What was read is not all.
+  // The text that was read is not complete.
   if (Interrupt::Happened()) return Error{ErrorCode::kInvalidArgument, "interrupted"};
   return text;
 }

@@ -35,7 +35,7 @@ void Merge(const DepartedMember& seen, std::map<NodeId, DepartedMember>* last) {
   if (added) return;
   DepartedMember& kept = known->second;
   if (seen.session != kept.session) {
-    // Who missed how it ended may have noticed an earlier end late.
+    // A node that missed how it ended may have noticed an earlier end late.
     const bool better =
         seen.why.has_value() != kept.why.has_value() ? seen.why.has_value() : seen.age < kept.age;
     if (better) kept = seen;

@@ -66,7 +66,7 @@ struct PlacementForecast {
   std::vector<ClaimForecast> claims;  ///< by shard number
   std::vector<MoveForecast> moves;    ///< urgent ones first
   std::vector<NodeForecast> nodes;    ///< live ones, by id
-  /// Who leads each shard after all claims and moves, by shard number; an empty id: nobody.
+  /// The leader of each shard after all claims and moves, by shard number; an empty id: nobody.
   std::vector<NodeId> leaders;
   /// The names of all labels that live nodes have, also `node` and `zone`; sorted.
   std::vector<std::string> labels;

@@ -66,7 +66,7 @@ NodeStatus WithoutNodes(const NodeStatus& status, const std::vector<LabelTerm>& 
   return left;
 }
 
-// Who leads the shards and who stands by for them, counted by rule.
+// Counts by rule which nodes lead the shards and which stand by for them.
 class KeptCounter {
  public:
   KeptCounter(const NodeStatus& status) : placement_(status.placement) {
@@ -82,7 +82,7 @@ class KeptCounter {
     standbys_.Update(rules_, status.shard_count, nodes);
   }
 
-  /// Who leads each shard, by number.
+  /// `leaders`: the leader of each shard, by number.
   std::vector<RuleKept> Count(const std::vector<NodeId>& leaders) const {
     std::vector<RuleKept> kept(placement_.size());
     for (std::size_t r = 0; r < kept.size(); ++r) {

@@ -1,4 +1,4 @@
-// What `rebalance simulate` prints of a simulation: lines, tables and JSON.
+// Lines, tables and JSON that `rebalance simulate` prints of a simulation.
 //
 // Pure functions; any thread.
 #pragma once
@@ -17,7 +17,7 @@ namespace baton::app {
 std::vector<std::string> SummaryLines(const Simulation& simulation);
 /// A line for each entry of `leaderless`.
 std::vector<std::string> LeaderlessLines(const Simulation& simulation, const Placement& placement);
-/// Who would claim which shards; one row for each node, or, `wide`, for each shard.
+/// Says which node would claim which shards; one row for each node, or, `wide`, for each shard.
 Table ClaimsTable(const Simulation& simulation, bool wide);
 Table OutlookTable(const Simulation& simulation);
 /// By whom each rule's shards are led, now and then.

@@ -62,7 +62,7 @@ std::string WaitWord(const ShardStatus& shard, TimePoint at) {
   return fmt::format("waits {} after {} deaths", AgeWord(shard.claims_wait), shard.deaths);
 }
 
-/// What a placement rule has to do with the shard's leader, or with its having none.
+/// Says how a placement rule concerns the shard's leader, or its lack of one.
 std::string RuleWord(const ShardStatus& shard) {
   if (shard.nobody_may_lead) return fmt::format("rule {} lets nobody here lead it", shard.rule);
   if (shard.led_against_rule) return fmt::format("rule {} forbids its leader", shard.rule);

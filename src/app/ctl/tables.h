@@ -37,10 +37,10 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide);
 ///  - "?", if there is neither a bound nor another phase.
 std::string GapWord(const Transition& transition, const runtime::GapPhases& gap);
 
-/// What is wrong, in one line; empty if the node and the group are healthy. If the node has halted
-/// or is not ready, the line says only this. Otherwise it counts what is wrong: shards without a
-/// leader; suspended shards, if the status has shards; shards of this node that fail to activate or
-/// wait for their first try.
+/// Says in one line what is wrong; empty if the node and the group are healthy. If the node has
+/// halted or is not ready, the line says only this. Otherwise it counts what is wrong: shards
+/// without a leader; suspended shards, if the status has shards; shards of this node that fail to
+/// activate or wait for their first try.
 std::string Unhealthy(const runtime::NodeStatus& status);
 /// One line about the shards that fail to activate: how many, how many wait for their first try,
 /// and the worst one. Empty if no shard fails. `statuses`: at most one of each node, because a

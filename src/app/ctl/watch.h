@@ -18,7 +18,7 @@
 
 namespace baton::app {
 
-/// What one answer says about an operation. `exit` unset: the operation goes on.
+/// One answer's verdict on an operation. `exit` unset: the operation goes on.
 struct Verdict {
   std::optional<ExitCode> exit;
   std::string line;     ///< progress, or how the operation ended

@@ -36,7 +36,8 @@ const Error kStopping{ErrorCode::kUnavailable, "the node is stopping"};
 
 }  // namespace
 
-/// What the thread uses. It owns that, too, because a write may stand still and outlive the object.
+/// The state that the thread uses. The thread owns it, too, because a write may stand still and
+/// outlive the object.
 struct AuditFile::Shared {
   explicit Shared(const AuditFileOptions& options)
       : file("--audit-file", options.path, 0600), required(options.required) {}

@@ -28,8 +28,8 @@ constexpr std::chrono::minutes kSayAgain{1};
 // Otherwise the kernel keeps up to 4 MiB for each caller that does not read, besides what the
 // server's budgets count. It doubles this.
 constexpr int kSendBuffer = 128 << 10;
-// What gRPC has read when a caller's connections are ended goes on to cost time. The kernel doubles
-// this, too.
+// If a caller's connections are ended, the bytes that gRPC has read before still cost time. The
+// kernel doubles this, too.
 constexpr int kReceiveBuffer = 16 << 10;
 
 /// Logs why connections are refused, at most once a minute.

@@ -79,8 +79,8 @@ struct Advertised {
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// What callers without a rule may do if the rules don't say it (this_host, other_hosts): operate
-/// with --allow-remote-admin, otherwise read.
+/// The rights of callers without a rule if the rules don't give them (this_host, other_hosts):
+/// operate with --allow-remote-admin, otherwise read.
 access::Access::Defaults DefaultsOf(const DaemonOptions& options);
 
 /// The names by which browsers and scrapers may ask for HTTP: --http-hosts, the hosts of --http

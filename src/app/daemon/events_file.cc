@@ -19,7 +19,8 @@ constexpr std::chrono::seconds kTryAgain{5};  // after a failure
 
 }  // namespace
 
-/// What the thread uses. It owns that, too, because a write may stand still and outlive the object.
+/// The state that the thread uses. The thread owns it, too, because a write may stand still and
+/// outlive the object.
 struct EventsFile::Shared {
   explicit Shared(std::string path) : file("--events-file", std::move(path), 0640) {}
 

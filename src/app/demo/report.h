@@ -16,8 +16,8 @@ struct DemoClaim {
   bool holds = false;    ///< PASS or FAIL
   std::string claim;     ///< the statement
   std::string measured;  ///< the measurement
-  /// What to try if the statement is false. DemoStage::Claim puts advice here if this is empty.
-  /// DemoReport prints it as it is, also if it is empty.
+  /// Advice on what to try if the statement is false. DemoStage::Claim puts advice here if this is
+  /// empty. DemoReport prints it as it is, also if it is empty.
   std::string next = {};
 };
 

@@ -56,7 +56,7 @@ class NoBrokenPipes {
   sigset_t before_{};
 };
 
-/// What a port of this host shows to a client.
+/// A port of this host, as it shows itself to a client.
 struct Shown {
   std::string serial;   ///< of its certificate; empty: there was no handshake
   bool served = false;  ///< it answered an HTTP request

@@ -36,7 +36,7 @@ class Operation {
   virtual void Cancel() = 0;
 };
 
-/// What a connection is for: the index of its channel.
+/// The use of a connection: the index of its channel.
 enum class Use { kUnary, kKeepAlive, kWatch };
 
 /// The stubs of one endpoint. Unary calls, keepalives and watches have a connection each; all use

@@ -61,7 +61,7 @@ function zoneCell({zone, labels = {}}) {
   return el('td', {}, zone ?? '–', list === '' ? null : el('div', {class: 'dim labels', title: list}, list));
 }
 
-/** Who left within the last hour, is not back, and has no key any more. */
+/** The nodes that left within the last hour, are not back, and have no key any more. */
 export const gone = ({departed, nodes}) => departed.filter(({node, back}) => !back && !nodes.some((member) => member.node === node));
 
 function goneRow({node, why, ago_ms: ago, led}) {
@@ -157,7 +157,7 @@ function sessionFact({session, renewal_age_ms: age, ttl_ms: ttl}) {
   return ['Session', session, session === 'relay' ? 'leads nothing' : `renewed ${duration(age)} ago, TTL ${duration(ttl)}`];
 }
 
-// What a stale view says of other nodes may have changed.
+// If a view is stale, other nodes may have changed since.
 const asOf = ({stale, suspended, view_age_ms: age}) =>
   (suspended > 0 ? `, ${number(suspended)} suspended` : '') + (stale ? `, others as of ${duration(age)} ago` : '');
 

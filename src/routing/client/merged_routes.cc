@@ -243,7 +243,8 @@ void MergedRoutes::TakeStandbys(const v1::Route& route, const std::vector<std::u
   published_standbys_ = nullptr;
 }
 
-// What only the leader knows comes with its own view's stamp, which another one may be ahead of.
+// A state that only the leader knows has the revision of the leader's view. Other views may be
+// ahead.
 void MergedRoutes::TakeState(const v1::Route& route, const std::vector<std::uint32_t>& nodes) {
   RouteEntry entry = entries_[route.shard()];
   if (route.leader() == 0 || entry.term != route.term()) return;

@@ -12,11 +12,15 @@
 //     this object may have missed the end of such a state.
 //   - If the first message says `anew`, or names another history of etcd (`cluster`), all routes
 //     are forgotten.
+//   - If the routes are not complete when a stream begins, the stream brings all routes. The known
+//     revisions are forgotten at its first message, so each route of the stream replaces what is
+//     known.
 //
 // A server may lie about a route, or only about its revision: it may name a revision that etcd has
-// not reached. By these rules no true route would ever replace that one. So if a stream continued
-// from revision(), its server sends one check, a digest of all its routes, once it has proven that
-// its view is newer than all that this object has read from other servers.
+// not reached. By the rules above, no true route would ever replace a route with such a revision.
+// The remedy is a check. On a stream that continued from revision(), the server sends one check, a
+// digest of all its routes. It sends the check once it has proven that its view is newer than all
+// that this object has read from other servers.
 //   - If the known routes have another digest, their revisions are forgotten: doubted(). The next
 //     stream reads all routes. It replaces whatever is known.
 //   - If they have the same digest, revisions above `complete_to` of the check's message are

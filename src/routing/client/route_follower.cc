@@ -117,8 +117,8 @@ void RouteFollower::SetCredentials(std::shared_ptr<grpc::ChannelCredentials> cre
   new_credentials_ = std::move(credentials);
 }
 
-// What failed with the earlier credentials may work now, so it is tried at once. Until the next
-// stream has begun or failed, Age says what it said: the endpoint did nothing wrong.
+// An endpoint that refused the earlier credentials may take the new ones, so it is tried at once.
+// Until the next stream has begun or failed, Age says what it said: the endpoint did nothing wrong.
 void RouteFollower::TakeCredentials(TimePoint now) {
   {
     const std::lock_guard lock(mutex_);

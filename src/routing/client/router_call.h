@@ -110,7 +110,7 @@ class RouterCall {
   std::uint32_t unknown_attempt_ = 0;  ///< the last one that may have taken effect; 0: none
   int hops_ = 0;                       ///< how many redirects followed the last wait
   Duration backoff_ = kFirstBackoff;
-  std::optional<std::chrono::milliseconds> told_wait_;  ///< RetryInfo of the last refusal
+  std::optional<std::chrono::milliseconds> told_wait_;  ///< RetryInfo of the last attempt's refusal
   grpc::Status last_;
   std::string last_address_;
 };

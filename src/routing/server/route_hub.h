@@ -242,7 +242,7 @@ class RouteHub {
   Revision revision_;
   TimePoint proven_at_{};
   Duration stale_after_{};
-  bool told_stale_ = false;
+  bool told_stale_ = false;  ///< whether the view was stale at the last Beat
   TimePoint beat_at_{};
   std::map<StreamId, Stream> streams_;
   std::vector<StreamId> ready_;  ///< streams that may have something to send

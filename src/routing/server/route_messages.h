@@ -33,7 +33,7 @@ Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 /// null.
 Bytes EncodeRoutes(const std::vector<const runtime::ViewRoute*>& routes);
 
-/// What a message says of the view behind its routes: how complete it is, and how old.
+/// A message's words about the view behind its routes: how complete it is, and how old.
 struct ViewWords {
   bool snapshot_end = false;  ///< the snapshot ends with this message
   Revision complete_to{};     ///< the stream has all changes up to this revision; 0: unknown

@@ -110,7 +110,7 @@ class EventStreams::Stream final : public Reactor {
   const access::StreamPlaces::Place place_;
   std::optional<ShardId> shard_;
   std::uint64_t after_ = 0;
-  std::uint64_t told_ = 0;
+  std::uint64_t told_ = 0;  // the last message had the events up to this one
   bool reset_ = false;
   bool begun_ = false;
   bool writing_ = false;

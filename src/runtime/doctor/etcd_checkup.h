@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxExamined = 16;
 /// Part of etcd's message if the user is unknown or the password is wrong.
 inline constexpr const char* kWrongPassword = "authentication failed";
 
-/// What one endpoint answered: first its status, then a read, then commits. An endpoint that did
+/// The answers of one endpoint: first its status, then a read, then commits. An endpoint that did
 /// not answer has only the first two fields. If the user or its password is wrong, the endpoint
 /// counts as one that answered, and read_refused has etcd's words. If etcd refuses its status,
 /// `version` is empty, and the fields from `faults` to `alarms` say nothing. If the read got no

@@ -21,7 +21,7 @@ constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
 constexpr std::size_t kMaxNamed = 5;
 
-/// Who left within the last hour, did not say so, and is not back.
+/// The nodes that left within the last hour, did not say so, and are not back.
 std::vector<std::string> Gone(const NodeStatus& status) {
   std::vector<std::string> gone;
   std::size_t more = 0;
@@ -176,7 +176,7 @@ std::optional<Finding> StandbysFinding(const NodeStatus& status) {
   return std::nullopt;
 }
 
-/// What holds if no other finding about placement was made.
+/// The finding if no other finding about placement was made.
 std::string KeptWords(const Placement& placement) {
   if (placement.empty()) return "there are no rules";
   const bool one = placement.size() == 1;

@@ -329,7 +329,7 @@ Finding StoreRevision(const Examination& seen) {
             fmt::format("{}: at revision {}, below {}, which this node has seen: etcd was wiped or "
                         "restored from a backup",
                         fmt::join(below, ", "), found, known),
-            "see \"Restored backups\" in docs/operating.md"};
+            "see \"Restored backups\" and \"A wiped etcd\" in docs/operating.md"};
   }
   if (known == 0 || Reached(seen) == 0) {
     return {"etcd_revision", Severity::kNotice, "not known", {}};
@@ -430,7 +430,7 @@ Finding CallbacksOfNode(const Examination& seen) { return Callbacks(seen.status)
 std::vector<Finding> Judge(const Examination& seen) {
   std::vector<Finding> findings;
   const auto add = [&](const auto&... checks) { (findings.push_back(checks(seen)), ...); };
-  // What a status says that was never seen is neither good nor bad.
+  // A finding about a status that was never seen is neither good nor bad.
   const auto add_of_status = [&](const auto&... checks) {
     const auto judged = [&](Finding finding) {
       if (seen.known) return finding;

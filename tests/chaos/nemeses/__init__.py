@@ -1,4 +1,4 @@
-"""What goes wrong: each nemesis does harm, yields how many seconds to let it work, and mends it afterwards.
+"""Nemeses: each does harm, yields how many seconds to let it work, and mends it afterwards.
 
 A nemesis draws from its fault's own generator and from nothing else, so a seed gives the same plan on any machine; which
 member leads etcd just then, real processes decide. `early` says that sessions may end before their time, by etcd's own

@@ -1,4 +1,4 @@
-"""What a nemesis is given, and how it is run: see nemeses/__init__.py."""
+"""A fault, which a nemesis is given, and how a nemesis is run: see nemeses/__init__.py."""
 import threading
 import time
 
@@ -11,7 +11,7 @@ NEMESES = {}  # by name
 
 
 class NoTarget(Exception):
-    """What it would strike is struck by another one already."""
+    """Another nemesis strikes the same already."""
 
 
 def nemesis(*needs, early=False, extra=0.0):

@@ -1,4 +1,4 @@
-// What a guard learns from a node's state directory, and when.
+// A guard reads a node's state directory: what it learns, and when.
 #include "runtime/guard/await_death.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a guard does with etcd's answers that a real etcd does not give on demand.
+// A guard gets answers of etcd that a real etcd does not give on demand.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -29,7 +29,7 @@ struct EndSessionAnswers : public testing::Test {
                [this](const auto& ended) { result = ended; });
     Settle();
   }
-  // What the oldest transaction puts into `died`.
+  // The death that the oldest transaction puts into `died`.
   DeathFact Named() {
     for (const auto& operation : transport.txns.front().request.success()) {
       if (operation.has_request_put()) return etcd::DecodeDeath(operation.request_put().value());

@@ -1,4 +1,4 @@
-// What a node writes to its guard comes out as it went in.
+// The settings that a node writes to its guard come out as they went in.
 #include "runtime/guard/guard_settings.h"
 
 #include <gtest/gtest.h>

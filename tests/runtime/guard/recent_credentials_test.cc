@@ -1,4 +1,4 @@
-// What a guard keeps of the credentials that its node got.
+// A guard keeps the credentials that its node got.
 #include "runtime/guard/recent_credentials.h"
 
 #include <gmock/gmock.h>

@@ -91,7 +91,7 @@ class Comparison {
     return operation;
   }
 
-  // What a watch sends must not depend on how far etcd had got with it.
+  // The messages of a watch must not depend on how far etcd had got with it.
   static bool DependsOnWatches(const Operation& operation) {
     return std::holds_alternative<pb::CompactionRequest>(operation) ||
            std::holds_alternative<OpenWatch>(operation) ||

@@ -17,8 +17,8 @@ constexpr std::int64_t kEnds = 2;
 // The model's longest delay: it looks every 500 ms, and then has to commit.
 constexpr Duration kModelsLatest = milliseconds(510);
 
-/// What one etcd said, and when the key was deleted, counted from the request and the grant of its
-/// lease.
+/// The answers of one etcd, and when the key was deleted, counted from the request and the grant of
+/// its lease.
 struct Story {
   std::vector<std::string> said = {};
   Duration after_asking{};

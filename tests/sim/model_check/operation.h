@@ -49,7 +49,7 @@ inline constexpr const char* kKindNames[kKinds] = {
     "watch create", "watch progress", "watch cancel",
     "compact",      "status"};
 
-/// What was asked, in words.
+/// The request, in words.
 std::string Text(const Operation& operation);
 
 }  // namespace baton::sim

@@ -19,7 +19,7 @@ class Party {
  public:
   virtual ~Party() = default;
   virtual const char* name() const = 0;
-  /// What it says of itself: "3.4.23".
+  /// Its own word for its version: "3.4.23".
   virtual std::string version() = 0;
   virtual etcd::Transport& transport() = 0;
   /// Compacts up to the revision; when this returns, the history is gone from the disk too. Only

@@ -13,7 +13,7 @@
 
 namespace baton::sim {
 
-/// What an AskProgress results in that has no answer.
+/// The result of an AskProgress that has no answer.
 inline constexpr const char* kNoProgress = "no progress answer";
 
 class Runner {
@@ -32,7 +32,7 @@ class Runner {
   /// The revision of etcd, counted from the script's beginning.
   std::int64_t Revision();
 
-  /// What etcd sent to a watcher so far: an entry for its creation, each event, each progress
+  /// All that etcd sent to a watcher so far: an entry for its creation, each event, each progress
   /// answer, its cancellation, its stream's end.
   std::vector<std::string> Told(int watcher);
   /// The same by messages: of each the number of its revisions, the last of them, and the revision
@@ -52,7 +52,7 @@ class Runner {
     std::shared_ptr<Log> log = std::make_shared<Log>();
     std::unique_ptr<etcd::KeepAliveStream> stream = {};
   };
-  /// What is known of a lease's age, by this etcd's time.
+  /// A lease's age as far as it is known, by this etcd's time.
   struct Lease {
     std::int64_t ttl = 0;
     Duration asked{};
