@@ -165,16 +165,15 @@ build() {
   run_child baton_build "$folder" "${targets[@]}"
 }
 
-# The tests of these groups mostly wait, for leases, scrapes and a browser: they run together, two at a time. Which of
-# them may not run beside another, each says itself.
+# The tests of these groups mostly wait, for leases, scrapes and a browser: they run together, two at a time. The
+# essential tests run together, too, four at a time, as many of them wait. Tests that may not run beside others say so.
 waiting_groups=(install packages etcd dashboards page e2e)
+runs_together() { [[ $mode == essential || $1 =~ $(one_of "${waiting_groups[@]}") ]]; }
 
-# Groups that measure times run one test at a time. Contract tests wait more than they compute; with --all, the
-# sanitizers' builds use the time.
+# Groups that measure times run one test at a time.
 jobs_of() {
-  case $1:$mode in
-    chaos:* | bench:*) echo 1 ;;
-    contract:essential) echo 4 ;;
+  case $1 in
+    chaos | bench) echo 1 ;;
     *) echo 2 ;;
   esac
 }
@@ -203,29 +202,31 @@ run_group() {
   run_counted "${2:-}$group" -j "$(jobs_of "$group")" "${selection[@]}"
 }
 
-# run_waiting GROUP...: these groups together, each counted under its name.
-run_waiting() {
-  local selection=(-L "$(one_of "$@")")
+# run_together GROUP...: these groups together, each counted under its name.
+run_together() {
+  local jobs=2 selection=(-L "$(one_of "$@")")
+  [[ $mode != essential ]] || jobs=4
   [[ -z ${label[*]} ]] || selection+=(-L "^${label[0]}\$")
-  run_tests waiting -j 2 "${selection[@]}"
-  results summaries "$folder" "$logs/waiting"
+  [[ $mode != essential ]] || echo "the tests run together; their log is $logs/together/ctest.log"
+  run_tests together -j "$jobs" "${selection[@]}"
+  results summaries "$folder" "$logs/together"
 }
 
 # run_groups PREFIX [LABEL...]: the groups that have tests with one of these labels; without labels, all groups.
 run_groups() {
-  local prefix=$1 listed chosen group waiting=()
+  local prefix=$1 listed chosen group together=()
   listed=$(results groups "$folder" "${@:2}") || return
   mapfile -t chosen <<<"$listed"
   for group in "${chosen[@]}"; do
-    if [[ $group =~ $(one_of "${waiting_groups[@]}") ]]; then
-      waiting+=("$group")
+    if runs_together "$group"; then
+      together+=("$group")
       continue
     fi
-    ((${#waiting[@]} == 0)) || run_waiting "${waiting[@]}" || return
-    waiting=()
+    ((${#together[@]} == 0)) || run_together "${together[@]}" || return
+    together=()
     run_group "$group" "$prefix" || return
   done
-  ((${#waiting[@]} == 0)) || run_waiting "${waiting[@]}"
+  ((${#together[@]} == 0)) || run_together "${together[@]}"
 }
 
 # note NAME CODE: what is no test of ctest's; 0 is well, 77 skipped.

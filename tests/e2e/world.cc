@@ -48,7 +48,7 @@ const std::string& PasswordFile() {
   return made.path;
 }
 
-std::string Content(const std::string& path) {
+std::string ContentOf(const std::string& path) {
   std::ifstream file(path);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
@@ -108,9 +108,9 @@ std::vector<std::string> CtlFlags() {
 
 PemTexts OperatorPems() {
   if (TheWorld() != World::kTls) return {};
-  return {.ca = Content(TheAuthority().ca()),
-          .cert = Content(TheAuthority().cert("operator")),
-          .key = Content(TheAuthority().key("operator"))};
+  return {.ca = ContentOf(TheAuthority().ca()),
+          .cert = ContentOf(TheAuthority().cert("operator")),
+          .key = ContentOf(TheAuthority().key("operator"))};
 }
 
 std::vector<std::string> EtcdctlFlags() {
@@ -127,9 +127,9 @@ std::vector<std::string> EtcdctlFlags() {
 etcd::GrpcTransportOptions OperatorOptions(const std::vector<std::string>& endpoints) {
   etcd::GrpcTransportOptions options{.endpoints = endpoints};
   if (TheWorld() == World::kTls) {
-    options.ca_pem = Content(TheAuthority().ca());
-    options.cert_pem = Content(TheAuthority().cert("operator"));
-    options.key_pem = Content(TheAuthority().key("operator"));
+    options.ca_pem = ContentOf(TheAuthority().ca());
+    options.cert_pem = ContentOf(TheAuthority().cert("operator"));
+    options.key_pem = ContentOf(TheAuthority().key("operator"));
   }
   if (TheWorld() == World::kAuth) {
     options.user = "root";

@@ -58,7 +58,7 @@ void Tell(const runtime::NodeStatus& status, ShardAges* ages) {
   ages->OnRoutes(batch);
 }
 
-runtime::NodeStatus StatusOf(const std::vector<ShardState>& states) {
+runtime::NodeStatus StatusWith(const std::vector<ShardState>& states) {
   runtime::NodeStatus status;
   status.group = "orders";
   status.node = "n1";
@@ -81,7 +81,7 @@ TEST(ShardAges, CountFromTheLastChangeOfTermOrState) {
   // seen may have lasted for longer.
   FixedClock clock;
   ShardAges ages(clock);
-  runtime::NodeStatus status = StatusOf({ShardState::kMoving});
+  runtime::NodeStatus status = StatusWith({ShardState::kMoving});
   const auto age = [&] { return ages.Of({&status.shards[0]}).at(0); };
   EXPECT_EQ(age(), ShardAge{}) << "never told of";
   Tell(status, &ages);
@@ -104,8 +104,8 @@ TEST(Attention, NamesTheWorstAndTheLongestFirst) {
   FixedClock clock;
   ShardAges ages(clock);
   runtime::NodeStatus status =
-      StatusOf({ShardState::kLed, ShardState::kMoving, ShardState::kActivating,
-                ShardState::kSuspended, ShardState::kLed, ShardState::kLeaderless});
+      StatusWith({ShardState::kLed, ShardState::kMoving, ShardState::kActivating,
+                  ShardState::kSuspended, ShardState::kLed, ShardState::kLeaderless});
   Tell(status, &ages);
   clock.now += kLongMove - milliseconds(1);
   status.shards[4] = ShardIn(4, ShardState::kLeaderless);
@@ -126,7 +126,7 @@ TEST(Attention, NamesAShardThatFailsAtOnceWithItsError) {
   ShardAges ages(clock);
   FakeControl control;
   runtime::NodeStatus status =
-      StatusOf({ShardState::kActivating, ShardState::kActivating, ShardState::kSuspended});
+      StatusWith({ShardState::kActivating, ShardState::kActivating, ShardState::kSuspended});
   for (const std::size_t failing : {1, 2}) {
     status.shards[failing].failing = runtime::FailingActivation{
         .attempts = 4, .lasted = seconds(3), .last_error = "the database is down"};
@@ -149,7 +149,7 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
   control.calls[{"Txn", "OK"}].count = 3;
   control.calls[{"Txn", "UNAVAILABLE"}].count = 2;
   runtime::NodeStatus status =
-      StatusOf({ShardState::kLed, ShardState::kMoving, ShardState::kLeaderless});
+      StatusWith({ShardState::kLed, ShardState::kMoving, ShardState::kLeaderless});
   status.members.resize(2);
   status.members[0].fact.node = "n0";
   status.members[1].fact.node = "n1";
@@ -190,7 +190,7 @@ TEST(Overview, NamesTheRulesThatAreNotKept) {
   const ShardAges ages;
   FakeControl control;
   runtime::NodeStatus status =
-      StatusOf({ShardState::kLed, ShardState::kLed, ShardState::kLeaderless});
+      StatusWith({ShardState::kLed, ShardState::kLed, ShardState::kLeaderless});
   status.shards[2].nobody_may_lead = true;
   status.shards[2].rule = 3;
   for (std::size_t shard : {0, 1}) {
@@ -207,7 +207,7 @@ TEST(Overview, NamesTheRulesThatAreNotKept) {
 TEST(Overview, CountsTheShardsWithoutAReadyStandby) {
   const ShardAges ages;
   FakeControl control;
-  runtime::NodeStatus status = StatusOf({ShardState::kLed, ShardState::kLed});
+  runtime::NodeStatus status = StatusWith({ShardState::kLed, ShardState::kLed});
   status.shards[0].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
       std::vector<runtime::StandbyStatus>{{"n2", "127.0.0.1:7402", true}, {"n3", "", false}});
   status.shards[1].without_ready_standby = true;
@@ -232,7 +232,7 @@ TEST(Overview, ListsAsManyAsPeopleReadAndCountsAll) {
   const ShardAges ages;
   FakeControl control;
   const runtime::NodeStatus status =
-      StatusOf(std::vector<ShardState>(kMaxListed + 50, ShardState::kLeaderless));
+      StatusWith(std::vector<ShardState>(kMaxListed + 50, ShardState::kLeaderless));
   const json::value document =
       json::parse(OverviewJson({.status = status, .ages = ages, .control = control, .taken = {}}));
   EXPECT_EQ(document.at("attention").at("counts").at("leaderless"), kMaxListed + 50);
@@ -242,7 +242,7 @@ TEST(Overview, ListsAsManyAsPeopleReadAndCountsAll) {
 TEST(Overview, CostsAFewBytesAShard) {
   const ShardAges ages;
   FakeControl control;
-  const runtime::NodeStatus status = StatusOf(std::vector<ShardState>(10'000, ShardState::kLed));
+  const runtime::NodeStatus status = StatusWith(std::vector<ShardState>(10'000, ShardState::kLed));
   EXPECT_LT(OverviewJson({.status = status, .ages = ages, .control = control, .taken = {}}).size(),
             50'000U);
 }
@@ -263,7 +263,7 @@ TEST(PageFile, IsServedWithAPolicyThatAllowsNothingFromElsewhere) {
 
 TEST(Handler, AnswersThePageWhileTheLoopIsStuckAndTheOverviewWithAPicture) {
   FakeControl control;
-  control.SetStatus(StatusOf({ShardState::kLed}));
+  control.SetStatus(StatusWith({ShardState::kLed}));
   Handler handler(control, {});
   EXPECT_EQ(handler.TryAnswer("/?from=bookmark")->status, 200U);
   EXPECT_FALSE(handler.TryAnswer("/v1/overview"));

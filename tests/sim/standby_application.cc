@@ -7,7 +7,7 @@ namespace {
 
 constexpr Duration kReadyMost = seconds(5);    // until it takes its word back
 constexpr Duration kUnreadyMost = seconds(4);  // and until it is ready again
-constexpr Duration kLateMost = seconds(3);
+constexpr Duration kSaidLateMost = seconds(3);
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void StandbyApplication::End(ShardId shard) {
   if (found->second.ready_since) ready_until_[shard] = host_.world().now();
   standbys_.erase(found);
   if (!random_.Chance(faults_.late)) return;
-  host_.After(random_.Between(Duration{0}, kLateMost),
+  host_.After(random_.Between(Duration{0}, kSaidLateMost),
               [this, shard, over] { say_({.operation = over, .shard = shard, .ready = true}); });
 }
 

@@ -11,7 +11,7 @@ constexpr const char* kAbsentKey = "confirmation";
 constexpr int kDeepest = 3;
 constexpr int kBatchMost = kScriptOperations;
 
-const std::string kToTheEnd(1, '\0');
+const std::string kNoEnd(1, '\0');
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::string Script::AnyKey() {
 
 std::string Script::AnyEnd(const std::string& key) {
   switch (random_.Below(10)) {
-    case 0: return kToTheEnd;
+    case 0: return kNoEnd;
     case 1:
     case 2: return key + "\xff";
     case 3:
@@ -50,8 +50,8 @@ std::int64_t Script::AnyRevision(const Store& store) {
 
 pb::RangeRequest Script::AnyRange(const Store& store) {
   pb::RangeRequest range;
-  range.set_key(random_.Chance(200) ? kToTheEnd : AnyKey());
-  range.set_range_end(range.key() == kToTheEnd ? kToTheEnd : AnyEnd(range.key()));
+  range.set_key(random_.Chance(200) ? kNoEnd : AnyKey());
+  range.set_range_end(range.key() == kNoEnd ? kNoEnd : AnyEnd(range.key()));
   if (random_.Chance(300)) range.set_limit(random_.Between(0, 4));
   if (random_.Chance(350)) range.set_revision(AnyRevision(store));
   range.set_serializable(random_.Chance(200));
@@ -256,9 +256,9 @@ Operation Script::LeaseOperation() {
 OpenWatch Script::NewWatch(int watcher, const Store& store) {
   pb::WatchCreateRequest request;
   const bool all = random_.Chance(400);
-  request.set_key(all ? kToTheEnd : kKeys[random_.Below(std::size(kKeys))]);
+  request.set_key(all ? kNoEnd : kKeys[random_.Below(std::size(kKeys))]);
   if (all) {
-    request.set_range_end(kToTheEnd);
+    request.set_range_end(kNoEnd);
   } else if (random_.Chance(500)) {
     request.set_range_end(request.key() + "\xff");
   }
