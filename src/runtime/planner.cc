@@ -29,6 +29,7 @@ void Planner::Plan(Handler handler) {
 }
 
 Result<std::vector<MoveFact>> Planner::PlanNow() {
+  constexpr const char* kNotComplete = "this node's view is not complete yet";
   refresh_();
   const LatestStatus latest = status_.Get();
   if (!latest.fresh || latest.status == nullptr) {
@@ -37,14 +38,16 @@ Result<std::vector<MoveFact>> Planner::PlanNow() {
   const NodeStatus& status = *latest.status;
   if (status.assignment == nullptr) {
     const bool ended = status.session == SessionPhase::kEnded;
-    return Error{ErrorCode::kUnavailable,
-                 ended ? status.not_ready : "this node's view is not complete yet"};
+    return Error{ErrorCode::kUnavailable, ended ? status.not_ready : kNotComplete};
   }
   if (status.assignment != planned_for_) {
     core::ShardRules rules;
     rules.Set(status.placement, status.shard_count);
     std::map<NodeId, const MemberFact*> members;
     for (const MemberStatus& member : status.members) members[member.fact.node] = &member.fact;
+    for (const core::AssignmentMember& member : status.assignment->input.members) {
+      if (!members.contains(member.id)) return Error{ErrorCode::kUnavailable, kNotComplete};
+    }
     planned_ = core::PlanAll(
         *status.assignment,
         {.rules = rules,

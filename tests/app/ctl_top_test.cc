@@ -68,6 +68,24 @@ TEST(TopFrame, ShowsTroubleWhereItIs) {
             " q quit  p pause  ↑↓ shards  ←→ nodes\n");
 }
 
+// Plan: a false server tells the longest times that are read, 73 years: sums of them still fit.
+TEST(TopFrame, ShowsALeaseOfAnyLength) {
+  constexpr auto kYears = std::chrono::hours(24 * 365 * 73);
+  const TopView view;
+  NodeStatus status = Group(4);
+  status.ttl = kYears;
+  status.renewal_age = -kYears;
+  EXPECT_THAT(PlainText(BuildFrame(&status, view)), HasSubstr("lease ████████ renewed"));
+  const Frame frame = BuildFrame(&status, view);
+  bool good = false;
+  for (const Line& line : frame.lines) {
+    for (const Span& span : line) {
+      if (span.text.starts_with("lease ████████ renewed")) good = span.ink == Ink::kGood;
+    }
+  }
+  EXPECT_TRUE(good);
+}
+
 // Plan: more shards than fit a line, and one whose record is of a newer version.
 TEST(TopFrame, NamesTheSickShards) {
   FakeControl control({"n1", "n2", "n3"}, 300);

@@ -270,6 +270,10 @@ TEST(MergedRoutes, UnixSocketsAreLeadersAddressesOnlyIfAllowed) {
 // Plan: an invalid message changes nothing, even if some of its routes are good.
 TEST(MergedRoutes, RefusesWholeWhatCannotBe) {
   const std::pair<const char*, std::function<void(v1::WatchRoutesResponse&)>> cases[] = {
+      {"5 routes of 4 shards",
+       [](auto& message) {
+         for (int i = 0; i < 4; ++i) Add(message, {0, "b", 30, 30});
+       }},
       {"shard 9 of 4",
        [](auto& message) {
          Add(message, {9, "a", 30, 30});

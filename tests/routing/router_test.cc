@@ -427,6 +427,18 @@ TEST(Router, ShowsServersTextsInOneShortLine) {
   EXPECT_EQ(name, shown + std::string(128 - shown.size(), 'x') + "...");
 }
 
+// Plan: a false server sends 5 MiB of empty routes, which would be some 250 MB once they are
+// parsed.
+TEST(Router, ReadsNoMessageThatNoTrueServerSends) {
+  ScriptedRoutes server;
+  v1::WatchRoutesResponse message = First({}, 20);
+  for (int i = 0; i < (5 << 20) / 2; ++i) message.add_routes();
+  server.Greet(message);
+  auto router = Follow({server.address()});
+  ASSERT_TRUE(Until([&] { return !router->Age().problem.empty(); }));
+  EXPECT_THAT(router->Age().problem, HasSubstr("RESOURCE_EXHAUSTED"));
+}
+
 TEST(Router, KeepsItsRoutesWhereAServerMapsKeysAnotherWay) {
   ScriptedRoutes server;
   server.Greet(First({}, 20, {{0, "a", 10, 10}}));

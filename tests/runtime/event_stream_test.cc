@@ -346,7 +346,8 @@ class NoMoreThreads {
 };
 
 /// Serves only events.
-struct EventServer final : v1::AdminService::CallbackService {
+struct EventServer final
+    : v1::AdminService::WithRawCallbackMethod_WatchEvents<v1::AdminService::Service> {
   explicit EventServer(Duration unread_for = std::chrono::minutes(1))
       : streams(history, unread_for) {
     grpc::ServerBuilder builder;
@@ -359,7 +360,7 @@ struct EventServer final : v1::AdminService::CallbackService {
     server->Wait();
   }
   EventStreams::Reactor* WatchEvents(grpc::CallbackServerContext* context,
-                                     const v1::WatchEventsRequest* request) override {
+                                     const grpc::ByteBuffer* request) override {
     return streams.Watch(*context, *request);
   }
 
@@ -376,9 +377,12 @@ TEST(EventStreams, ARefusalTakesNoPlace) {
   EventServer server;
   {
     const NoMoreThreads none;
+    const grpc::Slice no_fields;
+    const grpc::ByteBuffer request(&no_fields, 1);
     for (std::size_t i = 0; i < kMaxEventStreams + 1; ++i) {
       grpc::CallbackServerContext context;
-      server.streams.Watch(context, {})->OnDone();  // there is no call, so nobody else calls it
+      server.streams.Watch(context, request)
+          ->OnDone();  // there is no call, so nobody else calls it
     }
   }
   const auto stub = v1::AdminService::NewStub(grpc::CreateChannel(

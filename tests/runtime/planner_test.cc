@@ -120,6 +120,17 @@ TEST(Planner, AFloodOfPlansAsksTheNodeOnceAtATime) {
   EXPECT_GE(done, static_cast<int>(Planner::kMaxWaiting));
 }
 
+// Plan: the assignment has a node, which is to get two shards, that is not among the members.
+TEST(Planner, RefusesIfAMemberOfTheAssignmentIsMissing) {
+  BusyControl control;
+  control.Change([](NodeStatus& status) { status.members.pop_back(); });
+  control.Free();
+  Planner planner(control, [] {});
+  const Moves moves = PlanOf(planner);
+  ASSERT_FALSE(moves.ok());
+  EXPECT_EQ(moves.error().code, ErrorCode::kUnavailable);
+}
+
 TEST(Planner, RefusesBeforeTheViewIsComplete) {
   BusyControl control;
   control.Free();

@@ -54,6 +54,12 @@ InterruptGuard::~InterruptGuard() {
   thread_.join();
 }
 
+std::chrono::system_clock::time_point SystemTime(TimePoint deadline) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline -
+                                                                         BootClock::now());
+}
+
 bool WaitedUntilKnown(const grpc::Status& status, TimePoint deadline) {
   return IsUserNotKnown(status) && deadline - BootClock::now() > kUntilKnown &&
          Interrupt::Sleep(kUntilKnown);

@@ -1,6 +1,7 @@
 // How a verb of batonctl waits for a gRPC call. Ctrl-C or SIGTERM (Interrupt) cancels the call.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -11,6 +12,9 @@
 #include "base/clock.h"
 
 namespace baton::app {
+
+/// `deadline` by the clock that gRPC's deadlines use.
+std::chrono::system_clock::time_point SystemTime(TimePoint deadline);
 
 /// Lets one thread wait for one call with a callback. REQUIRES: this object outlives the call.
 class CallCompletion {

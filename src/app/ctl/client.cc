@@ -6,16 +6,18 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
 #include "app/ctl/call_wait.h"
+#include "app/ctl/channel.h"
 #include "app/ctl/client_files.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/status_check.h"
 #include "base/escape.h"
-#include "base/grpc/channel_limits.h"
 #include "base/grpc/server_limits.h"
+#include "base/limits.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "http/address.h"
 #include "runtime/admin/asked_settings.h"
@@ -36,10 +38,10 @@ template <typename Request, typename Response>
 using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
-// In bytes. 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. The server of a
-// wrong endpoint must not fill the memory.
+// In bytes. 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. A thousand
+// members are some 200 KiB. The server of a wrong endpoint must not fill the memory.
 constexpr int LongestAnswer(AdminClient::Answers answers) {
-  return answers == AdminClient::Answers::kShort ? 4 << 20 : 256 << 20;
+  return answers == AdminClient::Answers::kShort ? 1 << 20 : 256 << 20;
 }
 constexpr std::size_t kLongestRequest = ServerLimits{}.message;
 
@@ -53,28 +55,6 @@ Error TooLong(std::size_t bytes) {
 
 /// Nobody but its owner and root reaches a unix socket, so there is no TLS on it.
 bool IsUnixSocket(const std::string& endpoint) { return endpoint.starts_with("unix:"); }
-
-std::shared_ptr<grpc::Channel> OpenChannel(
-    const std::string& endpoint, const ClientTls& tls,
-    const std::shared_ptr<grpc::ChannelCredentials>& credentials, AdminClient::Answers answers) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(LongestAnswer(answers));
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // Also how long an attempt to connect may take. A node whose processor is busy may need seconds
-  // for a handshake.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
-  LimitChannel(arguments);
-  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
-}
-
-std::chrono::system_clock::time_point SystemTime(TimePoint deadline) {
-  return std::chrono::system_clock::now() +
-         std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline -
-                                                                         BootClock::now());
-}
 
 /// Whose view an answer has, and how old it is.
 template <typename Response>
@@ -94,8 +74,9 @@ class AdminClient::Impl {
       : endpoint_(endpoint), secure_(tls.on() && !IsUnixSocket(endpoint)) {
     const auto credentials = Credentials(tls);
     if (!credentials) bad_files_ = credentials.error();
-    channel_ = OpenChannel(
-        endpoint, tls, credentials ? *credentials : grpc::InsecureChannelCredentials(), answers);
+    channel_ =
+        OpenChannel(endpoint, tls, credentials ? *credentials : grpc::InsecureChannelCredentials(),
+                    LongestAnswer(answers));
     stub_ = v1::AdminService::NewStub(channel_);
   }
 
@@ -131,6 +112,21 @@ class AdminClient::Impl {
     }
     if (status.ok()) return response;
     return kind == Kind::kChange ? ChangeErrorOf(status) : ErrorOf(status);
+  }
+
+  /// The answer to GetStatus without shards. Nobody has parsed it.
+  Result<grpc::ByteBuffer> StatusBytes(TimePoint deadline) {
+    if (bad_files_) return *bad_files_;
+    grpc::TemplatedGenericStub<v1::GetStatusRequest, grpc::ByteBuffer> stub(channel_);
+    const v1::GetStatusRequest request;
+    grpc::ByteBuffer bytes;
+    grpc::ClientContext context;
+    context.set_deadline(SystemTime(deadline));
+    CallCompletion completion;
+    stub.UnaryCall(&context, "/baton.v1.AdminService/GetStatus", {}, &request, &bytes,
+                   [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
+    if (const grpc::Status status = completion.Wait(&context); !status.ok()) return ErrorOf(status);
+    return bytes;
   }
 
   template <typename Response, typename Request, typename Asked>
@@ -315,16 +311,23 @@ Result<StatusAnswer> AdminClient::GetStatus(bool with_shards, TimePoint deadline
   auto response = impl_->Call<v1::GetStatusResponse, v1::GetStatusRequest>(&Async::GetStatus,
                                                                            request, deadline);
   if (!response) return response.error();
-  if (Status sound = CheckStatus(response.value().status()); !sound) return sound.error();
+  if (Status sound = CheckStatus(response.value()); !sound) return sound.error();
   StatusAnswer answer{FromProto(response.value().status()), {}};
   for (const auto& move : response.value().moves()) answer.moves.push_back(FromProto(move));
   return answer;
+}
+
+Result<runtime::NodeStatus> AdminClient::GetOwnWords(TimePoint deadline) {
+  auto bytes = impl_->StatusBytes(deadline);
+  if (!bytes) return bytes.error();
+  return OwnWordsIn(bytes.value());
 }
 
 Result<runtime::NodeStatus> AdminClient::ListShards(TimePoint deadline) {
   auto response = impl_->Call<v1::ListShardsResponse, v1::ListShardsRequest>(
       &Async::ListShards, v1::ListShardsRequest{}, deadline);
   if (!response) return response.error();
+  if (Status sound = CheckShards(response.value()); !sound) return sound.error();
   runtime::NodeStatus status;
   SetView(response.value(), &status);
   for (const auto& shard : response.value().shards()) status.shards.push_back(FromProto(shard));
@@ -365,6 +368,8 @@ Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuest
     all->last = page.last;
     all->upto = page.upto;
     all->events.insert(all->events.end(), page.events.begin(), page.events.end());
+    // A node keeps kMaxHistory at most, and a few more happen meanwhile.
+    more = more && all->events.size() < 2 * std::size_t{kMaxHistory};
   }
   return *std::move(all);
 }

@@ -11,7 +11,7 @@
 //  - kTimedOut: there was no answer in time; or Interrupt, or the end of the connection, came
 //    before the answer to a change. A change may still be made, and the message says so.
 //  - kInternal: Interrupt ended a call that is no change; the node refuses this caller, or takes no
-//    more calls now, from it or at all; the answer is above 256 MiB (Answers::kShort: 4 MiB),
+//    more calls now, from it or at all; the answer is above 256 MiB (Answers::kShort: 1 MiB),
 //    breaks the protocol, or can't be a node's (CheckStatus).
 //  - kInvalidArgument, besides Control's: a file or the token can't be used, or the request is
 //    longer than a node takes (ServerLimits::message). Nothing was sent.
@@ -65,6 +65,8 @@ class AdminClient {
   /// Returns as whom the node knows this process, and what this process may do.
   Result<Identity> WhoAmI(TimePoint deadline);
   Result<StatusAnswer> GetStatus(bool with_shards, TimePoint deadline);
+  /// For an endpoint that another node named, which may be false. See OwnWordsIn in status_check.h.
+  Result<runtime::NodeStatus> GetOwnWords(TimePoint deadline);
   /// Returns all shards. Besides them, only these fields of the status are set: group, node,
   /// revision, view_age and stale.
   Result<runtime::NodeStatus> ListShards(TimePoint deadline);

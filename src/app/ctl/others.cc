@@ -68,10 +68,8 @@ OthersAnswers AskOthers(const NodeStatus& status, const ClientTls& tls, TimePoin
     for (std::size_t i = 0; i < asked.size(); ++i) {
       threads.emplace_back([&, i] {
         AdminClient client(DnsTarget(asked[i]->fact.address), tls, AdminClient::Answers::kShort);
-        auto answer = client.GetStatus(false, deadline);
-        if (answer && Is(answer.value().status, *asked[i], status)) {
-          heard[i] = std::move(answer.value().status);
-        }
+        auto answer = client.GetOwnWords(deadline);
+        if (answer && Is(answer.value(), *asked[i], status)) heard[i] = std::move(answer).value();
       });
     }
   }

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxAsked = 128;
 inline constexpr std::chrono::milliseconds kOthersPatience{700};
 
 struct OthersAnswers {
-  std::vector<runtime::NodeStatus> answered;  ///< without shards, in the members' order
+  std::vector<runtime::NodeStatus> answered;  ///< as of OwnWordsIn, in the members' order
   /// Nodes that gave no valid answer in time, and those beyond the first kMaxAsked.
   std::vector<NodeId> silent;
 };

@@ -184,8 +184,11 @@ Span LeaseSpan(const NodeStatus& status, const MemberStatus& member, bool ascii)
   if (member.fact.node != status.node || status.ttl.count() == 0) {
     return {"lease " + AgeWord(member.fact.ttl), Ink::kDim};
   }
-  const auto ttl = std::chrono::nanoseconds(status.ttl);
-  const auto left = std::max(std::chrono::nanoseconds(0), ttl - status.renewal_age);
+  // A false server tells times of up to 73 years; in milliseconds their multiples fit, too.
+  using std::chrono::milliseconds;
+  const milliseconds ttl = status.ttl;
+  const auto age = std::chrono::duration_cast<milliseconds>(status.renewal_age);
+  const milliseconds left = std::max(milliseconds(0), ttl - age);
   const Ink ink = left * 3 > ttl ? Ink::kGood : left * 6 > ttl ? Ink::kWarning : Ink::kBad;
   return {fmt::format("lease {} renewed {} ago",
                       Bar(left.count(), ttl.count(), ttl.count(), kLeaseColumns, ascii),

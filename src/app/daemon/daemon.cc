@@ -34,6 +34,7 @@
 #include "app/daemon/reflection.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
+#include "base/grpc/freed_requests.h"
 #include "base/grpc/server_limits.h"
 #include "base/grpc/server_tls.h"
 #include "base/log.h"
@@ -330,6 +331,7 @@ class Daemon {
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
     all.push_back(runtime::CountCalls(calls_));
     all.push_back(CountOpenCalls(open_calls_, watch_.budget()));
+    all.push_back(FreeRequests());
     return all;
   }
 

@@ -120,6 +120,10 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   const std::uint32_t shards = begun_ ? mapping().shards : message.mapping().shards();
   const auto nodes = static_cast<std::uint32_t>(message.nodes_size());
   if (Status checked = CheckNodes(message); !checked) return checked;
+  const auto routes = static_cast<std::uint32_t>(message.routes_size());
+  if (routes > shards) {
+    return Off(fmt::format("sent {} routes of {} shards in a message", routes, shards));
+  }
   for (const v1::Route& route : message.routes()) {
     const bool led = route.leader() != 0;
     if (route.shard() >= shards || route.leader() > nodes || route.revision() < 0 ||

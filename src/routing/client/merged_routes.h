@@ -82,8 +82,8 @@ class MergedRoutes {
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors, whose texts do not name the sender:
-  ///   - kInvalidArgument: the message is malformed, or maps keys in a way that this version does
-  ///     not know;
+  ///   - kInvalidArgument: the message is malformed, has more routes than the group has shards, or
+  ///     maps keys in a way that this version does not know;
   ///   - kInvalidArgument: the group has no shards, or more than kMaxShards;
   ///   - kInvalidArgument: more nodes would be stored than kMaxRouteNodes, or than LimitNodes
   ///     allows. Nodes in the message that are stored already don't count;

@@ -27,8 +27,6 @@ constexpr Duration kLongestWait = std::chrono::seconds(5);
 // A stream that lasted this long does not count as a failed attempt.
 constexpr Duration kLasting = std::chrono::seconds(1);
 constexpr Duration kLongestTurn = std::chrono::seconds(1);
-// A page of a snapshot has about 300 kB.
-constexpr int kLongestMessage = 64 * 1024 * 1024;
 
 // A longer age counts as this: as nanoseconds it might overflow.
 constexpr std::chrono::seconds kLongestAge = std::chrono::hours(24 * 365);

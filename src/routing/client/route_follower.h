@@ -36,6 +36,12 @@
 
 namespace baton::routing {
 
+/// The longest message that is read, in bytes; a longer one ends the stream. A server's page
+/// usually has about 300 kB. It fits if the routes of 10,000 shards name at most 4,000 nodes,
+/// however long their names and addresses are. A false server can make a message up to some 50
+/// times as large when it is parsed, before anybody looks at it.
+inline constexpr int kLongestMessage = 4 << 20;
+
 struct FollowerOptions {
   std::vector<std::string> endpoints;                     ///< gRPC targets; REQUIRES: not empty
   std::shared_ptr<grpc::ChannelCredentials> credentials;  ///< REQUIRES: not null

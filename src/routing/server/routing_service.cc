@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/grpc/freed_requests.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "runtime/admin/grpc_access.h"
 
@@ -121,7 +122,9 @@ class Service final : public Methods, public CountingRoutingService {
           access::StreamPlaces::Bounds places)
       : routes_(std::move(routes)),
         gate_(std::move(gate)),
-        places_(std::make_shared<access::StreamPlaces>(places)) {}
+        places_(std::make_shared<access::StreamPlaces>(places)) {
+    FreeableRequests(*this, &Service::SetMessageAllocatorFor_Lookup);
+  }
   ~Service() override { routes_->Shutdown(); }
 
   void Shutdown() override { routes_->Shutdown(); }

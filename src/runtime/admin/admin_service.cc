@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/escape.h"
+#include "base/grpc/freed_requests.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/answers.h"
@@ -53,7 +54,12 @@ struct Approved {
   Duration within;  ///< how long it may take, so that its caller still hears the outcome
 };
 
-class Service final : public v1::AdminService::CallbackService, public CountingAdminService {
+// The request of WatchEvents arrives as bytes, because gRPC keeps it as long as the stream.
+// CallbackService has a WatchEvents, too, which gRPC does not call then.
+using Methods =
+    v1::AdminService::WithRawCallbackMethod_WatchEvents<v1::AdminService::CallbackService>;
+
+class Service final : public Methods, public CountingAdminService {
  public:
   Service(Control& control, access::Gate gate, ExamineRequest examine, Audit::Sinks audit)
       : control_(control),
@@ -61,7 +67,22 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
         gate_(std::move(gate)),
         audit_(std::move(audit), [&control](auto&&... record) { control.Log(record...); }),
         events_(control.history()),
-        worker_(kMaxQueuedStatuses) {}
+        worker_(kMaxQueuedStatuses) {
+    FreeableRequests(
+        *this, &Service::SetMessageAllocatorFor_WhoAmI, &Service::SetMessageAllocatorFor_GetStatus,
+        &Service::SetMessageAllocatorFor_ListShards, &Service::SetMessageAllocatorFor_DescribeShard,
+        &Service::SetMessageAllocatorFor_ListEvents, &Service::SetMessageAllocatorFor_TransferShard,
+        &Service::SetMessageAllocatorFor_RetryShard, &Service::SetMessageAllocatorFor_DrainNode,
+        &Service::SetMessageAllocatorFor_UndrainNode,
+        &Service::SetMessageAllocatorFor_PlanRebalance,
+        &Service::SetMessageAllocatorFor_ApplyRebalance,
+        &Service::SetMessageAllocatorFor_CancelRebalance,
+        &Service::SetMessageAllocatorFor_PauseBalance,
+        &Service::SetMessageAllocatorFor_ResumeBalance,
+        &Service::SetMessageAllocatorFor_SetGroupSetting,
+        &Service::SetMessageAllocatorFor_ChangeGroup, &Service::SetMessageAllocatorFor_SetNode,
+        &Service::SetMessageAllocatorFor_ReleaseShard, &Service::SetMessageAllocatorFor_Diagnose);
+  }
 
   Reactor* WhoAmI(Context* context, const v1::WhoAmIRequest*,
                   v1::WhoAmIResponse* response) override {
@@ -121,8 +142,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return reactor;
   }
 
-  EventStreams::Reactor* WatchEvents(Context* context,
-                                     const v1::WatchEventsRequest* request) override {
+  EventStreams::Reactor* WatchEvents(Context* context, const grpc::ByteBuffer* request) override {
     const access::Caller caller = CallerOf(gate_, *context);
     if (auto refused = gate_.RefuseRead(caller, "WatchEvents")) {
       return EventStreams::Refuse(StatusOf(*std::move(refused)));

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
 
@@ -66,9 +67,13 @@ class EventStreams::Stream final : public Reactor {
     const bool nothing = !reset && page.events.empty() && after_ < told_ + kUntold;
     if (std::exchange(begun_, true) && nothing) return;
     told_ = after_;
-    message_.Clear();
-    ToProto(page, &message_);
-    message_.set_reset(reset);
+    v1::WatchEventsResponse message;
+    ToProto(page, &message);
+    message.set_reset(reset);
+    bool own = false;
+    message_.Clear();  // Serialize expects an empty buffer
+    // It fails only for messages of 2 GiB.
+    (void)grpc::SerializationTraits<v1::WatchEventsResponse>::Serialize(message, &message_, &own);
     writing_ = true;
     written_at_ = BootClock::now();
     StartWrite(&message_);
@@ -117,7 +122,7 @@ class EventStreams::Stream final : public Reactor {
   TimePoint written_at_{};
   bool broken_ = false;
   bool cancelled_ = false;
-  v1::WatchEventsResponse message_;
+  grpc::ByteBuffer message_;  // the last one that was sent
 };
 
 void PingCallers(grpc::ServerBuilder& builder, CallerPings pings) {
@@ -139,8 +144,15 @@ EventStreams::~EventStreams() {
 EventStreams::Reactor* EventStreams::Refuse(const grpc::Status& why) { return new Refused(why); }
 
 EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
-                                           const v1::WatchEventsRequest& request,
+                                           const grpc::ByteBuffer& bytes,
                                            access::StreamPlaces::Place place) {
+  grpc::ByteBuffer copy(bytes);
+  v1::WatchEventsRequest request;
+  if (!grpc::SerializationTraits<v1::WatchEventsRequest>::Deserialize(&copy, &request).ok()) {
+    return Refuse({grpc::StatusCode::INVALID_ARGUMENT,
+                   "the request is not a baton.v1.WatchEventsRequest: see admin.proto"});
+  }
+  request.DiscardUnknownFields();
   if (history_ == nullptr) {
     return Refuse({grpc::StatusCode::NOT_FOUND, "this process keeps no history"});
   }

@@ -29,7 +29,6 @@
 
 #include "access/stream_places.h"
 #include "base/clock.h"
-#include "baton/v1/admin.pb.h"
 #include "runtime/history.h"
 
 namespace baton::runtime {
@@ -52,7 +51,7 @@ void PingCallers(grpc::ServerBuilder& builder, CallerPings pings = {});
 
 class EventStreams {
  public:
-  using Reactor = grpc::ServerWriteReactor<v1::WatchEventsResponse>;
+  using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
   /// If `history` is null, every caller is refused with NOT_FOUND.
   explicit EventStreams(std::shared_ptr<const History> history,
@@ -66,7 +65,7 @@ class EventStreams {
   static Reactor* Refuse(const grpc::Status& why);
   /// Serves one caller, and keeps `place` until the stream ends. gRPC gets the reactor, which
   /// deletes itself. If the caller can't be served (no history, kMaxEventStreams, the host lacks
-  /// threads), the reactor ends with an error at once.
+  /// threads, `bytes` are no v1::WatchEventsRequest), the reactor ends with an error at once.
   ///
   /// The first message comes at once, even without events. If the request has no `after`, the
   /// stream has only events from now on. If the request's `started` or `after` is not of this
@@ -74,7 +73,10 @@ class EventStreams {
   /// event, and its first message has `reset`. A stream of one shard gets a message without events
   /// from time to time, so that the caller knows how far it has got. If the group has no such
   /// shard, no event comes; that is no error.
-  Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request,
+  ///
+  /// gRPC keeps `bytes` as long as the stream, within the server's memory (ServerLimits). A parsed
+  /// request would count there for nothing, and may be 32 times as large.
+  Reactor* Watch(grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
                  access::StreamPlaces::Place place = nullptr);
 
  private:

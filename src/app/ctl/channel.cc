@@ -1,0 +1,25 @@
+#include "app/ctl/channel.h"
+
+#include <grpcpp/create_channel.h>
+
+#include "base/grpc/channel_limits.h"
+
+namespace baton::app {
+
+std::shared_ptr<grpc::Channel> OpenChannel(
+    const std::string& endpoint, const ClientTls& tls,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials, int longest) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(longest);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  // Also how long an attempt to connect may take. A node whose processor is busy may need seconds
+  // for a handshake.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
+  LimitChannel(arguments);
+  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
+}
+
+}  // namespace baton::app
