@@ -158,7 +158,9 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (first && !IsOfStore(page.revision)) return Retry("an answer has no valid revision");
     if (!first && page.cluster_id != read_cluster_) return Retry("two etcd clusters answer");
     if (page.more && page.last_key < next_key_) return Retry("an answer's keys are out of order");
-    if (first && page.revision < applied_) {
+    // The owner must see another cluster, however young that is.
+    const bool shows_other = purpose_ == Purpose::kAudit && page.cluster_id != cluster_id_;
+    if (first && page.revision < applied_ && !shows_other) {
       if (purpose_ == Purpose::kAudit) return ReadAgain();  // the watch was faster
       // Linearizable reads don't go back. If the store itself was set back, confirmations find it.
       return Retry(

@@ -156,6 +156,22 @@ class RelayEngineTest : public ::testing::Test {
     EXPECT_EQ(Status().members.size(), 1u);
     EXPECT_FALSE(Status().halted);
   }
+  void HaltsWhereAnotherClusterAnswersWith(std::int64_t revision) {
+    ReadGroup(10);
+    proven_.clear();
+    int answers = 0;
+    for (; answers < 10 && !Status().halted; ++answers) {
+      time_.Elapse(RelayEngine::kProveEvery);
+      RangeResponse other = Page(revision);
+      other.mutable_header()->set_cluster_id(kCluster + 1);
+      Answer(std::move(other));
+    }
+    EXPECT_GT(answers, 2) << "one answer is not enough";
+    EXPECT_TRUE(proven_.empty());
+    ASSERT_TRUE(Status().halted);
+    EXPECT_THAT(Status().halted->message,
+                AllOf(HasSubstr("belongs to etcd cluster 9"), HasSubstr("cluster 10 answers")));
+  }
   /// For this long, each question for the store's revision is answered at once.
   void Prove(std::int64_t revision, Duration length) {
     for (const TimePoint end = time_.Now() + length; time_.Now() < end;) {
@@ -296,23 +312,14 @@ TEST_F(RelayEngineTest, HaltsWhereTheGroupIsOfAnotherCluster) {
   EXPECT_THAT(Status().halted->message, HasSubstr("belongs to etcd cluster 10"));
 }
 
-// Plan: the endpoint leads to another etcd, which is ahead and has nothing of the group. Its
-// answers to the relay's questions prove nothing, and make it read everything, which shows it.
+// Plan: the endpoint leads to another etcd, which is ahead or younger, and has nothing of the
+// group. Its answers to the relay's questions prove nothing, and make it read everything, which
+// shows it.
 TEST_F(RelayEngineTest, HaltsWhereAnotherClusterAnswers) {
-  ReadGroup(10);
-  proven_.clear();
-  int answers = 0;
-  for (; answers < 10 && !Status().halted; ++answers) {
-    time_.Elapse(RelayEngine::kProveEvery);
-    RangeResponse other = Page(50);
-    other.mutable_header()->set_cluster_id(kCluster + 1);
-    Answer(std::move(other));
-  }
-  EXPECT_GT(answers, 2) << "one answer is not enough";
-  EXPECT_TRUE(proven_.empty());
-  ASSERT_TRUE(Status().halted);
-  EXPECT_THAT(Status().halted->message,
-              AllOf(HasSubstr("belongs to etcd cluster 9"), HasSubstr("cluster 10 answers")));
+  HaltsWhereAnotherClusterAnswersWith(50);
+}
+TEST_F(RelayEngineTest, HaltsWhereAYoungerClusterAnswers) {
+  HaltsWhereAnotherClusterAnswersWith(5);
 }
 
 // Plan: as above, but no question is answered, and the watch delivers keys of the other etcd.
