@@ -156,8 +156,11 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (!page.status.ok()) return PageFailed(page.status);
     const bool first = snapshot_.revision.value == 0;
     if (first && !IsOfStore(page.revision)) return Retry("an answer has no valid revision");
+    if (!first && page.cluster_id != read_cluster_) return Retry("two etcd clusters answer");
     if (page.more && page.last_key < next_key_) return Retry("an answer's keys are out of order");
-    if (first && page.revision < applied_) {
+    // The owner must see another cluster, however young that is.
+    const bool shows_other = purpose_ == Purpose::kAudit && page.cluster_id != cluster_id_;
+    if (first && page.revision < applied_ && !shows_other) {
       if (purpose_ == Purpose::kAudit) return ReadAgain();  // the watch was faster
       // Linearizable reads don't go back. If the store itself was set back, confirmations find it.
       return Retry(
@@ -166,10 +169,10 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     read_backoff_.Reset();
     if (first) {
       snapshot_.revision = page.revision;
+      read_cluster_ = page.cluster_id;
       // Otherwise one turn of the loop would move most of a large group to a larger vector.
       snapshot_.facts.reserve(std::min(page.keys, kPagesReserved * page.facts.size()));
     }
-    cluster_id_ = page.cluster_id;
     counts_.strays += page.strays;
     std::move(page.facts.begin(), page.facts.end(), std::back_inserter(snapshot_.facts));
     if (!page.more) return FinishRead();
@@ -205,6 +208,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     const Purpose purpose = std::exchange(purpose_, Purpose::kNone);
     ++read_;
     ++counts_.snapshots;
+    cluster_id_ = read_cluster_;
     if (purpose == Purpose::kResync) {
       applied_ = snapshot_.revision;
       OpenWatch();
@@ -272,6 +276,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   }
 
   void TakeMessage(DecodedMessage message) {
+    if (message.cluster_id != cluster_id_) return Doubt(message.cluster_id);
     stream_alive_ = true;
     counts_.strays += message.strays;
     if (message.canceled) return Canceled(message);
@@ -373,6 +378,16 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     Trouble("watching the group failed: " + why);
   }
 
+  // The endpoint leads to another etcd than the last snapshot is of, so what it says proves
+  // nothing. Only a read of everything shows which etcd has the group now.
+  void Doubt(std::uint64_t answering) {
+    WatchFailed(fmt::format("{} leads to etcd cluster {}, and the group was read in {}",
+                            stream_->endpoint(), answering, cluster_id_));
+    if (std::exchange(doubts_, true)) return;
+    Later(options_.doubt_pause, [](Impl& self) { self.doubts_ = false; });
+    Audit();
+  }
+
   // Messages of it that are still posted will be ignored.
   void CloseWatch() {
     ++watch_;
@@ -392,8 +407,11 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   std::uint64_t read_ = 0;
   Snapshot snapshot_;
   std::string next_key_;
-  std::uint64_t cluster_id_ = 0;
+  std::uint64_t read_cluster_ = 0;
   Backoff read_backoff_;
+
+  std::uint64_t cluster_id_ = 0;  // of the last snapshot
+  bool doubts_ = false;           // another cluster's message made it read within `doubt_pause`
 
   // The watch, with a number for the same purpose.
   Revision applied_;

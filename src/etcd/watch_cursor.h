@@ -20,6 +20,10 @@
 //   - A progress message that etcd sends by itself proves its header's revision.
 //   - The answer to RequestProgress proves its revision once that is plausible (ProgressProof).
 //
+// A message of another etcd cluster than the snapshot's proves nothing: an endpoint leads to the
+// wrong etcd. The cursor ends such a watch like one that failed, and reads everything beside it
+// (Audit), which shows the owner which cluster has the group. A snapshot is of one cluster.
+//
 // Only events move the revision after which the next watch begins; progress never moves it.
 //
 // The cursor does not promise to be current: a watch may be late without bound, or stand still at a
@@ -72,6 +76,8 @@ struct WatchCursorOptions {
   /// `last_backoff`.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration last_backoff = std::chrono::milliseconds(2'000);
+  /// The least time between two reads of everything that messages of another cluster cause.
+  Duration doubt_pause = std::chrono::seconds(10);
   /// The time between a progress answer and the next request. Without an answer, a request follows
   /// after twice this time.
   Duration progress_pause = std::chrono::milliseconds(250);
@@ -80,7 +86,8 @@ struct WatchCursorOptions {
 };
 
 /// Called on the loop. `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header
-/// of the answer. A handler may call the cursor's methods, but must not destroy the cursor.
+/// of the answer; that of changes is that of the snapshot before them. A handler may call the
+/// cursor's methods, but must not destroy the cursor.
 struct WatchCursorHandler {
   /// A read of everything begins, or its first page is asked for again. The next `snapshot` shows
   /// etcd as it is at this time or later.

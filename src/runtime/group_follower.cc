@@ -194,7 +194,7 @@ void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {
   for (const Fact& fact : facts) {
     const auto* const config = std::get_if<ConfigFact>(&fact);
     const auto* const policy = std::get_if<PolicyFact>(&fact);
-    if (config != nullptr || policy != nullptr) ForgetStatus();
+    if (config != nullptr || policy != nullptr) ForgetStatusSoon();
     if (config != nullptr) NoteSettings(*config);
     if (policy == nullptr || policy->name.kind != PolicyKind::kChanged) continue;
     const bool later = policy->revision > (all ? seen : orders_seen_.value_or(Revision{}));
@@ -257,7 +257,12 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   // From now on: the calls that came meanwhile stand in the loop's queue.
   const TimePoint made = parts_.clock.Now();
   status_until_ = made + SharedFor(made - now);
+  status_kept_until_ = made + std::clamp<Duration>(made - now, kStatusAge, kLongestStatusAge);
   return status_;
+}
+
+void GroupFollower::ForgetStatusSoon() {
+  status_until_ = std::min(status_until_, status_kept_until_);
 }
 
 void GroupFollower::RefreshStatus() {

@@ -143,8 +143,10 @@ class GroupFollower {
   /// A snapshot for operators; never null. Works after Close, too. All calls share it for 50 ms,
   /// and for kStatusPause times as long as it took to make, but at most for kLongestStatusAge. So
   /// statuses take little of the loop's time, however many calls wait there, and whatever one
-  /// costs. No call shares a status from before the view was complete, before the session became
-  /// live or ceased to be, or before the group's config or a policy changed.
+  /// costs. No call shares a status from before the view was complete, or before the session became
+  /// live or ceased to be. Once the watch or a read shows another config or policy, a status is
+  /// shared no longer than 50 ms or as long as it took to make. So it takes half of the loop's time
+  /// at most while they change all the time.
   std::shared_ptr<const NodeStatus> Status();
   static constexpr int kStatusPause = 20;
   static constexpr std::chrono::seconds kLongestStatusAge{10};
@@ -176,6 +178,7 @@ class GroupFollower {
   void NoteOrders(const std::vector<Fact>& facts, bool all);
   void NoteSettings(const ConfigFact& config);
   std::uint64_t Incarnation() const;
+  void ForgetStatusSoon();
 
   const FollowerParts parts_;
   Owner& owner_;
@@ -200,10 +203,11 @@ class GroupFollower {
 
   StatusBoard board_;
   std::shared_ptr<const NodeStatus> status_;
-  TimePoint status_until_{};      ///< until then, all calls share status_
-  TimePoint refresh_from_{};      ///< until then, RefreshStatus does nothing
-  bool status_complete_ = false;  ///< whether the view was complete when status_ was made
-  bool status_live_ = false;      ///< whether the session was live then
+  TimePoint status_until_{};       ///< until then, all calls share status_
+  TimePoint status_kept_until_{};  ///< until then, ForgetStatusSoon does not end this
+  TimePoint refresh_from_{};       ///< until then, RefreshStatus does nothing
+  bool status_complete_ = false;   ///< whether the view was complete when status_ was made
+  bool status_live_ = false;       ///< whether the session was live then
   TimePoint heartbeat_at_ = TimePoint::max();
   std::string last_trouble_;
   TimePoint trouble_at_{};

@@ -219,7 +219,7 @@ Status Node::Impl::Begin() {
     if (Status begun = BeginGuard(); !begun.ok()) return begun;
     core_options.self.directory = found.directory;
     core_options.proven_dead = found.proven_dead;
-    if (found.says_external) core_options.stopped_sessions = found.proven_dead;
+    core_options.stopped_sessions = found.stopped_sessions;
     core_options.highest_committed = found.highest_committed;
     record_ = std::make_unique<runtime::StateWriter>(std::move(lock_), Clock::Real());
   }

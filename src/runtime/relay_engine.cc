@@ -74,7 +74,6 @@ void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   const ConfigFact* const config = ConfigIn(news.facts);
   if (config != nullptr) TakeConfig(*config, cluster);
   if (const auto wrong = WrongCluster(cluster); wrong && !follower_.halted()) {
-    if (!std::is_same_v<News, Snapshot>) return DoubtCluster();
     return follower_.Halt(*wrong, kRelayHalted);
   }
   watch_.Reach(news.revision, parts_.clock.Now());
@@ -145,7 +144,7 @@ std::optional<Error> RelayEngine::WrongCluster(std::uint64_t answering) const {
 }
 
 // One of the endpoints may lead to another etcd. What that answers proves nothing, and only a read
-// of everything decides, as in a node.
+// of everything decides, as in a node. Of the watch's messages the cursor sees to the same.
 void RelayEngine::DoubtCluster() {
   if (watch_.AuditDue(parts_.clock.Now(), core::kConfigPatience)) follower_.watch().Audit();
 }

@@ -208,7 +208,7 @@ bool StateLock::Lock() {
   found_.no_proof = CheckProof(file_, path_, *left, trust_);
   if (!found_.no_proof.empty()) return true;
   found_.proven_dead = left->Sessions();
-  found_.says_external = left->says_external;
+  if (left->says_external) found_.stopped_sessions = found_.proven_dead;
   // If this process has named a session already, nobody has ended the one before. An early version
   // did not say whether another process acts on it.
   if (content_.previous.value == 0 && left->says_external)

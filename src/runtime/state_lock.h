@@ -54,8 +54,9 @@ struct StateLockOptions {
 struct StateLockFound {
   /// The last sessions of earlier processes, at most two, if these processes are proven dead.
   std::vector<SessionId> proven_dead;
-  /// False: an early version wrote the file, so another process may act on what these sessions led.
-  bool says_external = true;
+  /// Those of them on whose leaderships surely no other process acts. None if an early version
+  /// wrote the file, which does not say so.
+  std::vector<SessionId> stopped_sessions;
   /// The highest revision that a commit of an earlier process of this node had, also if no death is
   /// proven; 0: unknown.
   Revision highest_committed;

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "etcd/progress_proof.h"
 #include "etcd/records.h"
+#include "fake_loop.h"
 #include "fake_transport.h"
 
 namespace baton::etcd {
@@ -17,46 +17,11 @@ namespace {
 using etcdserverpb::RangeResponse;
 using etcdserverpb::WatchResponse;
 using std::chrono::milliseconds;
+using testing::FakeLoop;
 using testing::FakeRange;
 using testing::FakeWatch;
 
 const Keyspace kKeys(kDefaultPrefix, "orders");
-
-// A loop whose turns and timers the test drives.
-class FakeLoop {
- public:
-  CursorExecutor executor() {
-    return {.post = [this](std::function<void()> run) { posted_.push_back(std::move(run)); },
-            .schedule =
-                [this](Duration delay, std::function<void()> run) {
-                  timers_.emplace(now_ + delay, std::move(run));
-                }};
-  }
-
-  void Run() {
-    while (!posted_.empty()) {
-      auto run = std::move(posted_.front());
-      posted_.pop_front();
-      run();
-    }
-  }
-
-  void Advance(Duration by) {
-    const Duration until = now_ + by;
-    while (!timers_.empty() && timers_.begin()->first <= until) {
-      auto timer = timers_.extract(timers_.begin());
-      now_ = timer.key();
-      timer.mapped()();
-      Run();
-    }
-    now_ = until;
-  }
-
- private:
-  std::deque<std::function<void()>> posted_;
-  std::multimap<Duration, std::function<void()>> timers_;
-  Duration now_{0};
-};
 
 class WatchCursorTest : public ::testing::Test {
  protected:
@@ -531,6 +496,49 @@ TEST_F(WatchCursorTest, CountsStraysAndDeliversTheRevisionTheyCameWith) {
   Tell(message);
   EXPECT_EQ(delivered, Lines{"changes 11:"});
   EXPECT_EQ(cursor->counts().strays, 1u);
+}
+
+// Plan: the watch is opened at another etcd, whose revisions are higher. All that it says ends it,
+// and moves nothing. The first message makes the cursor read everything, and the last one again, as
+// that comes long after; those between do not.
+TEST_F(WatchCursorTest, WhatAnotherClusterSaysProvesNothing) {
+  Begin();
+  cursor->RequestProgress(Revision{20});
+  const std::vector<WatchResponse> others = {Created(), Message(50), Answer(50), Compacted(40),
+                                             Events(50, {{1, 50}})};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (i + 1 == others.size()) {
+      Tell(Created());
+      loop.Advance(std::chrono::seconds(10));
+    }
+    WatchResponse other = others[i];
+    other.mutable_header()->set_cluster_id(8);
+    Tell(other);
+    EXPECT_FALSE(Watch().open) << i;
+    EXPECT_EQ(transport.ranges.size(), i == 0 || i + 1 == others.size() ? 1u : 0u) << i;
+    while (!transport.ranges.empty()) AnswerPage(Page(10, {}));
+    loop.Advance(milliseconds(2'000));
+    ASSERT_EQ(transport.watches.size(), i + 2);
+    EXPECT_EQ(Watch().avoid, transport.watches[i]->endpoint);
+  }
+  EXPECT_EQ(Watch().request.start_revision(), 11);
+  EXPECT_EQ(delivered, (Lines{"snapshot 10:", "snapshot 10:"}));
+  EXPECT_TRUE(proven.empty());
+  Tell(Events(11, {{1, 11}}));
+  EXPECT_EQ(cursor->applied(), Revision{11});
+}
+
+// Plan: another etcd answers for the second page, which would lack the group's keys.
+TEST_F(WatchCursorTest, ASnapshotIsOfOneCluster) {
+  cursor->Start();
+  AnswerPage(Page(10, {{1, 5}, {2, 6}}, true));
+  RangeResponse other = Page(10, {});
+  other.mutable_header()->set_cluster_id(8);
+  AnswerPage(std::move(other));
+  loop.Advance(milliseconds(100));
+  AnswerPage(Page(10, {{1, 5}, {2, 6}}, true));
+  AnswerPage(Page(10, {{3, 7}}));
+  EXPECT_EQ(delivered, Lines{"snapshot 10: 1@5 2@6 3@7"});
 }
 
 // Plan: the loop stands still while three messages come, of which two may wait. The third is

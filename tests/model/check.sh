@@ -97,6 +97,7 @@ POLICY_RULES=(
   "lock_delay_without_wait|safe|$LOCK_DELAY" "lock_delay_without_wait_then_claim|safe|$LOCK_DELAY"
   "lock_delay_without_session_proof|safe|$LOCK_DELAY" "lock_delay_without_released_only|safe|$LOCK_DELAY"
   "lock_delay_without_forced_waits|safe|$LOCK_DELAY" "lock_delay_without_late_release_void|safe|$LOCK_DELAY"
+  "lock_delay_without_lock_held|safe|$LOCK_DELAY" "lock_delay_without_lock_names_session|safe|$LOCK_DELAY"
   "lock_delay_without_owner_waits|safe|$LOCK_DELAY" "lock_delay_without_wait_per_record|safe|$LOCK_DELAY"
   "lock_delay_without_certain_members|safe|$LOCK_DELAY"
   "lock_delay_without_claim_config|safe|$LOCK_DELAY -DCHANGES"
@@ -186,7 +187,8 @@ search_all() {
   local compiler="-DSAFETY" run="" optimise=-O0 deepest=6000000
   case $name in  # pan reserves memory for it
     guard_*) deepest=100000 ;;
-    lock_delay_* | failover_* | upgrade_* | placement_*) deepest=500000 ;;
+    lock_delay_*) deepest=1000000 ;;
+    failover_* | upgrade_* | placement_*) deepest=500000 ;;
   esac
   # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
   [[ $name != *unfolded && $name != *2x2* && $name != guard_live* && $name != failover_safety ]] || optimise=-O1

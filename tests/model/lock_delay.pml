@@ -79,6 +79,8 @@ bit claim_late[S + 1];   /* it waited, or needs no wait */
 bit learnt[S + 1];  /* that the present record is in nobody's force */
 byte waited[S + 1]; /* ticks since then, up to D */
 bit outdated[S + 1]; /* there was another config since it read it */
+/* Its process holds the lock of the state directory that the sibling's process held: that one has ended. */
+bit lock_proves[S + 1];
 
 /* ---- rules ------------------------------------------------------------------------------------- */
 
@@ -102,7 +104,9 @@ bit outdated[S + 1]; /* there was another config since it read it */
 #else
 #define IS_OWNER(s) false
 #endif
-#define EXEMPT (IN_ORDER || IS_FORCED || (record != FORCED && PROVEN))
+/* Only the process with the lock knows of this proof. */
+#define LOCK_PROVES(s) (record != FORCED && named != 0 && named == SIBLING(s) && lock_proves[s])
+#define EXEMPT(s) (IN_ORDER || IS_FORCED || (record != FORCED && PROVEN) || LOCK_PROVES(s))
 #if defined(WITHOUT_WAIT) || defined(WITHOUT_WAIT_THEN_CLAIM)
 #define HAS_WAITED(s) true
 #else
@@ -131,7 +135,7 @@ bit outdated[S + 1]; /* there was another config since it read it */
 #endif
 /* The config that the process knows may be of any age. */
 #define THINKS_OFF(s) (!on || outdated[s])
-#define MUST_WAIT(s) (!EXEMPT && !IS_OWNER(s) && !HAS_WAITED(s))
+#define MUST_WAIT(s) (!EXEMPT(s) && !IS_OWNER(s) && !HAS_WAITED(s))
 
 /* ---- after each step --------------------------------------------------------------------------- */
 
@@ -182,7 +186,20 @@ inline stop(x, ticks) {
 /* An application that released before has nothing left to do. */
 inline die(x) { stop(x, D); alive[x] = 0 }
 inline die_proven(x) { stop(x, 0); tail[x] = 0; alive[x] = 0; proven[x] = 1 }
-inline begin(x) { alive[x] = 1; proven[x] = 0 }
+/* What a lock proved of an earlier session says nothing of this one. */
+inline begin(x) {
+  alive[x] = 1; proven[x] = 0;
+#ifndef WITHOUT_LOCK_NAMES_SESSION
+  lock_proves[SIBLING(x)] = 0
+#endif
+}
+/* The lock is free once the process that held it has ended. */
+inline take_lock(x) {
+#ifndef WITHOUT_LOCK_HELD
+  tail[SIBLING(x)] = 0;
+#endif
+  lock_proves[x] = 1
+}
 /* A number is used again when nothing is left of the session that had it. */
 #define UNUSED(x) (!alive[x] && tail[x] == 0 && !(record != FORCED && named == (x)))
 
@@ -193,6 +210,8 @@ active [S] proctype Session() {
 end:
   do
   :: d_step { UNUSED(SELF) && !alive[SIBLING(SELF)] -> REACHED("session begins"); s = SELF; begin(s); done() }
+  :: d_step { SIBLING(SELF) != 0 && UNUSED(SELF) && !alive[SIBLING(SELF)] ->
+       REACHED("session begins under the directory's lock"); s = SELF; begin(s); take_lock(s); done() }
 
   /* Its lease runs out, is revoked early, or nobody proved anything. */
   :: d_step { alive[SELF] -> REACHED("session ends unproven"); s = SELF; die(s); done() }
@@ -222,7 +241,7 @@ end:
        assert(!on || claim_late[s]); /* once it is set, nobody claims without a wait */
        leads[s] = 1;
 #ifdef WITHOUT_WAIT_THEN_CLAIM
-       holds[s] = (EXEMPT || waited[s] >= D -> 0 : D);
+       holds[s] = (EXEMPT(s) || waited[s] >= D -> 0 : D);
 #endif
        put_record(s, LEADER);
        done() }
@@ -262,7 +281,8 @@ end:
   :: d_step { !IN_FORCE && record != FORCED ->
        REACHED("record force-released"); put_record(0, FORCED); done() }
   /* The node that asks for it knows that what led has stopped. */
-  :: d_step { !IN_FORCE && record != FORCED && named != 0 && (IN_ORDER || PROVEN) ->
+  :: d_step { !IN_FORCE && record != FORCED && named != 0 &&
+              (IN_ORDER || PROVEN || LOCK_PROVES(SIBLING(named))) ->
        REACHED("record of one that has stopped force-released"); put_record(0, RELEASED); done() }
   od
 }

@@ -90,6 +90,19 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
     time_.Elapse(Duration{0});
   }
 
+  // The watch reports a key's new value.
+  void Tell(std::int64_t revision, const std::string& key, std::string value) {
+    etcdserverpb::WatchResponse response;
+    response.mutable_header()->set_revision(revision);
+    auto& stored = *response.add_events()->mutable_kv();
+    stored.set_key(key);
+    stored.set_value(std::move(value));
+    stored.set_mod_revision(revision);
+    transport_.watches.back()->handler.response(std::move(response));
+    time_.Elapse(Duration{0});
+  }
+
+  const etcd::Keyspace keys_{"/baton/v1", "orders"};
   etcd::testing::FakeTransport transport_;
   mutable ManualTime time_;
   std::optional<core::View> view_;
@@ -101,7 +114,7 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   Duration cost_{0};      ///< of the next status
   GroupFollower follower_{{.group = "orders",
                            .name = "n1",
-                           .keyspace = etcd::Keyspace("/baton/v1", "orders"),
+                           .keyspace = keys_,
                            .transport = transport_,
                            .clock = time_,
                            .executor = time_,
@@ -285,25 +298,41 @@ TEST_F(GroupFollowerTest, AStatusIsNotSharedOnceTheSessionIsSuspended) {
 TEST_F(GroupFollowerTest, AStatusIsNotSharedOnceSettingsOrPoliciesChange) {
   ReadByWatch(10, milliseconds(1));
   cost_ = milliseconds(300);
-  const auto tell = [this](std::int64_t revision, const std::string& key, std::string value) {
-    etcdserverpb::WatchResponse response;
-    response.mutable_header()->set_revision(revision);
-    auto& stored = *response.add_events()->mutable_kv();
-    stored.set_key(key);
-    stored.set_value(std::move(value));
-    stored.set_mod_revision(revision);
-    transport_.watches.back()->handler.response(std::move(response));
-    time_.Elapse(Duration{0});
-  };
-  const etcd::Keyspace keys("/baton/v1", "orders");
   const auto first = follower_.Status();
-  tell(11, keys.MemberKey("n2"), "");
+  time_.Elapse(cost_);
+  Tell(11, keys_.MemberKey("n2"), "");
   EXPECT_EQ(follower_.Status(), first);
-  tell(12, keys.ConfigKey(), etcd::EncodeConfig({.present = true, .shards = 4}));
+  Tell(12, keys_.ConfigKey(), etcd::EncodeConfig({.present = true, .shards = 4}));
   const auto second = follower_.Status();
   EXPECT_NE(second, first);
-  tell(13, keys.PolicyKey({PolicyKind::kPause, {}}), "");
+  time_.Elapse(cost_);
+  Tell(13, keys_.PolicyKey({PolicyKind::kPause, {}}), "");
   EXPECT_NE(follower_.Status(), second);
+}
+
+// Plan: one writes a policy's key all the time, and one asks for statuses. Each is shared for as
+// long as it took to make, or 50 ms, and then forgotten without another change. What this node
+// itself has written is seen at once.
+TEST_F(GroupFollowerTest, PoliciesThatKeepChangingTakeHalfOfTheLoopsTime) {
+  ReadByWatch(10, milliseconds(1));
+  const std::string key = keys_.PolicyKey({PolicyKind::kPause, {}});
+  std::int64_t revision = 10;
+  for (const auto& [cost, shared] : {std::pair(milliseconds(300), milliseconds(300)),
+                                     std::pair(milliseconds(10), milliseconds(50))}) {
+    cost_ = cost;
+    follower_.ForgetStatus();
+    const auto status = follower_.Status();
+    for (int i = 0; i < 9; ++i) {
+      Tell(++revision, key, "");
+      time_.Elapse(shared / 10);
+      EXPECT_EQ(follower_.Status(), status);
+    }
+    time_.Elapse(shared / 10);
+    const auto second = follower_.Status();
+    EXPECT_NE(second, status);
+    follower_.ForgetStatus();
+    EXPECT_NE(follower_.Status(), second);
+  }
 }
 
 // Plan: a plan of moves asks for a new status, and gets one. Questions for more plans follow as

@@ -164,8 +164,9 @@ TEST_F(AwaitDeathTest, WithoutAProofNothingIsNamed) {
 }
 
 // Plan: what the version before guards wrote, byte for byte. It proves the death to the node's next
-// process; guards are named nobody, as it does not say whether another process acts. That holds
-// also once the next process has named a session of its own.
+// process; guards are named nobody, as it does not say whether another process acts. So what its
+// session led waits for the lock delay. That holds also once the next process has named a session
+// of its own.
 TEST_F(AwaitDeathTest, AFileOfAnEarlierVersionNamesNobody) {
   Node()->RecordSession({.session = SessionId{5}}).ok();
   const std::string path = StateFileIn(directory_);
@@ -178,8 +179,10 @@ TEST_F(AwaitDeathTest, AFileOfAnEarlierVersionNamesNobody) {
   std::filesystem::resize_file(path, kStateFileSize);
   EXPECT_THAT(WhyNot(), HasSubstr("wants no guard"));
   EXPECT_THAT(Node()->found().proven_dead, ElementsAre(SessionId{5}));
+  EXPECT_THAT(Node()->found().stopped_sessions, IsEmpty());
   Node()->RecordSession({.session = SessionId{6}}).ok();
   EXPECT_THAT(Await().value().sessions, ElementsAre(SessionId{6}));
+  EXPECT_THAT(Node()->found().stopped_sessions, ElementsAre(SessionId{6}));
 }
 
 }  // namespace
