@@ -16,7 +16,7 @@ Status CheckStatus(const v1::GetStatusResponse& response);
 /// kInternal, with one line: there are more than kMaxShards shards.
 Status CheckShards(const v1::ListShardsResponse& response);
 
-/// What a node's answer to GetStatus says of the node itself: how it fails and stops shards, and
+/// A node's words about itself, from its answer to GetStatus: how it fails and stops shards, and
 /// who left. Without shards, moves, members, transitions, placement rules and counters; of the
 /// lists as much as a node tells. kInternal: these bytes are no such answer.
 ///
