@@ -168,7 +168,7 @@ build() {
 # The tests of these groups mostly wait, for leases, scrapes and a browser: they run together, two at a time. The
 # essential tests run together, too, four at a time, as many of them wait. Tests that may not run beside others say so.
 waiting_groups=(install packages etcd dashboards page e2e)
-runs_together() { [[ $mode == essential || $1 =~ $(one_of "${waiting_groups[@]}") ]]; }
+runs_together() { [[ $1 =~ $(one_of "${waiting_groups[@]}") || $mode == essential && $(jobs_of "$1") != 1 ]]; }
 
 # Groups that measure times run one test at a time.
 jobs_of() {

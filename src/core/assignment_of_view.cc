@@ -151,7 +151,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     } else if (claimable != Claimable::kByAnyNode) {
       continue;
     } else if (record.present && record.readability == Readability::kReadable) {
-      if (LockedForOthers(view, shard)) {
+      if (LockedForOthers(view, shard, now)) {
         const bool may = MayClaim(view, shard, view.self(), settle, now);
         if (may) result.to_take_back.push_back(shard);
         entry.leader = may ? index_of(view.self()) : kNobody;

@@ -217,6 +217,7 @@ void FailedActivations::Returned(OperationId operation) {
 void FailedActivations::Left(OperationId operation) {
   if (running_.erase(operation) > 0) left_retries_.insert(operation);
   if (first_tries_.erase(operation) > 0) left_first_tries_.insert(operation);
+  proven_tries_.erase(operation);
 }
 
 std::size_t FailedActivations::Width() const {
@@ -254,7 +255,7 @@ std::optional<ShardId> FailedActivations::NextUntried(Context& context) {
       first_try_not_before_ =
           context.now + Backoff(context, first_tries_failing_ / kFirstTriesFailing);
     }
-  } else if (!MayTryFirst()) {
+  } else if (!MayTryFirst(context.options)) {
     return std::nullopt;
   }
   const ShardId shard = untried_.begin()->second;

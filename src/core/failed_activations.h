@@ -38,9 +38,10 @@
 // its shard is lost. Then another one begins in its place.
 //  - No retry begins while 2 * kMaxRetries run or hang.
 //  - No first try begins under these bounds while kMaxRetries first tries run or hang.
-//  - After a success, no first try begins while kMaxTries tries of all kinds run or hang.
-// So a node that was well and then breaks has threads left for other callbacks. First tries delay
-// no retry.
+//  - After a success, no first try begins while kMaxTries tries of all kinds run within their
+//    timeouts, unless the application is another process, which no thread waits for.
+// So a node that was well and then breaks has threads left for other callbacks, until its tries
+// exceed their timeouts. First tries delay no retry.
 //
 // If a retry succeeds, the cause may be gone for all shards, so all backoffs end. This happens at
 // most once a second, because shards that sometimes succeed must not make all others run again and
@@ -119,8 +120,8 @@ class FailedActivations {
   void Left(OperationId operation);
 
   /// Whether a shard may be tried for the first time now. If not, call Wait for it.
-  bool MayTryFirst() const {
-    if (proven_) return Tries() < kMaxTries;
+  bool MayTryFirst(const CoreOptions& options) const {
+    if (proven_) return options.external || Tries() < kMaxTries;
     return first_tries_.size() < Width() && !FirstTriesFull();
   }
   /// The shard's first try has begun; it counts until Returned.
@@ -171,11 +172,8 @@ class FailedActivations {
   bool FirstTriesFull() const {
     return first_tries_.size() + left_first_tries_.size() >= kMaxRetries;
   }
-  /// All that run or hang.
-  std::size_t Tries() const {
-    return running_.size() + left_retries_.size() + first_tries_.size() + left_first_tries_.size() +
-           proven_tries_.size();
-  }
+  /// All that run and are in time.
+  std::size_t Tries() const { return running_.size() + first_tries_.size() + proven_tries_.size(); }
   /// Neighbouring shards often depend on the same thing, so they are not tried one after another.
   static std::uint32_t Spread(ShardId shard) { return shard.value * 2654435761u; }
 
@@ -193,7 +191,7 @@ class FailedActivations {
 
   Untried untried_;
   std::set<OperationId> first_tries_;  ///< those that run and began without a success
-  /// first tries that run or hang and began after a success, or were running at one
+  /// first tries that run and began after a success, or were running at one
   std::set<OperationId> proven_tries_;
   /// first tries that still run, although their time is over or their shard is lost
   std::set<OperationId> left_first_tries_;

@@ -53,7 +53,7 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
 
 // The first try. It waits if activations fail on this node.
 void Leaderships::Begin(Context& context, ShardId shard, Held& held, Reason reason) {
-  if (context.options.has_listener && !failed_.MayTryFirst()) {
+  if (context.options.has_listener && !failed_.MayTryFirst(context.options)) {
     context.Do(SetLeadership{shard, held.term, false});
     return failed_.Wait(shard);
   }

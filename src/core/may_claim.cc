@@ -74,10 +74,11 @@ TimePoint LockedUntil(const View& view, ShardId shard) {
   return since ? *since + delay : TimePoint::max();
 }
 
-bool LockedForOthers(const View& view, ShardId shard) {
+bool LockedForOthers(const View& view, ShardId shard, TimePoint now) {
   const RecordFact& record = view.record(shard);
-  return view.failover().lock_delay > Duration{0} && record.present &&
-         view.StoppedHere({record.leader, record.session});
+  if (!record.present || !view.StoppedHere({record.leader, record.session})) return false;
+  const auto since = view.UnledSince(shard);
+  return !since || now < *since + view.failover().lock_delay;
 }
 
 TimePoint RipeAt(const View& view, ShardId shard) {

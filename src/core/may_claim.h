@@ -84,10 +84,10 @@ bool MayTakeBack(const View& view, ShardId shard, const NodeId& node);
 /// not, because there is no delay, or the last leader has stopped. Max: this node does not know the
 /// time yet. REQUIRES: the shard's record is absent or readable, and not in force.
 TimePoint LockedUntil(const View& view, ShardId shard);
-/// Whether a lock delay keeps the shard from all nodes but this one, which alone knows that its
-/// earlier process has ended (View::NoteStopped). False if there is no lock delay. REQUIRES: as
-/// LastLeaderStopped.
-bool LockedForOthers(const View& view, ShardId shard);
+/// Whether a lock delay may keep the shard from all nodes but this one, which alone knows that its
+/// earlier process has ended (View::NoteStopped). The others' delay may be over earlier, as they
+/// may know of the end for longer. False if there is no lock delay. REQUIRES: as LastLeaderStopped.
+bool LockedForOthers(const View& view, ShardId shard, TimePoint now);
 /// When FailoverPolicy::kAfter lets other nodes than the owner claim the shard. TimePoint::min(): a
 /// mark allows it already (ripe_marks.h). Max: this node does not know the time yet. REQUIRES: the
 /// shard has an owner, and the policy is kAfter.

@@ -120,8 +120,9 @@ inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 /// no first try begins while this many first tries run, late ones included. The number is a quarter
 /// of the callback threads (runtime/dispatcher.h), so that hanging ones don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
-/// After a success, no first try of `acquired` begins while this many tries run or hang on a node:
-/// three quarters of the callback threads.
+/// After a success, no first try of `acquired` begins while this many tries run on a node and have
+/// not exceeded their timeouts: three quarters of the callback threads. No such bound for an
+/// application that is another process.
 inline constexpr std::size_t kMaxTries = 192;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 inline constexpr std::size_t kShardsBeforeFailing = 3;

@@ -223,7 +223,7 @@ ClaimPace::Share Succession::AssignVacancies(const Context& context,
   return share;
 }
 
-// The group's failover policy keeps these shards for this node.
+// The group's failover policy or lock delay keeps these shards for this node.
 std::int64_t Succession::TakeBack(const std::vector<ShardId>& shards) {
   std::int64_t taken = 0;
   for (const ShardId shard : shards) {

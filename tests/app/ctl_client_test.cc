@@ -176,7 +176,7 @@ TEST(BatonctlStranger, LongAnswersOfOthersAreNotRead) {
   };
   EXPECT_FALSE(silent());
   other.answer.mutable_status()->mutable_members(0)->set_software_version(
-      std::string((1 << 20) + 1, 'x'));
+      std::string((2 << 20) + 1, 'x'));
   EXPECT_TRUE(silent());
 }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "baton/v1/admin.grpc.pb.h"
+#include "core/departures.h"
 
 namespace baton::app {
 namespace {
@@ -26,23 +27,27 @@ TEST(StatusCheck, LittleIsKeptOfWhatAFalseServerSends) {
     status.add_members();
     status.add_recent();
     status.add_departed();
-    status.add_worst_failing()->mutable_failing();
+    v1::ShardStatus& shard = *status.add_worst_failing();
+    shard.mutable_failing();
+    for (int standby = 0; i == 0 && standby < 100'000; ++standby) shard.add_standbys();
     (*status.mutable_longest_stopping())[i];
   }
   bool own = false;
   grpc::ByteBuffer bytes;
   ASSERT_TRUE(
       grpc::SerializationTraits<v1::GetStatusResponse>::Serialize(answer, &bytes, &own).ok());
-  const auto kept = OwnWordsIn(bytes);
+  const auto kept = OwnWordsIn(bytes, TimePoint::max());
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   EXPECT_EQ(kept->node, "n2");
   EXPECT_EQ(kept->failing, 3u);
   EXPECT_EQ(kept->shards.size() + kept->members.size() + kept->recent.size(), 0u);
-  EXPECT_EQ(kept->departed.size(), 256u);
+  EXPECT_EQ(kept->departed.size(), core::Departures::kMaxKept);
   EXPECT_EQ(kept->worst_failing.size(), 100u);
+  EXPECT_EQ(kept->worst_failing[0].standbys, nullptr);
   EXPECT_EQ(kept->longest_stopping.size(), 256u);
+  EXPECT_FALSE(OwnWordsIn(bytes, TimePoint::min()).ok());
   const grpc::Slice no_answer("\xff");
-  EXPECT_FALSE(OwnWordsIn(grpc::ByteBuffer(&no_answer, 1)).ok());
+  EXPECT_FALSE(OwnWordsIn(grpc::ByteBuffer(&no_answer, 1), TimePoint::max()).ok());
 
   status.clear_members();
   status.set_shard_count(10'000);

@@ -31,6 +31,10 @@ struct TcpPair {
     EXPECT_EQ(listen(listener, 1), 0);
     EXPECT_EQ(getsockname(listener, address, &size), 0);
     client = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    // A port of its own: by themselves, clients of several listeners may get the same one.
+    sockaddr_in6 own = at;
+    own.sin6_port = 0;
+    EXPECT_EQ(bind(client, reinterpret_cast<sockaddr*>(&own), size), 0);
     EXPECT_EQ(connect(client, address, size), 0);
     server = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     const int on = 1;  // what is sent arrives at once

@@ -395,13 +395,13 @@ TEST(FailedActivations, FirstTriesThatRunCountWithThoseThatHang) {
     failed.StartedFirst(ShardId{static_cast<std::uint32_t>(operation)}, operation);
   };
   while (operation + 1 < core::kMaxRetries) {
-    ASSERT_TRUE(failed.MayTryFirst());
+    ASSERT_TRUE(failed.MayTryFirst({}));
     begin();
     failed.Left(operation);
   }
-  ASSERT_TRUE(failed.MayTryFirst());
+  ASSERT_TRUE(failed.MayTryFirst({}));
   begin();
-  EXPECT_FALSE(failed.MayTryFirst());
+  EXPECT_FALSE(failed.MayTryFirst({}));
 }
 
 // Plan: a node that has never activated anything is given 200 shards. `acquired` throws for one of

@@ -46,6 +46,15 @@ def lacks(path, shown):
     return lacking
 
 
+def protos_held_twice(libraries):
+    """Protos that several shared libraries of ours hold: a program that loads two of these ends at its start."""
+    holders = {}
+    for library in libraries:
+        for name in set(re.findall(rb"\n[\x01-\x7f]((?:etcd|baton/v1)/\w+\.proto)", library.read_bytes())):
+            holders.setdefault(name.decode(), []).append(library.name)
+    return {name: found for name, found in holders.items() if len(found) > 1}
+
+
 def test_of_this_test():
     shown = " 0x1d (RUNPATH)  Library runpath: [%s]\n"
     assert loose_elements(shown % "$ORIGIN:/usr/lib") == []
@@ -69,6 +78,9 @@ def main(arguments):
         bad += 1 if faults else 0
         for fault in faults:
             print(f"{path}: {fault}")
+    for name, found in sorted(protos_held_twice([path for path in files if path.name.startswith("libbaton")]).items()):
+        bad += 1
+        print(f"{name} is in {', '.join(found)}")
     print(f"{len(files)} programs and libraries, {bad} of them bad")
     return 1 if bad or not files else 0
 

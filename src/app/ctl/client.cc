@@ -38,10 +38,10 @@ template <typename Request, typename Response>
 using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
-// In bytes. 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. A thousand
-// members are some 200 KiB. The server of a wrong endpoint must not fill the memory.
+// In bytes. 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. 400 members
+// with all labels are 2 MiB. The server of a wrong endpoint must not fill the memory.
 constexpr int LongestAnswer(AdminClient::Answers answers) {
-  return answers == AdminClient::Answers::kShort ? 1 << 20 : 256 << 20;
+  return answers == AdminClient::Answers::kShort ? 2 << 20 : 256 << 20;
 }
 constexpr std::size_t kLongestRequest = ServerLimits{}.message;
 
@@ -200,7 +200,7 @@ class AdminClient::Impl {
     const InterruptGuard guard(context);
     const auto stream = stub_->WatchEvents(&context, request);
     v1::WatchEventsResponse response;
-    while (stream->Read(&response)) message(response);
+    for (; stream->Read(&response); response = {}) message(response);  // an old one keeps memory
     return stream->Finish();
   }
 
@@ -320,7 +320,7 @@ Result<StatusAnswer> AdminClient::GetStatus(bool with_shards, TimePoint deadline
 Result<runtime::NodeStatus> AdminClient::GetOwnWords(TimePoint deadline) {
   auto bytes = impl_->StatusBytes(deadline);
   if (!bytes) return bytes.error();
-  return OwnWordsIn(bytes.value());
+  return OwnWordsIn(bytes.value(), deadline);
 }
 
 Result<runtime::NodeStatus> AdminClient::ListShards(TimePoint deadline) {

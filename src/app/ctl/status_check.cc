@@ -50,9 +50,10 @@ Status CheckShards(const v1::ListShardsResponse& response) {
   return Ok();
 }
 
-Result<runtime::NodeStatus> OwnWordsIn(const grpc::ByteBuffer& bytes) {
+Result<runtime::NodeStatus> OwnWordsIn(const grpc::ByteBuffer& bytes, TimePoint deadline) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
+  if (BootClock::now() >= deadline) return Error{ErrorCode::kTimedOut, "no time is left"};
   grpc::ByteBuffer copy(bytes);
   v1::GetStatusResponse response;
   if (!grpc::SerializationTraits<v1::GetStatusResponse>::Deserialize(&copy, &response).ok()) {
@@ -66,6 +67,10 @@ Result<runtime::NodeStatus> OwnWordsIn(const grpc::ByteBuffer& bytes) {
   status.clear_counters();
   Cut(status.mutable_departed(), core::Departures::kMaxKept);
   Cut(status.mutable_worst_failing(), runtime::kMaxFailingListed);
+  for (v1::ShardStatus& shard : *status.mutable_worst_failing()) {
+    shard.clear_standbys();
+    shard.clear_move();
+  }
   auto& stopping = *status.mutable_longest_stopping();
   while (stopping.size() > runtime::kMaxStoppingListed) stopping.erase(stopping.begin());
   return runtime::FromProto(status);

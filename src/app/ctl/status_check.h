@@ -4,6 +4,7 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include "base/clock.h"
 #include "baton/result.h"
 #include "baton/v1/admin.pb.h"
 #include "runtime/status.h"
@@ -20,7 +21,8 @@ Status CheckShards(const v1::ListShardsResponse& response);
 /// who left. Without shards, moves, members, transitions, placement rules and counters; of the
 /// lists as much as a node tells. kInternal: these bytes are no such answer.
 ///
-/// Parses one answer at a time: a false server can make one 150 times as large as its bytes.
-Result<runtime::NodeStatus> OwnWordsIn(const grpc::ByteBuffer& bytes);
+/// Parses one answer at a time: a false server can make one 150 times as large as its bytes. After
+/// waiting for others, kTimedOut if `deadline` is over.
+Result<runtime::NodeStatus> OwnWordsIn(const grpc::ByteBuffer& bytes, TimePoint deadline);
 
 }  // namespace baton::app

@@ -220,6 +220,7 @@ class StreamCall : public Operation,
   void WasRead(bool ok) {
     if (!ok) return Finish();
     Received(response_);
+    response_ = {};  // parsed into again, it would keep what it had at most
     stream_->Read(&response_, read_.tag());
   }
 

@@ -181,6 +181,8 @@ void RouteFollower::OnEvent(bool ok, TimePoint now) {
   if (ok && stream.stage == Stream::Stage::kReading && !stream.left) OnMessage(now);
   if (ok && !stream.left) {
     stream.stage = Stream::Stage::kReading;
+    // A message that is parsed into again keeps what each earlier one had at most.
+    stream.message = v1::WatchRoutesResponse();
     stream.reader->Read(&stream.message, &stream);
     return;
   }
