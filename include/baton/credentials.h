@@ -58,11 +58,11 @@ struct GroupCredentialsOptions {
   /// its common name. It has no name if it has several URIs and one of them is spiffe://, if its
   /// spiffe:// URI is too long or lacks a host or path, or if a URI or DNS name has a zero byte.
   ///
-  /// Each name here is whole (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), or its beginning (at least
-  /// spiffe://, dns: or cn:) and a "*", which stands for any characters, or "*" alone. Choose names
-  /// that fit only the servers' own certificates. For example, "spiffe://example.org/orders/*" also
-  /// fits an operator named "spiffe://example.org/orders/operator/ann", who could then serve your
-  /// requests. A certificate without a name fits nothing.
+  /// Each entry is a whole name (spiffe://DOMAIN/PATH, dns:NAME, cn:NAME), the beginning of a name
+  /// (at least spiffe://, dns: or cn:) and "*" for the rest, or "*" alone. Choose entries that fit
+  /// only the servers' own certificates. For example, "spiffe://example.org/orders/*" also fits an
+  /// operator named "spiffe://example.org/orders/operator/ann", who could then serve your requests.
+  /// A certificate without a name fits nothing.
   std::vector<std::string> servers;
   /// If servers ask for a certificate: a PEM file with this caller's, and the certificates between
   /// it and its authority. Empty: the caller shows none.

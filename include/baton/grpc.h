@@ -70,9 +70,9 @@ struct AdminOptions {
   /// unset, `allow_remote` decides about other hosts, and every user of this host may make changes:
   /// gRPC can't tell which user has opened a connection. A certificate's name is one of
   /// spiffe://..., "dns:" and a DNS name, "cn:" and a common name; GroupCredentialsOptions::servers
-  /// (baton/credentials.h) says which, and when it has none. Each name here is whole, or its
-  /// beginning (at least spiffe://, dns: or cn:) and a "*", or "*" alone. A certificate without a
-  /// name fits nothing. REQUIRES: the server has TLS and verifies its clients' certificates.
+  /// (baton/credentials.h) says which, and when it has none. Each entry is a whole name, the
+  /// beginning of a name (at least spiffe://, dns: or cn:) and "*", or "*" alone. A certificate
+  /// without a name fits nothing. REQUIRES: the server has TLS and verifies clients' certificates.
   std::optional<std::vector<std::string>> operators = {};
 };
 

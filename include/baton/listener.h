@@ -18,9 +18,9 @@
 //
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
 // Callbacks in brackets may be missing. A shard may wait for its first Acquired, because the node
-// calls Acquired for at most 16 new shards at once until an Acquired has succeeded on the node, and
-// for one or two while Acquired fails on it (see NodeOptions::callback_timeout). The shard may be
-// lost meanwhile. So make Lost harmless for a shard that was not loaded.
+// bounds these calls: 16 run at once until an Acquired has succeeded on the node, one or two once
+// three shards in a row have failed, and 192 otherwise (see NodeOptions::callback_timeout).
+// The shard may be lost meanwhile. So make Lost harmless for a shard that was not loaded.
 //
 // If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
 // before all this. Later each of them gets StandbyEnded, Acquired or Lost. Being a standby never
@@ -29,11 +29,11 @@
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
 // of different shards run side by side. A callback may block, be slow or throw. The node still
-// renews its lease. Other shards' callbacks go on as long as fewer than 256 callbacks block at
-// once. Only Prepare, Acquired and Releasing have a time limit; the node never ends a callback. The
-// node catches and logs what a callback throws. For Acquired it logs only the first failure of
-// each shard, and at most one line a second in all. A Prepare or Acquired that throws counts as
-// failed. A Releasing that throws has the same effect as one that took longer than release_timeout.
+// renews its lease. Other shards' callbacks, except a first Acquired (see above), go on as long as
+// fewer than 256 callbacks block at once. Only Prepare, Acquired and Releasing have a time limit;
+// the node never ends a callback. It catches and logs what a callback throws. For Acquired it logs
+// only the first failure of each shard, and at most one line a second in all. A Prepare or Acquired
+// that throws counts as failed, and a Releasing that throws as one that exceeded release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -63,10 +63,10 @@ class BATON_EXPORT Listener {
   /// suspended or in Node::Drain. If Acquired takes longer than callback_timeout, it does not come
   /// again while it still runs. If it then returns without an exception, the shard is activated.
   /// After three failures or one timeout, but not before 2 s after the first failure, the node
-  /// usually moves the shard to another node; once three shards fail on it, all that aren't active.
-  /// A shard is moved like this only once: if Acquired fails there too, it stays. No shard moves if
-  /// the group has a lock delay or the failover setting `never` (`batonctl group set`), while moves
-  /// are paused, or if Acquired fails on many nodes. Without an activation Releasing does not come.
+  /// usually moves the shard to another node. Once three fail on it, it moves all that aren't
+  /// active. A shard moves like this once: if Acquired fails there too, it stays. None moves if the
+  /// group has a lock delay or the failover setting `never` (`batonctl group set`), while moves are
+  /// paused, or if Acquired fails on many nodes. Releasing does not come without an activation.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,
   /// because the handoff was given up or etcd refused the resignation.

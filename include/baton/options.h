@@ -198,15 +198,15 @@ struct NodeOptions {
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
   // It holds up no other shard as long as fewer than 256 callbacks block. The callbacks that are
-  // not named here have no time limit. In two cases the node tries few shards at once, and slow
-  // callbacks make other shards wait:
-  //  - Until an Acquired has succeeded on the node, the node calls Acquired for at most 16 new
-  //    shards at once, and prepares at most 16 moves.
-  //  - While Acquired fails on the node, the node calls it for at most 2 new shards at once, and
-  //    prepares only operators' transfers, not drains. But it prepares all moves if Acquired fails
-  //    on every node, or on several that have half of the group's weight or more. A node that has
-  //    failed for long without a success (10 s at first, later up to 10 minutes) starts over: it
-  //    calls Acquired for one new shard at a time, and prepares one move at a time.
+  // not named here have no time limit. A new shard's Acquired waits while 192 calls of Acquired run
+  // that have not exceeded callback_timeout. In two cases the node tries fewer new shards at once
+  // (64 at most with calls that have exceeded it). It then prepares fewer moves, too, except
+  // operators' transfers, which it always prepares:
+  //  - Until an Acquired has succeeded on the node: 16 calls and 16 moves at once.
+  //  - Once Acquired has failed for 3 shards in a row, until its next success: 2 calls, no moves,
+  //    not even drains. But the node prepares all moves if every node fails like this, or several
+  //    that have half of the group's weight or more. A node that has failed for long (10 s at
+  //    first, later up to 10 minutes) starts over: one call and one move at a time.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare's; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing's; then see Listener::Releasing
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired's; then the node still leads,

@@ -12,17 +12,17 @@
 // or falls silent, the router pauses for a random time, then switches to another endpoint. The
 // pause is at most 50 ms while fewer tries in a row have failed than there are endpoints. When that
 // number is reached, and after each further round over all endpoints, the limit doubles, up to 5 s.
-// The count of failed tries begins at 0 again after a stream of routes that lasted 1 s or more and
-// was not stale at its end, and after new credentials. A route may be out of date when it is read,
-// so servers check each request with OwnerGuard (baton/owner_guard.h) and resources check the term
-// (baton/fencing.h).
+// A try that lasted 1 s or more, even without an answer, is no failure unless its routes were stale
+// at its end. It sets the count of failures back to 0, and so do new credentials. A route may be
+// out of date when it is read, so servers check each request with OwnerGuard (baton/owner_guard.h)
+// and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // one decides where the calls go, for as long as the router follows it. Soon after the router has
 // reached a true server, it drops what the false one said of the routes: the true server sends a
-// digest of its routes, and if the router's differ, it reads all again. The digest comes once the
-// true server has proven that its routes are current: a relay within about 3 s, a node within about
-// a third of its TTL and a second. SECURITY.md says what else a false server can do.
+// digest of its routes, and if the router's differ, the router reads all again. The digest comes
+// once the true server has proven that its routes are current: within about 3 s from a relay, and
+// within about TTL / 3 + 1 s from a node. SECURITY.md says what else a false server can do.
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
 // CallWith it keeps at most 1,024 channels, one for each leader's address. It drops a channel about
@@ -187,10 +187,10 @@ class BATON_EXPORT Router {
   /// A literal 0 would be a null const char*. Write ShardId{0}.
   Route Owner(std::nullptr_t) const = delete;
 
-  /// The nodes that stand by for a shard, the first to take over first, with their service
-  /// addresses. Use it for reads that may be stale. The list is only a hint: a node in it may no
-  /// longer be a standby, or no longer be ready. A standby has no term and no fence. So its answer
-  /// may be out of date by any time, and may be older than an earlier answer of another standby.
+  /// The nodes that stand by for a shard, in the order in which they would take over, with their
+  /// service addresses. Use it for reads that may be stale. The list is only a hint: a node in it
+  /// may no longer be a standby, or no longer be ready. A standby has no term and no fence. So its
+  /// answer may be arbitrarily old, and older than an earlier answer of another standby.
   /// The application on the standby must be willing to answer: an OwnerGuard there would refuse the
   /// request, and name the leader.
   ///

@@ -35,8 +35,8 @@ struct RouteStandby {
 
 /// How current a router's routes are.
 struct RoutesAge {
-  /// The routes are complete up to this revision; 0: they are incomplete. It may go back when the
-  /// router switches servers, because in a quiet group they have read up to different revisions.
+  /// The routes are complete up to this revision; 0: they are incomplete. It may go back after the
+  /// router switches servers, because servers of a quiet group know different revisions.
   Revision revision{};
   /// How old the routes are: the age that the server's last message gave for its own view, plus the
   /// time since that message. 0: nothing was read.

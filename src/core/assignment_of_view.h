@@ -23,17 +23,17 @@ namespace baton::core {
 ///
 /// If a shard is kept for one of the members that may claim it again (MayTakeBack), it counts as
 /// led by this member, also while it waits. Other shards that FailoverPolicy::kAfter keeps, and
-/// other shards with Claimable::kAfterWait, wait (AssignmentShard::waits). LockedForOthers counts
-/// as kept for this view's own node; so the shard waits if this node may not claim it.
+/// other shards with Claimable::kAfterWait, wait (AssignmentShard::waits). A shard with
+/// LockedForOthers is kept for this view's own node; it waits if this node may not claim it.
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
-  /// By shards[i]: whether its leader could give it away. False if nobody leads it now, also if it
-  /// is kept for a member; and if its leader stops and the failover policy keeps the shard for it.
-  /// Empty: all could.
+  /// By shards[i]: whether its leader could give it away. False if nobody leads the shard now, even
+  /// if it counts as led because it is kept for a member. Also false if its leader stops and the
+  /// failover policy keeps the shard for it. Empty: all could.
   std::vector<bool> movable;
   /// The first time after `now` at which a member that gets nothing for now may take part again, or
-  /// a shard's wait ends. Max: no such time is known. Leaves out damaged records: see DamageOverAt.
+  /// a shard's wait ends. Max: none is known. Leaves out damaged records and LockedForOthers.
   TimePoint changes_at = TimePoint::max();
   bool owners_awaited = false;        ///< FailoverPolicy::kAfter keeps some shard for its owner
   std::vector<ShardId> to_take_back;  ///< kept for this view's own node, which may claim them now

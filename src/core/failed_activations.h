@@ -20,8 +20,8 @@
 //
 // First tries are bounded, so that a broken node fails few shards. The other shards wait.
 //  - Until the first success, kFirstTriesUnproven first tries run at once.
-//  - While the node is failing, kFirstTriesFailing run at once. After each kFirstTriesFailing that
-//    have begun, the next ones wait for a backoff, which grows like a shard's.
+//  - While the node is failing, kFirstTriesFailing run at once. Each time that so many have begun,
+//    the next ones wait for a backoff, which grows like a shard's.
 //  - After the node has started over, one runs at a time.
 // One success ends the failing and all three bounds.
 //
@@ -34,10 +34,10 @@
 // failing again.
 //
 // At most kMaxRetries retries run at once: a quarter of the callback threads. A retry, or a first
-// try that began under these bounds, counts as hanging if it still runs after its timeout, or after
+// try under one of the three bounds, counts as hanging if it still runs after its timeout, or after
 // its shard is lost. Then another one begins in its place.
 //  - No retry begins while 2 * kMaxRetries run or hang.
-//  - No first try begins under these bounds while kMaxRetries first tries run or hang.
+//  - No first try begins under the three bounds while kMaxRetries first tries run or hang.
 //  - After a success, no first try begins while kMaxTries tries of all kinds run within their
 //    timeouts, unless the application is another process, which no thread waits for.
 // So a node that was well and then breaks has threads left for other callbacks, until its tries
@@ -67,8 +67,8 @@ class FailedActivations {
  public:
   struct Failure {
     std::uint32_t failures = 0;  ///< how many, since the node gained the shard
-    /// How many of these came since an operator last asked for a retry, if one did. They decide how
-    /// long the backoff is.
+    /// How many of these came since an operator last asked for a retry; all, if none asked. They
+    /// decide how long the backoff is.
     std::uint32_t backoffs = 0;
     TimePoint since{};  ///< when the first failure was noticed
     std::string error;  ///< of the last failure: what the callback threw, or a timeout
@@ -91,8 +91,8 @@ class FailedActivations {
   /// Schedules the next `acquired` after a backoff. REQUIRES: Has(shard).
   void Schedule(Context& context, ShardId shard);
   /// An operator asks for a retry: resets the backoff. A shard that waits becomes the next one to
-  /// be tried. If its callback runs now, a retry follows soon after a failure. REQUIRES:
-  /// Has(shard).
+  /// be tried. If its callback runs now and fails, the retry follows after the shortest backoff.
+  /// REQUIRES: Has(shard).
   void Hasten(ShardId shard);
   /// The shard is not held any more.
   void Forget(ShardId shard);
@@ -124,7 +124,7 @@ class FailedActivations {
     if (proven_) return options.external || Tries() < kMaxTries;
     return first_tries_.size() < Width() && !FirstTriesFull();
   }
-  /// The shard's first try has begun; it counts until Returned.
+  /// The shard's first try has begun; it counts as running until Returned or Left.
   void StartedFirst(ShardId shard, OperationId operation);
   /// The shard waits for its first try until NextUntried takes it.
   void Wait(ShardId shard) { untried_.insert({Spread(shard), shard}); }

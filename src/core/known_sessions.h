@@ -1,5 +1,5 @@
-// KnownSessions: what a view remembers of sessions: whether it saw them alive, when each node's
-// last session ended, and which sessions were proven dead.
+// KnownSessions: a view's memory of sessions. It knows which sessions the view saw alive, when each
+// node's last session ended, and which sessions were proven dead.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once

@@ -39,11 +39,11 @@ enum class Claimable : std::uint8_t {
   kLater,
   /// Nobody may claim the shard yet: its last leaders died soon after they began to lead
   /// (DeathBackoff), or the last one may still act (FailoverSettings::lock_delay). Afterwards the
-  /// answer is kByAnyNode or kByOwner. The shard is no vacancy until then. If any node may claim it
-  /// afterwards, the assignment keeps room for it on some node (AssignmentShard::waits).
+  /// answer is kByAnyNode or kByOwner. Until then the assignment counts it as no vacancy. If any
+  /// node may claim it afterwards, some node keeps room for it (AssignmentShard::waits).
   kAfterWait,
   /// Only the shard's owner (OwnerOf) may claim it, by the group's failover policy; the owner may
-  /// be away. The shard is no vacancy for other nodes.
+  /// be away. The assignment gives the shard to no other node.
   kByOwner,
   /// The record has a newer schema. Or it is damaged, kByLastLeader does not apply, and the
   /// failover policy is kNever; then an operator can release the shard.
@@ -85,17 +85,17 @@ bool MayTakeBack(const View& view, ShardId shard, const NodeId& node);
 /// time yet. REQUIRES: the shard's record is absent or readable, and not in force.
 TimePoint LockedUntil(const View& view, ShardId shard);
 /// Whether a lock delay may keep the shard from all nodes but this one, which alone knows that its
-/// earlier process has ended (View::NoteStopped). The others' delay may be over earlier, as they
-/// may know of the end for longer. False if there is no lock delay. REQUIRES: as LastLeaderStopped.
+/// earlier process has ended (View::NoteStopped). The others' delay may end earlier if they learnt
+/// of the end earlier. No delay: false if UnledSince is known. REQUIRES: as LastLeaderStopped.
 bool LockedForOthers(const View& view, ShardId shard, TimePoint now);
 /// When FailoverPolicy::kAfter lets other nodes than the owner claim the shard. TimePoint::min(): a
 /// mark allows it already (ripe_marks.h). Max: this node does not know the time yet. REQUIRES: the
 /// shard has an owner, and the policy is kAfter.
 TimePoint RipeAt(const View& view, ShardId shard);
 
-/// About how many vacancies need nothing but a claim. It is fast, because it does not look at each
-/// shard. It leaves out shards that wait after deaths, and all with unreadable records. It includes
-/// shards that wait for a failover policy or for a lock delay.
+/// About how many vacancies (View::vacancies) need nothing but a claim. It is fast, because it does
+/// not look at each shard. It leaves out shards that wait after deaths, and all with unreadable
+/// records. It includes shards that wait for a failover policy or for a lock delay.
 std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.
@@ -151,9 +151,9 @@ std::set<NodeId> FailingNodes(const View& view);
 /// is.
 bool FailuresAreCommon(const View& view);
 
-/// Whether the shard's last leader, if it is `member`, may take the shard back with the state
-/// directory that it has. True unless the policy is kNever: then it must have the directory with
-/// which it led.
+/// Whether `member`, which led the shard last, may take it back with its present state directory.
+/// True unless the policy is kNever. Under kNever, it must be the directory with which it led;
+/// false if it has none.
 bool SameDirectory(const View& view, ShardId shard, const MemberFact& member);
 
 /// All nodes that get nothing for now: the failing ones, until they say otherwise

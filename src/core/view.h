@@ -44,7 +44,7 @@ struct ViewChanges {
   /// Sorted, distinct.
   std::vector<ShardId> shards;
   bool members = false;  ///< any member fact, also its state or weight, or a proof of death
-  /// A policy or a RipeFact. Not set if only a snapshot shows that a ripe key is gone.
+  /// a policy or a RipeFact; not set if only a snapshot shows that a ripe key is gone
   bool policy = false;
   bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
   bool config = false;    ///< the config; also if a read found none
@@ -133,8 +133,8 @@ class View {
   //    UnledSince may become known.
   //  - If a shard's record comes again with the same revision, its version and create revision are
   //    taken if they were unknown.
-  //  - A DeathFact counts whatever is known, because a proof stays true. But it must be proven by
-  //    the watch message in which it is (ProvenDeaths).
+  //  - A DeathFact counts even if a newer fact is known, because a proof stays true. But it counts
+  //    only if the watch message that has it also proves it (ProvenDeaths).
   //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
   //    harmless, because what such a key says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
@@ -154,8 +154,8 @@ class View {
   /// hears of later began after `at` (see Absences::NoteBegan). Does nothing if an earlier call had
   /// a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
-  /// A session of self() on whose leaderships nothing acts any more. REQUIRES: call it before the
-  /// first Merge.
+  /// Tells the view that nothing acts any more on the leaderships of this session of self().
+  /// REQUIRES: call it before the first Merge.
   void NoteStopped(SessionId session) { sessions_.NoteStopped({self_, session}); }
   /// Whether NoteStopped named the session.
   bool StoppedHere(const SessionRef& session) const { return sessions_.Stopped(session); }
@@ -164,8 +164,8 @@ class View {
   /// `known`. A later snapshot, whose own revision is not below `known`, shows the key with the
   /// lower revision `found`. That never happens within one history of etcd, so somebody restored a
   /// backup and then raised etcd's revision. Only shard records, members and config are compared.
-  /// A member key's absence is compared only if it is newer than the last snapshot, because a
-  /// snapshot makes the view forget older ones; that of self()'s key is always compared.
+  /// After each snapshot the view forgets the members that the snapshot showed as absent, except
+  /// self(). Their absence is not compared later.
   struct WentBack {
     Revision known;
     Revision found;
@@ -181,8 +181,8 @@ class View {
   /// overlap, so the last read began after this, and its data is no older. (The data may be older
   /// than read_at(), because the process may pause between etcd's answer and the merge.)
   TimePoint read_began_after() const { return read_before_; }
-  /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
-  /// revision is known.
+  /// The revision of the newest snapshot or watch message. Once complete(), the view has every key
+  /// as it was at this revision or later.
   Revision revision() const { return revision_; }
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
@@ -258,8 +258,8 @@ class View {
   /// Whether the record is readable and names a leader whose session is alive.
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return led_by_.at(shard.value) != LeaderIndex::kNobody; }
-  /// The nodes that stand by for the shard now, the first to take over first; some may not be ready
-  /// (MemberFact::ReadyFor). Empty if no rule asks for standbys.
+  /// The nodes that stand by for the shard now, in the order in which they would take over; some
+  /// may not be ready (MemberFact::ReadyFor). Empty if no rule asks for standbys.
   std::vector<NodeId> StandbysOf(ShardId shard) const {
     return standbys_.Of(shard, LeaderOf(shard));
   }

@@ -65,8 +65,8 @@ struct WatchCursorOptions {
   /// The deadline of one page. After it the page is read again, with backoff. If etcd refuses a
   /// page, the whole read begins again, with backoff.
   std::chrono::milliseconds read_deadline{5'000};
-  /// If a new watch stream is silent for this long, the cursor tries another endpoint. Later
-  /// silence of a stream is no reason for the cursor: see Reopen.
+  /// If a new watch stream is silent for this long, the cursor tries another endpoint. If it falls
+  /// silent later, the cursor does nothing: see Reopen.
   std::chrono::milliseconds open_timeout{5'000};
   /// The most messages of one stream that may wait for the loop. With more, the cursor closes the
   /// stream. When the loop has caught up, a new stream begins after applied(); etcd keeps the later
@@ -135,9 +135,9 @@ class WatchCursor {
   /// REQUIRES: the store has reached `required`. Otherwise the cursor asks on until it has.
   void RequestProgress(Revision required);
 
-  /// Reads everything again and delivers it as a snapshot, while the watch goes on. This repairs
-  /// what a watch may have lost around a compaction (etcd #19179, #18089). Does nothing before the
-  /// first snapshot, or while everything is being read already.
+  /// Reads everything again and delivers it as a snapshot, while the watch goes on. Calls `reading`
+  /// at once. This repairs what a watch may have lost around a compaction (etcd #19179, #18089).
+  /// Does nothing before the first snapshot, or while everything is being read already.
   void Audit();
 
   /// The revision of the last event, or of the snapshot that the watch began with: the next watch

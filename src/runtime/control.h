@@ -61,12 +61,12 @@ class BATON_EXPORT Control {
  public:
   virtual ~Control() = default;
 
-  /// The handler gets a snapshot as of NodeStatus::at; never null. It is at most 50 ms old, or 20
-  /// times what it took to make (40 times if it was made for PlanRebalance), 10 s at most; but no
-  /// older than the last answer to a Request that went through the core, or than the last change of
-  /// whether the session is live. Once another node has changed the group's settings or policies,
-  /// it is at most as old as it took to make, or 50 ms. After the stop: no members, no shards, the
-  /// last counters (a relay: 0).
+  /// The handler gets a snapshot as of NodeStatus::at; never null. Calls share a snapshot. If it
+  /// took the time c to make, they share it for max(50 ms, 20 * c), or max(50 ms, 40 * c) if it was
+  /// made for PlanRebalance, but 10 s at most. Once the node sees a change of the group's settings
+  /// or policies: max(50 ms, c). A new one is made after an answer to a Request that went through
+  /// the core, and after a change of whether the session is live. After the stop: no members, no
+  /// shards, the last counters (a relay: 0).
   virtual void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) = 0;
   /// Whether the loop made a turn recently: within a third of the TTL, at least 400 ms; in a relay
   /// within 3 s. So it turns false soon after the stop. Lock-free.

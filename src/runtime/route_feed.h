@@ -20,7 +20,7 @@
 //   - A route that is sent has the greatest of these revisions: the view's, its keys', and the one
 //     that it had before. So its revision never goes back.
 //   - If the feed examines a shard (see Cost), and one of the route's keys has a greater revision
-//     than the route as last sent, it sends the route again even if that did not change. Reason:
+//     than the route that was last sent, it sends the route again, even an unchanged one. Reason:
 //     another server may have sent a router a different route meanwhile, and the greater revision
 //     tells which one is newer.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is

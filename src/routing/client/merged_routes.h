@@ -19,14 +19,14 @@
 // A server may lie about a route, or only about its revision: it may name a revision that etcd has
 // not reached. By the rules above, no true route would ever replace a route with such a revision.
 // The remedy is a check. On a stream that continued from revision(), the server sends one check, a
-// digest of all its routes. It sends the check once it has proven that its view is newer than all
-// that this object has read from other servers.
+// digest of all its routes without their states. It sends the check once it has proven that its
+// view is newer than all that this object has read from other servers.
 //   - If the known routes have another digest, their revisions are forgotten: doubted(). The next
 //     stream reads all routes. It replaces whatever is known.
 //   - If they have the same digest, revisions above `complete_to` of the check's message are
 //     lowered to `complete_to`. So revision() may go back.
-//   - In a stream that began with all routes, a check is ignored. So no server can make a router
-//     read all routes more than once in a row.
+//   - In a stream that began with all routes, a check is ignored. So no check makes a router read
+//     all routes twice in a row. (A first message with `anew` can.)
 // So what a false server said lasts until another server's check, and no false revision outlives
 // that check.
 //

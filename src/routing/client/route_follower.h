@@ -5,15 +5,15 @@
 // `silence`. It tries for ever, until Stop; earlier routes stay in the store.
 //
 // If the endpoint's check shows that an earlier server told something false (see merged_routes.h),
-// it opens the stream again at the same endpoint, at once, and reads all routes.
+// the thread opens the stream again at the same endpoint, at once, and reads all routes.
 //
 // The thread waits on a completion queue of its own, because gRPC's callback threads can sleep for
 // up to 100 ms (see etcd/grpc/callback_ticker.h). Calls that wait for a route would then wait, too.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
 // thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
-// round of failures doubles this limit, up to 5 s. A stream is no failure if it lasts 1 s or
-// longer, and its routes are not stale at its end. After such a stream, the limit is 50 ms again.
+// round of failures doubles this limit, up to 5 s. An attempt of 1 s or longer, even without an
+// answer, is no failure unless its routes are stale at its end. After it the limit is 50 ms again.
 #pragma once
 
 #include <atomic>
@@ -38,8 +38,8 @@ namespace baton::routing {
 
 /// The longest message that is read, in bytes; a longer one ends the stream. A server's page
 /// usually has about 300 kB. It fits if the routes of 10,000 shards name at most 4,000 nodes,
-/// however long their names and addresses are. A false server can make a message up to some 50
-/// times as large when it is parsed, before anybody looks at it.
+/// however long their names and addresses are. A false server's message may take some 50 times as
+/// much memory once it is parsed, before anybody looks at it.
 inline constexpr int kLongestMessage = 4 << 20;
 
 struct FollowerOptions {
