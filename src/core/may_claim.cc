@@ -76,9 +76,11 @@ TimePoint LockedUntil(const View& view, ShardId shard) {
 
 bool LockedForOthers(const View& view, ShardId shard, TimePoint now) {
   const RecordFact& record = view.record(shard);
-  if (!record.present || !view.StoppedHere({record.leader, record.session})) return false;
+  const Duration delay = view.failover().lock_delay;
+  const bool stopped = record.present && view.StoppedHere({record.leader, record.session});
+  if (!stopped || delay == Duration{0}) return false;
   const auto since = view.UnledSince(shard);
-  return !since || now < *since + view.failover().lock_delay;
+  return !since || now < *since + delay;
 }
 
 TimePoint RipeAt(const View& view, ShardId shard) {

@@ -86,7 +86,7 @@ bool MayTakeBack(const View& view, ShardId shard, const NodeId& node);
 TimePoint LockedUntil(const View& view, ShardId shard);
 /// Whether a lock delay may keep the shard from all nodes but this one, which alone knows that its
 /// earlier process has ended (View::NoteStopped). The others' delay may end earlier if they learnt
-/// of the end earlier. No delay: false if UnledSince is known. REQUIRES: as LastLeaderStopped.
+/// of the end earlier. False if there is no delay. REQUIRES: as LastLeaderStopped.
 bool LockedForOthers(const View& view, ShardId shard, TimePoint now);
 /// When FailoverPolicy::kAfter lets other nodes than the owner claim the shard. TimePoint::min(): a
 /// mark allows it already (ripe_marks.h). Max: this node does not know the time yet. REQUIRES: the
