@@ -75,7 +75,7 @@ class EventStreams {
   /// shard, no event comes; that is no error.
   ///
   /// gRPC keeps `bytes` as long as the stream, within the server's memory (ServerLimits). A parsed
-  /// request would count there for nothing, and may be 32 times as large.
+  /// request would count there for nothing, and may be 50 times as large.
   Reactor* Watch(grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
                  access::StreamPlaces::Place place = nullptr);
 
