@@ -88,7 +88,9 @@ void RunStateFile(std::string_view bytes) {
     }
     Must(found.highest_committed.value >= 0, "no revision is below 0");
     if (found.highest_committed.value > 0) {
-      Must(highest && highest.value().highest == found.highest_committed,
+      const bool possible = found.highest_committed <= runtime::kHighestRevision;
+      Must(highest.ok() == possible, "recover believes revisions alone that etcd can have");
+      Must(!possible || highest.value().highest == found.highest_committed,
            "all read the same revision");
     }
     Must(lock->RecordSession({.session = SessionId{5}}).ok(), "a session can be recorded");
@@ -103,6 +105,7 @@ std::vector<Seed> StateFileSeeds() {
   return {{"empty", std::string(1, '\0')},
           {"raw", std::string(1, '\0') + "baton-state 1\n0\norders/n1\n"},
           {"proof", right + "77\n900\n"},
+          {"impossible-revision", right + "77\n9000000000000000000\n"},
           {"no-session", right + "0\n900\n"},
           {"other-boot", "\x01\x02" + PartBytes("4d5e") + "77\n900\n"},
           {"other-node", "\x01\x01" + PartBytes("orders/n2") + "77\n900\n"}};
