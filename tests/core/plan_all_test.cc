@@ -4,6 +4,7 @@
 
 #include "core/assignment_of_view.h"
 #include "core/cluster.h"
+#include "core/may_claim.h"
 
 namespace baton::test {
 namespace {
@@ -114,6 +115,34 @@ TEST_P(PlanOfKeptShards, CountsWaitingShardsForTheirOwner) {
   EXPECT_EQ(cluster_.LedBy("n1"), 0u);
   cluster_.Run(seconds(40));
   EXPECT_EQ(cluster_.LedBy("n1"), 4u);
+}
+
+// Plan: this node's state directory proves that its session 7 has ended, and the shard's record
+// names that session. Others wait for a lock delay, if there is one, and this node alone does not.
+TEST(LockedForOthers, EndsWithTheLockDelay) {
+  const ShardId shard{0};
+  const TimePoint start{seconds(100)};
+  for (const milliseconds delay : {milliseconds(0), milliseconds(5'000)}) {
+    core::View view(1, "n1");
+    view.NoteStopped(SessionId{7});
+    const ConfigFact config{.revision = Revision{1},
+                            .present = true,
+                            .shards = 1,
+                            .schema = kConfigSchema,
+                            .failover = {.lock_delay = delay}};
+    RecordFact record{.revision = Revision{6}, .present = true, .leader = "n1"};
+    record.session = SessionId{7};
+    view.Merge(Snapshot{.revision = Revision{10},
+                        .facts = {config, ShardRecordFact{.shard = shard, .record = record}}},
+               start);
+    const bool delayed = delay > milliseconds(0);
+    EXPECT_EQ(core::LockedForOthers(view, shard, start), delayed);
+    EXPECT_FALSE(core::LockedForOthers(view, shard, start + seconds(5)));
+    record.revision = Revision{20};  // by a write's answer: the watch is not there yet
+    view.Merge(std::vector<Fact>{ShardRecordFact{.shard = shard, .record = record}}, start);
+    EXPECT_EQ(view.UnledSince(shard), std::nullopt);
+    EXPECT_EQ(core::LockedForOthers(view, shard, start), delayed);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, PlanOfKeptShards,
