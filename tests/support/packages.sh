@@ -41,7 +41,7 @@ baton_choose_packages() {
     git python3 etcd-client prometheus openssl curl jq "${format[@]}" spin
     libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
     python3-grpcio python3-protobuf python3-yaml nftables iproute2 util-linux e2fsprogs
-    prometheus-alertmanager
+    prometheus-alertmanager mold
   )
   BATON_BROWSER_PACKAGES=("${browser[@]}")
   BATON_SANITIZER_PACKAGES=(clang "libclang-rt-$clang-dev")
