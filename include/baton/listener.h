@@ -18,9 +18,10 @@
 //
 // Usual order for one shard: [Prepare] [Acquired] [Suspended Resumed]... [Releasing] Lost.
 // Callbacks in brackets may be missing. A shard may wait for its first Acquired, because the node
-// bounds these calls: 16 run at once until an Acquired has succeeded on the node, one or two once
-// three shards in a row have failed, and 192 otherwise (see NodeOptions::callback_timeout).
-// The shard may be lost meanwhile. So make Lost harmless for a shard that was not loaded.
+// limits how many of these calls run at once: 16 at first, 192 after a success. If three shards in
+// a row fail, the limit is one or two until the next success. Calls that have exceeded
+// callback_timeout don't count (see NodeOptions::callback_timeout). The shard may be lost
+// meanwhile. So make Lost harmless for a shard that was not loaded.
 //
 // If placement rules ask for standbys, some of the nodes that don't lead the shard get Standby
 // before all this. Later each of them gets StandbyEnded, Acquired or Lost. Being a standby never
@@ -30,10 +31,11 @@
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
 // of different shards run side by side. A callback may block, be slow or throw. The node still
 // renews its lease. Other shards' callbacks, except a first Acquired (see above), go on as long as
-// fewer than 256 callbacks block at once. Only Prepare, Acquired and Releasing have a time limit;
-// the node never ends a callback. It catches and logs what a callback throws. For Acquired it logs
-// only the first failure of each shard, and at most one line a second in all. A Prepare or Acquired
-// that throws counts as failed, and a Releasing that throws as one that exceeded release_timeout.
+// fewer than 256 callbacks block at once. Only Prepare, Acquired and Releasing have a time limit,
+// which runs from when the call is queued. The node never ends a callback. It catches and logs what
+// a callback throws. For Acquired it logs only the first failure of each shard, and at most one
+// line a second in all. A Prepare or Acquired that throws counts as failed, and a Releasing that
+// throws as one that exceeded release_timeout.
 #pragma once
 
 #include "baton/export.h"
@@ -59,13 +61,14 @@ class BATON_EXPORT Listener {
   ///
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
   /// after up to 5 s. Neither Releasing nor Lost comes in between. The next call may also be later,
-  /// because at most 64 repeated calls run at once on a node, and none begins while the node is
-  /// suspended or in Node::Drain. If Acquired takes longer than callback_timeout, it does not come
-  /// again while it still runs. If it then returns without an exception, the shard is activated.
-  /// After three failures or one timeout, but not before 2 s after the first failure, the node
-  /// usually moves the shard to another node. Once three fail on it, it moves all that aren't
-  /// active. A shard moves like this once: if Acquired fails there too, it stays. None moves if the
-  /// group has a lock delay or the failover setting `never` (`batonctl group set`), while moves are
+  /// because at most 64 repeated calls run at once on a node (those that have exceeded
+  /// callback_timeout don't count), and none begins while the node is suspended or in Node::Drain.
+  /// If Acquired takes longer than callback_timeout, it does not come again while it still runs.
+  /// If it then returns without an exception, the shard is activated. After three failures or one
+  /// timeout, but not before 2 s after the first failure, the node usually moves the shard to
+  /// another node. Once three shards fail on a node, it moves all its shards that are not active.
+  /// A shard moves like this once: if Acquired fails there too, it stays. None moves if the group
+  /// has a lock delay or the failover setting `never` (`batonctl group set`), while moves are
   /// paused, or if Acquired fails on many nodes. Releasing does not come without an activation.
   ///
   /// Acquired also comes again with the same term if the node keeps a shard after Releasing,

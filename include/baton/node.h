@@ -129,8 +129,9 @@ class BATON_EXPORT Node {
   /// standby. If the node ceases to be ready for a shard, it does not wait for the whole pause. It
   /// writes the change as soon as 1 s has passed since its last write about ready standbys. If
   /// several such changes follow each other, this 1 s doubles each time, up to the pause above.
-  /// Does nothing, now or later, if the node is not a standby of the shard at the time of the call.
-  /// Also does nothing after Stop and in a forked child. A node can be a ready standby of at most
+  /// A call is ignored if the node is not a standby of the shard at that time, and it has no effect
+  /// later, either. Without a listener, each standby is ready at once, and calls do nothing. They
+  /// also do nothing after Stop and in a forked child. A node can be a ready standby of at most
   /// 100,000 shards; for any further shard it counts as not ready.
   void SetStandbyReady(ShardId shard, bool ready);
 

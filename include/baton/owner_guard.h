@@ -48,14 +48,14 @@ struct LeaderHint {
 
 /// The refusal NOT_LEADER: FAILED_PRECONDITION, with google.rpc.ErrorInfo in its details (reason
 /// NOT_LEADER, domain baton; metadata shard, leaderNode, leaderAddress, term, and group unless it
-/// is empty). See proto/baton/v1/errors.proto. Node id and group are escaped; of a longer one, the
-/// first 128 bytes and "..." stay. leaderAddress is empty if LeaderHint::address counts as none.
-/// Nothing checks that it is host:port.
+/// is empty). See proto/baton/v1/errors.proto. Node id and group are escaped. If one of them has
+/// more than 128 bytes, it is cut there, and "..." follows. leaderAddress is empty if
+/// LeaderHint::address counts as none. Nothing checks that it is host:port.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
 /// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
 /// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the
-/// message, for example "nobody leads it at the moment". A `why` above 1,000 bytes is cut. A
-/// `retry_after` below 0 counts as 0, one above a day as a day.
+/// message, for example "nobody leads it at the moment". `why` is escaped, and cut after 1,000
+/// bytes. A `retry_after` below 0 counts as 0, one above a day as a day.
 BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});

@@ -10,12 +10,12 @@
 //
 // A router follows the routes of one node or relay at a time, never etcd. If that server goes away
 // or falls silent, the router pauses for a random time, then switches to another endpoint. The
-// pause is at most 50 ms while fewer tries in a row have failed than there are endpoints. When that
-// number is reached, and after each further round over all endpoints, the limit doubles, up to 5 s.
-// A try that lasted 1 s or more, even without an answer, is no failure unless its routes were stale
-// at its end. It sets the count of failures back to 0, and so do new credentials. A route may be
-// out of date when it is read, so servers check each request with OwnerGuard (baton/owner_guard.h)
-// and resources check the term (baton/fencing.h).
+// pause is at most 50 ms until all endpoints have failed, one after another. Then, and after each
+// further round of failures, the limit doubles, up to 5 s. A try counts as failed if it ended
+// within 1 s, or if its routes were stale at its end. Any other try, even one without an answer,
+// sets the count of failures back to 0, and so do new credentials. A route may be out of date when
+// it is read, so servers check each request with OwnerGuard (baton/owner_guard.h) and resources
+// check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // one decides where the calls go, for as long as the router follows it. Soon after the router has
@@ -219,9 +219,9 @@ class BATON_EXPORT Router {
   /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
   /// as described below, and may again follow max_hops leaders.
   ///
-  /// Each time a refusal names a leader that the routes don't name yet, that leader gets one
-  /// attempt. If the router can't reach it, or if max_hops such leaders refuse in a row, the call
-  /// pauses, and then goes to the leader that the routes name.
+  /// A refusal may name a leader that the routes don't name yet. That leader gets one attempt. If
+  /// the router can't reach it, or if it refuses, too, and the call does not go on at once, the
+  /// call pauses, and then goes to the leader that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each

@@ -50,7 +50,7 @@ using NodeId = std::string;
 
 /// Why a shard's leadership changed. Metrics, log lines, records and listeners all use this enum.
 enum class Reason : std::uint8_t {
-  kStartup,          ///< no leader that the claiming node ever saw alive, or no record
+  kStartup,          ///< there was no record, or the new leader never saw the earlier one alive
   kLeaseExpired,     ///< the leader's session ended without a resignation
   kProcessDied,      ///< the leader's process was proven dead, by its guard or its next process
   kRebalance,        ///< moved by the balancer

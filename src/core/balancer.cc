@@ -339,8 +339,13 @@ void Balancer::WriteMoves(Context& context, const AssignmentOfView& assignment,
       move.reason = ReasonOf(context, moves[i], move.from);
       move.cause =
           CauseOf(assignment.input, moves[i], {view.rules(), shard, *view.member(move.to)});
-      const PolicyFact* drain = view.policy({PolicyKind::kDrain, move.from});
-      if (move.reason == Reason::kDrain && drain != nullptr) move.actor = drain->actor;
+      const PolicyFact* order = nullptr;
+      if (move.reason == Reason::kDrain) {
+        order = view.policy({PolicyKind::kDrain, move.from});
+      } else if (move.reason == Reason::kRebalance && !moves[i].urgent) {
+        order = view.policy({PolicyKind::kRebalance});
+      }
+      if (order != nullptr) move.actor = order->actor;
       const MoveFact* old = view.move(shard);
       batch.moves.push_back({std::move(move), old != nullptr ? old->revision : Revision{}});
     }

@@ -7,9 +7,10 @@
 // shard's record.
 //
 // While nobody has the role, live nodes claim it one after another: the first live member by id
-// that does not drain does so at once, and each next one 300 ms later. A node that was asked to
-// drain or stop claims nothing, and nobody replaces a record of a newer schema. If a claim is
-// refused and there is still no balancer, the node claims again 300 ms later.
+// that does not drain does so at once, and each next one 300 ms later. A node in Node::Drain or
+// Node::Stop claims nothing. A node that an operator drains, or that is not healthy, claims at the
+// same time as the next member that does not drain. Nobody replaces a record of a newer schema. If
+// a claim is refused and there is still no balancer, the node claims again 300 ms later.
 //
 // The balancer plans a rebalance when all these conditions hold:
 //  - There is no vacancy, and no shard waits for its owner (FailoverPolicy::kAfter).
@@ -30,9 +31,10 @@
 //  - If a placement rule forbids a shard's leader, the shard moves away. This needs only that there
 //    is no vacancy. While a member drains, it does not even need that.
 //
-// If a target failed to prepare a shard, and the shard has to leave its node, it goes to another
-// target. Otherwise it rests (failed_targets.h). No plan replaces a move that can still be carried
-// out. If the failover policy keeps the shards of a stopping node, none of them moves.
+// If a target failed to prepare a shard that must leave its node, the shard goes to another target.
+// A shard that need not leave stays where it is for a while (failed_targets.h). No plan replaces a
+// move that can still be carried out. If the failover policy keeps the shards of a stopping node,
+// none of them moves.
 //
 // The moves in flight are limited. For this limit, the delay and the cooldown, the balancer asks
 // MoveLimitsOf each time that it decides. It plans nothing before a quarter of the limit (at least
@@ -42,7 +44,8 @@
 // first saw the move in that phase. After a refused write of moves or of the policy it writes
 // nothing for 200 ms. Failover never waits for the balancer.
 //
-// It also reports losses that no node reports by gaining the shard (orphans.h).
+// Normally the node that gains a shard reports that the earlier leader was lost. If no node may
+// gain the shard, the balancer reports this loss (orphans.h).
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -65,9 +68,12 @@ class Balancer {
   /// Since this object exists. A deletion of a move is counted when it is sent, whatever its
   /// outcome. Deletions because a `rebalance apply` was cancelled are not counted.
   struct Counters {
-    /// Moves deleted because they could not be carried out: the term is over; the target is gone,
-    /// forbidden by a rule, or declared the move void; or the move is planned only, and the target
-    /// drains, or fails or comes and goes (an operator's move is kept in the last two cases).
+    /// Moves deleted because they could not be carried out, in these cases:
+    ///  - The term is over.
+    ///  - The target is gone, is forbidden by a rule, or declared the move void.
+    ///  - The move is not prepared yet, and the target drains.
+    ///  - The move is not prepared yet, no operator ordered it, and the target gets nothing for
+    ///    now, because activations fail on it or it comes and goes.
     std::uint64_t voided = 0;
     std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan
@@ -85,8 +91,8 @@ class Balancer {
   }
   /// Campaigns for the role; as the balancer, withdraws and plans moves.
   void Advance(Context& context);
-  /// The session is lost: forgets the writes in flight, since when the group is imbalanced, the
-  /// failed targets, and that a `rebalance apply` was in force. Still remembers the moves that it
+  /// The session is lost: forgets the writes in flight, the failed targets, how long the group has
+  /// been imbalanced, and that a `rebalance apply` was in force. Still remembers the moves that it
   /// saw, when shards moved (for cooldowns), the losses that were reported, and the counters.
   void Clear();
   /// Gives up the role, if this node has it, because the node is stopping.

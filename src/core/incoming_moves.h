@@ -9,8 +9,8 @@
 // If this node is a ready standby for the shard, it has loaded the state already. So the move
 // counts as prepared at once, without a callback. If the node ceases to be ready before it sends
 // `prepared`, `prepare` runs after all. If it ceases after that, there is no time to load: the
-// leader may hand over once it sees `prepared`. So the node waits for the answer to that write, and
-// then writes `void`.
+// leader may hand over once it sees `prepared`. So the node waits for the answer to that write. If
+// the move is prepared then, the node writes `void`; if it is still planned, `prepare` runs.
 //
 // Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
 // the result is dropped, and the application is not told. The shard's next `prepare` then waits

@@ -54,10 +54,11 @@ class Leaderships {
   /// as timed out and as failed.
   struct Counters {
     std::uint64_t callbacks_timed_out = 0;  ///< `acquired` and `releasing`
-    std::uint64_t callbacks_failed = 0;     ///< `acquired`, `releasing` and `lost` that threw
-    std::uint64_t moves_done = 0;           ///< shards that this node transferred
-    std::uint64_t moves_refused = 0;        ///< transfers of a shard that were refused
-    std::uint64_t moves_timed_out = 0;      ///< handoffs whose `releasing` timed out
+    /// `acquired`, `releasing` and `lost` that threw while this object waited for them (see On).
+    std::uint64_t callbacks_failed = 0;
+    std::uint64_t moves_done = 0;       ///< shards that this node transferred
+    std::uint64_t moves_refused = 0;    ///< transfers of a shard that were refused
+    std::uint64_t moves_timed_out = 0;  ///< handoffs whose `releasing` timed out
   };
 
   /// Compares the changed shards with the view: gains and loses leaderships, and begins releases.
@@ -77,8 +78,9 @@ class Leaderships {
   /// goes to `lost`.
   void LoseAll(Context& context, Reason reason);
   /// Resigns the shards that this node leads (HeldShard::MayLead), as many as may be in flight at
-  /// once. This also ends handoffs whose transfer was not sent yet. Call it in each step until no
-  /// shard is held. `reason` goes into the records and to `releasing`.
+  /// once. This also ends handoffs whose transfer was not sent yet. A shard whose resignation was
+  /// refused waits 2 * kMinRetryPause. Call it in each step until no shard is held. `reason` goes
+  /// into the records and to `releasing`.
   ///
   /// If `ask` is true or the application is external, two kinds of shards are not resigned at once:
   ///  - An activated shard: the application is first asked to release it. It is resigned once it is

@@ -113,7 +113,9 @@ void Session::AdvanceWaiting(TimePoint now, const View& view, std::vector<Action
       waiting.occupied_by = occupant->lease;
       actions.push_back(Notice{Notice::Level::kWarning, "the member key of '" + occupant->node +
                                                             "' is held by " + Holder(*occupant) +
-                                                            "; waiting for its lease to expire"});
+                                                            "; waiting for its lease to "
+                                                            "expire; if that process is to stay, "
+                                                            "give this one another node id"});
     }
     return WaitForKey(*occupant, std::max(view.read_at(), waiting.read_at));
   }

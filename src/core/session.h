@@ -125,7 +125,7 @@ class Session {
   TimePoint lost_at() const { return lost_at_; }
   /// REQUIRES: member().
   SessionGuard guard() const;
-  /// The TTL that etcd gave last; the option's before the first grant.
+  /// The TTL of the last grant or confirmed keepalive; the option's before the first grant.
   std::chrono::milliseconds ttl() const { return ttl_; }
   /// When the last confirmed keepalive was sent, also of an earlier session; TimePoint::min():
   /// never.

@@ -154,8 +154,8 @@ class View {
   /// hears of later began after `at` (see Absences::NoteBegan). Does nothing if an earlier call had
   /// a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
-  /// Tells the view that nothing acts any more on the leaderships of this session of self().
-  /// REQUIRES: call it before the first Merge.
+  /// Tells the view about an earlier session of self(): its process is dead, and no other process
+  /// acts on the shards that it led. REQUIRES: call it before the first Merge.
   void NoteStopped(SessionId session) { sessions_.NoteStopped({self_, session}); }
   /// Whether NoteStopped named the session.
   bool StoppedHere(const SessionRef& session) const { return sessions_.Stopped(session); }
@@ -296,8 +296,8 @@ class View {
   /// When this node learnt that the shard's record, as it is now, makes nobody the leader. A newer
   /// record that makes nobody the leader sets this time again, and so does a newer read that finds
   /// no record. VacantSince keeps the first time. Nullopt in three cases: this node knows nothing
-  /// of the record yet; the record is in force; or a write's answer showed the record, and what the
-  /// view knows of the leader is older than it. In the last case the leader's session may have
+  /// of the record yet; the record is in force; or a write's answer showed the record, and the view
+  /// knows nothing of its leader that is as new. In the last case the leader's session may have
   /// begun and ended unseen.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
@@ -335,8 +335,8 @@ class View {
   /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
   /// others may have led in between. That is so in these cases:
   ///  - An unreadable record followed one of a newer schema.
-  ///  - A read, not the watch, showed the damage or a further damaged record, and the view can't
-  ///    tell that this was the only write since the record that it knew.
+  ///  - A read, not the watch, showed an unreadable record, and the view can't tell whether the key
+  ///    was written more than once since the record that it knew.
   ///  - A read showed the first damage, and the session was not alive then.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const {
     const Damage* const damage = damage_.Of(shard);

@@ -16,15 +16,16 @@
 //     process is known, is the same process. If it has an earlier stream, that stream is ended.
 //   - A RELEASING, LOST or STANDBY_ENDED must not end what a later ACQUIRED or STANDBY of the shard
 //     has begun. If the application attaches again after it answered the later event, the earlier
-//     one counts as answered, and is not sent again. It does not count as answered before, because
-//     a shard whose LOST has no answer is still stopping.
+//     one counts as answered, and is not sent again. Until the application attaches again, it
+//     counts as unanswered, because a shard whose LOST has no answer is still stopping.
 //   - Another application may attach only when the earlier one is absent.
-//   - A later deadline is sent only after all earlier events. An earlier deadline is sent at once.
+//   - A deadline that gives the application more time is sent only after all events that wait. One
+//     that gives it less time is sent at once.
 //   - If the node calls a callback before it knows that the application is absent, the callback
 //     never reaches the next application.
 //   - With a watchdog, no deadline is later than the last sign of life plus the watchdog's time.
-//     After this time the application is absent. It can attach again only with a sign of life in
-//     its hello.
+//     After this time the application is absent. While none is attached or detached, an application
+//     can attach only with a sign of life in its hello, also the first time.
 //
 // Thread-safe; waits only for its lock. It calls streams and `wake` without the lock, so they may
 // call back. It calls `done` of Run, `changed` and `said` with the lock held. REQUIRES: these three
@@ -84,8 +85,9 @@ class Stream {
 struct SidecarBounds {
   std::uint64_t connections = 0;  ///< closed: too many were open, or ReceiveBudget refused them
   /// Connections of users without the role kLead. If the port asks for certificates, or if it is
-  /// not known yet whether the user has the role, the connection does not count. Then each stream
-  /// counts that is refused because its caller lacks the role, or is not known to have it.
+  /// not known yet whether the user has the role, the connection does not count. Instead, its
+  /// streams count if they are refused because the caller lacks the role, or is not known to have
+  /// it.
   std::uint64_t denied = 0;
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
@@ -200,7 +202,8 @@ class Attachment final : public runtime::Application {
   /// The deadline that the application may be sent now.
   TimePoint Allowed() const { return std::min(newest_, alive_until_); }
   void ProlongLife(Calls& calls);
-  /// Of the record that says that the application left: to lead nothing any more is in order.
+  /// The level of the log record that says that the application left. To leave is normal for an
+  /// application that leads nothing.
   LogLevel EndLevel() const { return acting_.empty() ? LogLevel::kInfo : LogLevel::kWarn; }
   void Change(core::ApplicationState state);
   void Make(const Calls& calls) const;

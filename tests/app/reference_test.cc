@@ -38,6 +38,16 @@ std::vector<Row> TableBelow(const std::string& heading) {
   return rows;
 }
 
+/// The lines below the heading, up to the first table.
+std::vector<std::string> TextBelow(const std::string& heading) {
+  std::ifstream file(REFERENCE);
+  std::vector<std::string> lines;
+  std::string line;
+  while (std::getline(file, line) && line != heading) continue;
+  while (std::getline(file, line) && !line.starts_with("|")) lines.push_back(line);
+  return lines;
+}
+
 Words CodeIn(const std::string& cell) {
   static const std::regex kCode("`([^`]+)`");
   Words found;
@@ -89,21 +99,32 @@ TEST(Reference, HasEachFlagOfBatonGuard) {
   EXPECT_EQ(listed, declared);
 }
 
-/// Path of the verb ("shards transfer") -> its own flags, as batonctl's completion has them.
-std::map<std::string, Words> VerbsOfBatonctl() {
+/// The words of one place of batonctl's completion.
+struct Place {
+  Words verbs;
+  Words flags;
+};
+/// By path ("shards transfer"; empty: batonctl itself).
+std::map<std::string, Place> PlacesOfBatonctl() {
   const Ran ran =
       RunProcess({.arguments = {BATONCTL, "completion", "bash"}, .input = {}, .watch = {}});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   static const std::regex kPlace("\"([a-z -]*)\"\\) verbs=\"([^\"]*)\"; flags=\"([^\"]*)\"");
-  std::map<std::string, Words> verbs;
-  Words global;
+  std::map<std::string, Place> places;
   for (std::sregex_iterator at(ran.out.begin(), ran.out.end(), kPlace), end; at != end; ++at) {
-    if ((*at)[1].length() == 0) global = WordsIn((*at)[3]);
-    if ((*at)[2].length() > 0) continue;  // it only has verbs below it
-    verbs[(*at)[1]] = WordsIn((*at)[3]);
+    places[(*at)[1]] = {.verbs = WordsIn((*at)[2]), .flags = WordsIn((*at)[3])};
   }
-  for (auto& [verb, flags] : verbs) {
-    for (const std::string& flag : global) flags.erase(flag);
+  return places;
+}
+
+/// Path of the verb ("shards transfer") -> its own flags.
+std::map<std::string, Words> VerbsOfBatonctl() {
+  const std::map<std::string, Place> places = PlacesOfBatonctl();
+  std::map<std::string, Words> verbs;
+  for (const auto& [path, place] : places) {
+    if (!place.verbs.empty()) continue;  // it only has verbs below it
+    verbs[path] = place.flags;
+    for (const std::string& flag : places.at("").flags) verbs[path].erase(flag);
   }
   verbs.erase("demo-node");  // for demo alone
   return verbs;
@@ -122,6 +143,37 @@ TEST(Reference, HasEachVerbOfBatonctlWithItsFlags) {
     }
   }
   EXPECT_EQ(listed, VerbsOfBatonctl());
+}
+
+// Plan: the paragraph above the table of verbs against the same tree.
+TEST(Reference, HasEachFlagOfAllVerbs) {
+  std::string text;
+  for (const std::string& line : TextBelow("## Verbs of batonctl")) text += line + " ";
+  static const std::regex kFlag("`(--?[a-z-]+)");
+  Words listed;
+  for (std::sregex_iterator at(text.begin(), text.end(), kFlag), end; at != end; ++at) {
+    listed.insert((*at)[1]);
+  }
+  Words declared = PlacesOfBatonctl().at("").flags;
+  declared.erase("-h");
+  EXPECT_EQ(listed, declared);
+}
+
+// Plan: the table's codes against those that batond's own --help explains.
+TEST(Reference, HasEachExitCodeOfBatond) {
+  const Ran ran = RunProcess({.arguments = {BATOND, "--help"}, .input = {}, .watch = {}});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  const std::size_t from = ran.out.find("Exit codes:");
+  ASSERT_NE(from, std::string::npos);
+  const std::string text = ran.out.substr(from);
+  static const std::regex kCode("[:,]\\s(\\d+) ");
+  Words declared;
+  for (std::sregex_iterator at(text.begin(), text.end(), kCode), end; at != end; ++at) {
+    declared.insert((*at)[1]);
+  }
+  Words listed;
+  for (const Row& row : TableBelow("## Exit codes of batond")) listed.merge(CodeIn(row.at(0)));
+  EXPECT_EQ(listed, declared);
 }
 
 }  // namespace

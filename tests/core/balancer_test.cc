@@ -202,6 +202,9 @@ TEST_F(BalancerTest, AnAskedForRebalanceStartsAtOnceAndEnds) {
   EXPECT_TRUE(cluster_.policies().at(request).ok());
   cluster_.Run(seconds(1));
   EXPECT_FALSE(cluster_.store().Has("policy/rebalance"));
+  const std::vector<Transition> moved = cluster_.TransitionsOf(Reason::kRebalance);
+  EXPECT_EQ(moved.size(), 4u);
+  for (const Transition& transition : moved) EXPECT_EQ(transition.actor, "alice");
 }
 
 // Plan: cancelled half-way, no further move is planned.

@@ -510,8 +510,10 @@ TEST_F(SessionTest, NamesNoAddressWhereTheKeyHasNone) {
   Occupy(SessionId{77}, false, "");
   const auto notice = Find<Notice>(Advance());
   ASSERT_TRUE(notice);
-  EXPECT_EQ(notice->text,
-            "the member key of 'n1' is held by another session; waiting for its lease to expire");
+  EXPECT_EQ(
+      notice->text,
+      "the member key of 'n1' is held by another session; waiting for its lease to expire; if "
+      "that process is to stay, give this one another node id");
   MemberFact renewed = *view_.member("n1");
   renewed.lease = renewed.session = SessionId{78};
   renewed.revision = Revision{17};

@@ -239,7 +239,15 @@ TEST(Doctor, SaysWhyShardsHaveNoLeader) {
                      Leaderless(status).claims_wait = milliseconds(1);
                      status.waiting = 1;
                    }),
-         kProblem, "1 of 2 wait", "deaths");
+         kProblem, "1 of 2 wait for a leader, because theirs died", "deaths");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) {
+                     ShardStatus& shard = Leaderless(status);
+                     shard.claims_wait = milliseconds(1);
+                     shard.waits_for = "n9";
+                     status.waiting = 1;
+                   }),
+         kProblem, "because theirs died; 1 of these also by the failover settings", "deaths");
   Expect(AfterNode("shards",
                    [](NodeStatus& status) {
                      Leaderless(status).waits_for = "n9";

@@ -328,7 +328,10 @@ std::string Unhealthy(const NodeStatus& status) {
   }
   std::string found;
   if (status.leaderless > 0) found = CountOf(status.leaderless, "shard") + " without a leader";
-  if (status.waiting > 0) found += fmt::format(" ({} wait, because theirs died)", status.waiting);
+  if (status.waiting > 0) {
+    found += fmt::format(" ({} wait, because theirs died{})", status.waiting,
+                         runtime::AlsoBySettings(status));
+  }
   if (status.waiting_by_settings > 0) {
     found += fmt::format(" ({} wait by the failover settings)", status.waiting_by_settings);
   }

@@ -191,6 +191,14 @@ std::string KeptWords(const Placement& placement) {
 
 }  // namespace
 
+std::string AlsoBySettings(const NodeStatus& status) {
+  const auto count =
+      std::count_if(status.shards.begin(), status.shards.end(), [&](const ShardStatus& shard) {
+        return shard.claims_wait.count() > 0 && WaitsBySettings(shard, status.at);
+      });
+  return count == 0 ? "" : fmt::format("; {} of these also by the failover settings", count);
+}
+
 std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
   std::set<std::uint32_t> numbers;
   for (const ShardStatus& shard : status.shards) {
@@ -378,8 +386,8 @@ Finding Shards(const Examination& seen) {
   }
   if (status.waiting > 0) {
     return {"shards", Severity::kProblem,
-            fmt::format("{} of {} wait for a leader, because theirs died", status.waiting,
-                        status.shard_count),
+            fmt::format("{} of {} wait for a leader, because theirs died{}", status.waiting,
+                        status.shard_count, AlsoBySettings(status)),
             "see the finding about deaths"};
   }
   if (status.waiting_by_settings > 0) return WaitingBySettings(status);

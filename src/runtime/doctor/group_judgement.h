@@ -25,6 +25,10 @@ Finding Failover(const Examination& seen);
 /// Whether every shard has a leader that may act.
 Finding Shards(const Examination& seen);
 
+/// Words behind a text about NodeStatus::waiting: how many of these shards wait by the group's
+/// failover settings, too. Empty: none does.
+std::string AlsoBySettings(const NodeStatus& status);
+
 /// Names the rules that count for the shards for which `which` is set, and what they require: "rule
 /// 2 (node=n9), rule 5 (zone=a)". At most five, and then "others".
 std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which);
