@@ -60,11 +60,12 @@ BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
 
 /// A router's families, label `group`; see RouterCounters and RoutesAge for what they count. All
 /// names begin with baton_router_: calls_total{result}, attempts_total, misroutes_total,
-/// redirects_total, waits_total, superseded_total, own_calls_total, own_misroutes_total,
-/// reconnects_total, streams_total{start}, revision, stale, age_seconds. Let `counters` and `age`
-/// return Router::counters() and Router::Age(). Each scrape calls both on its own thread, maybe
-/// several scrapes at once. Use it for at most one router per group. REQUIRES: the functions are
-/// not empty (otherwise the program aborts) and never throw; the router outlives the collectable.
+/// redirects_total, waits_total, superseded_total, intercepted_calls_total,
+/// intercepted_misroutes_total, reconnects_total, streams_total{start}, revision, stale,
+/// age_seconds. Let `counters` and `age` return Router::counters() and Router::Age(). Each scrape
+/// calls both on its own thread, maybe several scrapes at once. Use it for at most one router per
+/// group. REQUIRES: the functions are not empty (otherwise the program aborts) and never throw; the
+/// router outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 

@@ -314,9 +314,10 @@ class BATON_EXPORT Router {
   ///
   /// It leaves a call alone, and does not count it, if its metadata (a) has no baton-shard, (b)
   /// names another group, (c) names a shard that does not exist (checked only after routes were
-  /// read), or (d) has a baton- key twice or with a malformed value. RouterCounters::own_calls
-  /// counts all other calls; own_misroutes counts those of them that were answered with NOT_LEADER
-  /// for their shard. The interceptor changes no status and repeats no call.
+  /// read), or (d) has a baton- key twice or with a malformed value.
+  /// RouterCounters::intercepted_calls counts all other calls; intercepted_misroutes counts those
+  /// of them that were answered with NOT_LEADER for their shard. The interceptor changes no status
+  /// and repeats no call.
   ///
   /// gRPC calls interceptors on any of its threads. Like Mark, they wait for short locks only. They
   /// keep no table in memory. Make one factory for each channel. On such a channel don't use a

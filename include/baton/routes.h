@@ -71,8 +71,8 @@ struct RouterCounters {
 
   // Calls that the program made itself, on channels with Router::InterceptorFactory. The counts
   // above don't include them.
-  std::uint64_t own_calls = 0;      ///< calls with the metadata that Router::Mark adds
-  std::uint64_t own_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
+  std::uint64_t intercepted_calls = 0;      ///< calls with the metadata that Router::Mark adds
+  std::uint64_t intercepted_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
 
   std::uint64_t reconnects = 0;  ///< streams of routes that ended, also those that failed to open
   /// Streams that had to begin with all routes: at first, after etcd was restored or the group's

@@ -122,7 +122,7 @@ struct MemberFact {
   std::uint32_t weight = 1;
   std::string software_version{};
   std::uint32_t protocol_version = 0;
-  std::uint32_t division_version = 1;  ///< see core::kAssignmentVersion
+  std::uint32_t assignment_version = 1;  ///< see core::kAssignmentVersion
   bool external = false;  ///< the application is another process, which gets deadlines (sidecar)
   /// Activations fail on the node in this session. Until this is false again, the node gets no
   /// shards, unless failures are common (FailuresAreCommon in core/may_claim.h).

@@ -35,9 +35,9 @@ void KeepOrWait(const View& view, ShardId shard, Claimable claimable, TimePoint 
   }
   result.owners_awaited = result.owners_awaited || (after && !owner.empty());
   entry.waits = waits;
-  const TimePoint ripe = after && !owner.empty() ? RipeAt(view, shard) : TimePoint::max();
-  if (owner.empty() || ripe <= now) return;
-  result.changes_at = std::min(result.changes_at, ripe);
+  const TimePoint others_from = OthersFrom(view, shard);
+  if (others_from <= now) return;
+  result.changes_at = std::min(result.changes_at, others_from);
   const bool may = MayTakeBack(view, shard, owner);
   if (may && !waits && owner == view.self()) result.to_take_back.push_back(shard);
   entry.leader = may ? index_of(owner) : kNobody;

@@ -109,7 +109,7 @@ struct TransferRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
-/// An operator asks to set or delete a policy. The answer is AnswerPolicy.
+/// An operator asks to set or delete a policy. The answer is AnswerChange.
 struct PolicyRequested {
   RequestId request = 0;
   PolicyName name;      ///< any kind but kChanged
@@ -128,7 +128,7 @@ struct RetryRequested {
   std::string actor;
 };
 /// An operator asks for other settings of the group. An unset setting stays as it is. With
-/// `dry_run` nothing is written. The answer is AnswerPolicy.
+/// `dry_run` nothing is written. The answer is AnswerChange.
 struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
@@ -144,7 +144,7 @@ struct GroupChangeRequested {
 };
 /// An operator asks this node to release by force a shard whose last leader's session has ended.
 /// After the release any node may claim the shard. With `dry_run` nothing is written. The answer is
-/// AnswerPolicy.
+/// AnswerChange.
 struct ReleaseRequested {
   RequestId request = 0;
   ShardId shard;
@@ -372,7 +372,7 @@ struct AnswerTransfer {
   Boxed<Result<MoveFact>> result;
 };
 /// Also answers GroupChangeRequested and ReleaseRequested.
-struct AnswerPolicy {
+struct AnswerChange {
   RequestId request = 0;
   Status result;
 };
@@ -395,7 +395,7 @@ using Action =
     std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession, SubmitWrite,
                  ProbeWatch, AskRevision, ReopenWatch, AuditView, SetLeadership, SetDeadline,
                  RunCallback, ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode,
-                 Finished, AnswerTransfer, AnswerPolicy, AnswerRetry, ReportNodeChange,
+                 Finished, AnswerTransfer, AnswerChange, AnswerRetry, ReportNodeChange,
                  AnswerNodeChange>;
 
 /// The result of one step.

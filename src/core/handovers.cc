@@ -27,7 +27,7 @@ bool Handovers::MorePrepare(const Context& context) const {
 }
 
 // Sends one batch at a time; shards that wait for the next one are still led.
-std::vector<ShardId> Handovers::Send(Context& context, HeldShards& held) {
+std::vector<ShardId> Handovers::Submit(Context& context, HeldShards& held) {
   // Gather first: a transfer sent among the targets' "prepared" writes would queue behind them
   // inside etcd, and its shards would have no leader meanwhile.
   const bool gathering = in_flight_.empty() && !offered_.empty() && context.now < gather_until_;

@@ -35,10 +35,10 @@ class Handovers {
   /// first waits for these, until kGatherPrepared after the first offer.
   ///
   /// Returns shards that can't be transferred; if there are any, it sends nothing more. The caller
-  /// withdraws each of them, and calls Send again. The caller leads a shard again if StillGiven is
-  /// false for it. It resigns the others, because they were not released, and a lock delay forbids
-  /// their transfer.
-  std::vector<ShardId> Send(Context& context, HeldShards& held);
+  /// withdraws each of them, and calls Submit again. The caller leads a shard again if StillGiven
+  /// is false for it. It resigns the others, because they were not released, and a lock delay
+  /// forbids their transfer.
+  std::vector<ShardId> Submit(Context& context, HeldShards& held);
   /// Gives up transfers of unknown outcome (PendingWrites::Unknown), by abandons, if the session is
   /// live. A transfer of a shard is given up kGiveUpTransferAfter after it was sent, or as soon as
   /// StillGiven is false for the shard.

@@ -269,9 +269,9 @@ void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
 }
 
 // Those whose moves are gone are led again.
-void Leaderships::SendTransfers(Context& context) {
+void Leaderships::SubmitTransfers(Context& context) {
   while (true) {
-    const std::vector<ShardId> not_given = handovers_.Send(context, held_);
+    const std::vector<ShardId> not_given = handovers_.Submit(context, held_);
     if (not_given.empty()) return;
     for (const ShardId shard : not_given) {
       Held& held = held_.at(shard);
@@ -303,7 +303,7 @@ void Leaderships::ResignAll(Context& context, Reason reason, bool ask) {
     }
     shards.push_back(shard);
   }
-  resignations_.Send(context, held_, handovers_, shards, reason);
+  resignations_.Submit(context, held_, handovers_, shards, reason);
 }
 
 // Leads() does not reach another process, so that process has to answer that it stopped. With a
@@ -426,8 +426,8 @@ void Leaderships::Advance(Context& context) {
   Retry(context);
   other_tries_.Advance(context, held_, failed_);
   handovers_.GiveUp(context, held_);
-  SendTransfers(context);
-  resignations_.SendUnreleased(context, held_, handovers_);
+  SubmitTransfers(context);
+  resignations_.SubmitUnreleased(context, held_, handovers_);
 }
 
 // Moves wait here if they came while the shard activated or the session was suspended.

@@ -155,7 +155,7 @@ class Leaderships {
   void NotActivated(Context& context, ShardId shard, Held& held, const std::string& error);
   void FinishRelease(Context& context, ShardId shard, Held& held, bool released);
   void LeadAgain(Context& context, ShardId shard, Held& held);
-  void SendTransfers(Context& context);
+  void SubmitTransfers(Context& context);
   void AskToResign(Context& context, ShardId shard, Held& held, Reason reason);
   void CheckBounds(Context& context);
   void Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation);

@@ -83,8 +83,10 @@ bool LockedForOthers(const View& view, ShardId shard, TimePoint now) {
   return !since || now < *since + delay;
 }
 
-TimePoint RipeAt(const View& view, ShardId shard) {
+TimePoint OthersFrom(const View& view, ShardId shard) {
   const NodeId& owner = OwnerOf(view, shard);
+  if (owner.empty()) return TimePoint::min();
+  if (view.failover().policy == FailoverPolicy::kNever) return TimePoint::max();
   const RipeFact* mark = view.ripe(owner);
   if (mark != nullptr && view.record(shard).revision <= mark->up_to) return TimePoint::min();
   const auto unled = view.UnledSince(shard);
@@ -110,9 +112,7 @@ namespace {
 Claimable ClaimableVacancy(const View& view, ShardId shard, TimePoint now) {
   if (now < view.deaths().WaitsUntil(shard)) return Claimable::kAfterWait;
   if (now < LockedUntil(view, shard)) return Claimable::kAfterWait;
-  if (OwnerOf(view, shard).empty()) return Claimable::kByAnyNode;
-  const bool never = view.failover().policy == FailoverPolicy::kNever;
-  return never || now < RipeAt(view, shard) ? Claimable::kByOwner : Claimable::kByAnyNode;
+  return now < OthersFrom(view, shard) ? Claimable::kByOwner : Claimable::kByAnyNode;
 }
 
 }  // namespace

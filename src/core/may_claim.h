@@ -9,7 +9,7 @@
 //     this once for each rule (pools.h).
 //
 // Each claim asks MayClaim, which combines all three. Assignment, succession, orphans, ripe marks
-// and status also combine parts of it themselves. Nodes with different views may get different
+// and status ask for parts of it. Nodes with different views may get different
 // answers. That does no harm: a claim's guards decide.
 //
 // Pure functions of the view and the time. REQUIRES for all: shard < view.shard_count().
@@ -88,10 +88,10 @@ TimePoint LockedUntil(const View& view, ShardId shard);
 /// earlier process has ended (View::NoteStopped). The others' delay may end earlier if they learnt
 /// of the end earlier. False if there is no delay. REQUIRES: as LastLeaderStopped.
 bool LockedForOthers(const View& view, ShardId shard, TimePoint now);
-/// When FailoverPolicy::kAfter lets other nodes than the owner claim the shard. TimePoint::min(): a
-/// mark allows it already (ripe_marks.h). Max: this node does not know the time yet. REQUIRES: the
-/// shard has an owner, and the policy is kAfter.
-TimePoint RipeAt(const View& view, ShardId shard);
+/// When the failover policy lets other nodes than the owner claim the shard. TimePoint::min(): it
+/// does already, because the shard has no owner, or because of a mark (ripe_marks.h). Max: never
+/// (kNever), or this node does not know the time yet. REQUIRES: the shard is not led.
+TimePoint OthersFrom(const View& view, ShardId shard);
 
 /// About how many vacancies (View::vacancies) need nothing but a claim. It is fast, because it does
 /// not look at each shard. It leaves out shards that wait after deaths, and all with unreadable

@@ -38,7 +38,7 @@ void AnswerTo(Context& context, std::optional<RequestId> request, Result<MoveFac
   if (request) context.Do(AnswerTransfer{*request, std::move(result)});
 }
 void AnswerTo(Context& context, std::optional<RequestId> request, Status result) {
-  if (request) context.Do(AnswerPolicy{*request, std::move(result)});
+  if (request) context.Do(AnswerChange{*request, std::move(result)});
 }
 
 // Answers those whose time is over, and drops what was never sent. Wakes for the others.
@@ -225,11 +225,11 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const TransferRequ
 
 void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyRequested& asked) {
   if (const auto error = WhyNotNow(context, asked.answer_by)) {
-    return context.Do(AnswerPolicy{asked.request, *error});
+    return context.Do(AnswerChange{asked.request, *error});
   }
   if (asked.name.kind == PolicyKind::kDrain) {
     const auto error = RefuseDrainChange(context.view, asked.name.node, asked.present);
-    if (error) return context.Do(AnswerPolicy{asked.request, *error});
+    if (error) return context.Do(AnswerChange{asked.request, *error});
   }
   // Written even if the view shows it already: this view may be behind another node's answer.
   PolicyWrite write;
@@ -271,7 +271,7 @@ void OperatorRequests::Handle(Context& context, Leaderships& leaderships,
 
 void OperatorRequests::Handle(Context& context, Leaderships&, const GroupChangeRequested& asked) {
   if (const auto error = WhyNotNow(context, asked.answer_by)) {
-    return context.Do(AnswerPolicy{asked.request, *error});
+    return context.Do(AnswerChange{asked.request, *error});
   }
   GoOn(context, {.caller = {.request = asked.request, .answer_by = asked.answer_by},
                  .asked = asked,
@@ -280,15 +280,15 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const GroupChangeR
 
 void OperatorRequests::Handle(Context& context, Leaderships&, const ReleaseRequested& asked) {
   if (const auto error = WhyNotNow(context, asked.answer_by)) {
-    return context.Do(AnswerPolicy{asked.request, *error});
+    return context.Do(AnswerChange{asked.request, *error});
   }
   if (asked.shard.value >= context.view.shard_count()) {
     const std::string shard = "shard " + std::to_string(asked.shard.value);
-    return context.Do(AnswerPolicy{asked.request, NoSuchShard(context.view, shard)});
+    return context.Do(AnswerChange{asked.request, NoSuchShard(context.view, shard)});
   }
   Result<ForceRelease> release = ForceReleaseFor(context, asked);
-  if (!release) return context.Do(AnswerPolicy{asked.request, release.error()});
-  if (asked.dry_run) return context.Do(AnswerPolicy{asked.request, Ok()});
+  if (!release) return context.Do(AnswerChange{asked.request, release.error()});
+  if (asked.dry_run) return context.Do(AnswerChange{asked.request, Ok()});
   releases_[context.Submit(WriteOwner::kRequests, *std::move(release))] = {
       .caller = {.request = asked.request, .answer_by = asked.answer_by}};
 }

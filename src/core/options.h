@@ -28,8 +28,8 @@ struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
   /// Our member record. The core fills in `present`, session, lease, ttl, state, unhealthy,
-  /// failing, ready, division_version and `external`, and ignores what is set here in these fields.
-  /// An operator may change weight and labels (NodeChangeRequested).
+  /// failing, ready, assignment_version and `external`, and ignores what is set here in these
+  /// fields. An operator may change weight and labels (NodeChangeRequested).
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;

@@ -40,7 +40,7 @@ void Orphans::Look(const Context& context, ShardId shard, RulesAsked& rules,
   const FailoverPolicy policy = owned ? view.failover().policy : FailoverPolicy::kImmediate;
   if (policy != FailoverPolicy::kNever && rules.SomebodyMayLead(shard)) return;
   TimePoint due = *since + context.options.settle;
-  if (policy == FailoverPolicy::kAfter) due = std::max(due, RipeAt(view, shard));
+  if (policy == FailoverPolicy::kAfter) due = std::max(due, OthersFrom(view, shard));
   if (context.now < due) {
     look_at_ = std::min(look_at_, due);
     return;

@@ -10,8 +10,8 @@ std::size_t Resignations::Room() const {
   return (kResignBatchesInFlight - in_flight_.size()) * kMaxResigns;
 }
 
-void Resignations::Send(Context& context, HeldShards& held_shards, Handovers& handovers,
-                        const std::vector<ShardId>& shards, Reason reason) {
+void Resignations::Submit(Context& context, HeldShards& held_shards, Handovers& handovers,
+                          const std::vector<ShardId>& shards, Reason reason) {
   for (std::size_t first = 0; first < shards.size(); first += kMaxResigns) {
     ResignBatch batch{.from = {context.self(), context.session.id()},
                       .resigns = {},
@@ -40,14 +40,14 @@ void Resignations::Send(Context& context, HeldShards& held_shards, Handovers& ha
   }
 }
 
-void Resignations::SendUnreleased(Context& context, HeldShards& held, Handovers& handovers) {
+void Resignations::SubmitUnreleased(Context& context, HeldShards& held, Handovers& handovers) {
   if (unreleased_.empty()) return;
   std::vector<ShardId> shards;
   for (std::size_t room = Room(); room > 0 && !unreleased_.empty(); --room) {
     shards.push_back(*unreleased_.begin());
     unreleased_.erase(unreleased_.begin());
   }
-  Send(context, held, handovers, shards, Reason::kCallbackTimeout);
+  Submit(context, held, handovers, shards, Reason::kCallbackTimeout);
 }
 
 }  // namespace baton::core

@@ -21,16 +21,16 @@ class Resignations {
   /// Resigns the shards. Leads() turns false for each of them before the write with its resignation
   /// is sent. Takes back offers to `handovers`, and forgets a running `acquired`. REQUIRES: this
   /// node leads each shard (HeldShard::MayLead), and there are at most Room() of them.
-  void Send(Context& context, HeldShards& held, Handovers& handovers,
-            const std::vector<ShardId>& shards, Reason reason);
+  void Submit(Context& context, HeldShards& held, Handovers& handovers,
+              const std::vector<ShardId>& shards, Reason reason);
 
   /// The application has not released the shard in time, so a lock delay forbids its transfer.
-  /// SendUnreleased resigns the shard, unless Withdraw comes first.
+  /// SubmitUnreleased resigns the shard, unless Withdraw comes first.
   void AddUnreleased(ShardId shard) { unreleased_.insert(shard); }
   /// Takes AddUnreleased back. Returns whether the shard was to be resigned.
   bool Withdraw(ShardId shard) { return unreleased_.erase(shard) > 0; }
   /// Resigns as many of these shards as there is room for, with the reason kCallbackTimeout.
-  void SendUnreleased(Context& context, HeldShards& held, Handovers& handovers);
+  void SubmitUnreleased(Context& context, HeldShards& held, Handovers& handovers);
 
   /// A write of Leaderships is answered. Ignores writes that are no resignations.
   void Answered(OperationId operation) { in_flight_.erase(operation); }

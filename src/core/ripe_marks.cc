@@ -93,7 +93,7 @@ void RipeMarks::Look(const Context& context) {
     }
     const LeaderIndex::Number number = view.leaders().NumberOf(owner);
     if (number != LeaderIndex::kNobody && revision >= least[number]) continue;
-    const TimePoint ripe_at = RipeAt(view, shard);
+    const TimePoint ripe_at = OthersFrom(view, shard);
     if (ripe_at == TimePoint::min() || ripe_at == TimePoint::max()) continue;  // marked, or unknown
     // At most 20 looks a second, because each goes through all shards.
     if (ripe_at > context.now) {

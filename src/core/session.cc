@@ -61,7 +61,7 @@ MemberFact Session::Value(SessionId lease) const {
   value.ttl = ttl_;
   value.unhealthy = !wanted_healthy_ && wanted_state_ == MemberState::kActive;
   value.state = value.unhealthy ? MemberState::kDraining : wanted_state_;
-  value.division_version = kAssignmentVersion;
+  value.assignment_version = kAssignmentVersion;
   value.external = options_.external;
   value.failing = wanted_failing_;
   return value;

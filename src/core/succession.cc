@@ -57,7 +57,7 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
   if (outdated_ || context.now >= assign_again_at_) Assign(context, leaderships);
   context.WakeAt(assign_again_at_);
   PassOver(context);
-  SendClaims(context);
+  SubmitClaims(context);
 }
 
 bool Succession::HeldBack(Context& context) {
@@ -396,7 +396,7 @@ NodeId Succession::NextInLine(const Line& line, const NodeId& stalled, std::size
   return *next->second;
 }
 
-void Succession::SendClaims(Context& context) {
+void Succession::SubmitClaims(Context& context) {
   while (!mine_.empty() && in_flight_.size() < kClaimBatchesInFlight) {
     const std::size_t allowed = pace_.Allowed(context, mine_.size());
     if (allowed == 0) return;

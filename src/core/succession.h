@@ -108,7 +108,7 @@ class Succession {
   static Line LineFor(const Context& context, const Line& line, std::size_t rule,
                       const NodeId& stalled);
   static NodeId NextInLine(const Line& line, const NodeId& stalled, std::size_t place);
-  void SendClaims(Context& context);
+  void SubmitClaims(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, Mine mine) const;
 
   ViewChanges noted_;  ///< changes of the view since the last Advance

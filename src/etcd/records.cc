@@ -241,7 +241,7 @@ std::string EncodeMember(const MemberFact& member) {
   record.set_weight(member.weight);
   record.set_software_version(member.software_version);
   record.set_protocol_version(member.protocol_version);
-  record.set_division_version(member.division_version);
+  record.set_division_version(member.assignment_version);
   record.set_external(member.external);
   if (member.failing) record.set_failing_session(member.session.value);
   if (member.unhealthy) record.set_unhealthy_session(member.session.value);
@@ -365,7 +365,7 @@ MemberFact DecodeMember(std::string_view value, const NodeId& node) {
   TakeReady(record, &fact);
   fact.weight = record.weight();
   fact.protocol_version = record.protocol_version();
-  fact.division_version = record.division_version();
+  fact.assignment_version = record.division_version();
   fact.external = record.external();
   const auto says = [&](std::int64_t session) {
     return session != 0 && session == record.session();

@@ -479,7 +479,7 @@ void Engine::Answer(const Action& action) {
   requests_.Answer(action);
 }
 void Engine::Do(const core::AnswerTransfer& action) { Answer(action); }
-void Engine::Do(const core::AnswerPolicy& action) { Answer(action); }
+void Engine::Do(const core::AnswerChange& action) { Answer(action); }
 void Engine::Do(const core::AnswerRetry& action) { Answer(action); }
 void Engine::Do(const core::AnswerNodeChange& action) { Answer(action); }
 

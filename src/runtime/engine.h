@@ -143,7 +143,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::HaltNode& action);
   void Do(const core::Finished& action);
   void Do(const core::AnswerTransfer& action);
-  void Do(const core::AnswerPolicy& action);
+  void Do(const core::AnswerChange& action);
   void Do(const core::AnswerRetry& action);
   void Do(const core::ReportNodeChange& action);
   void Do(const core::AnswerNodeChange& action);

@@ -46,15 +46,6 @@ void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
   if (now < until) status->claims_wait = until - now;
 }
 
-/// The one node that may claim a shard that nobody leads. Empty: any node may, as far as it is
-/// known in etcd.
-NodeId WaitsFor(const core::View& view, ShardId shard) {
-  const NodeId& owner = core::OwnerOf(view, shard);
-  const bool after = view.failover().policy == FailoverPolicy::kAfter;
-  const bool over = !owner.empty() && after && core::RipeAt(view, shard) == TimePoint::min();
-  return over ? NodeId() : owner;
-}
-
 /// Whether the shard's owner is live, and can't take it back with the state directory that it has.
 bool WaitsForDirectory(const core::View& view, ShardId shard, const NodeId& owner) {
   const MemberFact* member = view.member(owner);
@@ -64,14 +55,12 @@ bool WaitsForDirectory(const core::View& view, ShardId shard, const NodeId& owne
 /// Why a shard that nobody leads is not claimed at once, by the group's failover settings.
 void AddWaits(const core::View& view, ShardStatus* status) {
   const ShardId shard = status->shard;
-  status->waits_for = WaitsFor(view, shard);
+  const TimePoint others_from = core::OthersFrom(view, shard);
+  if (others_from != TimePoint::min()) status->waits_for = core::OwnerOf(view, shard);
   status->waits_for_directory =
       !status->waits_for.empty() && WaitsForDirectory(view, shard, status->waits_for);
-  const FailoverSettings& failover = view.failover();
-  if (!status->waits_for.empty() && failover.policy == FailoverPolicy::kAfter) {
-    const TimePoint ripe_at = core::RipeAt(view, shard);
-    if (ripe_at != TimePoint::max()) status->others_from = ripe_at;
-  }
+  const bool known = others_from != TimePoint::min() && others_from != TimePoint::max();
+  if (known) status->others_from = others_from;
   const bool never_led = !view.record(shard).present && view.LastTerm(shard).value == 0;
   if (status->quarantined || never_led) return;
   const TimePoint until = core::LockedUntil(view, shard);

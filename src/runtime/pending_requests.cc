@@ -14,7 +14,7 @@ PolicyName NameOf(const PolicyRequest& request) {
     case PolicyRequest::Verb::kUndrain: return {PolicyKind::kDrain, request.node};
     case PolicyRequest::Verb::kPause:
     case PolicyRequest::Verb::kResume: return {PolicyKind::kPause};
-    case PolicyRequest::Verb::kRebalance:
+    case PolicyRequest::Verb::kApplyRebalance:
     case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
     case PolicyRequest::Verb::kSetExpectedNodes: return {PolicyKind::kExpectedNodes};
     case PolicyRequest::Verb::kSetLimits: return {PolicyKind::kLimits};
@@ -25,7 +25,7 @@ PolicyName NameOf(const PolicyRequest& request) {
 bool IsSetBy(const PolicyRequest& request) {
   using Verb = PolicyRequest::Verb;
   return request.verb == Verb::kDrain || request.verb == Verb::kPause ||
-         request.verb == Verb::kRebalance || request.number > 0;
+         request.verb == Verb::kApplyRebalance || request.number > 0;
 }
 
 TimePoint AnswerBy(const std::optional<Duration>& within, TimePoint now) {
@@ -47,10 +47,10 @@ core::TransferRequested PendingRequests::Add(TransferRequest request, TransferHa
           AnswerBy(request.within, now)};
 }
 
-core::PolicyRequested PendingRequests::Add(PolicyRequest request, PolicyHandler handler,
+core::PolicyRequested PendingRequests::Add(PolicyRequest request, ChangeHandler handler,
                                            TimePoint now) {
   const core::RequestId id = next_++;
-  policies_[id] = std::move(handler);
+  changes_[id] = std::move(handler);
   return {id,
           NameOf(request),
           IsSetBy(request),
@@ -66,10 +66,10 @@ core::RetryRequested PendingRequests::Add(RetryRequest request, RetryHandler han
   return {id, request.shard, request.dry_run, request.actor};
 }
 
-core::GroupChangeRequested PendingRequests::Add(GroupChangeRequest request, PolicyHandler handler,
+core::GroupChangeRequested PendingRequests::Add(GroupChangeRequest request, ChangeHandler handler,
                                                 TimePoint now) {
   const core::RequestId id = next_++;
-  policies_[id] = std::move(handler);
+  changes_[id] = std::move(handler);
   return {.request = id,
           .failover = request.failover,
           .delay = request.delay,
@@ -80,10 +80,10 @@ core::GroupChangeRequested PendingRequests::Add(GroupChangeRequest request, Poli
           .answer_by = AnswerBy(request.within, now)};
 }
 
-core::ReleaseRequested PendingRequests::Add(ReleaseRequest request, PolicyHandler handler,
+core::ReleaseRequested PendingRequests::Add(ReleaseRequest request, ChangeHandler handler,
                                             TimePoint now) {
   const core::RequestId id = next_++;
-  policies_[id] = std::move(handler);
+  changes_[id] = std::move(handler);
   return {.request = id,
           .shard = request.shard,
           .dry_run = request.dry_run,
@@ -107,8 +107,8 @@ void PendingRequests::Answer(const core::AnswerTransfer& action) {
   if (!found.empty()) found.mapped()(action.result);
 }
 
-void PendingRequests::Answer(const core::AnswerPolicy& action) {
-  const auto found = policies_.extract(action.request);
+void PendingRequests::Answer(const core::AnswerChange& action) {
+  const auto found = changes_.extract(action.request);
   if (!found.empty()) found.mapped()(action.result);
 }
 
@@ -124,7 +124,7 @@ void PendingRequests::Answer(const core::AnswerNodeChange& action) {
 
 void PendingRequests::Close() {
   for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStoppedMeanwhile);
-  for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStoppedMeanwhile);
+  for (const auto& [id, handler] : std::exchange(changes_, {})) handler(kStoppedMeanwhile);
   for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kNodeStopped);
   for (const auto& [id, handler] : std::exchange(node_changes_, {})) handler(kNodeStopped);
 }

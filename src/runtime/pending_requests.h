@@ -24,7 +24,7 @@ namespace baton::runtime {
 class PendingRequests {
  public:
   using TransferHandler = std::function<void(Result<MoveFact>)>;
-  using PolicyHandler = std::function<void(Status)>;
+  using ChangeHandler = std::function<void(Status)>;
   using RetryHandler = std::function<void(Result<std::uint32_t>)>;
   using NodeChangeHandler = std::function<void(Result<NodeChanged>)>;
 
@@ -32,17 +32,17 @@ class PendingRequests {
   /// `within` counts from `now`; unset: no limit. A retry and a change of the node's settings need
   /// no limit: the core answers at once. REQUIRES: a dry run of a policy is not added (see Engine).
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
-  core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
+  core::PolicyRequested Add(PolicyRequest request, ChangeHandler handler, TimePoint now);
   core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);
-  core::GroupChangeRequested Add(GroupChangeRequest request, PolicyHandler handler, TimePoint now);
-  core::ReleaseRequested Add(ReleaseRequest request, PolicyHandler handler, TimePoint now);
+  core::GroupChangeRequested Add(GroupChangeRequest request, ChangeHandler handler, TimePoint now);
+  core::ReleaseRequested Add(ReleaseRequest request, ChangeHandler handler, TimePoint now);
   core::NodeChangeRequested Add(NodeChangeRequest request, NodeChangeHandler handler,
                                 TimePoint now);
 
   /// Forgets the request, and calls its handler with the answer. Does nothing if the request was
-  /// answered before. AnswerPolicy also answers changes of the group and releases.
+  /// answered before. AnswerChange also answers changes of the group and releases.
   void Answer(const core::AnswerTransfer& action);
-  void Answer(const core::AnswerPolicy& action);
+  void Answer(const core::AnswerChange& action);
   void Answer(const core::AnswerRetry& action);
   void Answer(const core::AnswerNodeChange& action);
 
@@ -53,7 +53,7 @@ class PendingRequests {
 
  private:
   std::map<core::RequestId, TransferHandler> transfers_;
-  std::map<core::RequestId, PolicyHandler> policies_;
+  std::map<core::RequestId, ChangeHandler> changes_;
   std::map<core::RequestId, RetryHandler> retries_;
   std::map<core::RequestId, NodeChangeHandler> node_changes_;
   core::RequestId next_ = 1;

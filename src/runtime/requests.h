@@ -31,7 +31,7 @@ struct PolicyRequest {
     kUndrain,
     kPause,
     kResume,
-    kRebalance,
+    kApplyRebalance,
     kCancelRebalance,
     kSetExpectedNodes,
     kSetLimits

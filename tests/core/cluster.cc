@@ -373,7 +373,7 @@ void Cluster::Perform(Node& node, const core::Action& action) {
     node.finished = finished->drained;
   } else if (const auto* transfer = std::get_if<AnswerTransfer>(&action)) {
     transfers_.emplace(transfer->request, transfer->result);
-  } else if (const auto* policy = std::get_if<AnswerPolicy>(&action)) {
+  } else if (const auto* policy = std::get_if<AnswerChange>(&action)) {
     policies_.emplace(policy->request, policy->result);
   }
 }

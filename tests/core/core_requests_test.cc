@@ -14,7 +14,7 @@ std::string Told(const core::Action& action) {
     return "transfer " + std::to_string(transfer->request) + ": " +
            (transfer->result->ok() ? "ok" : ToString(transfer->result->error().code));
   }
-  if (const auto* policy = std::get_if<core::AnswerPolicy>(&action)) {
+  if (const auto* policy = std::get_if<core::AnswerChange>(&action)) {
     return "policy " + std::to_string(policy->request) + ": " +
            (policy->result.ok() ? "ok" : ToString(policy->result.error().code));
   }

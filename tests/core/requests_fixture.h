@@ -31,7 +31,7 @@ class RequestsTest : public ::testing::Test {
   }
   std::vector<std::string> Answers() const {
     std::vector<std::string> answers;
-    for (const auto& [at, answer] : cluster_.Asked<core::AnswerPolicy>("n1")) {
+    for (const auto& [at, answer] : cluster_.Asked<core::AnswerChange>("n1")) {
       answers.push_back(Text(answer.result));
     }
     return answers;

@@ -17,7 +17,7 @@ OF_APPLICATIONS = {
     "baton_router_calls_total": "a router", "baton_router_attempts_total": "a router",
     "baton_router_misroutes_total": "a router", "baton_router_redirects_total": "a router",
     "baton_router_waits_total": "a router", "baton_router_superseded_total": "a router",
-    "baton_router_own_calls_total": "a router", "baton_router_own_misroutes_total": "a router",
+    "baton_router_intercepted_calls_total": "a router", "baton_router_intercepted_misroutes_total": "a router",
     "baton_router_reconnects_total": "a router", "baton_router_streams_total": "a router",
     "baton_sidecar_bounds_reached_total": "a batond with a sidecar", "baton_router_revision": "a router", "baton_router_stale": "a router", "baton_router_age_seconds": "a router",
 }

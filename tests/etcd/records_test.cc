@@ -33,7 +33,7 @@ MemberFact SomeMember() {
   member.weight = 0;
   member.software_version = "0.1.0";
   member.protocol_version = 4;
-  member.division_version = 5;
+  member.assignment_version = 5;
   member.external = true;
   member.failing = true;
   member.unhealthy = true;
@@ -108,7 +108,7 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read.weight, member.weight);
   EXPECT_EQ(read.software_version, member.software_version);
   EXPECT_EQ(read.protocol_version, member.protocol_version);
-  EXPECT_EQ(read.division_version, member.division_version);
+  EXPECT_EQ(read.assignment_version, member.assignment_version);
   EXPECT_TRUE(read.external);
   EXPECT_TRUE(read.failing);
   EXPECT_TRUE(read.unhealthy);

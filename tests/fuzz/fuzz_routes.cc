@@ -71,7 +71,7 @@ void MustShowWhatWasMerged(routing::MergedRoutes& routes) {
            "a vacancy shows as one");
       continue;
     }
-    const routing::RouteNode& leader = routes.node(entry.leader);
+    const routing::NodeEntry& leader = routes.node(entry.leader);
     Must(route.term.value == entry.term && route.leader == leader.node &&
              route.address == leader.address && route.state == entry.state,
          "a table has the routes that were merged");

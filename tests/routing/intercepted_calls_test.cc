@@ -112,9 +112,9 @@ TEST_F(InterceptedCallsTest, SayWhatTheyAreForInEveryForm) {
     EXPECT_EQ(WithoutId(LastSaid(is_stream)), kWhole) << name;
     ids.insert(IdOf(LastSaid(is_stream)));
     EXPECT_THAT(IdOf(LastSaid(is_stream)), StartsWith("shop-")) << name;
-    EXPECT_EQ(router->counters().own_calls, ids.size()) << name << ": each call has an id";
+    EXPECT_EQ(router->counters().intercepted_calls, ids.size()) << name << ": each call has an id";
   }
-  EXPECT_EQ(router->counters().own_misroutes, 0u);
+  EXPECT_EQ(router->counters().intercepted_misroutes, 0u);
 }
 
 // Plan: bidirectional streams, answered and refused, whose metadata are sent at once or with the
@@ -143,8 +143,9 @@ TEST_F(InterceptedCallsTest, MayBeConversations) {
         EXPECT_EQ(WithoutId(server.LastSaid()), kWhole);
         ids.insert(IdOf(server.LastSaid()));
         if (!status.ok()) ++misroutes;
-        EXPECT_EQ(router->counters().own_calls, ids.size()) << "each has an id, and counts once";
-        EXPECT_EQ(router->counters().own_misroutes, misroutes);
+        EXPECT_EQ(router->counters().intercepted_calls, ids.size())
+            << "each has an id, and counts once";
+        EXPECT_EQ(router->counters().intercepted_misroutes, misroutes);
       }
     }
   }
@@ -161,8 +162,8 @@ TEST_F(InterceptedCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
   const auto stream = stub->Attach(&context);
   context.TryCancel();
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
-  EXPECT_EQ(router->counters().own_calls, 0u);
-  EXPECT_EQ(router->counters().own_misroutes, 0u);
+  EXPECT_EQ(router->counters().intercepted_calls, 0u);
+  EXPECT_EQ(router->counters().intercepted_misroutes, 0u);
   EXPECT_EQ(server.LastSaid(), SaidMetadata());
 }
 
@@ -196,7 +197,7 @@ TEST_F(InterceptedCallsTest, AreNotMarkedWithWhatIsOff) {
   }
   EXPECT_TRUE(Blocking(ChannelTo(*router), context).ok());
   EXPECT_EQ(LastSaid(), SaidMetadata());
-  EXPECT_EQ(router->counters().own_calls, 0u);
+  EXPECT_EQ(router->counters().intercepted_calls, 0u);
 }
 
 // Plan: nothing was read yet; then shard 0 has a leader; then it has a newer term.
@@ -219,7 +220,7 @@ TEST_F(InterceptedCallsTest, SayTheNewestTermThatIsKnown) {
   SaidMetadata later = kWhole;
   later.find("baton-term")->second = "20";
   EXPECT_EQ(WithoutId(Said(channel, {{"baton-shard", "0"}})), later);
-  EXPECT_EQ(router->counters().own_calls, 4u);
+  EXPECT_EQ(router->counters().intercepted_calls, 4u);
 }
 
 TEST_F(InterceptedCallsTest, KeepWhatTheirCallerSays) {
@@ -230,7 +231,7 @@ TEST_F(InterceptedCallsTest, KeepWhatTheirCallerSays) {
                              {"baton-request-id", "mine"},
                              {"baton-attempt", "3"}};
   EXPECT_EQ(Said(ChannelTo(*router), said), said);
-  EXPECT_EQ(router->counters().own_calls, 1u);
+  EXPECT_EQ(router->counters().intercepted_calls, 1u);
 }
 
 // Plan: calls that name no shard of the group, or have metadata that no server accepts, are
@@ -262,8 +263,8 @@ TEST_F(InterceptedCallsTest, AreLeftAloneWhereTheyNameNoShardOfTheGroup) {
       EXPECT_EQ(answer_.error_code(), StatusCode::FAILED_PRECONDITION);
     }
   }
-  EXPECT_EQ(router->counters().own_calls, 0u);
-  EXPECT_EQ(router->counters().own_misroutes, 0u);
+  EXPECT_EQ(router->counters().intercepted_calls, 0u);
+  EXPECT_EQ(router->counters().intercepted_misroutes, 0u);
 }
 
 // Plan: the answer passes unchanged, and the counters of the router's own calls don't change.
@@ -280,8 +281,8 @@ TEST_F(InterceptedCallsTest, CountAMisrouteOnceInEveryForm) {
     EXPECT_EQ(status.error_code(), refusal.error_code()) << name;
     EXPECT_EQ(status.error_message(), refusal.error_message()) << name;
     EXPECT_EQ(status.error_details(), refusal.error_details()) << name;
-    EXPECT_EQ(router->counters().own_misroutes, ++calls) << name;
-    EXPECT_EQ(router->counters().own_calls, calls) << name;
+    EXPECT_EQ(router->counters().intercepted_misroutes, ++calls) << name;
+    EXPECT_EQ(router->counters().intercepted_calls, calls) << name;
   }
   EXPECT_EQ(router->counters().attempts, 0u);
   EXPECT_EQ(router->counters().misroutes, 0u);
@@ -302,8 +303,8 @@ TEST_F(InterceptedCallsTest, CountNoOtherAnswerAsAMisroute) {
     EXPECT_EQ(WithoutId(Said(channel, {{"baton-shard", "0"}})), kWhole);
     EXPECT_EQ(answer_.error_message(), status.error_message());
   }
-  EXPECT_EQ(router->counters().own_calls, std::size(cases));
-  EXPECT_EQ(router->counters().own_misroutes, 0u);
+  EXPECT_EQ(router->counters().intercepted_calls, std::size(cases));
+  EXPECT_EQ(router->counters().intercepted_misroutes, 0u);
 }
 
 // Plan: a call that its caller cancels has begun, but has no answer.
@@ -321,8 +322,8 @@ TEST_F(InterceptedCallsTest, MayBeCancelled) {
   taken.get_future().wait();
   context.TryCancel();
   EXPECT_EQ(answer.get().error_code(), StatusCode::CANCELLED);
-  EXPECT_EQ(router->counters().own_calls, 1u);
-  EXPECT_EQ(router->counters().own_misroutes, 0u);
+  EXPECT_EQ(router->counters().intercepted_calls, 1u);
+  EXPECT_EQ(router->counters().intercepted_misroutes, 0u);
   release.set_value();
   server_.Stop();  // waits for the handler
 }
@@ -389,10 +390,10 @@ TEST_F(InterceptedCallsTest, AreMadeByManyThreads) {
     const bool taken = Until([&] { return router->Owner(ShardId{0}).term >= Term{term}; });
     EXPECT_TRUE(taken);
     if (!taken) break;
-    EXPECT_LE(router->counters().own_calls, kThreads * kCalls);
+    EXPECT_LE(router->counters().intercepted_calls, kThreads * kCalls);
   }
-  EXPECT_EQ(router->counters().own_calls, kThreads * kCalls);
-  EXPECT_EQ(router->counters().own_misroutes, kThreads * kCalls / 2);
+  EXPECT_EQ(router->counters().intercepted_calls, kThreads * kCalls);
+  EXPECT_EQ(router->counters().intercepted_misroutes, kThreads * kCalls / 2);
   go_on.set_value();
   EXPECT_TRUE(Until([&] { return done.load() >= kThreads * kCalls + kThreads; }));
   router.reset();

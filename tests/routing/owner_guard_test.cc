@@ -343,7 +343,7 @@ TEST_F(OwnerGuardTest, KnowsWhatARoutersInterceptorSays) {
   };
   const std::uint64_t before = first.guard->misroutes();
   EXPECT_EQ(DetailsOf(ask(first.grpc.address()).status).reason, "NOT_LEADER");
-  EXPECT_EQ(router.value()->counters().own_misroutes, 1u);
+  EXPECT_EQ(router.value()->counters().intercepted_misroutes, 1u);
   EXPECT_EQ(first.guard->misroutes(), before + 1);
   const Server::Answer served = ask(second.grpc.address());
   EXPECT_TRUE(served.status.ok()) << served.status.error_message();
@@ -353,8 +353,8 @@ TEST_F(OwnerGuardTest, KnowsWhatARoutersInterceptorSays) {
   const grpc::Status off = ask(second.grpc.address(), {{"baton-shard", "x"}}).status;
   EXPECT_EQ(off.error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(off.error_message(), HasSubstr("metadata baton-shard is invalid"));
-  EXPECT_EQ(router.value()->counters().own_calls, 2u);
-  EXPECT_EQ(router.value()->counters().own_misroutes, 1u);
+  EXPECT_EQ(router.value()->counters().intercepted_calls, 2u);
+  EXPECT_EQ(router.value()->counters().intercepted_misroutes, 1u);
 }
 
 TEST_F(OwnerGuardTest, LetsNothingThroughBeforeTheShardIsActivatedUnlessToldSo) {

@@ -22,16 +22,16 @@ constexpr std::uint32_t kShards = 1'000;
 
 // In `term`, each shard has the leader that the term picks, so a mix of two tables would show.
 std::shared_ptr<const RouteTable> TableOf(std::int64_t term) {
-  static const auto leaders = std::make_shared<const std::vector<RouteNode>>(
-      std::vector<RouteNode>{{"a", "a:1"}, {"b", "b:1"}, {"c", "c:1"}});
+  static const auto leaders = std::make_shared<const std::vector<NodeEntry>>(
+      std::vector<NodeEntry>{{"a", "a:1"}, {"b", "b:1"}, {"c", "c:1"}});
   const RouteEntry entry{term, static_cast<std::uint32_t>(term % 3), ShardState::kLed};
   return std::make_shared<const RouteTable>(KeyMapping{.shards = kShards},
                                             std::vector<RouteEntry>(kShards, entry), leaders);
 }
 
 TEST(RouteTable, ShowsWhatItWasMadeOf) {
-  const auto leaders = std::make_shared<const std::vector<RouteNode>>(
-      std::vector<RouteNode>{{"a", "a:1"}, {"b", "b:1"}});
+  const auto leaders = std::make_shared<const std::vector<NodeEntry>>(
+      std::vector<NodeEntry>{{"a", "a:1"}, {"b", "b:1"}});
   const RouteTable table({.shards = 3}, {{7, 1, ShardState::kMoving}, {}, {9, 0, ShardState::kLed}},
                          leaders);
   EXPECT_EQ(table.Find(ShardId{0}), (Route{ShardId{0}, ShardState::kMoving, Term{7}, "b", "b:1"}));
@@ -41,8 +41,8 @@ TEST(RouteTable, ShowsWhatItWasMadeOf) {
 }
 
 TEST(RouteTable, ShowsTheStandbysOfEachShard) {
-  const auto nodes = std::make_shared<const std::vector<RouteNode>>(
-      std::vector<RouteNode>{{"a", "a:1"}, {"b", ""}});
+  const auto nodes = std::make_shared<const std::vector<NodeEntry>>(
+      std::vector<NodeEntry>{{"a", "a:1"}, {"b", ""}});
   const auto standbys = std::make_shared<const StandbyLists>(
       StandbyLists{.begins = {0, 0, 2, 3}, .entries = {{1, false}, {0, true}, {1, true}}});
   const RouteTable table({.shards = 3}, std::vector<RouteEntry>(3), nodes, standbys);

@@ -348,7 +348,7 @@ class FakeControl : public Control {
       case Verb::kUndrain: member->drained_by_policy = false; break;
       case Verb::kPause: status_.paused = true; break;
       case Verb::kResume: status_.paused = false; break;
-      case Verb::kRebalance: status_.rebalance_requested = true; break;
+      case Verb::kApplyRebalance: status_.rebalance_requested = true; break;
       case Verb::kCancelRebalance: status_.rebalance_requested = false; break;
       case Verb::kSetExpectedNodes: status_.expected_nodes = request.number; break;
       case Verb::kSetLimits: SetLimits(request.limits); break;

@@ -552,8 +552,12 @@ TEST(Misroutes, CountsWhatAGuardSentElsewhere) {
 
 TEST(RouterCollectable, TellsCallsAndTheAgeOfRoutes) {
   const auto counters = [] {
-    return RouterCounters{
-        .ok = 9, .unknown = 1, .redirects = 2, .own_calls = 7, .own_misroutes = 3, .resumes = 4};
+    return RouterCounters{.ok = 9,
+                          .unknown = 1,
+                          .redirects = 2,
+                          .intercepted_calls = 7,
+                          .intercepted_misroutes = 3,
+                          .resumes = 4};
   };
   const auto age = [] {
     return RoutesAge{.revision = Revision{960}, .age = std::chrono::seconds(2)};
@@ -566,8 +570,8 @@ TEST(RouterCollectable, TellsCallsAndTheAgeOfRoutes) {
         "baton_router_calls_total{group=\"orders\",result=\"failed\"} 0\n",
         "baton_router_calls_total{group=\"orders\",result=\"unknown\"} 1\n",
         "baton_router_redirects_total{group=\"orders\"} 2\n",
-        "baton_router_own_calls_total{group=\"orders\"} 7\n",
-        "baton_router_own_misroutes_total{group=\"orders\"} 3\n",
+        "baton_router_intercepted_calls_total{group=\"orders\"} 7\n",
+        "baton_router_intercepted_misroutes_total{group=\"orders\"} 3\n",
         "baton_router_streams_total{group=\"orders\",start=\"resume\"} 4\n",
         "baton_router_revision{group=\"orders\"} 960\n", "baton_router_stale{group=\"orders\"} 1\n",
         "baton_router_age_seconds{group=\"orders\"} 2\n"}) {

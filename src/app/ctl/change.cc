@@ -391,8 +391,8 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   if (!plan) return Fail(plan.error());
   const std::uint32_t total = MovesOfBalance(plan.value());
   if (total == 0) return AwaitMovesInFlight(options, client, change, deadline);
-  const Status result =
-      client.Request(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(deadline));
+  const Status result = client.Request(PolicyOf(PolicyRequest::Verb::kApplyRebalance, change),
+                                       CallDeadline(deadline));
   if (!result) return FailChange(result.error(), "rebalance status");
   const json::object document{{"moves", total}};
   if (change.dry_run) {

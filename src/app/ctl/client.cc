@@ -445,7 +445,7 @@ Status AdminClient::Request(const PolicyRequest& request, TimePoint deadline) {
     case PolicyRequest::Verb::kResume:
       return impl_->Change<v1::ResumeBalanceResponse, v1::ResumeBalanceRequest>(
           &Async::ResumeBalance, v1::ResumeBalanceRequest{}, request, deadline);
-    case PolicyRequest::Verb::kRebalance:
+    case PolicyRequest::Verb::kApplyRebalance:
       return impl_->Change<v1::ApplyRebalanceResponse, v1::ApplyRebalanceRequest>(
           &Async::ApplyRebalance, v1::ApplyRebalanceRequest{}, request, deadline);
     case PolicyRequest::Verb::kCancelRebalance:
@@ -459,7 +459,7 @@ Status AdminClient::Request(const PolicyRequest& request, TimePoint deadline) {
 
 Status AdminClient::Request(const runtime::GroupChangeRequest& request, TimePoint deadline) {
   v1::ChangeGroupRequest message;
-  if (request.failover) message.set_failover(runtime::PolicyOf(*request.failover));
+  if (request.failover) message.set_failover(runtime::FailoverPolicyOf(*request.failover));
   if (request.delay) *message.mutable_failover_delay() = runtime::DurationOf(*request.delay);
   if (request.lock_delay) *message.mutable_lock_delay() = runtime::DurationOf(*request.lock_delay);
   if (request.placement) runtime::ToProto(*request.placement, message.mutable_placement());

@@ -279,7 +279,7 @@ std::uint32_t MergedRoutes::Intern(const v1::RouteNode& node) {
 
 std::shared_ptr<const RouteTable> MergedRoutes::Table() {
   if (published_nodes_ == nullptr) {
-    published_nodes_ = std::make_shared<const std::vector<RouteNode>>(nodes_);
+    published_nodes_ = std::make_shared<const std::vector<NodeEntry>>(nodes_);
   }
   if (published_standbys_ == nullptr && !standbys_.empty()) {
     published_standbys_ = ListsOf(standbys_);

@@ -131,7 +131,7 @@ class MergedRoutes {
   /// REQUIRES: `index` is RouteEntry::leader of an entry, and not kNobodyLeads; not checked. The
   /// reference is valid until the next Apply. The names that it points to live as long as this
   /// object.
-  const RouteNode& node(std::uint32_t index) const { return nodes_[index]; }
+  const NodeEntry& node(std::uint32_t index) const { return nodes_[index]; }
   /// Returns a copy of the present routes, complete or not. Any thread may read it. Costs time in
   /// proportion to the number of shards. REQUIRES: mapped(); this object outlives the use of the
   /// copy, which points to names in this object.
@@ -173,8 +173,8 @@ class MergedRoutes {
   std::size_t most_nodes_ = kMaxRouteNodes;
   std::deque<std::pair<std::string, std::string>> names_;
   std::unordered_map<std::string, std::uint32_t> index_;
-  std::vector<RouteNode> nodes_;
-  std::shared_ptr<const std::vector<RouteNode>> published_nodes_;
+  std::vector<NodeEntry> nodes_;
+  std::shared_ptr<const std::vector<NodeEntry>> published_nodes_;
 };
 
 }  // namespace baton::routing

@@ -83,7 +83,7 @@ RouteStore::Newest RouteStore::Find(ShardId shard) const {
   Newest newest{.route = {.shard = shard}, .changes = merged_.changes(shard)};
   const RouteEntry& entry = merged_.entry(shard);
   if (entry.leader == kNobodyLeads) return newest;
-  const RouteNode& leader = merged_.node(entry.leader);
+  const NodeEntry& leader = merged_.node(entry.leader);
   newest.route = {shard, entry.state, Term{entry.term}, leader.node, leader.address};
   return newest;
 }

@@ -16,7 +16,7 @@ Route RouteTable::Find(ShardId shard) const noexcept {
   if (shard.value >= entries_.size()) return {.shard = shard};
   const RouteEntry& entry = entries_[shard.value];
   if (entry.leader == kNobodyLeads) return {.shard = shard};
-  const RouteNode& leader = (*nodes_)[entry.leader];
+  const NodeEntry& leader = (*nodes_)[entry.leader];
   return {shard, entry.state, Term{entry.term}, leader.node, leader.address};
 }
 
@@ -26,7 +26,7 @@ std::vector<RouteStandby> RouteTable::StandbysOf(ShardId shard) const {
   const std::uint32_t end = standbys_->begins[shard.value + 1];
   for (std::uint32_t i = standbys_->begins[shard.value]; i < end; ++i) {
     const StandbyEntry& entry = standbys_->entries[i];
-    const RouteNode& node = (*nodes_)[entry.node];
+    const NodeEntry& node = (*nodes_)[entry.node];
     standbys.push_back({node.node, node.address, entry.ready});
   }
   return standbys;

@@ -23,7 +23,7 @@ struct KeyMapping {
 
 /// The id and address of a node that leads or stands by. REQUIRES: the strings outlive every table
 /// that names them.
-struct RouteNode {
+struct NodeEntry {
   std::string_view node;
   std::string_view address;  ///< empty: the node has no usable address
 };
@@ -59,7 +59,7 @@ class RouteTable {
   /// entry's leader is an index of `nodes`, or kNobodyLeads; `standbys` is for as many shards, and
   /// has indexes of `nodes`.
   RouteTable(KeyMapping mapping, std::vector<RouteEntry> entries,
-             std::shared_ptr<const std::vector<RouteNode>> nodes,
+             std::shared_ptr<const std::vector<NodeEntry>> nodes,
              std::shared_ptr<const StandbyLists> standbys = nullptr)
       : mapping_(mapping),
         entries_(std::move(entries)),
@@ -67,7 +67,7 @@ class RouteTable {
         standbys_(std::move(standbys)) {}
 
   const KeyMapping& mapping() const { return mapping_; }
-  /// Returns the shard's route, whose texts are those of RouteNode. Out of range: a leaderless one.
+  /// Returns the shard's route, whose texts are those of NodeEntry. Out of range: a leaderless one.
   Route Find(ShardId shard) const noexcept;
   /// Returns the nodes that stand by for the shard, the first to take over first. Empty for a shard
   /// out of range.
@@ -76,7 +76,7 @@ class RouteTable {
  private:
   const KeyMapping mapping_;
   const std::vector<RouteEntry> entries_;
-  const std::shared_ptr<const std::vector<RouteNode>> nodes_;
+  const std::shared_ptr<const std::vector<NodeEntry>> nodes_;
   const std::shared_ptr<const StandbyLists> standbys_;
 };
 

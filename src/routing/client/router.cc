@@ -295,8 +295,8 @@ RouterCounters Router::Impl::counters() const {
           .redirects = get(counters_.redirects),
           .waits = get(counters_.waits),
           .superseded = get(counters_.superseded),
-          .own_calls = intercepted_calls_->calls(),
-          .own_misroutes = intercepted_calls_->misroutes(),
+          .intercepted_calls = intercepted_calls_->calls(),
+          .intercepted_misroutes = intercepted_calls_->misroutes(),
           .reconnects = follower_.reconnects(),
           .snapshots = follower_.snapshots(),
           .resumes = follower_.resumes()};

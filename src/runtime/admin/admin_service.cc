@@ -220,7 +220,8 @@ class Service final : public Methods, public CountingAdminService {
 
   Reactor* ApplyRebalance(Context* context, const v1::ApplyRebalanceRequest* request,
                           v1::ApplyRebalanceResponse*) override {
-    return RequestForGroup(context, "ApplyRebalance", PolicyRequest::Verb::kRebalance, *request);
+    return RequestForGroup(context, "ApplyRebalance", PolicyRequest::Verb::kApplyRebalance,
+                           *request);
   }
   Reactor* CancelRebalance(Context* context, const v1::CancelRebalanceRequest* request,
                            v1::CancelRebalanceResponse*) override {

@@ -92,7 +92,7 @@ Result<PolicyRequest> PolicyOf(const v1::SetGroupSettingRequest& request) {
 Result<GroupChangeRequest> ChangeOf(const v1::ChangeGroupRequest& request) {
   GroupChangeRequest change;
   if (request.failover() != v1::FailoverSettings::POLICY_UNSPECIFIED) {
-    change.failover = PolicyOf(request.failover());
+    change.failover = FailoverPolicyOf(request.failover());
     if (!change.failover) return Invalid("failover is no policy that this version knows");
   }
   if (request.has_failover_delay()) change.delay = CeilOf(request.failover_delay());
@@ -130,7 +130,7 @@ std::string SettingText(const v1::ChangeGroupRequest& request) {
   const auto add = [&text](const char* name, const std::string& value) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
   };
-  const auto failover = PolicyOf(request.failover());
+  const auto failover = FailoverPolicyOf(request.failover());
   if (failover) add("failover", ToString(*failover));
   if (request.has_failover_delay()) {
     add("failover_delay", FormatDuration(CeilOf(request.failover_delay())));

@@ -82,7 +82,7 @@ void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
 }
 
 void ToProto(const FailoverSettings& settings, v1::FailoverSettings* out) {
-  out->set_policy(PolicyOf(settings.policy));
+  out->set_policy(FailoverPolicyOf(settings.policy));
   if (settings.delay.count() > 0) *out->mutable_delay() = DurationOf(settings.delay);
   if (settings.lock_delay.count() > 0) *out->mutable_lock_delay() = DurationOf(settings.lock_delay);
 }
@@ -374,11 +374,11 @@ Transition FromProto(const v1::TransitionStatus& message) {
   return transition;
 }
 
-v1::FailoverSettings::Policy PolicyOf(FailoverPolicy policy) {
+v1::FailoverSettings::Policy FailoverPolicyOf(FailoverPolicy policy) {
   return Shifted<v1::FailoverSettings::Policy>(policy);
 }
 
-std::optional<FailoverPolicy> PolicyOf(v1::FailoverSettings::Policy policy) {
+std::optional<FailoverPolicy> FailoverPolicyOf(v1::FailoverSettings::Policy policy) {
   if (!v1::FailoverSettings::Policy_IsValid(policy) || policy == 0) return std::nullopt;
   return Unshifted(policy, FailoverPolicy::kNever, FailoverPolicy::kNever);
 }

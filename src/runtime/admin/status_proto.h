@@ -33,9 +33,9 @@ ShardStatus FromProto(const v1::ShardStatus& message);
 Transition FromProto(const v1::TransitionStatus& message);
 NodeStatus FromProto(const v1::NodeStatus& message);
 
-v1::FailoverSettings::Policy PolicyOf(FailoverPolicy policy);
+v1::FailoverSettings::Policy FailoverPolicyOf(FailoverPolicy policy);
 /// Nullopt: unspecified, or a policy of a newer version.
-std::optional<FailoverPolicy> PolicyOf(v1::FailoverSettings::Policy policy);
+std::optional<FailoverPolicy> FailoverPolicyOf(v1::FailoverSettings::Policy policy);
 
 /// The live moves of the status's shards, ordered by shard.
 std::vector<MoveFact> LiveMoves(const NodeStatus& status);

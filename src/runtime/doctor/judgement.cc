@@ -381,7 +381,7 @@ Finding Skew(const Examination& seen) {
     ++live;
     ++versions[member.fact.software_version];
     leases.insert(fmt::format("{} ms", member.fact.ttl.count()));
-    assignments.insert(std::to_string(member.fact.division_version));
+    assignments.insert(std::to_string(member.fact.assignment_version));
   }
   std::vector<std::string> counted;
   for (const auto& [version, count] : versions)

@@ -71,10 +71,11 @@ class RouterMetrics final : public prometheus::Collectable {
         {"baton_router_waits_total", "Waits of calls for a route or a backoff.", counters.waits},
         {"baton_router_superseded_total",
          "Attempts that were cancelled because a newer leader was known.", counters.superseded},
-        {"baton_router_own_calls_total", "Calls made by the application itself.",
-         counters.own_calls},
-        {"baton_router_own_misroutes_total",
-         "The application's own calls that were answered with NOT_LEADER.", counters.own_misroutes},
+        {"baton_router_intercepted_calls_total", "Calls made by the application itself.",
+         counters.intercepted_calls},
+        {"baton_router_intercepted_misroutes_total",
+         "The application's own calls that were answered with NOT_LEADER.",
+         counters.intercepted_misroutes},
         {"baton_router_reconnects_total", "Streams of routes that ended, or could not be opened.",
          counters.reconnects}};
     for (const auto& [name, help, count] : single) families.Counter(name, help).Add(Number(count));
