@@ -232,13 +232,20 @@ TEST(Names, ThatAreLookedUpAgainSayNothingOfCertificates) {
   EXPECT_FALSE(Get(*transport, "a").status.ok());
   LateEtcd etcd("127.0.0.1:" + port);
   ASSERT_TRUE(etcd.serves());
-  const TimePoint patience = BootClock::now() + kPatience;
-  while (!Get(*transport, "a").status.ok() && BootClock::now() < patience) poll(nullptr, 0, 20);
+  const auto answers = [&] {
+    const TimePoint patience = BootClock::now() + kPatience;
+    while (BootClock::now() < patience) {
+      if (Get(*transport, "a").status.ok()) return true;
+      poll(nullptr, 0, 20);
+    }
+    return false;
+  };
+  EXPECT_TRUE(answers());
   etcd.AnswerStatus();
   const auto tried = calls.WaitUntil(
       [](const auto& all) { return std::find(all.begin(), all.end(), "Status") != all.end(); });
   EXPECT_THAT(tried, testing::Contains("Status")) << "the name was not looked up again";
-  EXPECT_TRUE(Get(*transport, "a").status.ok());  // what the trial says comes before this
+  EXPECT_TRUE(answers());  // what the trial says comes before this
   EXPECT_TRUE(told.Values().empty()) << told.Values().front();
 }
 

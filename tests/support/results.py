@@ -7,7 +7,8 @@
   results.py summaries FOLDER LOGS          the same for groups that ran together; a group's seconds are those of its tests
   results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0, skipped where 77
   results.py beside LOG LOGS RUNS           counts what whole runs said in LOG, and prints it but for their sums
-  results.py total LOGS                     prints "N passed, N failed, N skipped"; 1 unless all well
+  results.py total LOGS                     prints "failed: NAME" of each test that failed, and "N passed, N failed,
+                                            N skipped"; 1 unless all well
 
 Each test has its group's label, and "essential" if tests/run.sh runs it without options.
 A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
@@ -24,6 +25,7 @@ ORDER = ["tidy", "unit", "sim", "contract", "model", "install", "packages", "etc
 UNLABELLED = "other"
 ESSENTIAL = "essential"
 SUM = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
+NAMED = "failed: "  # how total begins a line that names what failed
 SHOWN_LINES = 120  # of a failed test's output; the rest is in its log
 
 
@@ -77,22 +79,28 @@ def targets(folder, wanted):
     return sorted(needed & known)
 
 
-def count_gtest(path):
-    """[passed, failed, skipped] of a gtest JSON report, or None if there is no whole one."""
+def gtest_cases(path):
+    """The cases of a gtest JSON report, or None if there is no whole one."""
     try:
         with open(path, encoding="utf-8") as report:
-            suites = json.load(report)["testsuites"]
+            return [case for suite in json.load(report)["testsuites"] for case in suite["testsuite"]]
     except (OSError, ValueError, KeyError):
         return None
+
+
+def count_gtest(path):
+    """[passed, failed, skipped] of a gtest JSON report, or None if there is no whole one."""
+    cases = gtest_cases(path)
+    if cases is None:
+        return None
     counts = [0, 0, 0]
-    for suite in suites:
-        for case in suite["testsuite"]:
-            if case.get("failures"):
-                counts[1] += 1
-            elif case.get("result") in ("SKIPPED", "SUPPRESSED"):
-                counts[2] += 1
-            elif case.get("status") == "RUN":
-                counts[0] += 1
+    for case in cases:
+        if case.get("failures"):
+            counts[1] += 1
+        elif case.get("result") in ("SKIPPED", "SUPPRESSED"):
+            counts[2] += 1
+        elif case.get("status") == "RUN":
+            counts[0] += 1
     return counts
 
 
@@ -120,6 +128,13 @@ def count_test(case, logs):
     return counts if sum(counts) else single
 
 
+def name_of_failure(case, logs):
+    """The test's name, and of a gtest binary which of its cases failed."""
+    cases = gtest_cases(os.path.join(logs, case.get("name") + ".json")) or []
+    words = [f"{each.get('classname')}.{each.get('name')}" for each in cases if each.get("failures")]
+    return " ".join([case.get("name")] + words)
+
+
 def show_failure(case, logs):
     lines = (case.findtext("system-out") or "").rstrip().splitlines()
     print(f"--- {case.get('name')} failed; its log: {os.path.join(logs, 'ctest.log')}")
@@ -139,14 +154,15 @@ def finished_tests(logs):
 
 
 def count_tests(cases, logs):
-    """The sum of their counts; shows what failed."""
-    counts = [0, 0, 0]
+    """The sum of their counts, and the names of what failed, which it shows."""
+    counts, failed = [0, 0, 0], []
     for case in cases:
         single = count_test(case, logs)
         counts = add(counts, single)
         if single[1]:
             show_failure(case, logs)
-    return counts
+            failed.append(name_of_failure(case, logs))
+    return counts, failed
 
 
 def add(one, other):
@@ -155,34 +171,35 @@ def add(one, other):
 
 def summary(group, logs, seconds):
     cases = finished_tests(logs)
-    counts = [0, 1, 0] if cases is None else count_tests(cases, logs)
+    counts, failed = ([0, 1, 0], [group]) if cases is None else count_tests(cases, logs)
     print_counts(group, counts, seconds)
-    write_counts(logs, counts)
+    write_counts(logs, counts, failed)
 
 
 def summaries(folder, logs):
-    cases, sums = finished_tests(logs), [0, 0, 0]
+    cases, sums, failed = finished_tests(logs), [0, 0, 0], []
     if cases is None:
-        sums = [0, 1, 0]
+        sums, failed = [0, 1, 0], ["ctest"]
     else:
         group_of_name = {test["name"]: group_of(test) for test in listed_tests(folder)}
         for group in in_running_order({group_of_name[case.get("name")] for case in cases}):
             members = [case for case in cases if group_of_name[case.get("name")] == group]
-            counts = count_tests(members, logs)
+            counts, names = count_tests(members, logs)
+            failed += names
             print_counts(group, counts, round(sum(float(case.get("time") or 0) for case in members)))
             sums = add(sums, counts)
-    write_counts(logs, sums)
+    write_counts(logs, sums, failed)
 
 
 def check(group, logs, seconds, code):
     counts = [int(code == "0"), int(code not in ("0", "77")), int(code == "77")]
     print_counts(group, counts, seconds)
-    write_counts(logs, counts)
+    write_counts(logs, counts, [group] * counts[1])
 
 
-def write_counts(logs, counts):
+def write_counts(logs, counts, failed):
     with open(os.path.join(logs, "counts.json"), "w", encoding="utf-8") as file:
-        json.dump(counts, file)
+        json.dump({"counts": counts, "failed": failed}, file)
 
 
 def print_counts(group, counts, seconds):
@@ -190,29 +207,37 @@ def print_counts(group, counts, seconds):
 
 
 def beside(log, logs, expected):
-    """Prints the words of whole runs beside this one, but for their sums, which are counted; one without a sum came to no end."""
-    counts, sums = [0, 0, 0], 0
+    """Prints the words of whole runs beside this one, but for their sums and names of failures, which become this run's; one
+    without a sum came to no end."""
+    counts, sums, failed = [0, 0, 0], 0, []
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             found = SUM.fullmatch(line.rstrip())
             if found:
                 sums += 1
                 counts = add(counts, map(int, found.groups()))
+            elif line.startswith(NAMED):
+                failed.append(line.rstrip().removeprefix(NAMED))
             else:
                 print(line, end="")
     if sums < int(expected):
         print(f"--- of {expected} runs beside this one {sums} came to an end; their log: {log}")
         counts[1] += int(expected) - sums
-    write_counts(logs, counts)
+        failed.append("beside")
+    write_counts(logs, counts, failed)
 
 
 def total(logs):
-    counts = [0, 0, 0]
+    counts, failed = [0, 0, 0], []
     for group in sorted(os.listdir(logs)):
         path = os.path.join(logs, group, "counts.json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                counts = add(counts, json.load(file))
+                part = json.load(file)
+            counts = add(counts, part["counts"])
+            failed += part["failed"]
+    for name in failed:
+        print(NAMED + name)
     if counts[1]:
         print(f"the logs are in {logs}")
     print(f"{counts[0]} passed, {counts[1]} failed, {counts[2]} skipped")

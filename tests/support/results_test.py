@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 import results  # noqa: E402
 
 PASSED = {"status": "RUN", "result": "COMPLETED"}
-FAILED = {"status": "RUN", "result": "COMPLETED", "failures": [{"failure": "1 is not 2"}]}
+FAILED = {"classname": "Suite", "name": "Fails", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "1 is not 2"}]}
 SKIPPED = {"status": "RUN", "result": "SKIPPED"}
 DISABLED = {"status": "NOTRUN", "result": "SUPPRESSED"}
 
@@ -46,6 +46,7 @@ class ResultsTest(unittest.TestCase):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             code = results.total(self.logs)
+        self.failed = [line for line in said.getvalue().splitlines() if line.startswith("failed: ")]
         return code, said.getvalue().splitlines()[-1]
 
     def test_a_gtest_binary_counts_as_its_cases(self):
@@ -61,6 +62,7 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("    1 is not 2", said)
         self.assertEqual(said[-1], "unit          1 passed, 1 failed, 0 skipped, 3 s")
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 0 skipped"))
+        self.assertEqual(self.failed, ["failed: a_test Suite.Fails"])
 
     def test_a_crash_is_a_failure_with_and_without_a_report(self):
         self.ctest("unit", ("a_test", "fail", "<failure/>"), ("b_test", "fail", "<failure/>"))
@@ -101,6 +103,7 @@ class ResultsTest(unittest.TestCase):
                                                         "lines         0 passed, 1 failed, 0 skipped, 3 s",
                                                         "asan          0 passed, 0 failed, 1 skipped, 3 s"])
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 1 skipped"))
+        self.assertEqual(self.failed, ["failed: lines"])
 
     def beside(self, text, runs):
         said, logs = io.StringIO(), os.path.join(self.logs, "beside")
@@ -113,10 +116,11 @@ class ResultsTest(unittest.TestCase):
         return said.getvalue().splitlines()
 
     def test_runs_beside_this_one_are_counted_by_their_sums(self):
-        said = self.beside("asan-unit     3 passed, 1 failed, 0 skipped, 5 s\n3 passed, 1 failed, 0 skipped\n"
+        said = self.beside("asan-unit     3 passed, 1 failed, 0 skipped, 5 s\nfailed: b_test\n3 passed, 1 failed, 0 skipped\n"
                            "2 passed, 0 failed, 1 skipped\n", "2")
         self.assertEqual(said, ["asan-unit     3 passed, 1 failed, 0 skipped, 5 s"])
         self.assertEqual(self.total(), (1, "5 passed, 1 failed, 1 skipped"))
+        self.assertEqual(self.failed, ["failed: b_test"])
 
     def test_a_run_beside_this_one_without_a_sum_is_a_failure(self):
         said = self.beside("3 passed, 0 failed, 0 skipped\nkilled\n", "2")
