@@ -89,6 +89,11 @@ std::string OneLine(std::string_view text, std::size_t most) {
   return line.substr(0, most) + "...";
 }
 
+std::string OneLineWithin(std::string_view text, std::size_t size) {
+  std::string line = OneLine(text, size);
+  return line.size() <= size ? line : OneLine(text, size - 3);
+}
+
 std::string SafeJson(std::string json) {
   const auto other = [](char byte) { return static_cast<unsigned char>(byte) >= 0x7F; };
   std::string out;

@@ -31,6 +31,9 @@ inline constexpr std::size_t kLongestLine = 1000;
 /// within a UTF-8 character, but may be within an escape (\u001b).
 std::string OneLine(std::string_view text, std::size_t most);
 
+/// OneLine within `size` bytes, "..." included, if there are some. REQUIRES: `size` is 3 or more.
+std::string OneLineWithin(std::string_view text, std::size_t size);
+
 /// Returns the same document with the characters above as \uXXXX in its strings. All other bytes
 /// stay, also those that are not UTF-8. REQUIRES: `json` is JSON as a library writes it: its
 /// strings have no unescaped C0 character.

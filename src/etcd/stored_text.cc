@@ -7,11 +7,7 @@
 
 namespace baton::etcd {
 
-std::string KeptWords(std::string_view words) {
-  constexpr std::string_view kCut = "...";  // as OneLine ends what it cuts
-  std::string line = OneLine(words, kLongestWords);
-  return line.size() <= kLongestWords ? line : OneLine(words, kLongestWords - kCut.size());
-}
+std::string KeptWords(std::string_view words) { return OneLineWithin(words, kLongestWords); }
 
 std::string KeptFields(const google::protobuf::Message& record) {
   std::string bytes;

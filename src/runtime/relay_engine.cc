@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kProofDeadline{5000};
 // Nodes' targets are shown as a node with the default option would.
-constexpr Duration kSettle = std::chrono::seconds(2);
+const Duration kSettle = core::CoreOptions{}.settle;
 
 const Error kRelayHalted{ErrorCode::kUnavailable, "the relay has halted; ask another"};
 

@@ -62,6 +62,8 @@ TEST(Escape, CutsALongTextAsItWouldCutAShortOne) {
       whole = whole.substr(0, most) + "...";
       EXPECT_EQ(OneLine(text, kMost), whole);
       EXPECT_EQ(OneLine(text + std::string(1000, 'y'), kMost), whole);
+      EXPECT_EQ(OneLineWithin(text, kMost + 3),
+                Escaped(text).size() <= kMost + 3 ? Escaped(text) : whole);
     }
   }
 }

@@ -14,12 +14,11 @@ constexpr std::size_t kLongestError = 256;
 }  // namespace
 
 std::string ActorOf(const AskedChange& change) {
-  constexpr std::string_view kCut = "...";  // as OneLine ends what it cuts
   std::string actor = access::NameOf(change.caller);
   if (!access::IsProven(change.caller) && change.claimed != change.caller.peer) {
     actor += ", says " + change.claimed;
   }
-  return actor.size() <= kLongestActor ? actor : OneLine(actor, kLongestActor - kCut.size());
+  return OneLineWithin(actor, kLongestActor);
 }
 
 void Audit::Ask(const AskedChange& change, std::function<void(Status)> then) const {

@@ -13,10 +13,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/options.h"
+
 namespace baton::runtime {
 namespace {
 
-constexpr std::uint32_t kDeathsOfNote = 2;
 constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
 constexpr std::size_t kMaxNamed = 5;
@@ -435,7 +436,7 @@ Finding Deaths(const Examination& seen) {
   const ShardStatus* worst = nullptr;
   std::size_t many = 0;
   for (const ShardStatus& shard : seen.status.shards) {
-    if (shard.deaths < kDeathsOfNote) continue;
+    if (shard.deaths < core::kDeathsBeforeWaiting) continue;
     ++many;
     if (worst == nullptr || shard.deaths > worst->deaths) worst = &shard;
   }
