@@ -113,9 +113,11 @@ class OrdersService final : public orders::Orders::Service {
 // is loaded; `leads` may be true earlier.
 void Ship(const baton::Node& node, std::uint32_t count, Shards& shards) {
   for (std::uint32_t id = 0; id < count; ++id) {
+    // [activated]
     const baton::Leadership mine = node.Leadership(ShardId{id});
     if (!mine.activated) continue;
     shards.Work(mine.shard, mine.term, [](Shards::Shard& shard) { shard.shipped = shard.placed; });
+    // [/activated]
   }
 }
 // [/job]
@@ -137,7 +139,6 @@ int main(int argc, char** argv) {
   options.address = argv[2];  // at which callers and batonctl reach this program: no 0.0.0.0
   options.etcd.endpoints = {argc > 3 ? argv[3] : "127.0.0.1:2379"};
   const std::string listen = argc > 4 ? argv[4] : options.address;  // may be 0.0.0.0:7400
-
   const auto shards = std::make_shared<Shards>(options.shards);
   auto started = baton::Node::Start(options, shards);
   if (!started) return Fail(started.error().message);
