@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, runs the test groups, prints a line for each, and last
+# Installs what is missing, builds, runs the test groups, prints a line for each, then one for each test that failed, and last
 # "N passed, N failed, N skipped". See --help.
 set -euo pipefail
 
@@ -14,7 +14,7 @@ usage() {
 usage: tests/run.sh [--all | --asan | --tsan | --coverage | --long [MINUTES]]
 
 Installs what is missing (Debian 12 and 13, Ubuntu 24.04), builds what the tests need, runs them, prints a line for each
-group, and last "N passed, N failed, N skipped".
+group, then "failed: LOGS/TEST" of each test that failed, and last "N passed, N failed, N skipped".
 
 Without options it runs the essential tests, as you do before a commit: the rules of the house (tidy), unit tests
 and scenarios, fixed seeds of the simulator, contract tests on a real etcd, and the most important end-to-end tests.

@@ -61,8 +61,8 @@ class BATON_EXPORT Listener {
   ///
   /// If Acquired throws, it comes again with the same term: at first after 50 to 100 ms, later
   /// after up to 5 s. Neither Releasing nor Lost comes in between. The next call may also be later,
-  /// because at most 64 repeated calls run at once on a node (those that have exceeded
-  /// callback_timeout don't count), and none begins while the node is suspended or in Node::Drain.
+  /// because at most 64 repeated calls run at once on a node (with those that have exceeded
+  /// callback_timeout, 128), and none begins while the node is suspended or in Node::Drain.
   /// If Acquired takes longer than callback_timeout, it does not come again while it still runs.
   /// If it then returns without an exception, the shard is activated. After three failures or one
   /// timeout, but not before 2 s after the first failure, the node usually moves the shard to

@@ -104,10 +104,10 @@ class BATON_EXPORT Node {
   ///   kUnavailable      the node has stopped, and all callbacks have returned
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// Says that the program works. If NodeOptions::watchdog is set, call Alive again within that
-  /// time, from when the node is first ready until you call Drain or Stop. Does nothing without a
-  /// watchdog, and in a forked child. Lock-free, and tens of nanoseconds. Only a call that comes
-  /// too late takes a lock.
+  /// Says that the program works. If NodeOptions::watchdog is set, never let more than that time
+  /// pass without a call. This begins when the node is first ready, and ends when you call Drain or
+  /// Stop. Does nothing without a watchdog, and in a forked child. Lock-free, and tens of
+  /// nanoseconds. Only a call that comes too late takes a lock.
   void Alive() noexcept;
 
   /// Says whether the program can work on shards; true at first. While the program can't, the group
@@ -131,8 +131,8 @@ class BATON_EXPORT Node {
   /// several such changes follow each other, this 1 s doubles each time, up to the pause above.
   /// A call is ignored if the node is not a standby of the shard at that time, and it has no effect
   /// later, either. Without a listener, each standby is ready at once, and calls do nothing. They
-  /// also do nothing after Stop and in a forked child. A node can be a ready standby of at most
-  /// 100,000 shards; for any further shard it counts as not ready.
+  /// also do nothing after Stop and in a forked child. If a node is ready for more than 100,000
+  /// shards, the others count it as ready only for the 100,000 with the lowest numbers.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Hands every shard over to the other members, then ends the session. Each handoff calls

@@ -7,7 +7,7 @@
 // Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
 //
 // Each scrape asks the collectable for its values. They are at most 50 ms old, in a group of very
-// many shards some seconds. An Exposer and a Gateway take collectables and registries alike. A
+// many shards up to 10 s. An Exposer and a Gateway take collectables and registries alike. A
 // Registry can't hold collectables. So if a server of your own serves a Registry, append each
 // collectable's Collect() to the Registry's.
 //

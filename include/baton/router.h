@@ -12,10 +12,10 @@
 // or falls silent, the router pauses for a random time, then switches to another endpoint. The
 // pause is at most 50 ms until all endpoints have failed, one after another. Then, and after each
 // further round of failures, the limit doubles, up to 5 s. A try counts as failed if it ended
-// within 1 s, or if its routes were stale at its end. Any other try, even one without an answer,
-// sets the count of failures back to 0, and so do new credentials. A route may be out of date when
-// it is read, so servers check each request with OwnerGuard (baton/owner_guard.h) and resources
-// check the term (baton/fencing.h).
+// within 1 s, or if its routes were stale at its end. Any other try sets the count of failures back
+// to 0, even if the server never answered. So do new credentials. A try that a digest ended (see
+// below) changes nothing. A route may be out of date when it is read, so servers check each request
+// with OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // one decides where the calls go, for as long as the router follows it. Soon after the router has
@@ -176,8 +176,8 @@ class BATON_EXPORT Router {
   ///   - A thread's first read allocates memory. This read, and the thread's first read after the
   ///     router became ready, may wait for a short lock.
   ///   - A thread's first read after each later change of the routes takes the lock only if it is
-  ///     free. Otherwise the read returns the earlier route. What Owner reads changes at most about
-  ///     100 times a second.
+  ///     free. Otherwise the read returns the earlier route. The router gives Owner new routes
+  ///     at most about 100 times a second.
   ///
   /// Memory: each reading thread keeps its last table of routes, 16 bytes a shard, until it reads a
   /// newer one or ends, or the router is destroyed. A Route's texts live as long as the router.
@@ -220,8 +220,8 @@ class BATON_EXPORT Router {
   /// as described below, and may again follow max_hops leaders.
   ///
   /// A refusal may name a leader that the routes don't name yet. That leader gets one attempt. If
-  /// the router can't reach it, or if it refuses, too, and the call does not go on at once, the
-  /// call pauses, and then goes to the leader that the routes name.
+  /// that neither ends the call nor sends it at once to yet another leader, the call pauses, and
+  /// then goes to the leader that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each

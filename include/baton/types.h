@@ -122,8 +122,8 @@ struct Transition {
   NodeId from{};  ///< the previous leader; empty: none
   NodeId to{};    ///< the leader now; empty: none
   Term term{};    ///< of the leadership of `to`; if `to` is empty, of the ended or suspended one
-  /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
-  /// the shard's damaged record was replaced. Otherwise empty.
+  /// The operator who asked for the change, also by a drain or `rebalance apply`. If the shard's
+  /// damaged record was replaced: "baton (damaged record replaced)". Otherwise empty.
   std::string actor{};
   /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
   Cause cause{};

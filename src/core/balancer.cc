@@ -21,7 +21,7 @@ constexpr Duration kPlanPause =
 constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 
 // A shard with a live move is not moved otherwise, even if its target takes no part in the
-// assignment, because it is failing or comes and goes. Such moves were ordered by an operator, or
+// assignment, because it is failing or comes and goes. Such moves are operators' transfers, or
 // are prepared: their leader may be releasing the shard. The others are Stuck.
 void KeepLiveMoves(const View& view, const AssignmentOfView& assignment,
                    std::vector<bool>& movable) {

@@ -72,8 +72,8 @@ class Balancer {
     ///  - The term is over.
     ///  - The target is gone, is forbidden by a rule, or declared the move void.
     ///  - The move is not prepared yet, and the target drains.
-    ///  - The move is not prepared yet, no operator ordered it, and the target gets nothing for
-    ///    now, because activations fail on it or it comes and goes.
+    ///  - The move is not prepared yet and is no operator's transfer, and the target gets nothing
+    ///    for now, because activations fail on it or it comes and goes.
     std::uint64_t voided = 0;
     std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan

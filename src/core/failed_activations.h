@@ -22,10 +22,10 @@
 //  - Until the first success, kFirstTriesUnproven first tries run at once.
 //  - While the node is failing, kFirstTriesFailing run at once. Each time that so many have begun,
 //    the next ones wait for a backoff, which grows like a shard's.
-//  - After the node has started over, one runs at a time.
+//  - After the node has started over (see below), one runs at a time.
 // One success ends the failing and all three bounds.
 //
-// If the application is another process and ends, nothing that it did is held against the next one.
+// If the application is another process and ends, nothing that it did counts for the next one.
 // But if the node was failing, it starts over: so an application that fails, ends and comes back
 // again and again costs one shard each time.
 //
@@ -40,8 +40,8 @@
 //  - No first try begins under the three bounds while kMaxRetries first tries run or hang.
 //  - After a success, no first try begins while kMaxTries tries of all kinds run within their
 //    timeouts, unless the application is another process, which no thread waits for.
-// So a node that was well and then breaks has threads left for other callbacks, until its tries
-// exceed their timeouts. First tries delay no retry.
+// So if a node was well and then breaks, threads are left for other callbacks. That ends when its
+// tries exceed their timeouts: others may then begin beside them. First tries delay no retry.
 //
 // If a retry succeeds, the cause may be gone for all shards, so all backoffs end. This happens at
 // most once a second, because shards that sometimes succeed must not make all others run again and
@@ -145,8 +145,8 @@ class FailedActivations {
   /// Follows the time: sets says_failing(), and lets a node that fails for long start over.
   void Advance(Context& context);
   /// How many more moved shards this node may take on, because first tries are bounded. kUnbounded
-  /// after a success, without a listener, or if the failures are common. Otherwise the free places
-  /// among the first tries; 0 while the node is failing.
+  /// after a success, without a listener, or if the failures are common. Otherwise the bound minus
+  /// the first tries that run or wait; 0 while the node is failing.
   std::size_t Room(const Context& context) const;
 
   bool Has(ShardId shard) const { return failures_.contains(shard); }
@@ -191,7 +191,7 @@ class FailedActivations {
 
   Untried untried_;
   std::set<OperationId> first_tries_;  ///< those that run and began without a success
-  /// first tries that run and began after a success, or were running at one
+  /// first tries that run and began after a success, or were running when one came
   std::set<OperationId> proven_tries_;
   /// first tries that still run, although their time is over or their shard is lost
   std::set<OperationId> left_first_tries_;

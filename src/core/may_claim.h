@@ -62,11 +62,11 @@ const NodeId& OwnerOf(const View& view, ShardId shard);
 /// shard, or its process is proven dead. False if the record is absent. REQUIRES: the shard's
 /// record is absent or readable, and not in force.
 bool LastLeaderStopped(const View& view, ShardId shard);
-/// The time from which no session that led before the shard's record became unreadable can still
-/// lead. If the last leader is known (View::LastKnownLeader): when this node learnt that its
-/// session had ended; max: it lives. Otherwise: the time at which the damage was seen, plus the
-/// greatest TTL of the members with a lease (10 s to 1 h), plus `settle`. REQUIRES: View::damage
-/// has the shard (otherwise it throws std::out_of_range).
+/// From this time on, the session that led when the shard's record became unreadable leads no more.
+/// If the last leader is known (View::LastKnownLeader): when this node had seen both the damage and
+/// the end of that leader's session; max: the session lives. Otherwise: when it saw the damage,
+/// plus the greatest TTL of the members with a lease (10 s to 1 h), plus `settle`. REQUIRES:
+/// View::damage has the shard (otherwise it throws std::out_of_range).
 TimePoint DamageOverAt(const View& view, ShardId shard, Duration settle);
 /// The time from which any node may claim a shard whose record can't be read, as long as the view
 /// does not change. Max: none is known, because the record has a newer schema, the last leader's
@@ -75,22 +75,24 @@ TimePoint DamageClaimableFrom(const View& view, ShardId shard, Duration settle);
 /// Whether the failover policy keeps a node's shards for the node while it stops. Then the node
 /// resigns its shards and moves none. False if an operator drains the node.
 bool KeepsShardsFor(const View& view, const NodeId& node);
-/// Whether `node` is the shard's owner and may claim the shard again, apart from any wait. The
-/// placement rules must allow the node, and under kNever it must have the state directory with
-/// which it led. False for a node that is not here. It may drain, have weight 0, or get nothing for
-/// now: nobody else can take the shard. REQUIRES: as LastLeaderStopped.
+/// Whether `node` is the shard's owner and may claim the shard again, apart from any wait. The node
+/// must be a live member, the placement rules must allow it, and under kNever it must have the
+/// state directory with which it led. An owner that drains, has weight 0 or gets nothing for now
+/// may claim it all the same, because the others may not. REQUIRES: as LastLeaderStopped.
 bool MayTakeBack(const View& view, ShardId shard, const NodeId& node);
 /// Until when the lock delay keeps every node from claiming the shard. TimePoint::min(): it does
 /// not, because there is no delay, or the last leader has stopped. Max: this node does not know the
 /// time yet. REQUIRES: the shard's record is absent or readable, and not in force.
 TimePoint LockedUntil(const View& view, ShardId shard);
-/// Whether a lock delay may keep the shard from all nodes but this one, which alone knows that its
-/// earlier process has ended (View::NoteStopped). The others' delay may end earlier if they learnt
-/// of the end earlier. False if there is no delay. REQUIRES: as LastLeaderStopped.
+/// Whether a lock delay may keep the shard from all nodes but this one. That is so if this node led
+/// it last, and knows that its earlier process is dead (View::NoteStopped); the others don't know.
+/// A node that learnt of the session's end before this one need not wait as long as this says.
+/// False if there is no delay. REQUIRES: as LastLeaderStopped.
 bool LockedForOthers(const View& view, ShardId shard, TimePoint now);
 /// When the failover policy lets other nodes than the owner claim the shard. TimePoint::min(): it
-/// does already, because the shard has no owner, or because of a mark (ripe_marks.h). Max: never
-/// (kNever), or this node does not know the time yet. REQUIRES: the shard is not led.
+/// keeps the shard for no node, or a mark says that it does so no more (ripe_marks.h). Max: never
+/// (kNever), or this node does not know the time yet. If the record can't be read, the answer is
+/// min, and DamageClaimableFrom says more. REQUIRES: the shard is not led.
 TimePoint OthersFrom(const View& view, ShardId shard);
 
 /// About how many vacancies (View::vacancies) need nothing but a claim. It is fast, because it does

@@ -23,7 +23,6 @@ const Error kNotMade{ErrorCode::kUnavailable,
                      "etcd can't be reached: the change was not made, and won't be"};
 const Error kNoTime{ErrorCode::kUnavailable, "no time was left: the change was not made"};
 const Error kStopping{ErrorCode::kUnavailable, "this node is stopping; ask another node"};
-const Error kNoView{ErrorCode::kUnavailable, "this node's view is not complete yet"};
 const Error kOthersFirst{ErrorCode::kUnavailable,
                          "other changes came first until the time was over: the change was not "
                          "made, and won't be"};
@@ -314,7 +313,7 @@ void OperatorRequests::Finish(Context& context, const Transfer& asked, const Mov
   const MoveFact* known = context.view.move(move.shard);
   const RecordFact& record = context.view.record(move.shard);
   const bool there = known != nullptr && known->ends == move.ends && known->to == move.to &&
-                     known->actor == move.actor;
+                     known->actor == move.actor && known->reason == move.reason;
   const bool carried_out = record.leader == move.to && record.reason == move.reason &&
                            record.previous == move.from && record.term() > move.ends;
   if (result.outcome != Outcome::kDone && !there && !carried_out) {

@@ -10,7 +10,7 @@
 //  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
 //    and fewer than expect_nodes members are live. (If expect_nodes is 1, `settle` alone decides.)
 //  - A claim was refused and the shard still has no leader: no claims for kMinRetryPause, then
-//    twice as long for each refused batch, up to kMaxRetryPause, until a batch succeeds.
+//    twice as long for each such batch in a row, up to kMaxRetryPause.
 //
 // If a node claims nothing of its part for kPassOverAfter plus the time that its pace needs, the
 // next node in line claims in its place. While the next one may not claim, that time does not
@@ -46,8 +46,8 @@ class Succession {
   /// The session is lost: forgets the claims in flight and the assignment. settled() stays as it
   /// is.
   void Clear();
-  /// Whether the brake was on at the last Advance, and nothing but a pause after a refusal may also
-  /// have kept this node from claiming.
+  /// Whether the brake was on at the last Advance. False if one of the other cases above kept this
+  /// node from claiming, too. A pause after a refusal does not matter here.
   bool braking() const { return braking_; }
   /// Whether the cold start is over. Stays true.
   bool settled() const { return settled_; }

@@ -133,8 +133,8 @@ class View {
   //    UnledSince may become known.
   //  - If a shard's record comes again with the same revision, its version and create revision are
   //    taken if they were unknown.
-  //  - A DeathFact counts even if a newer fact is known, because a proof stays true. But it counts
-  //    only if the watch message that has it also proves it (ProvenDeaths).
+  //  - A DeathFact counts even if a newer fact is known, because a proof stays true. But the same
+  //    watch message must show that the member key was deleted at its revision (ProvenDeaths).
   //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
   //    harmless, because what such a key says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
@@ -150,9 +150,9 @@ class View {
   }
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
-  /// Tells the view that it knows everything that had happened by `at`. A session that it first
-  /// hears of later began after `at` (see Absences::NoteBegan). Does nothing if an earlier call had
-  /// a later `at`.
+  /// Tells the view that it knows everything that had happened by `at`. So if it hears of a new
+  /// session later, that session began after `at` (see Absences::NoteBegan). Does nothing if an
+  /// earlier call had a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
   /// Tells the view about an earlier session of self(): its process is dead, and no other process
   /// acts on the shards that it led. REQUIRES: call it before the first Merge.
@@ -296,8 +296,8 @@ class View {
   /// When this node learnt that the shard's record, as it is now, makes nobody the leader. A newer
   /// record that makes nobody the leader sets this time again, and so does a newer read that finds
   /// no record. VacantSince keeps the first time. Nullopt in three cases: this node knows nothing
-  /// of the record yet; the record is in force; or a write's answer showed the record, and the view
-  /// knows nothing of its leader that is as new. In the last case the leader's session may have
+  /// of the record yet; the record is in force; or a write's answer showed the record, and all that
+  /// the view knows of the record's leader is older. In the last case the leader's session may have
   /// begun and ended unseen.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);

@@ -18,11 +18,12 @@
 //     in a message, and thousands of events may still follow. etcd's first message says that the
 //     watch was created; its header does not count either.
 //   - A progress message that etcd sends by itself proves its header's revision.
-//   - The answer to RequestProgress proves its revision once that is plausible (ProgressProof).
+//   - An answer to RequestProgress proves its revision if a second answer follows, and no event
+//     came between the two (ProgressProof has the other conditions).
 //
 // A message of another etcd cluster than the snapshot's proves nothing: an endpoint leads to the
-// wrong etcd. The cursor ends such a watch like one that failed, and reads everything beside it
-// (Audit), which shows the owner which cluster has the group. A snapshot is of one cluster.
+// wrong etcd. The cursor ends such a watch like one that failed. It also calls Audit: the snapshot
+// of that read shows the owner which cluster has the group. A snapshot is of one cluster.
 //
 // Only events move the revision after which the next watch begins; progress never moves it.
 //
@@ -76,7 +77,7 @@ struct WatchCursorOptions {
   /// `last_backoff`.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration last_backoff = std::chrono::milliseconds(2'000);
-  /// The least time between two reads of everything that messages of another cluster cause.
+  /// Messages of another cluster make the cursor read everything, but at most once in this time.
   Duration doubt_pause = std::chrono::seconds(10);
   /// The time between a progress answer and the next request. Without an answer, a request follows
   /// after twice this time.
@@ -85,9 +86,9 @@ struct WatchCursorOptions {
   std::function<Duration(Duration)> jitter;
 };
 
-/// Called on the loop. `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header
-/// of the answer; that of changes is that of the snapshot before them. A handler may call the
-/// cursor's methods, but must not destroy the cursor.
+/// Called on the loop. `snapshot` and `changes` are required. `cluster_id`: the etcd cluster that
+/// answered, from the answer's header; changes come only from the last snapshot's cluster. A
+/// handler may call the cursor's methods, but must not destroy the cursor.
 struct WatchCursorHandler {
   /// A read of everything begins, or its first page is asked for again. The next `snapshot` shows
   /// etcd as it is at this time or later.

@@ -63,10 +63,11 @@ class BATON_EXPORT Control {
 
   /// The handler gets a snapshot as of NodeStatus::at; never null. Calls share a snapshot. If it
   /// took the time c to make, they share it for max(50 ms, 20 * c), or max(50 ms, 40 * c) if it was
-  /// made for PlanRebalance, but 10 s at most. Once the node sees a change of the group's settings
-  /// or policies: max(50 ms, c). A new one is made after an answer to a Request that went through
-  /// the core, and after a change of whether the session is live. After the stop: no members, no
-  /// shards, the last counters (a relay: 0).
+  /// made for PlanRebalance, but 10 s at most. If the node meanwhile sees a change of the group's
+  /// settings or policies, they share it only for max(50 ms, c). A new one is made once the core
+  /// has answered a Request, the session begins or ceases to be live, the view becomes complete, or
+  /// the node halts or has drained. After the stop: no members, no shards, the last counters (a
+  /// relay: 0).
   virtual void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) = 0;
   /// Whether the loop made a turn recently: within a third of the TTL, at least 400 ms; in a relay
   /// within 3 s. So it turns false soon after the stop. Lock-free.
@@ -74,8 +75,8 @@ class BATON_EXPORT Control {
   /// Whether the session is live and the view complete; false once the node halts or stops. A relay
   /// is ready from the first proof of a complete view until it halts or stops. Lock-free.
   virtual bool Ready() const noexcept = 0;
-  /// When the last confirmed renewal of the lease was sent, also of an earlier session, as of now
-  /// and not as of a shared status. Nullopt: there was none, or this is a relay. Lock-free.
+  /// When the node sent its last confirmed renewal, in this session or an earlier one. Up to date,
+  /// unlike a shared status. Nullopt: there was none, or this is a relay. Lock-free.
   virtual std::optional<TimePoint> RenewedAt() const noexcept { return std::nullopt; }
   /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
@@ -102,7 +103,8 @@ class BATON_EXPORT Control {
   virtual void Request(RetryRequest request,
                        std::function<void(Result<std::uint32_t>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent. kNotFound: the node to drain is not in the group, or
-  /// there is neither the node nor the drain to take back. A dry run checks only this.
+  /// there is neither the node nor the drain to take back. kFailedPrecondition also: the drain of a
+  /// node without a state directory is not taken back under kNever. A dry run checks only these.
   virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
   /// Changes the group's failover settings or placement rules. A dry run finds out whether the
   /// change is possible. kInvalidArgument: the settings or rules make no sense.
@@ -143,8 +145,8 @@ class BATON_EXPORT Control {
     handler(Error{ErrorCode::kUnimplemented, "this process can't be examined"});
   }
 
-  /// Adds an observer, and keeps it until the node ends. It gets the events that later calls here
-  /// cause, but perhaps not those of earlier calls. A stopped node ignores the observer.
+  /// Adds an observer, and keeps it until the node ends. It gets the events of a Request that is
+  /// made after this call, and may miss those of earlier ones. A stopped node ignores the observer.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;
   /// Adds an observer of routes, and keeps it until its OnRoutesEnded. The first batch comes when
   /// the view is complete. If the node has halted or stopped, only OnRoutesEnded is called. Without

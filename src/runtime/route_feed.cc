@@ -96,9 +96,9 @@ void RouteFeed::ArmForDirty() {
 // begins or ends to stand by for. Changed addresses and moves to a changed member are found here.
 void RouteFeed::NoteMember(const NodeId& node) {
   const core::View& view = source_.view;
-  const MemberFact* const member = view.member(node);
-  if (member == nullptr) return;
-  Seen now{member->service_address, member->Live(), member->lease};
+  const MemberFact* const member = view.member(node);  // null: a snapshot showed that it is gone
+  Seen now;
+  if (member != nullptr) now = {member->service_address, member->Live(), member->lease};
   Seen& before = seen_[node];
   if (before == now) return;
   if (before.address != now.address) {

@@ -166,7 +166,7 @@ TEST(Reference, HasEachExitCodeOfBatond) {
   const std::size_t from = ran.out.find("Exit codes:");
   ASSERT_NE(from, std::string::npos);
   const std::string text = ran.out.substr(from);
-  static const std::regex kCode("[:,]\\s(\\d+) ");
+  static const std::regex kCode("[:;]\\s(\\d+) ");
   Words declared;
   for (std::sregex_iterator at(text.begin(), text.end(), kCode), end; at != end; ++at) {
     declared.insert((*at)[1]);

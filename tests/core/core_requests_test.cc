@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
+#include "core/drain_change.h"
 
 namespace baton::test {
 namespace {
@@ -301,6 +302,14 @@ TEST_F(RequestsTest, ADrainOfANodeThatNobodyKnowsIsNeitherOrderedNorTakenBack) {
   EXPECT_EQ(SentByN1(), sent);
 }
 
+// Plan: a view that has not been read yet knows nobody. Then also a dry run says so, not that the
+// node does not exist.
+TEST(DrainChange, IsRefusedBeforeTheViewIsComplete) {
+  const auto error = core::RefuseDrainChange(core::View(4, "n1"), "n2", true);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, ErrorCode::kUnavailable);
+}
+
 // Plan: n2 is drained, and goes for good. Its drain can be taken back once, and not ordered again.
 TEST_F(RequestsTest, ADrainOutlivesItsNodeAndCanBeTakenBack) {
   const auto drain = [&](bool present) {
@@ -421,6 +430,26 @@ TEST_F(RequestsTest, ATransferWhoseAnswerWasLostIsFoundThere) {
   EXPECT_EQ(told_, Words{});
   cluster_.Run(seconds(1));
   EXPECT_EQ(told_, Words{"transfer 1: ok"});
+}
+
+// Plan: a planned rebalance, which the same operator ordered, puts the same move before the
+// transfer's write arrives. The transfer is refused: it would be no operator's transfer.
+TEST_F(RequestsTest, ATransferIsNotTakenForAMoveOfTheBalancer) {
+  cluster_.Behave("n2", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster_.HoldWatch("n1");
+  MoveFact planned;
+  planned.shard = kShard;
+  planned.ends = cluster_.store().Record(kShard).term();
+  planned.from = "n1";
+  planned.to = "n2";
+  planned.reason = Reason::kRebalance;
+  planned.actor = "alice";
+  planned.present = true;
+  cluster_.store().Put(planned);
+  Transfer();
+  cluster_.HoldWatch("n1", false);
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(told_, Words{"transfer 1: failed precondition"});
 }
 
 // Plan: the move replaces an old void one (which the balancer may not delete here). Its answer is

@@ -247,7 +247,7 @@ TEST(Doctor, SaysWhyShardsHaveNoLeader) {
                      shard.waits_for = "n9";
                      status.waiting = 1;
                    }),
-         kProblem, "because theirs died; 1 of these also by the failover settings", "deaths");
+         kProblem, "because theirs died; 1 of these also waits by the failover settings", "deaths");
   Expect(AfterNode("shards",
                    [](NodeStatus& status) {
                      Leaderless(status).waits_for = "n9";

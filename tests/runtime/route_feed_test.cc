@@ -270,6 +270,20 @@ TEST_F(RouteFeedTest, AMoveEndsWithItsTarget) {
   EXPECT_EQ(seen_->held[5].state, ShardState::kLed);
 }
 
+// Plan: the watch misses that n2 is gone, and a read shows it. The view has forgotten n2 then.
+TEST_F(RouteFeedTest, AMoveEndsWithATargetThatAReadShowsGone) {
+  Read();
+  const MoveFact move = BeginMove();
+  Snapshot snapshot{.revision = Revision{30}, .facts = {Member("n1", 71, 2), move}};
+  for (std::uint32_t s = 0; s < kShards; ++s) snapshot.facts.push_back(Led(s, "n1", 71, 10));
+  view_.Merge(snapshot, time_.Now());
+  ASSERT_EQ(view_.member("n2"), nullptr);
+  Note();
+  time_.Elapse(seconds(1));
+  EXPECT_THAT(seen_->shards, ElementsAre(5));
+  EXPECT_EQ(seen_->held[5].state, ShardState::kLed);
+}
+
 // Plan: n1 releases shard 5 for a move when the move is withdrawn. It leads on, which no revision
 // tells. A router that comes back in between with all up to 22 would think for ever that it moves.
 TEST_F(RouteFeedTest, OnlyAMoveInEtcdMakesARouteMoving) {

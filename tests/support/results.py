@@ -7,8 +7,8 @@
   results.py summaries FOLDER LOGS          the same for groups that ran together; a group's seconds are those of its tests
   results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0, skipped where 77
   results.py beside LOG LOGS RUNS           counts what whole runs said in LOG, and prints it but for their sums
-  results.py total LOGS                     prints "failed: NAME" of each test that failed, and "N passed, N failed,
-                                            N skipped"; 1 unless all well
+  results.py total LOGS                     prints "failed: LOGS/TEST CASE..." of each test that failed, and "N passed,
+                                            N failed, N skipped"; 1 unless all well
 
 Each test has its group's label, and "essential" if tests/run.sh runs it without options.
 A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
@@ -235,7 +235,7 @@ def total(logs):
             with open(path, encoding="utf-8") as file:
                 part = json.load(file)
             counts = add(counts, part["counts"])
-            failed += part["failed"]
+            failed += [name if group == "beside" else f"{group}/{name}" for name in part["failed"]]
     for name in failed:
         print(NAMED + name)
     if counts[1]:

@@ -62,7 +62,7 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("    1 is not 2", said)
         self.assertEqual(said[-1], "unit          1 passed, 1 failed, 0 skipped, 3 s")
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 0 skipped"))
-        self.assertEqual(self.failed, ["failed: a_test Suite.Fails"])
+        self.assertEqual(self.failed, ["failed: unit/a_test Suite.Fails"])
 
     def test_a_crash_is_a_failure_with_and_without_a_report(self):
         self.ctest("unit", ("a_test", "fail", "<failure/>"), ("b_test", "fail", "<failure/>"))
@@ -88,10 +88,12 @@ class ResultsTest(unittest.TestCase):
                          ["page          1 passed, 0 failed, 0 skipped, 1 s",
                           "e2e           2 passed, 1 failed, 0 skipped, 2 s"])
         self.assertEqual(self.total(), (1, "3 passed, 1 failed, 0 skipped"))
+        self.assertEqual(self.failed, ["failed: waiting/b_test"])
 
     def test_a_ctest_that_reports_nothing_is_a_failure(self):
         os.makedirs(os.path.join(self.logs, "unit"))
         self.assertEqual(self.summary("unit")[-1], "unit          0 passed, 1 failed, 0 skipped, 3 s")
+        self.assertEqual((self.total()[0], self.failed), (1, ["failed: unit/unit"]))
 
     def test_a_check_that_is_no_ctest_counts_as_one(self):
         said = io.StringIO()
@@ -103,7 +105,7 @@ class ResultsTest(unittest.TestCase):
                                                         "lines         0 passed, 1 failed, 0 skipped, 3 s",
                                                         "asan          0 passed, 0 failed, 1 skipped, 3 s"])
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 1 skipped"))
-        self.assertEqual(self.failed, ["failed: lines"])
+        self.assertEqual(self.failed, ["failed: lines/lines"])
 
     def beside(self, text, runs):
         said, logs = io.StringIO(), os.path.join(self.logs, "beside")
@@ -116,17 +118,18 @@ class ResultsTest(unittest.TestCase):
         return said.getvalue().splitlines()
 
     def test_runs_beside_this_one_are_counted_by_their_sums(self):
-        said = self.beside("asan-unit     3 passed, 1 failed, 0 skipped, 5 s\nfailed: b_test\n3 passed, 1 failed, 0 skipped\n"
+        said = self.beside("asan-unit     3 passed, 1 failed, 0 skipped, 5 s\nfailed: asan-unit/b_test\n3 passed, 1 failed, 0 skipped\n"
                            "2 passed, 0 failed, 1 skipped\n", "2")
         self.assertEqual(said, ["asan-unit     3 passed, 1 failed, 0 skipped, 5 s"])
         self.assertEqual(self.total(), (1, "5 passed, 1 failed, 1 skipped"))
-        self.assertEqual(self.failed, ["failed: b_test"])
+        self.assertEqual(self.failed, ["failed: asan-unit/b_test"])
 
     def test_a_run_beside_this_one_without_a_sum_is_a_failure(self):
         said = self.beside("3 passed, 0 failed, 0 skipped\nkilled\n", "2")
         self.assertEqual(said[0], "killed")
         self.assertIn("of 2 runs beside this one 1 came to an end", said[1])
         self.assertEqual(self.total(), (1, "3 passed, 1 failed, 0 skipped"))
+        self.assertEqual(self.failed, ["failed: beside"])
 
     def test_a_group_that_is_wanted_and_not_there_is_told(self):
         with unittest.mock.patch.object(results, "listed_tests", lambda folder: [

@@ -165,9 +165,8 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
       "A setting comes from its flag, else from its environment variable, else from the file of\n"
       "--config; else it is the default. Durations are written 500ms, 10s, 1m, 2h. A flag with a\n"
       "list can be given several times.\n"
-      "Exit codes: 0 the node left in order, 1 it halted or could not start, or etcd did not "
-      "answer,\n"
-      "or a second signal came, 2 the settings are wrong.");
+      "Exit codes: 0 the node left in order; 1 it halted or could not start, or etcd did not\n"
+      "answer, or a second signal came; 2 the settings are wrong.");
   std::map<std::string, std::string> texts;
   std::map<std::string, const CLI::Option*> options;
   for (const Flag& flag : kFlags) {

@@ -11,9 +11,9 @@
 // up to 100 ms (see etcd/grpc/callback_ticker.h). Calls that wait for a route would then wait, too.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
-// thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
-// round of failures doubles this limit, up to 5 s. An attempt of 1 s or longer, even without an
-// answer, is no failure unless its routes are stale at its end. After it the limit is 50 ms again.
+// thread waits for a random time: at most 50 ms. After each round in which all endpoints failed,
+// this limit doubles, up to 5 s. An attempt that lasted 1 s or longer is no failure, even if no
+// answer came; then the limit is 50 ms again. It is a failure if its routes are stale at its end.
 #pragma once
 
 #include <atomic>

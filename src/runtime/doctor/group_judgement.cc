@@ -197,7 +197,9 @@ std::string AlsoBySettings(const NodeStatus& status) {
       std::count_if(status.shards.begin(), status.shards.end(), [&](const ShardStatus& shard) {
         return shard.claims_wait.count() > 0 && WaitsBySettings(shard, status.at);
       });
-  return count == 0 ? "" : fmt::format("; {} of these also by the failover settings", count);
+  return count == 0 ? ""
+                    : fmt::format("; {} of these also {} by the failover settings", count,
+                                  count == 1 ? "waits" : "wait");
 }
 
 std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
