@@ -200,15 +200,15 @@ struct NodeOptions {
   // It holds up no other shard as long as fewer than 256 callbacks block. The callbacks that are
   // not named here have no time limit. A new shard's Acquired waits while 192 calls of Acquired run
   // that have not exceeded callback_timeout. In two cases the node tries fewer new shards at once,
-  // and prepares fewer moves (but always operators' transfers). The numbers below leave out calls
-  // that have exceeded callback_timeout; with these, at most 64 calls for new shards run at once:
+  // and prepares fewer moves (but always operators' transfers). The numbers below leave out late
+  // calls (above callback_timeout). With late ones, at most 64 calls for new shards run at once:
   //  - Until an Acquired has succeeded on the node: 16 calls at once. The node begins to prepare a
   //    move only while calls (running or waiting) and moves are fewer than 16 together.
-  //  - Once Acquired has failed for 3 shards in a row, until its next success: 2 calls, no moves,
-  //    not even drains. But the node prepares all moves if failures are common: all nodes fail like
-  //    this, or at least two that together have half of the group's weight. After 10 s, later up to
-  //    10 minutes, the node tries again as in the first case, but with 1 instead of 16. While new
-  //    shards wait for a call, or failures are common, it takes 10 minutes from the first time on.
+  //  - Once Acquired has failed for 3 shards in a row: 2 calls, no moves, not even drains. But all
+  //    moves if failures are common: all nodes that can take shards fail like this, or at least two
+  //    with half of the weight. A success ends this case, and so does a pause. Then the first case
+  //    holds, with 1 instead of 16, until another shard fails. The pause is 10 s, later up to 10
+  //    minutes. It is 10 minutes while new shards wait for a call, or failures are common.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare's; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing's; then see Listener::Releasing
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired's; then the node still leads,

@@ -13,9 +13,9 @@
 // pause is at most 50 ms until all endpoints have failed, one after another. Then, and after each
 // further round of failures, the limit doubles, up to 5 s. A try counts as failed if it ended
 // within 1 s, or if its routes were stale at its end. Any other try sets the count of failures back
-// to 0, even if the server never answered. So do new credentials. A try that a digest ended (see
-// below) changes nothing. A route may be out of date when it is read, so servers check each request
-// with OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
+// to 0, even if the server never answered. So do new credentials. A try that ends only to read all
+// routes anew (see below) changes nothing. Routes may be old when they are read, so servers check
+// requests with OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // one decides where the calls go, for as long as the router follows it. Soon after the router has
