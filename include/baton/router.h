@@ -14,7 +14,7 @@
 // further round of failures, the limit doubles, up to 5 s. A try counts as failed if it ended
 // within 1 s, or if its routes were stale at its end. Any other try sets the count of failures back
 // to 0, even if the server never answered. So do new credentials. A try that ends only to read all
-// routes anew (see below) changes nothing. Routes may be old when they are read, so servers check
+// routes again (see below) changes nothing. Routes may be old when they are read, so servers check
 // requests with OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
