@@ -15,6 +15,9 @@
 
 namespace baton::core {
 
+/// The answer to operators while the view is not complete.
+inline const Error kNoView{ErrorCode::kUnavailable, "this node's view is not complete yet"};
+
 struct Context {
   TimePoint now;
   const CoreOptions& options;

@@ -3,7 +3,6 @@
 namespace baton::core {
 
 std::optional<Error> RefuseDrainChange(const View& view, const NodeId& node, bool drained) {
-  if (!view.complete()) return kNoView;
   const MemberFact* member = view.member(node);
   const bool ends = !drained && view.policy({PolicyKind::kDrain, node}) != nullptr;
   if (member != nullptr && member->present) {

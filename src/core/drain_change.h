@@ -10,12 +10,8 @@
 
 namespace baton::core {
 
-/// The answer to operators while the view is not complete.
-inline const Error kNoView{ErrorCode::kUnavailable, "this node's view is not complete yet"};
-
 /// Why an operator can't order a drain of `node` (`drained` is true), or can't take it back
 /// (`drained` is false). Nullopt: it is possible. Errors:
-///  - kUnavailable: the view is not complete.
 ///  - kNotFound: no member has this name. A drain that was ordered can be taken back even then.
 ///  - kFailedPrecondition: without its drain, the member may begin to lead, but it has no state
 ///    directory. Under FailoverPolicy::kNever it could take nothing back after a restart.

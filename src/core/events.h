@@ -109,7 +109,8 @@ struct TransferRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
-/// An operator asks to set or delete a policy. The answer is AnswerChange.
+/// An operator asks to set or delete a policy. With `dry_run` nothing is written. The answer is
+/// AnswerChange.
 struct PolicyRequested {
   RequestId request = 0;
   PolicyName name;      ///< any kind but kChanged
@@ -118,6 +119,7 @@ struct PolicyRequested {
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
   std::uint32_t number = 0;                ///< the value of kExpectedNodes
   LimitsChange limits = {};                ///< of kLimits
+  bool dry_run = false;
 };
 /// An operator asks this node to call a failing `acquired` at once; with `dry_run`, only whether it
 /// can. The answer is AnswerRetry.

@@ -4,6 +4,7 @@ namespace baton::core {
 namespace {
 
 Error NotThisNode(const Context& context, const NodeId& named) {
+  if (!context.view.complete()) return kNoView;
   const MemberFact* member = context.view.member(named);
   if (member == nullptr || !member->present) {
     return {ErrorCode::kNotFound, "no node '" + named + "' in this group"};

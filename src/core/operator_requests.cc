@@ -230,6 +230,7 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyReques
     const auto error = RefuseDrainChange(context.view, asked.name.node, asked.present);
     if (error) return context.Do(AnswerChange{asked.request, *error});
   }
+  if (asked.dry_run) return context.Do(AnswerChange{asked.request, Ok()});
   // Written even if the view shows it already: this view may be behind another node's answer.
   PolicyWrite write;
   if (asked.name.kind == PolicyKind::kLimits) {
@@ -350,15 +351,17 @@ void OperatorRequests::Finish(Context& context, PolicyRequest asked,
 void OperatorRequests::GoOn(Context& context, GroupChange change) {
   const auto next = NextConfigFor(context.view, context.options, change.asked);
   if (!next) return AnswerTo(context, change.caller.request, Status(next.error()));
-  if (!next.value() || change.asked.dry_run) {
-    return AnswerTo(context, change.caller.request, Ok());
-  }
-  const ConfigChange write{.config = next.value()->config,
+  if (change.asked.dry_run) return AnswerTo(context, change.caller.request, Ok());
+  // Written even if the view shows it already: this view may be behind another node's answer.
+  NextConfig wanted{.config = context.view.config()};
+  wanted.config.before_settings = wanted.config.Incarnation();
+  if (next.value()) wanted = *next.value();
+  const ConfigChange write{.config = std::move(wanted.config),
                            .read = context.view.config().revision,
                            .members = context.view.revision()};
   change.read = write.read;
   change.members = write.members;
-  change.last = next.value()->last;
+  change.last = wanted.last;
   group_changes_[context.Submit(WriteOwner::kRequests, write)] = std::move(change);
 }
 
@@ -410,7 +413,8 @@ void OperatorRequests::GoOnWithPostponed(Context& context) {
   }
 }
 
-// A release that is refused may have been applied all the same, by an earlier copy.
+// A release that is refused may have been applied all the same, by an earlier copy. A node may have
+// claimed the shard since: its record keeps the release's reason and previous leader.
 void OperatorRequests::Finish(Context& context, const Release& asked, const ForceRelease& write,
                               const WriteResult& result) {
   const std::string shard = "shard " + std::to_string(write.shard.value);
@@ -418,7 +422,10 @@ void OperatorRequests::Finish(Context& context, const Release& asked, const Forc
   const bool there = record.leader.empty() && record.resigned_by.empty() &&
                      record.reason == Reason::kOperator && record.previous == write.dead.node &&
                      record.session == write.dead.session;
-  if (result.outcome == Outcome::kDone || there) {
+  const bool claimed = !record.leader.empty() && record.reason == Reason::kOperator &&
+                       record.actor.empty() && record.previous == write.dead.node &&
+                       record.term() > write.term;
+  if (result.outcome == Outcome::kDone || there || claimed) {
     const std::string led = write.dead.node.empty() ? "nobody knows who led it last"
                                                     : "'" + write.dead.node + "' led it last";
     context.Say(Notice::Level::kWarning, shard + " was released by force, because " + write.actor +

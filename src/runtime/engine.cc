@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "core/drain_change.h"
 #include "etcd/advice.h"
 #include "etcd/server_answers.h"
 #include "runtime/node_status.h"
@@ -461,13 +460,6 @@ void Engine::Do(const core::Finished& action) {
 
 void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> handler) {
   if (closed_) return handler(kNodeStopped);
-  if (request.dry_run) {
-    using Verb = PolicyRequest::Verb;
-    const bool drain = request.verb == Verb::kDrain;
-    if (!drain && request.verb != Verb::kUndrain) return handler(Ok());
-    const auto error = core::RefuseDrainChange(core_.view(), request.node, drain);
-    return handler(error ? baton::Status(*error) : Ok());
-  }
   Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
 }
 

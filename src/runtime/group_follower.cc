@@ -44,15 +44,18 @@ GroupFollower::GroupFollower(FollowerParts parts, Owner& owner)
   etcd::WatchCursorHandler handler;
   handler.reading = [this] { read_begun_ = parts_.clock.Now(); };
   handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
-    cluster_ = cluster;
+    if (std::exchange(cluster_, cluster) != cluster) {
+      orders_seen_.reset();
+      settings_seen_.reset();
+    }
     // Linearizable reads: the view was current when they began.
     proven_at_ = std::max(proven_at_, read_begun_);
     snapshot.wall = parts_.clock.WallNow();
-    NoteOrders(snapshot.facts, true);
+    NoteOrders(snapshot.facts);
     owner_.OnSnapshot(std::move(snapshot), cluster);
   };
   handler.changes = [this](Changes changes, std::uint64_t cluster) {
-    NoteOrders(changes.facts, false);
+    NoteOrders(changes.facts);
     owner_.OnChanges(std::move(changes), cluster);
   };
   handler.delivered = [this](Revision revision) { owner_.OnReached(revision); };
@@ -186,21 +189,20 @@ void GroupFollower::AddToHistory(const core::ReportNodeChange& changed) {
 }
 
 // A change of any policy also writes the one of kChanged. What the first read finds happened before
-// this node was there; a restored etcd has an older one, or none.
-void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {
+// this node was there. A read may be older than what the watch showed, or newer.
+void GroupFollower::NoteOrders(const std::vector<Fact>& facts) {
   const bool first = !orders_seen_;
-  const Revision seen = orders_seen_.value_or(Revision{});
-  if (all) orders_seen_ = Revision{};
+  if (first) orders_seen_ = Revision{};
   for (const Fact& fact : facts) {
     const auto* const config = std::get_if<ConfigFact>(&fact);
     const auto* const policy = std::get_if<PolicyFact>(&fact);
     if (config != nullptr || policy != nullptr) ForgetStatusSoon();
     if (config != nullptr) NoteSettings(*config);
     if (policy == nullptr || policy->name.kind != PolicyKind::kChanged) continue;
-    const bool later = policy->revision > (all ? seen : orders_seen_.value_or(Revision{}));
+    if (policy->revision <= *orders_seen_) continue;
     orders_seen_ = policy->revision;
     const bool ordered = policy->present && !policy->actor.empty() && !policy->change.empty();
-    if (first || !later || !ordered || parts_.history == nullptr) continue;
+    if (first || !ordered || parts_.history == nullptr) continue;
     parts_.history->AddChange(policy->change, policy->actor, policy->revision);
   }
 }
@@ -212,12 +214,12 @@ void GroupFollower::NoteSettings(const ConfigFact& config) {
   if (!readable || (view != nullptr && config.shards != view->shard_count())) return;
   const auto& seen = settings_seen_;
   if (seen && (config.hash != seen->hash || config.cluster_id != seen->cluster_id)) return;
-  const bool later = seen && config.revision > seen->revision;
+  if (seen && config.revision <= seen->revision) return;
   std::vector<std::string> ordered;
-  if (later && config.failover != seen->failover) {
+  if (seen && config.failover != seen->failover) {
     ordered.push_back(core::SettingWords(config.failover));
   }
-  if (later && config.placement != seen->placement) {
+  if (seen && config.placement != seen->placement) {
     ordered.push_back(core::PlacementWords(config.placement.size()));
   }
   settings_seen_ = config;

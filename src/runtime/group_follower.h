@@ -174,8 +174,7 @@ class GroupFollower {
 
   void BeginRoutes();
   void EndRoutes(const Error& why);
-  /// `all`: these facts are all that exist.
-  void NoteOrders(const std::vector<Fact>& facts, bool all);
+  void NoteOrders(const std::vector<Fact>& facts);
   void NoteSettings(const ConfigFact& config);
   std::uint64_t Incarnation() const;
   void ForgetStatusSoon();
@@ -188,7 +187,8 @@ class GroupFollower {
 
   std::optional<Proof> proof_;  ///< the pending one
   TimePoint proven_at_{};
-  /// The revision of the last order of an operator that was seen; unset: nothing was read yet.
+  /// The revision of the last order of an operator that was seen; unset: nothing was read yet from
+  /// this etcd cluster.
   std::optional<Revision> orders_seen_;
   std::optional<ConfigFact> settings_seen_;  ///< the last config that could be read
   TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one

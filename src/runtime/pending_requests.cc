@@ -57,7 +57,8 @@ core::PolicyRequested PendingRequests::Add(PolicyRequest request, ChangeHandler 
           request.actor,
           AnswerBy(request.within, now),
           request.number,
-          request.limits};
+          request.limits,
+          request.dry_run};
 }
 
 core::RetryRequested PendingRequests::Add(RetryRequest request, RetryHandler handler, TimePoint) {

@@ -23,14 +23,6 @@ Duration AuditEvery(std::uint64_t random) {
   return core::kAuditEvery + Duration(static_cast<Duration::rep>(random % spread));
 }
 
-const ConfigFact* ConfigIn(const std::vector<Fact>& facts) {
-  for (const Fact& fact : facts) {
-    const auto* config = std::get_if<ConfigFact>(&fact);
-    if (config != nullptr && config->present) return config;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 RelayEngine::RelayEngine(FollowerParts parts)
@@ -71,8 +63,13 @@ void RelayEngine::OnReached(Revision revision) {
 template <typename News>
 void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   if (follower_.halted()) return;
-  const ConfigFact* const config = ConfigIn(news.facts);
-  if (config != nullptr) TakeConfig(*config, cluster);
+  // One message may have a bad config and the one that replaced it. A read may have an older one.
+  for (const Fact& fact : news.facts) {
+    const auto* const config = std::get_if<ConfigFact>(&fact);
+    if (config == nullptr || !config->present || config->revision < config_seen_) continue;
+    config_seen_ = config->revision;
+    if (!follower_.halted()) TakeConfig(*config, cluster);
+  }
   if (const auto wrong = WrongCluster(cluster); wrong && !follower_.halted()) {
     return follower_.Halt(*wrong, kRelayHalted);
   }

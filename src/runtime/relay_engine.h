@@ -106,6 +106,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   std::optional<core::GroupShape> shape_;  ///< from the first config that was read
   std::optional<ConfigFact> config_;       ///< the last one that fitted
   std::optional<BadConfig> bad_config_;
+  Revision config_seen_;              ///< of the newest config that was looked at
   TimePoint proven_at_{};             ///< the last time at which the view is proven to be current
   std::unique_ptr<core::View> view_;  ///< null: the shape is not known yet
   std::optional<core::SeenTransitions> seen_;

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
-#include "core/drain_change.h"
 
 namespace baton::test {
 namespace {
@@ -302,12 +301,24 @@ TEST_F(RequestsTest, ADrainOfANodeThatNobodyKnowsIsNeitherOrderedNorTakenBack) {
   EXPECT_EQ(SentByN1(), sent);
 }
 
-// Plan: a view that has not been read yet knows nobody. Then also a dry run says so, not that the
-// node does not exist.
-TEST(DrainChange, IsRefusedBeforeTheViewIsComplete) {
-  const auto error = core::RefuseDrainChange(core::View(4, "n1"), "n2", true);
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, ErrorCode::kUnavailable);
+// Plan: a dry run is answered as the order would be, by a node that works, and by one that has
+// ended. It writes nothing.
+TEST_F(RequestsTest, ADryRunOfAPolicyIsAnsweredAsTheOrder) {
+  const std::size_t sent = SentByN1();
+  const auto dry_run = [&](core::RequestId id, const PolicyName& name) {
+    cluster_.Deliver("n1", core::PolicyRequested{
+                               .request = id, .name = name, .actor = "alice", .dry_run = true});
+  };
+  dry_run(1, {PolicyKind::kPause});
+  dry_run(2, {PolicyKind::kDrain, "n22"});
+  EXPECT_EQ(told_, (Words{"policy 1: ok", "policy 2: not found"}));
+  EXPECT_EQ(SentByN1(), sent);
+  cluster_.HoldWrites("n1");
+  PutNewerConfig();
+  cluster_.Run(milliseconds(100));
+  told_.clear();
+  dry_run(3, {PolicyKind::kPause});
+  EXPECT_EQ(told_, Words{"policy 3: unavailable"});
 }
 
 // Plan: n2 is drained, and goes for good. Its drain can be taken back once, and not ordered again.

@@ -189,6 +189,8 @@ TEST_F(NodeChangeTest, WhatCantBeDoneIsRefused) {
   EXPECT_EQ(Ask("n1", asked), "not found: no node 'n9' in this group");
   EXPECT_EQ(Set("n1", {.weight = 1'000'001}),
             "invalid argument: weight is 1000001; give 0 to 1000000");
+  cluster_->Start("n5");  // it has read nothing yet
+  EXPECT_EQ(Ask("n5", asked), "unavailable: this node's view is not complete yet");
   cluster_->Drain("n1");
   EXPECT_EQ(Set("n1", {.weight = 3}), "unavailable: this node is stopping");
 }

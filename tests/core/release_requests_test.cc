@@ -265,6 +265,20 @@ TEST_F(ReleaseRequests, AnAnswerThatIsLostIsFoundOut) {
   EXPECT_EQ(Stored(kShard), kReleased);
 }
 
+// Plan: the same, and n3 claims the shard before the copy is refused. It is said to be released.
+TEST_F(ReleaseRequests, AReleaseWhoseAnswerWasLostIsFoundBehindAClaim) {
+  KillN2();
+  cluster_.Start("n3");
+  cluster_.Run(seconds(3));
+  ASSERT_EQ(cluster_.LedBy("n3"), 0u);
+  cluster_.LoseReplies("n1");
+  Ask("n1", Release(kShard));
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LeaderOf(kShard) == "n3"; }, seconds(1)));
+  cluster_.LoseReplies("n1", false);
+  cluster_.Run(seconds(10));
+  EXPECT_EQ(Answers(), std::vector<std::string>{"ok"});
+}
+
 // Plan: the release waits for etcd when the node is stopped.
 TEST_F(ReleaseRequests, AStoppingNodeAnswers) {
   KillN2();

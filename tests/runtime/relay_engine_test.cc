@@ -379,6 +379,26 @@ TEST_F(RelayEngineTest, ABadConfigHaltsItOnlyIfItLasts) {
   EXPECT_THAT(Status().halted->message, HasSubstr("created again"));
 }
 
+// Plan: a watch that was away for a while has the bad write and the one that put it back in one
+// message.
+TEST_F(RelayEngineTest, ABadConfigThatIsPutBackInTheSameMessageCountsForNothing) {
+  ReadGroup(10);
+  RangeResponse page;
+  WatchResponse response;
+  response.mutable_header()->set_revision(12);
+  response.mutable_header()->set_cluster_id(kCluster);
+  for (const auto& [revision, shards] : {std::pair(11, 5U), std::pair(12, 4U)}) {
+    AddConfig(page, shards, kCluster);
+    auto& event = *response.add_events();
+    *event.mutable_kv() = page.kvs(page.kvs_size() - 1);
+    event.mutable_kv()->set_mod_revision(revision);
+  }
+  transport_.watches.back()->handler.response(response);
+  time_.Elapse(Duration{0});
+  Prove(12, 3 * core::kConfigPatience);
+  EXPECT_FALSE(Status().halted);
+}
+
 // Plan: an operator changes the settings twice, first in the two writes that the first change
 // takes. Then a bad write comes, and is put back. The history has the two orders, and who gave
 // them. Followers of routes start over only for the config that was put back.
@@ -414,6 +434,31 @@ TEST_F(RelayEngineTest, AChangeOfSettingsIsAnOrderAndNoNewGroup) {
   }
   EXPECT_THAT(orders, ElementsAre("failover never, lock-delay 0s, by ann@desk",
                                   "failover never, lock-delay 5s, by bob\\n@desk"));
+}
+
+// Plan: everything is read, page after page, and meanwhile the watch tells of an order. A later
+// read has the order, too. The history has it once.
+TEST_F(RelayEngineTest, AnOrderIsToldOnceAlthoughReadsOverlapTheWatch) {
+  ReadGroup(10);
+  const PolicyFact order{
+      .name = {PolicyKind::kChanged}, .present = true, .actor = "ann@desk", .change = "drain n3"};
+  const std::string key = kKeys.PolicyKey(order.name);
+  engine_->follower().watch().Audit();
+  RangeResponse earlier = Page(15);
+  AddConfig(earlier, 4, kCluster);
+  earlier.set_more(true);
+  Answer(std::move(earlier));
+  TellKeys(20, {{key, etcd::EncodePolicy(order)}});
+  Answer(Page(15));
+  engine_->follower().watch().Audit();
+  RangeResponse later = Page(30);
+  AddConfig(later, 4, kCluster);
+  auto& stored = *later.add_kvs();
+  stored.set_key(key);
+  stored.set_value(etcd::EncodePolicy(order));
+  stored.set_mod_revision(20);
+  Answer(std::move(later));
+  EXPECT_EQ(history_->Read({}).events.size(), 1u);
 }
 
 // Plan: n1 leads a shard and dies. Its guard, which knew of it for 40 ms, ends its session, and n2

@@ -39,7 +39,8 @@ class CiTest(unittest.TestCase):
 
     def test_a_failed_quickstart_fails_it_and_the_tests_still_run(self):
         self.assertEqual(self.run_ci("exit 1", "echo 7 passed, 0 failed, 0 skipped"),
-                         (1, ["--- examples/quickstart.sh failed", "7 passed, 1 failed, 0 skipped"]))
+                         (1, ["--- examples/quickstart.sh failed", "failed: examples/quickstart.sh",
+                              "7 passed, 1 failed, 0 skipped"]))
 
     def test_tests_without_a_sum_count_as_failed(self):
         self.assertEqual(self.run_ci("", "echo interrupted; exit 130"),
