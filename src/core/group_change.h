@@ -29,8 +29,8 @@ struct NextConfig {
   /// one on, those versions' claims are refused, because they compare the config as it was.
   bool last = true;
 };
-/// The next write for the change. Nullopt: in this view the group has these settings
-/// already. Errors:
+/// The next write for the change. Nullopt: the group has these settings already, so nothing is
+/// written. Errors:
 ///  - kInvalidArgument: the settings or rules make no sense.
 ///  - kUnavailable: there is no config.
 ///  - kFailedPrecondition: the config does not fit; or a member's version would not keep to the

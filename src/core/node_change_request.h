@@ -17,8 +17,7 @@ namespace baton::core {
 ///    address, if it is known.
 ///  - kNotFound: the request names a node that has no member key in this view.
 ///  - kUnavailable: this node is stopping, or has halted; or the request names another node, and
-///  the
-///    view is not complete.
+///    the view is not complete.
 Result<NodeChanged> NodeChangeFor(const Context& context, const NodeChangeRequested& asked);
 
 }  // namespace baton::core

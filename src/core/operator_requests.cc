@@ -351,17 +351,15 @@ void OperatorRequests::Finish(Context& context, PolicyRequest asked,
 void OperatorRequests::GoOn(Context& context, GroupChange change) {
   const auto next = NextConfigFor(context.view, context.options, change.asked);
   if (!next) return AnswerTo(context, change.caller.request, Status(next.error()));
-  if (change.asked.dry_run) return AnswerTo(context, change.caller.request, Ok());
-  // Written even if the view shows it already: this view may be behind another node's answer.
-  NextConfig wanted{.config = context.view.config()};
-  wanted.config.before_settings = wanted.config.Incarnation();
-  if (next.value()) wanted = *next.value();
-  const ConfigChange write{.config = std::move(wanted.config),
+  if (!next.value() || change.asked.dry_run) {
+    return AnswerTo(context, change.caller.request, Ok());
+  }
+  const ConfigChange write{.config = next.value()->config,
                            .read = context.view.config().revision,
                            .members = context.view.revision()};
   change.read = write.read;
   change.members = write.members;
-  change.last = wanted.last;
+  change.last = next.value()->last;
   group_changes_[context.Submit(WriteOwner::kRequests, write)] = std::move(change);
 }
 

@@ -351,9 +351,8 @@ void View::NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Sourc
                     {.revision = after.revision, .seen_at = now, .ttl = before.ttl});
 }
 
-// A node that leaves in order says so, and has given everything away by then. A read does not show
-// this: others may have claimed its shards meanwhile. If the key's create revision changed, its
-// deletion was missed.
+// A node that leaves in order says so, and has given everything away by then. If the key's create
+// revision changed, its deletion was missed.
 void View::NoteDeparture(const MemberFact& before, const MemberFact& after, Source source,
                          TimePoint now) {
   if (after.present) departures_.NoteBack(after.node);
@@ -364,7 +363,7 @@ void View::NoteDeparture(const MemberFact& before, const MemberFact& after, Sour
   departure.back = after.present;
   if (ProvenDead({after.node, before.lease}) || before.state == MemberState::kDead) {
     departure.why = Reason::kProcessDied;
-  } else if (source == Source::kWatch && before.Leaves() && departure.led == 0) {
+  } else if (before.Leaves() && departure.led == 0) {
     departure.why = Reason::kShutdown;
   } else if (source == Source::kWatch && !after.present) {
     departure.why = Reason::kLeaseExpired;

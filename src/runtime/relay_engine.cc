@@ -63,10 +63,12 @@ void RelayEngine::OnReached(Revision revision) {
 template <typename News>
 void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   if (follower_.halted()) return;
-  // One message may have a bad config and the one that replaced it. A read may have an older one.
+  // One message may have a bad config and the one that replaced it. A read that began earlier may
+  // have an older one.
   for (const Fact& fact : news.facts) {
     const auto* const config = std::get_if<ConfigFact>(&fact);
-    if (config == nullptr || !config->present || config->revision < config_seen_) continue;
+    if (config == nullptr || !config->present) continue;
+    if (config->revision < config_seen_ && news.revision < config_seen_) continue;
     config_seen_ = config->revision;
     if (!follower_.halted()) TakeConfig(*config, cluster);
   }

@@ -86,33 +86,6 @@ TEST(View, ADepartureThatAReadShowsHasNoReason) {
   EXPECT_EQ(lately[0].session, SessionId{2});
 }
 
-// Plan: n2 stops, and dies with a shard, which n3 claims. n1 hears of it by a read alone, so it
-// can't know that n2 did not leave in order.
-TEST(View, ADepartureThatAReadShowsIsNoShutdown) {
-  core::View view(1, "n1");
-  const TimePoint now{seconds(5)};
-  MemberFact member;
-  member.node = "n2";
-  member.present = true;
-  member.lease = member.session = SessionId{2};
-  member.revision = Revision{6};
-  member.state = MemberState::kDraining;
-  ShardRecordFact record{.shard = ShardId{0}, .record = {}};
-  record.record.present = true;
-  record.record.leader = "n2";
-  record.record.session = SessionId{2};
-  record.record.revision = Revision{7};
-  view.Merge(Snapshot{.revision = Revision{10}, .facts = {member, record}}, now);
-  ASSERT_TRUE(view.member("n2")->Leaves());
-  record.record.leader = "n3";
-  record.record.session = SessionId{3};
-  record.record.revision = Revision{15};
-  view.Merge(Snapshot{.revision = Revision{20}, .facts = {record}}, now + seconds(1));
-  const auto lately = view.departures().Lately(now + seconds(2));
-  ASSERT_EQ(lately.size(), 1u);
-  EXPECT_EQ(lately[0].why, std::nullopt);
-}
-
 // Plan: two thousand nodes leave, one a second. The newest 1,024 are kept, and told for an hour.
 TEST(Departures, AreBoundedInNumberAndTime) {
   Departures departures;
