@@ -146,7 +146,7 @@ etcdserverpb::TxnRequest Transaction(const etcd::Keyspace& keyspace, const Write
   return *etcd::MakeTxn({.write = &guarded, .first = 0, .count = guarded.items.size()});
 }
 
-// The least cost of one handover of a full batch here: milliseconds of the transaction alone,
+// The least cost of one handoff of a full batch here: milliseconds of the transaction alone,
 // through a plain stub, one at a time.
 std::vector<double> BareTransfers() {
   const auto etcd = StartEtcd();

@@ -150,7 +150,7 @@ void FailedActivations::Schedule(Context& context, ShardId shard) {
 }
 
 // If the shard is being tried at this moment, that try goes on, and a next one follows soon.
-void FailedActivations::Hasten(ShardId shard) {
+void FailedActivations::RetryNow(ShardId shard) {
   const auto found = failures_.find(shard);
   BATON_CHECK(found != failures_.end());
   found->second.backoffs = 0;
@@ -159,12 +159,12 @@ void FailedActivations::Hasten(ShardId shard) {
   by_time_.erase({waiting->second, shard});
   waiting->second = TimePoint::min();  // before all others that are due
   by_time_.emplace(waiting->second, shard);
-  hastened_.insert(shard);
+  retry_now_.insert(shard);
 }
 
 void FailedActivations::Forget(ShardId shard) {
   failures_.erase(shard);
-  hastened_.erase(shard);
+  retry_now_.erase(shard);
   hopeless_.erase(shard);
   untried_.erase({Spread(shard), shard});
   const auto waiting = waiting_.find(shard);

@@ -93,7 +93,7 @@ class FailedActivations {
   /// An operator asks for a retry: resets the backoff. A shard that waits becomes the next one to
   /// be tried. If its callback runs now and fails, the retry follows after the shortest backoff.
   /// REQUIRES: Has(shard).
-  void Hasten(ShardId shard);
+  void RetryNow(ShardId shard);
   /// The shard is not held any more.
   void Forget(ShardId shard);
   /// The application, another process, has ended. REQUIRES: no shard is held any more, or none will
@@ -110,7 +110,7 @@ class FailedActivations {
            running_.size() + left_retries_.size() >= 2 * kMaxRetries;
   }
   /// Whether an operator asked for the try that begins now. Forgets that.
-  bool TakeHastened(ShardId shard) { return hastened_.erase(shard) > 0; }
+  bool TakeRetryNow(ShardId shard) { return retry_now_.erase(shard) > 0; }
   /// The retry has begun; it counts until Returned or Left.
   void Started(OperationId operation) { running_.insert(operation); }
   /// A callback returned, so it does not count any more. Ignores other operations.
@@ -183,7 +183,7 @@ class FailedActivations {
   std::set<OperationId> running_;                    ///< retries, without those in left_retries_
   /// retries that still run, although their time is over or their shard is lost
   std::set<OperationId> left_retries_;
-  std::set<ShardId> hastened_;  ///< an operator asked for their next try
+  std::set<ShardId> retry_now_;  ///< an operator asked for their next try
   std::uint64_t total_ = 0;
   std::set<ShardId> hopeless_;
   TimePoint release_not_before_ = TimePoint::min();

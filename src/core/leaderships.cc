@@ -80,7 +80,7 @@ void Leaderships::Retry(Context& context) {
     Held& held = held_.at(shard);
     // Otherwise it is being given away; LeadAgain schedules it if that fails.
     if (!std::holds_alternative<Leading>(held.phase)) continue;
-    const bool asked = failed_.TakeHastened(shard);
+    const bool asked = failed_.TakeRetryNow(shard);
     Activate(context, shard, held, asked ? Reason::kOperator : context.view.record(shard).reason);
     failed_.Started(held.activation);
   }
@@ -98,7 +98,7 @@ void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
   failed_.Succeeded(context, shard, std::exchange(held.activation, 0));
   // It was being given away as a shard with nothing to release. If its write is out, that decides.
   if (!held.MayLead()) return;
-  if (handovers_.Withdraw(shard) || resignations_.Withdraw(shard)) held.phase = Leading{};
+  if (transfers_.Withdraw(shard) || resignations_.Withdraw(shard)) held.phase = Leading{};
   held.released = false;
   held.activated = true;
   context.Do(SetLeadership{shard, held.term, true});
@@ -127,7 +127,7 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
 // Ends what belongs to the leadership (its handoff, its retries), and begins `lost`. An earlier
 // action of this step makes Leads() false.
 void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason reason) {
-  handovers_.Withdraw(shard);
+  transfers_.Withdraw(shard);
   failed_.Forget(shard);
   failed_.Left(held.activation);
   if (!context.options.has_listener) return;
@@ -149,7 +149,7 @@ void Leaderships::LoseAll(Context& context, Reason reason) {
   }
   held_.clear();
   watched_.clear();
-  handovers_.Clear(context);
+  transfers_.Clear(context);
   other_tries_.Clear();
   resignations_.Clear();
 }
@@ -187,7 +187,7 @@ void Leaderships::ResumeAll(Context& context, Duration gap) {
 // A prepared move starts the release. If it disappears before its transfer is sent, the node leads
 // on.
 void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
-  const bool given = Handovers::StillGiven(context, shard, held);
+  const bool given = Transfers::StillGiven(context, shard, held);
   if (std::holds_alternative<Leading>(held.phase)) {
     if (!given) return;
     const bool early = context.now < held.give_not_before;
@@ -234,7 +234,7 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held, boo
     return;
   }
   Offer(context, shard, held);
-  if (!Handovers::StillGiven(context, shard, held)) LeadAgain(context, shard, held);
+  if (!Transfers::StillGiven(context, shard, held)) LeadAgain(context, shard, held);
 }
 
 // There is nothing to release, unless an `acquired` that is late still runs.
@@ -250,13 +250,13 @@ void Leaderships::OfferUnactivated(Context& context, ShardId shard, Held& held) 
 // The shard goes with the next transfer.
 void Leaderships::Offer(Context& context, ShardId shard, Held& held) {
   held.phase = Released{};
-  handovers_.Offer(context, shard);
+  transfers_.Offer(context, shard);
 }
 
 // The application was asked to release the shard, so now it is asked to take it up again, with the
 // same term. If it failed to take it up, it waits for its next try.
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
-  handovers_.Withdraw(shard);
+  transfers_.Withdraw(shard);
   resignations_.Withdraw(shard);
   held.phase = Leading{};
   held.asked_to_resign = held.released = false;
@@ -271,14 +271,14 @@ void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
 // Those whose moves are gone are led again.
 void Leaderships::SubmitTransfers(Context& context) {
   while (true) {
-    const std::vector<ShardId> not_given = handovers_.Submit(context, held_);
+    const std::vector<ShardId> not_given = transfers_.Submit(context, held_);
     if (not_given.empty()) return;
     for (const ShardId shard : not_given) {
       Held& held = held_.at(shard);
-      if (!Handovers::StillGiven(context, shard, held)) {
+      if (!Transfers::StillGiven(context, shard, held)) {
         LeadAgain(context, shard, held);
       } else {
-        handovers_.Withdraw(shard);
+        transfers_.Withdraw(shard);
         resignations_.AddUnreleased(shard);
       }
     }
@@ -303,7 +303,7 @@ void Leaderships::ResignAll(Context& context, Reason reason, bool ask) {
     }
     shards.push_back(shard);
   }
-  resignations_.Submit(context, held_, handovers_, shards, reason);
+  resignations_.Submit(context, held_, transfers_, shards, reason);
 }
 
 // Leads() does not reach another process, so that process has to answer that it stopped. With a
@@ -313,7 +313,7 @@ void Leaderships::AskToResign(Context& context, ShardId shard, Held& held, Reaso
   if (!held.activated || held.asked_to_resign) return;
   held.asked_to_resign = true;
   if (std::holds_alternative<Leading>(held.phase)) BeginRelease(context, shard, held, reason);
-  handovers_.Withdraw(shard);
+  transfers_.Withdraw(shard);
 }
 
 // Callbacks that started meanwhile get their whole timeout, not more.
@@ -371,7 +371,7 @@ bool Leaderships::On(Context& context, const CallbackReturned& event) {
 
 void Leaderships::On(Context& context, OperationId operation, const Write& write,
                      const WriteResult& result) {
-  handovers_.Answered(operation);
+  transfers_.Answered(operation);
   resignations_.Answered(operation);
   std::vector<ShardId> shards;
   if (const auto* batch = std::get_if<TransferBatch>(&write)) {
@@ -387,7 +387,7 @@ void Leaderships::On(Context& context, OperationId operation, const Write& write
     const Outcome outcome = i < result.items.size() ? result.items[i] : result.outcome;
     Settle(context, shards[i], outcome, operation);
   }
-  if (std::holds_alternative<AbandonBatch>(write)) handovers_.DropDecided(context, held_);
+  if (std::holds_alternative<AbandonBatch>(write)) transfers_.DropDecided(context, held_);
 }
 
 // The read-back was merged and reconciled before. So a shard that is still held kept its term: a
@@ -425,9 +425,9 @@ void Leaderships::Advance(Context& context) {
   ConsiderWaitingMoves(context);
   Retry(context);
   other_tries_.Advance(context, held_, failed_);
-  handovers_.GiveUp(context, held_);
+  transfers_.GiveUp(context, held_);
   SubmitTransfers(context);
-  resignations_.SubmitUnreleased(context, held_, handovers_);
+  resignations_.SubmitUnreleased(context, held_, transfers_);
 }
 
 // Moves wait here if they came while the shard activated or the session was suspended.

@@ -32,11 +32,11 @@
 
 #include "core/context.h"
 #include "core/failed_activations.h"
-#include "core/handovers.h"
 #include "core/held_shard.h"
 #include "core/other_tries.h"
 #include "core/resignations.h"
 #include "core/stopping_shards.h"
+#include "core/transfers.h"
 
 namespace baton::core {
 
@@ -119,9 +119,9 @@ class Leaderships {
   /// The held shards, also those that are being given away.
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
-  /// An operator asks for a retry: see FailedActivations::Hasten. A shard that waits is tried in
+  /// An operator asks for a retry: see FailedActivations::RetryNow. A shard that waits is tried in
   /// the next Advance, if retries may run. REQUIRES (checked): failed().Has(shard).
-  void Hasten(ShardId shard) { failed_.Hasten(shard); }
+  void RetryNow(ShardId shard) { failed_.RetryNow(shard); }
   /// The external application has ended: see FailedActivations::ForgetApplication. REQUIRES:
   /// LoseAll was called, or follows in this step.
   void ForgetApplication() { failed_.ForgetApplication(); }
@@ -162,7 +162,7 @@ class Leaderships {
   Reason LossReason(const Context& context, ShardId shard) const;
 
   HeldShards held_;
-  Handovers handovers_;        ///< offers are in phase Released
+  Transfers transfers_;        ///< offers are in phase Released
   std::set<ShardId> waiting_;  ///< shards with a move that could not begin when it came
   /// A member changed, so any move may have become possible or void.
   bool members_changed_ = false;

@@ -261,7 +261,7 @@ void OperatorRequests::Handle(Context& context, Leaderships& leaderships,
                               const RetryRequested& asked) {
   const Result<std::uint32_t> attempts = MayRetry(context, leaderships, asked.shard);
   if (attempts.ok() && !asked.dry_run) {
-    leaderships.Hasten(asked.shard);
+    leaderships.RetryNow(asked.shard);
     context.Say(Notice::Level::kInfo, "shard " + std::to_string(asked.shard.value) +
                                           ": acquired is tried again at once, because " +
                                           asked.actor + " asked for it");

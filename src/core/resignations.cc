@@ -10,7 +10,7 @@ std::size_t Resignations::Room() const {
   return (kResignBatchesInFlight - in_flight_.size()) * kMaxResigns;
 }
 
-void Resignations::Submit(Context& context, HeldShards& held_shards, Handovers& handovers,
+void Resignations::Submit(Context& context, HeldShards& held_shards, Transfers& transfers,
                           const std::vector<ShardId>& shards, Reason reason) {
   for (std::size_t first = 0; first < shards.size(); first += kMaxResigns) {
     ResignBatch batch{.from = {context.self(), context.session.id()},
@@ -31,7 +31,7 @@ void Resignations::Submit(Context& context, HeldShards& held_shards, Handovers& 
     in_flight_.insert(operation);
     for (std::size_t i = first; i < end; ++i) {
       HeldShard& held = held_shards.at(shards[i]);
-      handovers.Withdraw(shards[i]);
+      transfers.Withdraw(shards[i]);
       Withdraw(shards[i]);
       held.activation = 0;
       held.activation_deadline = TimePoint::max();
@@ -40,14 +40,14 @@ void Resignations::Submit(Context& context, HeldShards& held_shards, Handovers& 
   }
 }
 
-void Resignations::SubmitUnreleased(Context& context, HeldShards& held, Handovers& handovers) {
+void Resignations::SubmitUnreleased(Context& context, HeldShards& held, Transfers& transfers) {
   if (unreleased_.empty()) return;
   std::vector<ShardId> shards;
   for (std::size_t room = Room(); room > 0 && !unreleased_.empty(); --room) {
     shards.push_back(*unreleased_.begin());
     unreleased_.erase(unreleased_.begin());
   }
-  Submit(context, held, handovers, shards, Reason::kCallbackTimeout);
+  Submit(context, held, transfers, shards, Reason::kCallbackTimeout);
 }
 
 }  // namespace baton::core

@@ -51,12 +51,12 @@ class AuditFileTest : public testing::Test {
 
   const std::string folder_ = NewFolder();
   const std::string path_ = folder_ + "/audit.jsonl";
-  const runtime::AskedChange drain_{.id = 3,
-                                    .caller = {.peer = "ipv4:127.0.0.1:5", .user = 1000},
-                                    .verb = "DrainNode",
-                                    .target = "node n3",
-                                    .claimed = "alice@laptop",
-                                    .dry_run = false};
+  const runtime::RequestedChange drain_{.id = 3,
+                                        .caller = {.peer = "ipv4:127.0.0.1:5", .user = 1000},
+                                        .verb = "DrainNode",
+                                        .target = "node n3",
+                                        .claimed = "alice@laptop",
+                                        .dry_run = false};
 };
 
 // Plan: a change, from both ends, and a refusal of each kind.

@@ -109,7 +109,7 @@ TEST(DeathBackoff, OneDeathIsAnAccident) {
   EXPECT_EQ(group.At(kStart + seconds(1)), Claimable::kByAnyNode);
 }
 
-// Plan: a handover or a resignation after a second, and after a minute, of a shard with three
+// Plan: a handoff or a resignation after a second, and after a minute, of a shard with three
 // deaths.
 TEST(DeathBackoff, AnOrderlyEndAddsNothingAndForgetsOnlyAfterALongLeadership) {
   const Watched group(3);

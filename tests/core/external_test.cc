@@ -396,7 +396,7 @@ TEST_F(ExternalTest, ADeathEndsTheAsking) {
   EXPECT_EQ(LeasesRevoked(), 1u);
 }
 
-// Plan: n1 is stopped without a handover. The application may act until its deadline, so the lease
+// Plan: n1 is stopped without a handoff. The application may act until its deadline, so the lease
 // is left to expire.
 TEST_F(ExternalTest, AStopLeavesTheLeaseToRunOut) {
   Up(2);

@@ -309,7 +309,7 @@ TEST(FailedActivations, ANodeWithFailuresDrainsAtOnce) {
 
 // Plan: the same beside a node that is well, once when the process stops and once by an operator. A
 // pause forbids other tries, so all shards are still on the failing node. They go to the other one
-// by handovers, without a `releasing` and without a time in which nobody leads them. Most wait for
+// by transfers, without a `releasing` and without a time in which nobody leads them. Most wait for
 // a try that would come much later, and some for their first.
 TEST(FailedActivations, ANodeWithFailuresGivesAllToItsHealthyPeerAtOnce) {
   for (const bool stops : {true, false}) {
@@ -574,7 +574,7 @@ TEST(FailedActivations, TwoFailuresMoveNothing) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: a shard that waits for its first try is tried at once, because a handover that failed gives
+// Plan: a shard that waits for its first try is tried at once, because a handoff that failed gives
 // it back when there is a place. It does not wait any more, or `acquired` would run twice.
 TEST(FailedActivations, AFirstTryThatBeginsByAnotherWayIsNoneToWaitFor) {
   core::FailedActivations failed;

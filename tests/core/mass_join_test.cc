@@ -18,7 +18,7 @@ constexpr std::uint64_t kJoinSeeds = BATON_FEWER_SEEDS > 1 ? 1 : 3;
 
 struct Joined {
   std::uint32_t most_led = 0;  ///< by any node at any time
-  std::size_t moved = 0;       ///< handovers in all
+  std::size_t moved = 0;       ///< transfers in all
   bool settled = false;
 };
 

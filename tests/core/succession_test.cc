@@ -256,7 +256,7 @@ TEST(Succession, AmongDrainedNodesAnotherTakesOverToo) {
 
 // Plan: one shard waits for minutes after deaths, so there is a vacancy to divide. Another is
 // handed over, which changes nothing for vacancies: nobody divides.
-TEST(Succession, AHandoverIsNoReasonToAssignAgain) {
+TEST(Succession, AHandoffIsNoReasonToAssignAgain) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
   ShardRecordFact often{.shard = ShardId{0}, .record = cluster.store().Record(ShardId{0})};

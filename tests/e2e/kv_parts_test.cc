@@ -42,7 +42,7 @@ TEST_F(Store, RefusesTheOldLeaderOnceTheNewOneHasRaisedItsTerm) {
   EXPECT_EQ(new_leader.Get(Term{12}, "count"), std::nullopt);
 }
 
-// Plan: the same request comes again, to another node after a handover. It gets the answer of the
+// Plan: the same request comes again, to another node after a handoff. It gets the answer of the
 // first time, and is carried out once.
 TEST_F(Store, CarriesARepeatedRequestOutOnce) {
   ShardStore first(folder_, "kv", ShardId{0});
@@ -74,7 +74,7 @@ TEST_F(Store, KeepsWhatItCannotAdd) {
 }
 
 // Plan: a shard is served from Acquired to Releasing, with the term of that leadership only, and
-// again if the handover is given up.
+// again if the handoff is given up.
 TEST_F(Store, ServesBetweenAcquiredAndReleasing) {
   Shards shards({.folder = folder_, .group = "kv", .count = 4});
   const auto nothing = [](ShardStore&) {};

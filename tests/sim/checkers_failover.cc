@@ -17,7 +17,7 @@
 //    unless that is proven (`died`, or a takeover of the member key), nor before L after the commit
 //    of a record without a leader that does not say `released`.
 //
-//    A resignation says `released`, and a handover under a lock delay is made, only if the
+//    A resignation says `released`, and a handoff under a lock delay is made, only if the
 //    application has released the shard.
 //
 // A deleted record may be claimed by anybody: an operator did that.

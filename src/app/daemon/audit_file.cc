@@ -94,7 +94,7 @@ runtime::Audit::Sinks AuditFile::Sinks() {
 }
 
 std::string AuditFile::LineOf(const runtime::AuditEntry& entry, std::uint64_t not_logged) const {
-  const runtime::AskedChange& change = entry.change;
+  const runtime::RequestedChange& change = entry.change;
   const boost::json::object line{{"at", Timestamp(std::chrono::system_clock::now())},
                                  {"group", options_.group},
                                  {"node", options_.node},

@@ -50,7 +50,7 @@ const grpc::Status kTooManyDiagnoses{
 
 /// A change that may be made now.
 struct Approved {
-  const AskedChange& change;
+  const RequestedChange& change;
   Duration within;  ///< how long it may take, so that its caller still hears the outcome
 };
 
@@ -391,7 +391,8 @@ class Service final : public Methods, public CountingAdminService {
 
   /// Of a change whose answer says nothing but whether it was made.
   template <typename AnyRequest>
-  Reactor* Order(const Context& context, Reactor* reactor, AskedChange change, AnyRequest request) {
+  Reactor* Order(const Context& context, Reactor* reactor, RequestedChange change,
+                 AnyRequest request) {
     return Carry(
         context, reactor, std::move(change),
         [this, reactor, request = std::move(request)](const Approved& approved) {
@@ -406,9 +407,9 @@ class Service final : public Methods, public CountingAdminService {
 
   /// Has the change carried out by `make`, once that may be: with --audit-required its entry must
   /// be written before. Until the call is finished gRPC keeps its context, request and response.
-  Reactor* Carry(const Context& context, Reactor* reactor, AskedChange change,
+  Reactor* Carry(const Context& context, Reactor* reactor, RequestedChange change,
                  std::function<void(const Approved&)> make) {
-    const auto asked = std::make_shared<const AskedChange>(std::move(change));
+    const auto asked = std::make_shared<const RequestedChange>(std::move(change));
     const Approval approval(context, gate_);
     audit_.Ask(*asked, [=, this, make = std::move(make)](const Status& written) {
       if (!written) return Finish(reactor, *asked, StatusOf(written.error()));
@@ -429,14 +430,15 @@ class Service final : public Methods, public CountingAdminService {
 
   /// Unset: the caller may not do this; the call is finished with an error.
   template <typename Request>
-  std::optional<AskedChange> Admit(const Context& context, const std::string& method,
-                                   std::string target, const Request& request, Reactor* reactor) {
-    AskedChange change{.id = ++changes_,
-                       .caller = CallerOf(gate_, context),
-                       .verb = method,
-                       .target = std::move(target),
-                       .claimed = ClaimOf(context, request.actor()),
-                       .dry_run = request.dry_run()};
+  std::optional<RequestedChange> Admit(const Context& context, const std::string& method,
+                                       std::string target, const Request& request,
+                                       Reactor* reactor) {
+    RequestedChange change{.id = ++changes_,
+                           .caller = CallerOf(gate_, context),
+                           .verb = method,
+                           .target = std::move(target),
+                           .claimed = ClaimOf(context, request.actor()),
+                           .dry_run = request.dry_run()};
     auto refusal = gate_.Refusal(change.caller, method);
     if (!refusal) return change;
     audit_.Refused(change, refusal->line);
@@ -444,7 +446,7 @@ class Service final : public Methods, public CountingAdminService {
     return std::nullopt;
   }
 
-  void Finish(Reactor* reactor, const AskedChange& change, const grpc::Status& status) const {
+  void Finish(Reactor* reactor, const RequestedChange& change, const grpc::Status& status) const {
     audit_.Answered(change, status);
     reactor->Finish(status);
   }
@@ -453,7 +455,7 @@ class Service final : public Methods, public CountingAdminService {
 
   /// False: this can't be a node's name; the call is finished with an error. Names become part of
   /// keys.
-  bool NamesNode(const std::string& text, const AskedChange& change, Reactor* reactor) const {
+  bool NamesNode(const std::string& text, const RequestedChange& change, Reactor* reactor) const {
     if (IsName(text)) return true;
     Finish(reactor, change,
            {grpc::StatusCode::INVALID_ARGUMENT,

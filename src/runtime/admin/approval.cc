@@ -39,7 +39,7 @@ Approval::Approval(const grpc::CallbackServerContext& context, const access::Gat
       gate_(gate),
       by_(BootClock::now() + TimeForChange(TimeUntil(context.deadline()))) {}
 
-std::optional<grpc::Status> Approval::WhyNot(const AskedChange& change) const {
+std::optional<grpc::Status> Approval::WhyNot(const RequestedChange& change) const {
   // The caller shows its token again, whose rule may be gone or over.
   auto refusal = gate_.Refusal(CallerOf(gate_, context_), change.verb);
   if (refusal) return StatusOf(*std::move(refusal));

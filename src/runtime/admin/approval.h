@@ -34,7 +34,7 @@ class Approval {
   /// again, and ignores `change.caller`. The first of these that applies: the caller may not make
   /// the change any more (another code, see access::Gate::Refusal); UNAVAILABLE: no time is left;
   /// CANCELLED: the caller hung up.
-  std::optional<grpc::Status> WhyNot(const AskedChange& change) const;
+  std::optional<grpc::Status> WhyNot(const RequestedChange& change) const;
 
  private:
   const grpc::CallbackServerContext& context_;

@@ -13,7 +13,7 @@ constexpr std::size_t kLongestError = 256;
 
 }  // namespace
 
-std::string ActorOf(const AskedChange& change) {
+std::string ActorOf(const RequestedChange& change) {
   std::string actor = access::NameOf(change.caller);
   if (!access::IsProven(change.caller) && change.claimed != change.caller.peer) {
     actor += ", says " + change.claimed;
@@ -21,12 +21,12 @@ std::string ActorOf(const AskedChange& change) {
   return OneLineWithin(actor, kLongestActor);
 }
 
-void Audit::Ask(const AskedChange& change, std::function<void(Status)> then) const {
+void Audit::Ask(const RequestedChange& change, std::function<void(Status)> then) const {
   if (!sinks_.write_before) return then(Ok());
   sinks_.write_before({.change = change, .result = AuditEntry::Result::kAsked}, std::move(then));
 }
 
-void Audit::Answered(const AskedChange& change, const grpc::Status& status) const {
+void Audit::Answered(const RequestedChange& change, const grpc::Status& status) const {
   const std::string error = OneLine(status.error_message(), kLongestError);
   log_(LogLevel::kInfo, "change",
        {{"verb", change.verb},
@@ -43,7 +43,7 @@ void Audit::Answered(const AskedChange& change, const grpc::Status& status) cons
       {.change = change, .result = status.ok() ? Result::kDone : Result::kFailed, .error = error});
 }
 
-void Audit::Refused(const AskedChange& change, const std::string& why) {
+void Audit::Refused(const RequestedChange& change, const std::string& why) {
   const std::string error = OneLine(why, kLongestError);
   if (sinks_.write) {
     sinks_.write({.change = change, .result = AuditEntry::Result::kRefused, .error = error});

@@ -23,7 +23,7 @@
 
 namespace baton::runtime {
 
-struct AskedChange {
+struct RequestedChange {
   std::uint64_t id = 0;  ///< joins the entries of one change; unique in this process
   access::Caller caller;
   std::string verb;    ///< the method, "DrainNode"
@@ -39,7 +39,7 @@ inline constexpr std::size_t kLongestActor = 128;
 /// the caller's proven name, if there is one. Otherwise it is the caller's address, followed by
 /// what the caller says of itself. The result is one line of valid UTF-8, of at most kLongestActor
 /// bytes; "..." ends a line that was cut.
-std::string ActorOf(const AskedChange& change);
+std::string ActorOf(const RequestedChange& change);
 
 /// The outcome of a change that somebody asked for. REQUIRES: `change` outlives it.
 struct AuditEntry {
@@ -49,7 +49,7 @@ struct AuditEntry {
     kFailed,   ///< `error` says why; also if the outcome of its write is unknown
     kRefused,  ///< the caller may not make the change; `error` says why
   };
-  const AskedChange& change;
+  const RequestedChange& change;
   Result result;
   std::string error = {};  ///< one line; empty: no error
 };
@@ -77,13 +77,13 @@ class Audit {
   /// Call it before a change is made. Calls `then` once, on any thread, maybe before Ask returns.
   /// OK: the change may be made now. An error: the change must not be made, because its entry can't
   /// be written. REQUIRES: `change` lives until `then` is called.
-  void Ask(const AskedChange& change, std::function<void(Status)> then) const;
+  void Ask(const RequestedChange& change, std::function<void(Status)> then) const;
 
   /// The change was answered with `status`. OK: it was made, or in a dry run would have been.
-  void Answered(const AskedChange& change, const grpc::Status& status) const;
+  void Answered(const RequestedChange& change, const grpc::Status& status) const;
   /// The change was refused, because the caller may not make it; `why` as one line. REQUIRES:
   /// neither Ask nor Answered is called for it.
-  void Refused(const AskedChange& change, const std::string& why);
+  void Refused(const RequestedChange& change, const std::string& why);
 
  private:
   const Sinks sinks_;

@@ -1,23 +1,23 @@
-#include "core/handovers.h"
+#include "core/transfers.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace baton::core {
 
-bool Handovers::StillGiven(const Context& context, ShardId shard, const HeldShard& held) {
+bool Transfers::StillGiven(const Context& context, ShardId shard, const HeldShard& held) {
   const MoveFact* move = context.view.move(shard);
   return move != nullptr && move->phase == MovePhase::kPrepared && move->ends == held.term &&
          context.view.LiveMove(*move);
 }
 
-void Handovers::Offer(Context& context, ShardId shard) {
+void Transfers::Offer(Context& context, ShardId shard) {
   if (offered_.empty()) gather_until_ = context.now + kGatherPrepared;
   offered_.insert(shard);
 }
 
 // Whether the targets of other shards of ours are still preparing.
-bool Handovers::MorePrepare(const Context& context) const {
+bool Transfers::MorePrepare(const Context& context) const {
   const auto& moves = context.view.moves();
   return std::any_of(moves.begin(), moves.end(), [&](const auto& entry) {
     const MoveFact& move = entry.second;
@@ -27,7 +27,7 @@ bool Handovers::MorePrepare(const Context& context) const {
 }
 
 // Sends one batch at a time; shards that wait for the next one are still led.
-std::vector<ShardId> Handovers::Submit(Context& context, HeldShards& held) {
+std::vector<ShardId> Transfers::Submit(Context& context, HeldShards& held) {
   // Gather first: a transfer sent among the targets' "prepared" writes would queue behind them
   // inside etcd, and its shards would have no leader meanwhile.
   const bool gathering = in_flight_.empty() && !offered_.empty() && context.now < gather_until_;
@@ -58,7 +58,7 @@ std::vector<ShardId> Handovers::Submit(Context& context, HeldShards& held) {
 
 // Fills the batch from what is offered. Returns the shards that it met whose moves are gone, or
 // that a lock delay keeps here.
-std::vector<ShardId> Handovers::Gather(const Context& context, const HeldShards& held,
+std::vector<ShardId> Transfers::Gather(const Context& context, const HeldShards& held,
                                        TransferBatch& batch) const {
   std::vector<ShardId> not_given;
   std::set<SessionRef> targets;
@@ -92,7 +92,7 @@ std::vector<ShardId> Handovers::Gather(const Context& context, const HeldShards&
 // A transfer of unknown outcome is given up if its move is void, or after kGiveUpTransferAfter,
 // because etcd may refuse every copy: a full database refuses puts. An abandon makes the outcome
 // definite either way.
-void Handovers::GiveUp(Context& context, HeldShards& held_shards) {
+void Transfers::GiveUp(Context& context, HeldShards& held_shards) {
   const bool any_unknown =
       std::any_of(in_flight_.begin(), in_flight_.end(),
                   [&](OperationId operation) { return context.writes.Unknown(operation); });
@@ -119,7 +119,7 @@ void Handovers::GiveUp(Context& context, HeldShards& held_shards) {
   }
 }
 
-void Handovers::DropDecided(Context& context, const HeldShards& held_shards) {
+void Transfers::DropDecided(Context& context, const HeldShards& held_shards) {
   std::set<OperationId> open;
   for (const auto& [shard, held] : held_shards) open.insert(held.Transfer());
   std::erase_if(in_flight_, [&](OperationId transfer) {
@@ -129,7 +129,7 @@ void Handovers::DropDecided(Context& context, const HeldShards& held_shards) {
   });
 }
 
-void Handovers::Clear(Context& context) {
+void Transfers::Clear(Context& context) {
   for (const OperationId operation : in_flight_) context.writes.Drop(operation);
   in_flight_.clear();
 }

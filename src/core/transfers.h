@@ -1,4 +1,4 @@
-// Handovers: transfers of shards to the targets of their moves, in batches.
+// Transfers: gives shards to the targets of their moves, in batches.
 //
 // Leaderships offers a shard when the application has released it, had nothing to release, or
 // failed to release it in time. This node leads the shard until it sends the transfer. From then on
@@ -20,7 +20,7 @@
 
 namespace baton::core {
 
-class Handovers {
+class Transfers {
  public:
   /// Whether the shard's move is live and prepared, and ends this leadership.
   static bool StillGiven(const Context& context, ShardId shard, const HeldShard& held);
