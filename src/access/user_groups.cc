@@ -27,15 +27,21 @@ bool IsKept(uid_t user) { return user == 0 || user == geteuid(); }
 
 }  // namespace
 
-std::optional<Groups> GroupsInDatabase(uid_t user) {
-  std::vector<char> buffer(4096);
-  passwd entry{};
-  passwd* found = nullptr;
+int AskDatabase(std::vector<char>& buffer, const std::function<int()>& look) {
+  buffer.resize(4096);
   int wrong = 0;
-  while ((wrong = getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found)) == ERANGE &&
-         buffer.size() < kLargestEntry) {
+  while ((wrong = look()) == ERANGE && buffer.size() < kLargestEntry) {
     buffer.resize(2 * buffer.size());
   }
+  return wrong;
+}
+
+std::optional<Groups> GroupsInDatabase(uid_t user) {
+  std::vector<char> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  const int wrong = AskDatabase(
+      buffer, [&] { return getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found); });
   if (found == nullptr) {
     return wrong == 0 ? std::optional(Groups()) : std::nullopt;
   }

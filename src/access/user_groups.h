@@ -34,6 +34,11 @@ namespace baton::access {
 
 using Groups = std::vector<gid_t>;
 
+/// Calls `look`, which asks the host's user database for an entry as getpwnam_r does, and returns
+/// its last answer. While `look` returns ERANGE, it is called again with a larger `buffer`, of up
+/// to 1 MiB.
+int AskDatabase(std::vector<char>& buffer, const std::function<int()>& look);
+
 /// Asks the host's user database, which may take seconds. The result includes the user's main
 /// group, and is empty if the database lacks the user. nullopt: no answer about the user. The
 /// result may lack groups if the database answers only in part: the system may not say so.

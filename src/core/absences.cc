@@ -1,16 +1,15 @@
 #include "core/absences.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
+
+#include "core/options.h"
 
 namespace baton::core {
 namespace {
 
 // A node that is away for longer has lost its claim by any delay that can be set.
 constexpr Duration kForgotten = std::chrono::hours(25);
-// More nodes than a group has members.
-constexpr std::size_t kMaxRemembered = 4096;
 
 }  // namespace
 
@@ -37,7 +36,7 @@ void Absences::Forget(TimePoint now) {
   while (!away_.empty()) {
     const auto first = away_.begin();
     const bool over = now >= first->first + kForgotten;
-    if (!over && away_.size() <= kMaxRemembered) return;
+    if (!over && away_.size() <= kMaxNodesRemembered) return;
     if (!over) forgotten_ = std::max(forgotten_, first->first);
     seen_.erase(first->second);
     away_.erase(first);

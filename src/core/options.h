@@ -199,6 +199,9 @@ inline constexpr Duration kShortSession = std::chrono::seconds(10);
 inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
 inline constexpr Duration kMaxUnsteadyDelay = std::chrono::minutes(5);
 inline constexpr int kMaxShortSessions = 100;
+/// The core remembers facts of this many nodes, more than a group has members. Beyond that it
+/// forgets the node that has been away for longest.
+inline constexpr std::size_t kMaxNodesRemembered = 4096;
 /// If the group's config is bad, a node that is no member waits this long for the members to put
 /// the last good one back. Then it halts.
 inline constexpr Duration kConfigPatience = std::chrono::seconds(10);

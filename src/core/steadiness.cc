@@ -5,12 +5,6 @@
 #include "core/options.h"
 
 namespace baton::core {
-namespace {
-
-// More than the brake ever has to count, and more than a group has members.
-constexpr std::size_t kMaxRemembered = 4096;
-
-}  // namespace
 
 Duration Steadiness::DelayAfter(int short_sessions) {
   if (short_sessions < kFlapsAfter) return Duration{0};
@@ -70,7 +64,7 @@ std::vector<TimePoint> Steadiness::GoneSince(TimePoint since) const {
 
 // Forgets first who has been gone for longest.
 void Steadiness::Bound() {
-  if (seen_.size() <= kMaxRemembered) return;
+  if (seen_.size() <= kMaxNodesRemembered) return;
   const auto first = std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) {
     return a.second.ended < b.second.ended;
   });

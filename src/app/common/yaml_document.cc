@@ -14,7 +14,7 @@
 namespace baton::app {
 namespace {
 
-constexpr std::size_t kLongestWhy = 64;
+constexpr std::size_t kLongestQuote = 64;
 
 // Notes where each document begins.
 class DocumentStarts final : public YAML::EventHandler {
@@ -82,9 +82,15 @@ Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string&
     }
     // yaml-cpp repeats a byte of the text, which may steer a terminal.
     return WrongAt(path, malformed.mark,
-                   "this is not YAML: " + OneLine(malformed.msg, kLongestWhy));
+                   "this is not YAML: " + OneLine(malformed.msg, kLongestQuote));
   }
 }
+
+Error YamlFault(const std::string& path, const YAML::Node& node, const std::string& what) {
+  return WrongAt(path, node.Mark(), what);
+}
+
+std::string QuotedWord(const std::string& text) { return '"' + OneLine(text, kLongestQuote) + '"'; }
 
 bool IsPlainYaml(std::string_view word) {
   std::string lower(word);

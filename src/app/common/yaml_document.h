@@ -17,6 +17,13 @@ namespace baton::app {
 /// "PATH:LINE: " and what is wrong.
 Result<YAML::Node> ParseYamlDocument(const std::string& path, const std::string& text);
 
+/// A fault at `node` of the text that came from `path` (kInvalidArgument): "PATH:LINE: " and
+/// `what`.
+Error YamlFault(const std::string& path, const YAML::Node& node, const std::string& what);
+
+/// The text in quotes, as one line of at most 64 bytes (OneLine), for messages.
+std::string QuotedWord(const std::string& text);
+
 /// Whether `word` is a text in YAML without quotes. False for words such as "True" and "no", and
 /// for all that don't begin with an ASCII letter. The other characters are not checked.
 bool IsPlainYaml(std::string_view word);

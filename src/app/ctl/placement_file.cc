@@ -14,14 +14,12 @@
 #include "app/common/did_you_mean.h"
 #include "app/common/yaml_document.h"
 #include "app/ctl/input_file.h"
-#include "base/escape.h"
 #include "base/small_file.h"
 #include "base/text_rules.h"
 
 namespace baton::app {
 namespace {
 
-constexpr std::size_t kLongestQuote = 64;
 constexpr const char* kDocumentForm = "expected rules: and a list of rules, or rules: []";
 constexpr const char* kRuleForm = "expected shards, require, prefer, node, standbys or spread";
 constexpr const char* kShardsForm =
@@ -31,8 +29,6 @@ constexpr const char* kTermsForm =
 constexpr const char* kPreferForm =
     "expected a list, the best first, such as [{zone: a}, {zone: b}]";
 constexpr const char* kValueForm = "expected one value or a list of values, such as a or [a, b]";
-
-std::string QuotedWord(const std::string& text) { return '"' + OneLine(text, kLongestQuote) + '"'; }
 
 // The node itself, or the parts of a list; empty: it is neither a text nor a list, or an empty
 // list.
@@ -74,8 +70,7 @@ class PlacementReader {
 
  private:
   Error At(const YAML::Node& node, const std::string& what) const {
-    return {ErrorCode::kInvalidArgument,
-            fmt::format("{}:{}: {}", name_, node.Mark().line + 1, what)};
+    return YamlFault(name_, node, what);
   }
 
   Status CheckKeys(const YAML::Node& map, const std::vector<std::string>& known,

@@ -20,8 +20,8 @@
 
 #include <fmt/format.h>
 
+#include "access/user_groups.h"
 #include "app/common/yaml_document.h"
-#include "base/escape.h"
 #include "base/log.h"
 #include "base/small_file.h"
 #include "base/text_rules.h"
@@ -32,9 +32,7 @@ namespace {
 
 using access::Rules;
 
-constexpr std::size_t kLongestQuote = 64;
 constexpr std::size_t kMaxRules = 1000;
-constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
 constexpr const char* kForm =
     "expected a list of {user: NAME, role: ROLE}, {group: NAME, role: ROLE}, {certificate: NAME, "
     "role: ROLE} or {token: NAME, "
@@ -42,12 +40,6 @@ constexpr const char* kForm =
 constexpr std::string_view kEntryKeys[] = {"role",  "user",   "group", "certificate",
                                            "token", "sha256", "until"};
 constexpr const char* kKeys = "expected rules, this_host or other_hosts";
-
-Error At(const std::string& path, const YAML::Node& node, const std::string& what) {
-  return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, node.Mark().line + 1, what)};
-}
-
-std::string Quoted(const std::string& text) { return '"' + OneLine(text, kLongestQuote) + '"'; }
 
 /// Reads a number, or a name for which `look` asks the host's database with a buffer; it answers as
 /// getpwnam_r does. A name that the host does not have is unset.
@@ -57,15 +49,12 @@ Result<std::optional<id_t>> IdNamed(const char* kind, const std::string& name, c
   const char* const end = name.data() + name.size();
   const auto [stop, failed] = std::from_chars(name.data(), end, number);
   if (!name.empty() && failed == std::errc() && stop == end) return std::optional(number);
-  std::vector<char> buffer(4096);
+  std::vector<char> buffer;
   std::optional<id_t> found;
-  int wrong = 0;
-  while ((wrong = look(buffer, found)) == ERANGE && buffer.size() < kLargestEntry) {
-    buffer.resize(2 * buffer.size());
-  }
+  const int wrong = access::AskDatabase(buffer, [&] { return look(buffer, found); });
   if (found || wrong == 0 || wrong == ENOENT || wrong == ESRCH) return found;
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("can't ask this host for the {} {}: {}", kind, Quoted(name),
+               fmt::format("can't ask this host for the {} {}: {}", kind, QuotedWord(name),
                            std::generic_category().message(wrong))};
 }
 
@@ -97,7 +86,7 @@ Result<access::Role> RoleAt(const std::string& path, const YAML::Node& node) {
     words += (words.empty() ? "" : role == access::Role::kAdmin ? " or " : ", ");
     words += access::ToString(role);
   }
-  return At(path, node, Quoted(text) + " is not a role; expected " + words);
+  return YamlFault(path, node, QuotedWord(text) + " is not a role; expected " + words);
 }
 
 /// One entry of the list; keys that it does not have are unset.
@@ -110,14 +99,15 @@ struct Entry {
 };
 
 Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
-  if (!node.IsMap()) return At(path, node, kForm);
+  if (!node.IsMap()) return YamlFault(path, node, kForm);
   Entry entry;
   for (const auto& pair : node) {
-    if (!pair.first.IsScalar() || !pair.second.IsScalar()) return At(path, node, kForm);
+    if (!pair.first.IsScalar() || !pair.second.IsScalar()) return YamlFault(path, node, kForm);
     const std::string& key = pair.first.Scalar();
     const bool known = std::ranges::find(kEntryKeys, key) != std::end(kEntryKeys);
-    if (!known) return At(path, pair.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
-    if (!entry.values.emplace(key, pair.second).second) return At(path, node, kForm);
+    if (!known)
+      return YamlFault(path, pair.first, fmt::format("unknown key {}; {}", QuotedWord(key), kForm));
+    if (!entry.values.emplace(key, pair.second).second) return YamlFault(path, node, kForm);
     if (key != "role") continue;
     const auto named = RoleAt(path, pair.second);
     if (!named) return named.error();
@@ -128,16 +118,16 @@ Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
       size == 2 && (entry.Has("user") || entry.Has("group") || entry.Has("certificate"));
   const bool token = entry.Has("token") && entry.Has("sha256") &&
                      size == (entry.Has("until") ? std::size_t{4} : std::size_t{3});
-  if (!entry.role || !(simple || token)) return At(path, node, kForm);
+  if (!entry.role || !(simple || token)) return YamlFault(path, node, kForm);
   return entry;
 }
 
 Status CheckCertificateName(const std::string& path, const YAML::Node& node,
                             const std::string& name) {
   if (IsCertificatePattern(name)) return Ok();
-  return At(
-      path, node,
-      Quoted(name) + " can't name a certificate; expected " + std::string(kCertificatePatterns));
+  return YamlFault(path, node,
+                   QuotedWord(name) + " can't name a certificate; expected " +
+                       std::string(kCertificatePatterns));
 }
 
 constexpr std::chrono::sys_seconds kFirstTime =
@@ -148,19 +138,22 @@ constexpr std::chrono::sys_seconds kLastTime =
 Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
   access::TokenRule rule{.name = entry.Text("token"), .role = *entry.role};
   if (!IsName(rule.name)) {
-    return At(path, entry.values.at("token"),
-              fmt::format("{} can't name a token; expected {}", Quoted(rule.name), kNameRule));
+    return YamlFault(
+        path, entry.values.at("token"),
+        fmt::format("{} can't name a token; expected {}", QuotedWord(rule.name), kNameRule));
   }
   if (rule.role == access::Role::kLead) {
-    return At(path, entry.values.at("token"),
-              fmt::format("the token {} has the role lead, but no application attaches by a token; "
-                          "give that role to its user or certificate",
-                          rule.name));
+    return YamlFault(
+        path, entry.values.at("token"),
+        fmt::format("the token {} has the role lead, but no application attaches by a token; "
+                    "give that role to its user or certificate",
+                    rule.name));
   }
   const auto digest = access::DigestNamed(entry.Text("sha256"));
   if (!digest) {
-    return At(path, entry.values.at("sha256"),
-              "this is not a SHA-256; expected 64 hexadecimal digits, such as sha256sum prints");
+    return YamlFault(
+        path, entry.values.at("sha256"),
+        "this is not a SHA-256; expected 64 hexadecimal digits, such as sha256sum prints");
   }
   rule.sha256 = *digest;
   if (entry.Has("until")) {
@@ -168,16 +161,16 @@ Status AddToken(const std::string& path, const Entry& entry, Rules& rules) {
     // The clock counts nanoseconds, from 1677 to 2262: later is never, and earlier is over.
     if (until) rule.until = std::clamp(*until, kFirstTime, kLastTime);
     if (!rule.until) {
-      return At(path, entry.values.at("until"),
-                Quoted(entry.Text("until")) +
-                    " is not a time; expected UTC in seconds, such as 2027-01-01T00:00:00Z");
+      return YamlFault(path, entry.values.at("until"),
+                       QuotedWord(entry.Text("until")) +
+                           " is not a time; expected UTC in seconds, such as 2027-01-01T00:00:00Z");
     }
   }
   for (const access::TokenRule& other : rules.tokens) {
     if (other.name != rule.name && other.sha256 != rule.sha256) continue;
-    return At(path, entry.values.at("token"),
-              fmt::format("the tokens {} and {} have the same {}", other.name, rule.name,
-                          other.name == rule.name ? "name" : "SHA-256"));
+    return YamlFault(path, entry.values.at("token"),
+                     fmt::format("the tokens {} and {} have the same {}", other.name, rule.name,
+                                 other.name == rule.name ? "name" : "SHA-256"));
   }
   rules.tokens.push_back(std::move(rule));
   return Ok();
@@ -188,14 +181,14 @@ Status AddUsers(const std::string& path, const Entry& entry, Rules& rules) {
   const bool group = entry.Has("group");
   const char* const key = group ? "group" : "user";
   const auto id = group ? GroupNamed(entry.Text(key)) : UserNamed(entry.Text(key));
-  if (!id) return At(path, entry.values.at(key), id.error().message);
+  if (!id) return YamlFault(path, entry.values.at(key), id.error().message);
   if (*id) {
     rules.users.push_back({.id = **id,
                            .role = *entry.role,
                            .who = group ? access::Rule::For::kGroup : access::Rule::For::kUser});
   } else {
-    log::Warn(fmt::format("a rule of --access is for a {} whom this host does not have", key),
-              {{key, OneLine(entry.Text(key), kLongestQuote)}});
+    log::Warn(fmt::format("a rule of --access is for the {} {}, whom this host does not have", key,
+                          QuotedWord(entry.Text(key))));
   }
   return Ok();
 }
@@ -212,10 +205,10 @@ Status AddRule(const std::string& path, const YAML::Node& node, Rules& rules) {
 }
 
 Status AddRules(const std::string& path, const YAML::Node& list, Rules& rules) {
-  if (!list.IsSequence()) return At(path, list, kForm);
+  if (!list.IsSequence()) return YamlFault(path, list, kForm);
   if (list.size() > kMaxRules) {
-    return At(path, list,
-              fmt::format("there are {} rules; expected at most {}", list.size(), kMaxRules));
+    return YamlFault(
+        path, list, fmt::format("there are {} rules; expected at most {}", list.size(), kMaxRules));
   }
   for (const YAML::Node& node : list) {
     if (const Status added = AddRule(path, node, rules); !added) return added;
@@ -228,13 +221,13 @@ Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{}: the file is empty; {}", path, kKeys)};
   }
-  if (!root.IsMap() || root.size() == 0) return At(path, root, kKeys);
+  if (!root.IsMap() || root.size() == 0) return YamlFault(path, root, kKeys);
   Rules rules;
   std::set<std::string> seen;
   for (const auto& entry : root) {
     const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
     if (!seen.insert(key).second) {
-      return At(path, entry.first, fmt::format("{} is there twice", Quoted(key)));
+      return YamlFault(path, entry.first, fmt::format("{} is there twice", QuotedWord(key)));
     }
     if (key == "rules") {
       if (const Status added = AddRules(path, entry.second, rules); !added) return added.error();
@@ -243,7 +236,8 @@ Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
       if (!role) return role.error();
       (key == "this_host" ? rules.this_host : rules.other_hosts) = *role;
     } else {
-      return At(path, entry.first, fmt::format("unknown key {}; {}", Quoted(key), kKeys));
+      return YamlFault(path, entry.first,
+                       fmt::format("unknown key {}; {}", QuotedWord(key), kKeys));
     }
   }
   return rules;
