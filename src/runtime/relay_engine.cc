@@ -119,13 +119,13 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
 void RelayEngine::TakeBadConfig(const ConfigFact& config, const Error& problem) {
   const bool intended = core::OfNewerSchema(config) || core::ClosedByRecovery(config);
   if (!shape_ || intended) return follower_.Halt(problem, kRelayHalted);
-  const TimePoint since = bad_config_ ? bad_config_->since : parts_.clock.Now();
   if (!bad_config_) {
     parts_.log.Error("the key '" + parts_.keyspace.ConfigKey() +
                      "' does not fit this group any more: the relay goes on, and halts if the "
                      "nodes don't put it back");
   }
-  bad_config_ = BadConfig{problem, since};
+  if (bad_config_ && bad_config_->revision == config.revision) return;
+  bad_config_ = BadConfig{problem, config.revision, parts_.clock.Now()};
 }
 
 void RelayEngine::CheckConfig() {

@@ -9,7 +9,7 @@
 // It halts at once if etcd went back in time, if a read of everything shows another etcd cluster,
 // or if a newer version or a recovery changed the config. It also halts at once if the first config
 // that it reads can't be followed. If a later config does not fit, it halts once the view is proven
-// to have been current core::kConfigPatience after that, unless a right config has come by then. A
+// to have been current core::kConfigPatience after that, unless another config has come by then. A
 // halt ends the routes; the view stays.
 //
 // Threads: everything except the constructor and the destructor runs on the executor. Before Start,
@@ -69,9 +69,10 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
   /// A config that this relay can't follow. The group's nodes may still replace it by the right
-  /// one.
+  /// one. For each bad config they have the same time again, as ConfigKeeper gives them.
   struct BadConfig {
     Error problem;
+    Revision revision;
     TimePoint since{};
   };
 

@@ -379,6 +379,20 @@ TEST_F(RelayEngineTest, ABadConfigHaltsItOnlyIfItLasts) {
   EXPECT_THAT(Status().halted->message, HasSubstr("created again"));
 }
 
+// Plan: another bad write follows the first. The nodes have as long to put that one right, as in a
+// node that is no member (ConfigKeeper). The same bad config read again gives no more time.
+TEST_F(RelayEngineTest, EachBadConfigHasItsOwnTime) {
+  ReadGroup(10);
+  TellConfig(11, 5);
+  Prove(11, core::kConfigPatience - seconds(1));
+  TellConfig(12, 6);
+  Prove(12, core::kConfigPatience - seconds(1));
+  EXPECT_FALSE(Status().halted);
+  TellConfig(12, 6);
+  Prove(12, seconds(2));
+  EXPECT_TRUE(Status().halted);
+}
+
 // Plan: a watch that was away for a while has the bad write and the one that put it back in one
 // message.
 TEST_F(RelayEngineTest, ABadConfigThatIsPutBackInTheSameMessageCountsForNothing) {
