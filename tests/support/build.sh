@@ -17,6 +17,8 @@ baton_use_build_folder() {
   export BATON_BUILD_DIR
   # ccache needs a place to write; a service account's home may not be one.
   [[ -w ${HOME:-/nonexistent} ]] || export CCACHE_DIR=$BATON_BUILD_DIR/.ccache
+  # What a source includes is learned from the compiler, not from a preprocessor that runs before it.
+  export CCACHE_DEPEND=1
 }
 
 # Prints --fresh if FOLDER was configured for another source tree or generator.
