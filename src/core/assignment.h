@@ -42,6 +42,7 @@ struct AssignmentMember {
   // callers leave them as they are here.
   std::uint32_t elsewhere = 0;  ///< how many shards it holds besides the input's shards
   bool forbidden = false;       ///< the shards must leave it at once
+  friend bool operator==(const AssignmentMember&, const AssignmentMember&) = default;
 };
 
 /// Which members may get the shards of one pool, by the placement rules and the live members.
@@ -78,6 +79,7 @@ struct AssignmentShard {
   /// 0: any member may lead the shard. Otherwise its pool is AssignmentInput::pools[pool - 1].
   std::uint32_t pool = 0;
   bool vacant() const { return leader == kNobody && !waits; }
+  friend bool operator==(const AssignmentShard&, const AssignmentShard&) = default;
 };
 
 /// REQUIRES: members have distinct ids; each index lies within `members` or is kNobody; each pool

@@ -6,7 +6,6 @@
 
 #include "core/causes.h"
 #include "core/may_claim.h"
-#include "core/pools.h"
 
 namespace baton::core {
 namespace {
@@ -20,40 +19,6 @@ std::vector<MemberIndex> IndexesOfLeaders(const View& view,
     if (number != LeaderIndex::kNobody) result[number] = member;
   }
   return result;
-}
-
-// A shard that nobody may claim yet, or only its owner. It counts as the owner's if the policy
-// keeps it and the owner is here: others need no room for it then.
-template <typename IndexOf>
-void KeepOrWait(const View& view, ShardId shard, Claimable claimable, TimePoint now,
-                AssignmentShard& entry, AssignmentOfView& result, IndexOf index_of) {
-  const NodeId& owner = OwnerOf(view, shard);
-  const bool after = view.failover().policy == FailoverPolicy::kAfter;
-  const bool waits = claimable == Claimable::kAfterWait;
-  if (waits && now >= view.deaths().WaitsUntil(shard)) {
-    result.changes_at = std::min(result.changes_at, LockedUntil(view, shard));
-  }
-  result.owners_awaited = result.owners_awaited || (after && !owner.empty());
-  entry.waits = waits;
-  const TimePoint others_from = OthersFrom(view, shard);
-  if (others_from <= now) return;
-  result.changes_at = std::min(result.changes_at, others_from);
-  const bool may = MayTakeBack(view, shard, owner);
-  if (may && !waits && owner == view.self()) result.to_take_back.push_back(shard);
-  entry.leader = may ? index_of(owner) : kNobody;
-  entry.waits = after && entry.leader == kNobody;
-}
-
-// The first ready standby of a vacancy that takes part. `index_of` gives a node's number.
-template <typename IndexOf>
-MemberIndex FirstReady(const View& view, ShardId shard, MemberIndex avoids, IndexOf index_of) {
-  if (view.standbys().empty()) return kNobody;
-  for (const NodeId& node : view.StandbysOf(shard)) {
-    const MemberIndex member = index_of(node);
-    if (member == kNobody || member == avoids) continue;
-    if (view.member(node)->ReadyFor(shard)) return member;
-  }
-  return kNobody;
 }
 
 // When the first wait of a shard or a node is over.
@@ -71,17 +36,6 @@ std::vector<bool> StopAndKeep(const View& view, const std::vector<const MemberFa
     result.push_back(member->Leaves() && KeepsShardsFor(view, member->node));
   }
   return result;
-}
-
-void AddMoves(const View& view, const std::map<NodeId, MemberIndex>& index,
-              AssignmentOfView& result) {
-  for (const auto& [shard, move] : view.moves()) {
-    const auto found = std::lower_bound(result.shard_of.begin(), result.shard_of.end(), shard);
-    if (found == result.shard_of.end() || *found != shard || !view.LiveMove(move)) continue;
-    const auto number = static_cast<std::size_t>(found - result.shard_of.begin());
-    const auto target = index.find(move.to);
-    result.input.shards[number].moving_to = target != index.end() ? target->second : kNobody;
-  }
 }
 
 }  // namespace
@@ -112,69 +66,153 @@ std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment, const PlanNeed
   return result;
 }
 
-AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
-  AssignmentOfView result;
-  std::map<NodeId, MemberIndex> index;
+void AssignmentOfView::Add(ShardId shard, const ShardOfAssignment& read) {
+  if (!read.takes_part) return;
+  input.shards.push_back(read.shard);
+  shard_of.push_back(shard);
+  movable.push_back(read.movable);
+}
+
+AssignmentReader::AssignmentReader(const View& view, Duration settle, TimePoint now)
+    : view_(view), settle_(settle), now_(now) {
   const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(view, now);
-  result.changes_at = FirstEnd(view, resting, now);
+  changes_at_ = FirstEnd(view, resting, now);
   std::vector<const MemberFact*> facts;
   for (const auto& [node, member] : view.members()) {
     if (!member.Live() || resting.contains(node)) continue;
-    index[node] = static_cast<MemberIndex>(result.input.members.size());
-    result.input.members.push_back(
+    index_[node] = static_cast<MemberIndex>(members_.members.size());
+    members_.members.push_back(
         {.id = node, .weight = member.weight, .draining = view.Draining(member)});
+    members_.sessions.push_back(member.session);
     facts.push_back(&member);
   }
-  Pools pools = PoolsFor(view.rules().placement(), result.input.members, facts);
-  const auto index_of = [&](const NodeId& node) {
-    const auto found = index.find(node);
-    return found != index.end() ? found->second : kNobody;
+  members_.pools = PoolsFor(view.rules().placement(), members_.members, facts);
+  members_.keeps = StopAndKeep(view, facts);
+  index_of_leader_ = IndexesOfLeaders(view, index_);
+}
+
+MemberIndex AssignmentReader::IndexOf(const NodeId& node) const {
+  const auto found = index_.find(node);
+  return found != index_.end() ? found->second : kNobody;
+}
+
+MemberIndex AssignmentReader::IndexOfLeader(ShardId shard) const {
+  return index_of_leader_[view_.leaders().Of(shard)];
+}
+
+// The first ready standby of a vacancy that takes part.
+MemberIndex AssignmentReader::FirstReady(ShardId shard, MemberIndex avoids) const {
+  if (view_.standbys().empty()) return kNobody;
+  for (const NodeId& node : view_.StandbysOf(shard)) {
+    const MemberIndex member = IndexOf(node);
+    if (member == kNobody || member == avoids) continue;
+    if (view_.member(node)->ReadyFor(shard)) return member;
+  }
+  return kNobody;
+}
+
+MemberIndex AssignmentReader::TargetOfMove(ShardId shard) const {
+  if (view_.moves().empty()) return kNobody;
+  const MoveFact* const move = view_.move(shard);
+  return move != nullptr && view_.LiveMove(*move) ? IndexOf(move->to) : kNobody;
+}
+
+// A shard that nobody may claim yet, or only its owner. It counts as the owner's if the policy
+// keeps it and the owner is here: others need no room for it then.
+void AssignmentReader::KeepOrWait(ShardId shard, bool waits, AssignmentShard& entry) {
+  const NodeId& owner = OwnerOf(view_, shard);
+  const bool after = view_.failover().policy == FailoverPolicy::kAfter;
+  if (waits && now_ >= view_.deaths().WaitsUntil(shard)) {
+    changes_at_ = std::min(changes_at_, LockedUntil(view_, shard));
+  }
+  owners_awaited_ = owners_awaited_ || (after && !owner.empty());
+  entry.waits = waits;
+  const TimePoint others_from = OthersFrom(view_, shard);
+  if (others_from <= now_) return;
+  changes_at_ = std::min(changes_at_, others_from);
+  const bool may = MayTakeBack(view_, shard, owner);
+  if (may && !waits && owner == view_.self()) to_take_back_.push_back(shard);
+  entry.leader = may ? IndexOf(owner) : kNobody;
+  entry.waits = after && entry.leader == kNobody;
+}
+
+// A shard that any node may claim.
+void AssignmentReader::ReadVacancy(ShardId shard, AssignmentShard& entry) {
+  const RecordFact& record = view_.record(shard);
+  if (record.present && record.readability == Readability::kReadable) {
+    if (LockedForOthers(view_, shard, now_)) {
+      const bool may = MayClaim(view_, shard, view_.self(), settle_, now_);
+      if (may) to_take_back_.push_back(shard);
+      entry.leader = may ? IndexOf(view_.self()) : kNobody;
+      entry.waits = !may;
+    } else if (!record.leader.empty()) {
+      entry.prefers = IndexOfLeader(shard);
+    } else if (record.reason == Reason::kCallbackTimeout &&
+               view_.SessionAlive({record.resigned_by, record.session})) {
+      entry.avoids = IndexOf(record.resigned_by);
+    }
+  }
+  if (entry.vacant()) entry.standby = FirstReady(shard, entry.avoids);
+}
+
+ShardOfAssignment AssignmentReader::Read(ShardId shard) {
+  ShardOfAssignment read;
+  AssignmentShard& entry = read.shard;
+  const Claimable claimable = ClaimableNow(view_, shard, settle_, now_);
+  const std::size_t rule = view_.rules().NumberOf(shard);
+  if (rule < view_.rules().size()) entry.pool = members_.pools.of_rule[rule];
+  switch (claimable) {
+    case Claimable::kLed: entry.leader = IndexOfLeader(shard); break;
+    case Claimable::kByLastLeader:
+      entry.leader = IndexOf(view_.LastKnownLeader(shard)->node);
+      break;
+    case Claimable::kAfterWait:
+    case Claimable::kByOwner: KeepOrWait(shard, claimable == Claimable::kAfterWait, entry); break;
+    case Claimable::kByAnyNode: ReadVacancy(shard, entry); break;
+    default: return read;
+  }
+  // the leader's member value can't be read, but its session lives
+  if (claimable != Claimable::kByAnyNode && !entry.waits && entry.leader == kNobody) return read;
+  if (entry.pool != 0 && entry.vacant() && !members_.pools.Feasible(rule)) return read;
+  entry.moving_to = TargetOfMove(shard);
+  read.movable = claimable == Claimable::kLed && !members_.keeps[entry.leader];
+  read.takes_part = true;
+  return read;
+}
+
+TimePoint AssignmentReader::NextChange(ShardId shard) const {
+  TimePoint next = TimePoint::max();
+  const auto add = [&](TimePoint at) {
+    if (at > now_) next = std::min(next, at);
   };
-  const std::vector<MemberIndex> index_of_leader = IndexesOfLeaders(view, index);
-  const std::vector<bool> keeps = StopAndKeep(view, facts);
+  if (view_.InForce(shard)) return next;
+  const RecordFact& record = view_.record(shard);
+  if (record.present && record.readability != Readability::kReadable) {
+    if (view_.damage().contains(shard)) add(DamageClaimableFrom(view_, shard, settle_));
+    return next;
+  }
+  add(view_.deaths().WaitsUntil(shard));
+  add(LockedUntil(view_, shard));
+  add(OthersFrom(view_, shard));
+  const auto unled = view_.UnledSince(shard);
+  if (unled && LockedForOthers(view_, shard, now_)) add(*unled + view_.failover().lock_delay);
+  return next;
+}
+
+AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
+  AssignmentReader reader(view, settle, now);
+  AssignmentOfView result;
   result.input.shards.reserve(view.shard_count());
   result.shard_of.reserve(view.shard_count());
   result.movable.reserve(view.shard_count());
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-    const ShardId shard{s};
-    const RecordFact& record = view.record(shard);
-    const Claimable claimable = ClaimableNow(view, shard, settle, now);
-    const std::size_t rule = view.rules().NumberOf(shard);
-    AssignmentShard entry;
-    if (rule < view.rules().size()) entry.pool = pools.of_rule[rule];
-    if (claimable == Claimable::kLed) {
-      entry.leader = index_of_leader[view.leaders().Of(shard)];
-    } else if (claimable == Claimable::kByLastLeader) {
-      entry.leader = index_of(view.LastKnownLeader(shard)->node);
-    } else if (claimable == Claimable::kAfterWait || claimable == Claimable::kByOwner) {
-      KeepOrWait(view, shard, claimable, now, entry, result, index_of);
-    } else if (claimable != Claimable::kByAnyNode) {
-      continue;
-    } else if (record.present && record.readability == Readability::kReadable) {
-      if (LockedForOthers(view, shard, now)) {
-        const bool may = MayClaim(view, shard, view.self(), settle, now);
-        if (may) result.to_take_back.push_back(shard);
-        entry.leader = may ? index_of(view.self()) : kNobody;
-        entry.waits = !may;
-      } else if (!record.leader.empty()) {
-        entry.prefers = index_of_leader[view.leaders().Of(shard)];
-      } else if (record.reason == Reason::kCallbackTimeout &&
-                 view.SessionAlive({record.resigned_by, record.session})) {
-        entry.avoids = index_of(record.resigned_by);
-      }
-    }
-    if (claimable == Claimable::kByAnyNode && entry.vacant()) {
-      entry.standby = FirstReady(view, shard, entry.avoids, index_of);
-    }
-    // the leader's member value can't be read, but its session lives
-    if (claimable != Claimable::kByAnyNode && !entry.waits && entry.leader == kNobody) continue;
-    if (entry.pool != 0 && entry.vacant() && !pools.Feasible(rule)) continue;
-    result.input.shards.push_back(entry);
-    result.shard_of.push_back(shard);
-    result.movable.push_back(claimable == Claimable::kLed && !keeps[entry.leader]);
+    result.Add(ShardId{s}, reader.Read(ShardId{s}));
   }
-  result.input.pools = std::move(pools.pools);
-  AddMoves(view, index, result);
+  result.input.members = reader.members().members;
+  result.input.pools = reader.members().pools.pools;
+  result.changes_at = reader.changes_at();
+  result.owners_awaited = reader.owners_awaited();
+  result.to_take_back = reader.TakeToTakeBack();
   return result;
 }
 

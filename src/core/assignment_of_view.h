@@ -1,15 +1,28 @@
-// AssignmentFrom: the view in the form that the assignment reads.
+// AssignmentFrom: the view in the form that the assignment reads. AssignmentReader: the same, shard
+// by shard.
 //
-// A pure function of the view and the time. Succession, the balancer and the status ask it.
+// Pure functions of the view and the time. Succession and the balancer read everything each time,
+// the status only what has changed.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/assignment.h"
+#include "core/pools.h"
 #include "core/view.h"
 
 namespace baton::core {
+
+/// One shard of an assignment.
+struct ShardOfAssignment {
+  bool takes_part = false;  ///< false: the assignment leaves the shard out
+  bool movable = false;     ///< see AssignmentOfView::movable
+  AssignmentShard shard = {};
+  friend bool operator==(const ShardOfAssignment&, const ShardOfAssignment&) = default;
+};
 
 /// The view in the form that the assignment reads. Its members are the live ones, without
 /// NodesThatGetNothing. `shard_of[i]` is the number of its shards[i]. It leaves out a shard if:
@@ -37,9 +50,61 @@ struct AssignmentOfView {
   TimePoint changes_at = TimePoint::max();
   bool owners_awaited = false;        ///< FailoverPolicy::kAfter keeps some shard for its owner
   std::vector<ShardId> to_take_back;  ///< kept for this view's own node, which may claim them now
+
+  /// Adds the shard, if it takes part. REQUIRES: all shards are added in the order of their
+  /// numbers.
+  void Add(ShardId shard, const ShardOfAssignment& read);
 };
 /// `settle` and `now` decide when a damaged record may be replaced (see ClaimableNow).
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
+
+/// The part of an assignment that all shards have in common.
+struct AssignmentMembers {
+  std::vector<AssignmentMember> members;
+  Pools pools;
+  std::vector<SessionId> sessions;  ///< by member
+  std::vector<bool> keeps;          ///< by member: it stops, and its shards are kept for it
+  friend bool operator==(const AssignmentMembers&, const AssignmentMembers&) = default;
+};
+
+/// Reads an assignment from a view. REQUIRES: the view outlives it, and does not change meanwhile.
+class AssignmentReader {
+ public:
+  /// Takes O(members).
+  AssignmentReader(const View& view, Duration settle, TimePoint now);
+
+  const AssignmentMembers& members() const { return members_; }
+  /// Reads a shard. What it finds also goes into changes_at, owners_awaited and to_take_back. The
+  /// result is the same as long as members() is, the view's facts of the shard are, and `now` is
+  /// before NextChange.
+  ShardOfAssignment Read(ShardId shard);
+  /// The next time after `now` from which Read may find something else although the view has not
+  /// changed. Max: none is known.
+  TimePoint NextChange(ShardId shard) const;
+
+  // As in AssignmentOfView, of the shards that were read.
+  TimePoint changes_at() const { return changes_at_; }
+  bool owners_awaited() const { return owners_awaited_; }
+  std::vector<ShardId> TakeToTakeBack() { return std::exchange(to_take_back_, {}); }
+
+ private:
+  MemberIndex IndexOf(const NodeId& node) const;
+  MemberIndex IndexOfLeader(ShardId shard) const;
+  MemberIndex FirstReady(ShardId shard, MemberIndex avoids) const;
+  MemberIndex TargetOfMove(ShardId shard) const;
+  void KeepOrWait(ShardId shard, bool waits, AssignmentShard& entry);
+  void ReadVacancy(ShardId shard, AssignmentShard& entry);
+
+  const View& view_;
+  const Duration settle_;
+  const TimePoint now_;
+  AssignmentMembers members_;
+  std::map<NodeId, MemberIndex> index_;
+  std::vector<MemberIndex> index_of_leader_;  ///< by LeaderIndex::Number
+  TimePoint changes_at_;
+  bool owners_awaited_ = false;
+  std::vector<ShardId> to_take_back_;
+};
 
 /// Further input of PlanAll, of the same view as the assignment.
 struct PlanNeeds {

@@ -29,6 +29,7 @@ struct Pools {
   /// rule's shards now. Always true for a rule of pool 0, also if no member may lead. REQUIRES
   /// (checked): the rule is below of_rule.size().
   bool Feasible(std::size_t rule) const;
+  friend bool operator==(const Pools&, const Pools&) = default;
 };
 /// `facts` has each member's labels, in the order of `members`. REQUIRES (checked): both are
 /// equally long.

@@ -242,7 +242,8 @@ void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
   leaders_.Set(fact.shard, known.leader);
   UpdateVacancy(fact.shard, now);
   UpdateUnled(fact.shard, true, now);
-  if (changed) Touch(fact.shard);
+  // Under a lock delay, a shard that has no record waits once more.
+  if (changed || failover().lock_delay > Duration{0}) Touch(fact.shard);
 }
 
 // The watch shows every change, so the leader known here is the last one. It also is if a read

@@ -122,7 +122,7 @@ json::object LabelsObject(const Labels& labels) {
   return object;
 }
 
-json::object MemberObject(const MemberStatus& member) {
+json::object MemberObject(const NodeStatus& status, const MemberStatus& member) {
   const MemberFact& fact = member.fact;
   return {{"node", fact.node},
           {"live", fact.Live()},
@@ -130,7 +130,7 @@ json::object MemberObject(const MemberStatus& member) {
           {"drained", member.drained_by_policy},
           {"led", member.led},
           {"suspended", member.suspended},
-          {"target", member.target},
+          {"target", status.TargetOf(member)},
           {"weight", fact.weight},
           {"zone", NullIfEmpty(fact.zone)},
           {"labels", LabelsObject(fact.labels)},
@@ -147,7 +147,7 @@ json::object MemberObject(const MemberStatus& member) {
 
 json::array MemberArray(const NodeStatus& status) {
   json::array array;
-  for (const MemberStatus& member : status.members) array.push_back(MemberObject(member));
+  for (const MemberStatus& member : status.members) array.push_back(MemberObject(status, member));
   return array;
 }
 

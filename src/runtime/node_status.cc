@@ -95,9 +95,7 @@ void AddStandbys(const core::View& view, ShardStatus* status) {
   status->standbys = std::make_shared<const std::vector<StandbyStatus>>(std::move(standbys));
 }
 
-std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
-                                    StatusBoard& board) {
-  const std::map<NodeId, std::uint32_t>& targets = board.Targets(view, looks.settle, looks.now);
+std::vector<MemberStatus> MembersOf(const core::View& view, const StatusBoard& board) {
   std::vector<MemberStatus> members;
   for (const auto& [node, fact] : view.members()) {
     if (!fact.present) continue;
@@ -105,8 +103,6 @@ std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
     member.fact = fact;
     std::vector<ShardId>().swap(member.fact.ready);  // frees it, too: it may be long
     member.drained_by_policy = view.policy({PolicyKind::kDrain, node}) != nullptr;
-    const auto target = targets.find(node);
-    if (target != targets.end()) member.target = target->second;
     member.led = view.LedBy(node);
     member.suspended = board.SuspendedBy(node);
     members.push_back(std::move(member));
@@ -266,8 +262,8 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
     status->without_ready_standby_for = looks.now - board.without_ready_standby_since();
   }
   if (view.complete()) {
-    status->members = MembersOf(view, looks, board);
-    status->assignment = board.assignment();
+    status->members = MembersOf(view, board);
+    status->assignment = board.Assignment(view, looks.settle, looks.now);
   }
   status->leaderless = view.shard_count();
   for (const auto& [node, member] : view.members()) status->leaderless -= view.LedBy(node);

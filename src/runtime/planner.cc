@@ -45,11 +45,11 @@ Result<std::vector<MoveFact>> Planner::PlanNow() {
     rules.Set(status.placement, status.shard_count);
     std::map<NodeId, const MemberFact*> members;
     for (const MemberStatus& member : status.members) members[member.fact.node] = &member.fact;
-    for (const core::AssignmentMember& member : status.assignment->input.members) {
+    for (const core::AssignmentMember& member : status.assignment->members()) {
       if (!members.contains(member.id)) return Error{ErrorCode::kUnavailable, kNotComplete};
     }
     planned_ = core::PlanAll(
-        *status.assignment,
+        status.assignment->Whole(),
         {.rules = rules,
          .term_of = [&](ShardId shard) { return status.shards[shard.value].term; },
          .member_of = [&](const NodeId& node) -> const MemberFact& { return *members.at(node); }});

@@ -44,7 +44,7 @@ class Planner {
   std::mutex mutex_;
   StatusSource status_;
   // For this object's thread alone: the last plan, which is given again while nothing has changed.
-  std::shared_ptr<const core::AssignmentOfView> planned_for_;
+  std::shared_ptr<const StatusAssignment> planned_for_;
   std::vector<MoveFact> planned_;
   std::optional<Worker> worker_;  ///< started under mutex_; last, so that its thread ends first
 };

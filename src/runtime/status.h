@@ -18,11 +18,9 @@
 #include "runtime/node_counters.h"
 #include "runtime/shared_blocks.h"
 
-namespace baton::core {
-struct AssignmentOfView;
-}
-
 namespace baton::runtime {
+
+class StatusAssignment;
 
 /// The state of the node's own session, as one word.
 enum class SessionPhase : std::uint8_t {
@@ -51,8 +49,10 @@ inline const char* ToString(SessionPhase phase) {
 struct MemberStatus {
   MemberFact fact;  ///< without `ready`: ShardStatus::standbys has it
   bool drained_by_policy = false;
-  std::uint32_t led = 0;     ///< the number of shards that it leads
-  std::uint32_t target = 0;  ///< the number of shards that it should lead by the assignment
+  std::uint32_t led = 0;  ///< the number of shards that it leads
+  /// The number of shards that it should lead by the assignment, if another process answered.
+  /// NodeStatus::TargetOf has it in any case.
+  std::uint32_t target = 0;
   /// How many of the shards in `led` are suspended. Only the node itself knows; 0 for other nodes.
   std::uint32_t suspended = 0;
 
@@ -196,8 +196,8 @@ struct NodeStatus {
   FailoverSettings failover;        ///< the group's; the defaults before its config is known
   Placement placement;              ///< the group's rules; none before its config is known
   std::uint32_t config_schema = 0;  ///< of the group's config; 0: not known
-  /// The members' targets were computed from this; null: the view is not complete yet.
-  std::shared_ptr<const core::AssignmentOfView> assignment;
+  /// Null: the view is not complete yet, or another process answered.
+  std::shared_ptr<const StatusAssignment> assignment;
   /// By id, including members that are not live; empty until the view is complete.
   std::vector<MemberStatus> members;
   std::vector<DepartedMember> departed;  ///< within the last hour, the newest first
@@ -222,6 +222,10 @@ struct NodeStatus {
   std::uint32_t ready_here = 0;    ///< for how many of these it is ready
   std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
+
+  /// How many shards one of `members` should lead by the assignment. 0 if it gets nothing for now.
+  /// Thread-safe. The first call for a status of this process takes O(shards).
+  std::uint32_t TargetOf(const MemberStatus& member) const;
 };
 
 }  // namespace baton::runtime

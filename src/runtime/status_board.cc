@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/assignment.h"
-#include "core/assignment_of_view.h"
 #include "core/may_claim.h"
 
 namespace baton::runtime {
@@ -15,16 +13,6 @@ namespace {
 
 bool NobodyMayLead(core::RulesAsked& rules, const ShardStatus& shard) {
   return shard.rule != 0 && shard.leader.empty() && !rules.SomebodyMayLead(shard.shard);
-}
-
-// When the next damaged record may be replaced by any node. Max: never, as the view is now.
-TimePoint NextDamageOver(const core::View& view, Duration settle, TimePoint now) {
-  TimePoint next = TimePoint::max();
-  for (const auto& [shard, damage] : view.damage()) {
-    const TimePoint from = core::DamageClaimableFrom(view, shard, settle);
-    if (from > now) next = std::min(next, from);
-  }
-  return next;
 }
 
 /// Whether WaitsBySettings can be true of the shard, now or later.
@@ -47,6 +35,7 @@ void SharedStandbys::Sweep() {
 }
 
 void StatusBoard::Mark(ShardId shard) {
+  assignment_.Mark(shard);
   if (shards_.empty() || changed_flag_[shard.value]) return;
   changed_flag_[shard.value] = true;
   changed_.push_back(shard);
@@ -82,7 +71,6 @@ void StatusBoard::MarkStandbysOf(const core::View& view) {
 
 // A shard shows its leader's address, and a move only while it is live.
 void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes) {
-  if (changes.any()) targets_until_ = TimePoint::min();
   if (shards_.empty()) return;
   for (const ShardId shard : changes.shards) Mark(shard);
   for (const ShardId shard : changes.standbys) Mark(shard);
@@ -160,21 +148,6 @@ void StatusBoard::Render(const core::View& view, ShardStatus& status, ShardStatu
 std::uint32_t StatusBoard::SuspendedBy(const NodeId& node) const {
   const auto found = suspended_.find(node);
   return found != suspended_.end() ? found->second : 0;
-}
-
-const std::map<NodeId, std::uint32_t>& StatusBoard::Targets(const core::View& view, Duration settle,
-                                                            TimePoint now) {
-  if (now < targets_until_) return targets_;
-  assignment_ =
-      std::make_shared<const core::AssignmentOfView>(core::AssignmentFrom(view, settle, now));
-  const core::AssignmentInput& input = assignment_->input;
-  const core::Assignment divided = core::Assign(input);
-  targets_.clear();
-  for (std::size_t i = 0; i < input.members.size(); ++i) {
-    targets_[input.members[i].id] = divided.target[i];
-  }
-  targets_until_ = std::min(assignment_->changes_at, NextDamageOver(view, settle, now));
-  return targets_;
 }
 
 }  // namespace baton::runtime

@@ -1,6 +1,6 @@
-// StatusBoard: keeps the shards' part of a status, and how many shards each member should lead. For
-// a new status, the loop renders only the shards that changed since the last one. The two statuses
-// share each block of shards (SharedBlocks) in which no shard changed.
+// StatusBoard: keeps the shards' part of a status, and the assignment. For a new status, the loop
+// renders only the shards that changed since the last one. The two statuses share each block of
+// shards (SharedBlocks) in which no shard changed.
 //
 // Until the first call of Shards it keeps no shards. Call Note for each change that ShardOf
 // (node_status.h) shows: a change of the view, or of what only the node knows of its own shards.
@@ -20,6 +20,7 @@
 
 #include "core/view.h"
 #include "runtime/control.h"
+#include "runtime/status_assignment.h"
 
 namespace baton::runtime {
 
@@ -69,13 +70,11 @@ class StatusBoard {
   /// How many of the shards that `node` leads were suspended. Only a node itself knows this of its
   /// shards, so it is 0 if `node` is not this process's node.
   std::uint32_t SuspendedBy(const NodeId& node) const;
-  /// By live member: how many shards it should lead by the assignment. A member that gets nothing
-  /// for now (NodesThatGetNothing) is missing. Valid until the next call of Targets. `settle`: see
-  /// AssignmentFrom. REQUIRES: all calls pass the same `settle`.
-  const std::map<NodeId, std::uint32_t>& Targets(const core::View& view, Duration settle,
-                                                 TimePoint now);
-  /// The assignment behind the last Targets; null: Targets was not called yet.
-  std::shared_ptr<const core::AssignmentOfView> assignment() const { return assignment_; }
+  /// As AssignmentBoard::Of.
+  std::shared_ptr<const StatusAssignment> Assignment(const core::View& view, Duration settle,
+                                                     TimePoint now) {
+    return assignment_.Of(view, settle, now);
+  }
 
  private:
   void Mark(ShardId shard);
@@ -97,9 +96,7 @@ class StatusBoard {
   std::uint32_t led_against_rules_ = 0;
   std::uint32_t without_ready_standby_ = 0;
   TimePoint without_ready_standby_since_ = TimePoint::max();
-  std::shared_ptr<const core::AssignmentOfView> assignment_;
-  std::map<NodeId, std::uint32_t> targets_;
-  TimePoint targets_until_ = TimePoint::min();  ///< targets_ are right until this time
+  AssignmentBoard assignment_;
 };
 
 }  // namespace baton::runtime

@@ -10,6 +10,7 @@
 
 #include "core/assignment_of_view.h"
 #include "runtime/fake_control.h"
+#include "runtime/status_assignment.h"
 
 namespace baton::runtime {
 namespace {
@@ -22,14 +23,14 @@ class BusyControl final : public FakeControl {
  public:
   BusyControl() : FakeControl({"n1", "n2"}, 4) {
     Freeze(true);
-    core::AssignmentOfView assignment;
-    assignment.input.members = {{"n1"}, {"n2"}};
-    for (std::uint32_t shard = 0; shard < 4; ++shard) {
-      assignment.input.shards.push_back({.leader = 0});
-      assignment.shard_of.push_back(ShardId{shard});
+    SharedBlocks<core::ShardOfAssignment> shards;
+    for (int shard = 0; shard < 4; ++shard) {
+      shards.push_back({.takes_part = true, .movable = true, .shard = {.leader = 0}});
     }
+    const std::vector<core::AssignmentMember> members = {{"n1"}, {"n2"}};
     Change([&](NodeStatus& status) {
-      status.assignment = std::make_shared<const core::AssignmentOfView>(std::move(assignment));
+      status.assignment = std::make_shared<const StatusAssignment>(
+          members, std::vector<core::AssignmentPool>(), shards);
     });
   }
   void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) override {

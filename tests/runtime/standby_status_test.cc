@@ -262,7 +262,7 @@ TEST_F(StatusBoardTest, ARecordOfANewerSchemaCostsOneAssignment) {
   Begin({});
   TellUnreadable(7, Readability::kNewerSchema);
   const auto assignment = Look().assignment;
-  EXPECT_EQ(assignment->shard_of.size(), kShards - 1);
+  EXPECT_EQ(assignment->Whole().shard_of.size(), kShards - 1);
   now_ += std::chrono::hours(1);
   EXPECT_EQ(Look().assignment, assignment);
 }
@@ -280,11 +280,11 @@ TEST_F(StatusBoardTest, ADamagedRecordCostsAnotherAssignmentOnceAnyNodeMayClaim)
     Tell(config);
     now_ = kNow;
     const auto assignment = Look().assignment;
-    EXPECT_EQ(assignment->shard_of.size(), kShards - 1);
+    EXPECT_EQ(assignment->Whole().shard_of.size(), kShards - 1);
     now_ = from + lock_delay - std::chrono::nanoseconds(1);
     EXPECT_EQ(Look().assignment, assignment);
     now_ += std::chrono::nanoseconds(1);
-    EXPECT_EQ(Look().assignment->shard_of.size(), kShards);
+    EXPECT_EQ(Look().assignment->Whole().shard_of.size(), kShards);
   }
 }
 

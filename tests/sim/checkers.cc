@@ -13,6 +13,7 @@ namespace {
 constexpr Duration kLongestRead = seconds(15);
 constexpr std::size_t kMaxViolations = 20;
 constexpr std::size_t kLongestQueue = 20'000;
+constexpr unsigned kTurnsBetweenLooks = 16;  // at a status
 
 // The reasons for which a dead leader's shard may be claimed.
 bool SaysVacant(Reason reason) {
@@ -365,6 +366,7 @@ void Checkers::Ran(Process& process) {
   }
   CheckDeadline(process, seen);
   CheckComplete(process, seen);
+  if (++seen.turns % kTurnsBetweenLooks == 0) CheckShown(process);
   CheckCore(process);
   if (process.executor().longest() > kLongestQueue) Violation("I8", "the loop's queue is too long");
   if (ran_) ran_(process);

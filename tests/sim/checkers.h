@@ -10,7 +10,7 @@
 //   I3  A shard's terms only grow, and no two nodes hold the same one. If a restored backup makes a
 //       key's revision go down, each node that knew the later one halts.
 //
-//   I4  At rest, views equal the store.
+//   I4  At rest, views equal the store. What a status shows of the assignment follows the view.
 //
 //   I5  Every shard is led within the failover bound while a node can serve.
 //
@@ -261,7 +261,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     NodeId last_leader;
     SessionId last_session;            ///< in which that one led
     std::uint64_t last_directory = 0;  ///< and with which state directory
-    /// Somebody might follow that one, by a release, a handover, or because the policy was not
+    /// Somebody might follow that one, by a release, a handoff, or because the policy was not
     /// kNever.
     bool given_up = false;
     bool claimed_under_never = false;  ///< the record's present leader
@@ -329,6 +329,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     bool read = false;                              ///< its view was complete then
     TimePoint succeeded_at = TimePoint::min();      ///< when an `acquired` last returned
     TimePoint succeeded_before = TimePoint::min();  ///< and when another one did before that
+    unsigned turns = 0;                             ///< how often something ran there
   };
   struct Move {
     MoveFact fact;
@@ -440,6 +441,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckDeadline(const Process& process, Seen& seen);
   void CheckComplete(const Process& process, Seen& seen);
   void CheckVoidMoves(const Process& process);
+  void CheckShown(Process& process);
   void CheckOverlaps();
   void CheckEndsEarly(const Process& process);
   void CheckUnaware(const Process& process, ShardId shard);

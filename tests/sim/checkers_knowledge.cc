@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/assignment_of_view.h"
+#include "runtime/status_assignment.h"
 #include "sim/checkers.h"
 
 namespace baton::sim {
@@ -117,6 +118,26 @@ void Checkers::CheckVoidMoves(const Process& process) {
     if (!over(std::pair{shard, *view.move(shard)})) continue;
     Violation("I9", process.Name() + " counts a void move of " + Text(shard));
   }
+}
+
+// A status reads of the assignment only what has changed since the last one.
+void Checkers::CheckShown(Process& process) {
+  const core::View& view = process.core().view();
+  runtime::GroupFollower& follower = process.engine().follower();
+  if (!view.complete() || follower.halted()) return;
+  follower.ForgetStatus();
+  const auto status = follower.Status();
+  const core::AssignmentOfView shown = status->assignment->Whole();
+  const core::AssignmentOfView anew =
+      core::AssignmentFrom(view, process.core().options().settle, process.host().clock().Now());
+  const auto differ = [&](const char* what) {
+    Violation("I4", process.Name() + "'s status shows other " + what + " than its view has");
+  };
+  if (shown.input.members != anew.input.members) differ("members");
+  if (shown.input.pools != anew.input.pools) differ("pools");
+  if (shown.shard_of != anew.shard_of) differ("shards that take part");
+  if (shown.input.shards != anew.input.shards) differ("leaders, waits or moves");
+  if (shown.movable != anew.movable) differ("movable shards");
 }
 
 // The last renewal that was confirmed began before the end.

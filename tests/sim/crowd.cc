@@ -200,6 +200,12 @@ void Crowd::GiveAll() {
   claims_.clear();
 }
 
+void Crowd::Give(ShardId shard, int member) {
+  pb::TxnRequest request;
+  *request.add_success() = PutRecord(shard, members_[static_cast<std::size_t>(member)]);
+  BATON_CHECK(etcd_.OperatorTxn(request));
+}
+
 void Crowd::RunFor(Duration length) { world_.RunUntil(world_.now() + length); }
 
 bool Crowd::RunUntilAllAreLed(Duration most) {

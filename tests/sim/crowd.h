@@ -61,6 +61,8 @@ class Crowd {
   void EndSession();
   /// Gives all vacant shards to members, at once: a beginning, not what is measured.
   void GiveAll();
+  /// Makes the member the leader of the shard, at once.
+  void Give(ShardId shard, int member);
 
   void RunFor(Duration length);
   /// Runs until each shard has a leader, while the script claims what falls to its members.

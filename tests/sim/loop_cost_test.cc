@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/growth.h"
+#include "runtime/status_assignment.h"
 #include "sim/crowd.h"
 
 namespace baton::sim {
@@ -92,8 +93,8 @@ TEST(LoopCost, AZoneThatDiesCostsWhatItsShardsCost) {
   EXPECT_LT(test::GrowthOverFour(60, lose), test::kMaxGrowth);
 }
 
-// Plan: twice, a status is asked for; between the two, one member's key changes. The second shares
-// with the first what did not change.
+// Plan: three times, a status is asked for. One member's key changes before the second, and one
+// shard before the third. Each shares with the one before what did not change.
 TEST(LoopCost, AStatusSharesWhatDidNotChange) {
   constexpr std::uint32_t kShards = 20'000;
   Crowd crowd({.members = 40, .shards = kShards});
@@ -115,6 +116,15 @@ TEST(LoopCost, AStatusSharesWhatDidNotChange) {
   // the blocks that have shards of this one member
   EXPECT_GT(rendered, 0u);
   EXPECT_LE(rendered, kShards / 40 + 2 * 256);
+  EXPECT_EQ(before->assignment, after->assignment);
+  crowd.Give(ShardId{7}, after->shards[7].leader == "m3" ? 4 : 3);
+  crowd.RunFor(seconds(1));
+  const auto third = follower.Status();
+  ASSERT_NE(third->shards[7].leader, after->shards[7].leader);
+  EXPECT_NE(&third->assignment->shards()[7], &after->assignment->shards()[7]);
+  for (std::uint32_t s = 256; s < kShards; ++s) {
+    ASSERT_EQ(&third->assignment->shards()[s], &after->assignment->shards()[s]) << s;
+  }
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/assignment_of_view.h"
 #include "runtime/node_status.h"
+#include "runtime/status_assignment.h"
 #include "sim/small_group.h"
 
 namespace baton::sim {
@@ -43,14 +45,26 @@ class StatusOfChanges : public SmallGroup {
     ASSERT_EQ(shown->members.size(), anew.members.size());
     for (std::size_t m = 0; m < anew.members.size(); ++m) {
       const runtime::MemberStatus& member = anew.members[m];
-      EXPECT_EQ(shown->members[m].target, member.target);
+      EXPECT_EQ(shown->TargetOf(shown->members[m]), anew.TargetOf(member));
       EXPECT_EQ(shown->members[m].led, member.led);
       EXPECT_EQ(shown->members[m].suspended, member.suspended);
       EXPECT_EQ(member.led,
                 std::count_if(anew.shards.begin(), anew.shards.end(),
                               [&](const auto& one) { return one.leader == member.fact.node; }));
     }
+    ASSERT_EQ(shown->assignment != nullptr, core.view().complete());
+    if (shown->assignment != nullptr) {
+      ExpectSame(shown->assignment->Whole(),
+                 core::AssignmentFrom(core.view(), core.options().settle, now));
+    }
     ++compared_;
+  }
+  static void ExpectSame(const core::AssignmentOfView& whole, const core::AssignmentOfView& anew) {
+    EXPECT_EQ(whole.input.members, anew.input.members);
+    EXPECT_EQ(whole.input.pools, anew.input.pools);
+    EXPECT_EQ(whole.shard_of, anew.shard_of);
+    EXPECT_EQ(whole.input.shards, anew.input.shards);
+    EXPECT_EQ(whole.movable, anew.movable);
   }
   static void ExpectSame(const runtime::ShardStatus& shown, const runtime::ShardStatus& anew) {
     EXPECT_EQ(shown.shard, anew.shard);

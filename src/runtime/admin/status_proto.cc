@@ -58,14 +58,14 @@ std::chrono::milliseconds MillisecondsOf(const google::protobuf::Duration& durat
   return std::chrono::duration_cast<std::chrono::milliseconds>(NanosecondsOf(duration));
 }
 
-void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
+void ToProto(const MemberStatus& member, std::uint32_t target, v1::MemberStatus* out) {
   const MemberFact& fact = member.fact;
   out->set_node(fact.node);
   out->set_live(fact.Live());
   out->set_state(Shifted<v1::MemberStatus::State>(fact.state));
   out->set_drained(member.drained_by_policy);
   out->set_led(member.led);
-  out->set_target(member.target);
+  out->set_target(target);
   out->set_weight(fact.weight);
   out->set_zone(fact.zone);
   out->set_address(fact.address);
@@ -408,7 +408,9 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_without_ready_standby(status.without_ready_standby);
   out->set_standing_by(status.standing_by);
   out->set_ready_here(status.ready_here);
-  for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
+  for (const MemberStatus& member : status.members) {
+    ToProto(member, status.TargetOf(member), out->add_members());
+  }
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
   out->set_failing(status.failing);

@@ -1,0 +1,81 @@
+#include "runtime/status_assignment.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/assignment.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr std::size_t kNoBlock = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+core::AssignmentOfView StatusAssignment::Whole() const {
+  core::AssignmentOfView whole;
+  whole.input.members = members_;
+  whole.input.pools = pools_;
+  whole.input.shards.reserve(shards_.size());
+  whole.shard_of.reserve(shards_.size());
+  whole.movable.reserve(shards_.size());
+  for (std::uint32_t s = 0; s < shards_.size(); ++s) whole.Add(ShardId{s}, shards_[s]);
+  return whole;
+}
+
+std::uint32_t StatusAssignment::TargetOf(const NodeId& node) const {
+  std::call_once(computed_, [this] {
+    const core::Assignment assigned = core::Assign(Whole().input);
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      targets_[members_[m].id] = assigned.target[m];
+    }
+  });
+  const auto found = targets_.find(node);
+  return found != targets_.end() ? found->second : 0;
+}
+
+void AssignmentBoard::Mark(ShardId shard) {
+  if (assignment_ != nullptr) marked_.insert(shard);
+}
+
+std::shared_ptr<const StatusAssignment> AssignmentBoard::Of(const core::View& view, Duration settle,
+                                                            TimePoint now) {
+  while (!changes_.empty() && changes_.begin()->first <= now) {
+    marked_.insert(changes_.begin()->second);
+    changes_.erase(changes_.begin());
+  }
+  core::AssignmentReader reader(view, settle, now);
+  renewed_ = kNoBlock;
+  bool changed = false;
+  if (assignment_ == nullptr || reader.members() != members_) {
+    changed = true;
+    members_ = reader.members();
+    shards_.resize(view.shard_count());
+    changes_.clear();
+    for (std::uint32_t s = 0; s < view.shard_count(); ++s) Read(reader, ShardId{s});
+  } else {
+    for (const ShardId shard : marked_) changed = Read(reader, shard) || changed;
+  }
+  marked_.clear();
+  if (changed) {
+    assignment_ =
+        std::make_shared<const StatusAssignment>(members_.members, members_.pools.pools, shards_);
+  }
+  return assignment_;
+}
+
+// Returns whether the shard has changed.
+bool AssignmentBoard::Read(core::AssignmentReader& reader, ShardId shard) {
+  const TimePoint next = reader.NextChange(shard);
+  if (next != TimePoint::max()) changes_.emplace(next, shard);
+  const core::ShardOfAssignment read = reader.Read(shard);
+  if (std::as_const(shards_)[shard.value] == read) return false;
+  const std::size_t block = shard.value / SharedBlocks<core::ShardOfAssignment>::kBlock;
+  if (block != renewed_) shards_.Renew(shard.value);
+  renewed_ = block;
+  shards_[shard.value] = read;
+  return true;
+}
+
+}  // namespace baton::runtime
