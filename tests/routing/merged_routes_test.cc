@@ -88,7 +88,7 @@ TEST(MergedRoutes, EndsWithTheNewestInAnyOrder) {
   }
 }
 
-TEST(MergedRoutes, TakesWhatOnlyTheLastServerKnewForLedOnceAnotherStreamBegins) {
+TEST(MergedRoutes, TakesWhatMayHaveEndedForLedOnceAnotherStreamBegins) {
   MergedRoutes routes("orders");
   ASSERT_TRUE(routes
                   .Apply(First({}, 20,
@@ -106,7 +106,7 @@ TEST(MergedRoutes, TakesWhatOnlyTheLastServerKnewForLedOnceAnotherStreamBegins) 
   EXPECT_TRUE(routes.resumed());
   EXPECT_EQ(At(routes, 0), "n1@n1:1 10 led");
   EXPECT_EQ(At(routes, 1), "n1@n1:1 11 led");
-  EXPECT_EQ(At(routes, 2), "n1@n1:1 12 moving");
+  EXPECT_EQ(At(routes, 2), "n1@n1:1 12 led");
 }
 
 // Plan: n2's routes are complete up to revision 50. Then n1, which leads the shards, sends their

@@ -236,16 +236,17 @@ TEST_F(Hub, ASlowReaderIsCoalescedToTheNewestState) {
   EXPECT_EQ(hub_.counts().catch_ups, 1u);
 }
 
-TEST_F(Hub, WhoComesBackGetsWhatChangedLaterAndWhatOnlyThisNodeKnows) {
+TEST_F(Hub, WhoComesBackGetsWhatChangedLaterAndStatesThatMayEndUnseen) {
   Fill();
-  ViewRoute activating = RouteOf(3, "n1", 10);
+  ViewRoute activating = RouteOf(3, "n1", 10), moving = RouteOf(2, "n1", 10);
   activating.state = ShardState::kActivating;
-  Apply({RouteOf(1, "n2", 15), activating}, 15);
+  moving.state = ShardState::kMoving;
+  Apply({RouteOf(1, "n2", 15), moving, activating}, 15);
   Caller back;
   ASSERT_TRUE(Open(1, back, {.after = Revision{12}, .incarnation = kCluster}));
   Read(1, back);
   ASSERT_EQ(back.messages.size(), 1u);
-  EXPECT_THAT(back.shards, ElementsAre(1, 3));
+  EXPECT_THAT(back.shards, ElementsAre(1, 2, 3));
   EXPECT_FALSE(back.last().anew());
   EXPECT_TRUE(back.last().snapshot_end());
   EXPECT_EQ(back.last().complete_to(), 15);

@@ -34,8 +34,10 @@ ShardState StateOf(v1::Route::State state) {
 }
 
 /// Known to the leader alone.
-bool IsOwn(ShardState state) {
-  return state == ShardState::kActivating || state == ShardState::kSuspended;
+/// The state may end although the route's revision stays: see RouteHub.
+bool MayEndUnseen(ShardState state) {
+  return state == ShardState::kActivating || state == ShardState::kSuspended ||
+         state == ShardState::kMoving;
 }
 
 std::shared_ptr<const StandbyLists> ListsOf(
@@ -183,7 +185,7 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
   }
   for (std::size_t shard = 0; shard < shards; ++shard) {
     RouteEntry entry = entries_[shard];
-    if (!IsOwn(entry.state)) continue;
+    if (!MayEndUnseen(entry.state)) continue;
     entry.state = ShardState::kLed;
     Set(shard, entry);
   }
@@ -247,14 +249,13 @@ void MergedRoutes::TakeStandbys(const v1::Route& route, const std::vector<std::u
   published_standbys_ = nullptr;
 }
 
-// A state that only the leader knows has the revision of the leader's view. Other views may be
-// ahead.
+// A state that may end unseen has the revision of the server's view. Other views may be ahead.
 void MergedRoutes::TakeState(const v1::Route& route, const std::vector<std::uint32_t>& nodes) {
   RouteEntry entry = entries_[route.shard()];
   if (route.leader() == 0 || entry.term != route.term()) return;
   if (nodes_[nodes[route.leader() - 1]].node != nodes_[entry.leader].node) return;
   const ShardState told = StateOf(route.state());
-  if (!IsOwn(told) && !IsOwn(entry.state)) return;
+  if (!MayEndUnseen(told) && !MayEndUnseen(entry.state)) return;
   entry.state = told;
   Set(route.shard(), entry);
 }

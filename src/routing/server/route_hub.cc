@@ -22,9 +22,11 @@ const Error kSlow{ErrorCode::kUnavailable,
                   "a message was not read within a minute: open the stream again"};
 const Error kGone{ErrorCode::kUnavailable, "the caller is gone"};
 
-/// Only the shard's leader knows these states. A caller that comes from another server does not.
-bool OnlyKnownHere(const ViewRoute& route) {
-  return route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
+/// The state may end although the route's revision stays. Only the shard's leader knows the first
+/// two states. A read may skip a whole move.
+bool MayEndUnseen(const ViewRoute& route) {
+  return route.state == ShardState::kActivating || route.state == ShardState::kSuspended ||
+         route.state == ShardState::kMoving;
 }
 
 /// Adds the route, unless the list has `most` already.
@@ -69,8 +71,8 @@ void RouteHub::Store(const RouteBatch& batch) {
     block.delta = last_delta_;
     block.revision = std::max(block.revision, route.revision);
     newest_ = std::max(newest_, route.revision);
-    block.only_known_here += OnlyKnownHere(route) ? 1 : 0;
-    block.only_known_here -= OnlyKnownHere(entry.route) ? 1 : 0;
+    block.may_end_unseen += MayEndUnseen(route) ? 1 : 0;
+    block.may_end_unseen -= MayEndUnseen(entry.route) ? 1 : 0;
     entry = {route, last_delta_};
     page_changed_[route.shard.value / kPage] = last_delta_;
   }
@@ -287,14 +289,14 @@ Bytes RouteHub::WholePage(std::size_t index) {
 
 bool RouteHub::InPass(const Entry& entry, const Pass& pass) const {
   if (!pass.snapshot) return entry.delta > pass.after_delta;
-  return entry.route.revision > pass.after || OnlyKnownHere(entry.route);
+  return entry.route.revision > pass.after || MayEndUnseen(entry.route);
 }
 
 // Whether the block at the pass's position may have a route for it.
 bool RouteHub::MayHave(const Pass& pass) const {
   const Block& block = blocks_[pass.position / kBlock];
   if (!pass.snapshot) return block.delta > pass.after_delta;
-  return block.revision > pass.after || block.only_known_here > 0;
+  return block.revision > pass.after || block.may_end_unseen > 0;
 }
 
 // Sends one message to all idle streams: the view's age, and how far their routes are complete.

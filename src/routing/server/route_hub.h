@@ -184,9 +184,9 @@ class RouteHub {
   };
   /// A summary of kBlock routes, by which a pass decides whether to skip them.
   struct Block {
-    std::uint64_t delta = 0;            ///< the last delta that changed one of the routes
-    Revision revision{};                ///< the greatest revision of the routes
-    std::uint32_t only_known_here = 0;  ///< how many routes are activating or suspended
+    std::uint64_t delta = 0;           ///< the last delta that changed one of the routes
+    Revision revision{};               ///< the greatest revision of the routes
+    std::uint32_t may_end_unseen = 0;  ///< how many routes are activating, suspended or moving
   };
   /// One walk over the table for one stream.
   struct Pass {
