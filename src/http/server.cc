@@ -28,6 +28,7 @@
 #include "http/connection.h"
 #include "http/connection_places.h"
 #include "http/event_feed.h"
+#include "http/own_sockets.h"
 #include "http/peer.h"
 #include "http/route_metrics.h"
 #include "http/route_polls.h"
@@ -63,7 +64,7 @@ class HttpServer::Impl : public Connection::Owner {
     address_ = parsed.value();
     error_code error;
     const tcp::endpoint endpoint = Resolve(error);
-    if (!error) acceptor_.open(endpoint.protocol(), error);
+    if (!error) OpenUninherited(acceptor_, endpoint.protocol(), error);
     if (!error) acceptor_.set_option(net::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(net::socket_base::max_listen_connections, error);
@@ -342,10 +343,11 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
   void Accept() {
-    acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+    acceptor_.async_wait(tcp::acceptor::wait_read, [this](error_code error) {
       if (error == net::error::operation_aborted || !acceptor_.is_open()) return;
+      auto socket = error ? std::nullopt : TakeConnection(acceptor_, error);
       if (error) return AcceptLater(error);
-      Admit(std::move(socket));
+      if (socket) Admit(std::move(*socket));
       Accept();
     });
   }

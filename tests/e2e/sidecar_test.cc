@@ -319,6 +319,17 @@ TEST_F(SidecarRuns, ASecondProcessOfANodeLeavesTheFirstOnesSocketAlone) {
   EXPECT_EQ(socket.st_mode, S_IFSOCK | S_IRUSR | S_IWUSR);
 }
 
+// Plan: the program lists its descriptors. No socket is among them: by one of batond's it could
+// take callers of batond, or keep batond's port.
+TEST_F(SidecarRuns, ProgramsInheritNoSocket) {
+  NodeProcess& node = Run("n1", {"/bin/sh", "-c",
+                                 "for one in /proc/$$/fd/*; do echo has=$(readlink $one); done; "
+                                 "echo listed=yes; exec sleep 60"});
+  EXPECT_EQ(Logged(node, "listed="), "yes");
+  EXPECT_THAT(node.Log(), HasSubstr("has=/dev/null"));
+  EXPECT_THAT(node.Log(), testing::Not(HasSubstr("has=socket:")));
+}
+
 // Plan: programs that end by themselves, and one that does not exist.
 TEST_F(SidecarRuns, TheProgramsCodeIsBatonds) {
   const auto code = [&](const std::string& id, const std::vector<std::string>& program) {
