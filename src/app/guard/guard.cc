@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -239,6 +240,26 @@ class Counted {
   std::atomic<int>& count_;
 };
 
+/// A node's user writes its state file, so it could name ever new sessions there.
+class EndPace {
+ public:
+  /// Waits until less than kMost calls returned within the last kWithin.
+  void Await() {
+    const TimePoint now = Clock::Real().Now();
+    if (began_.size() == kMost) {
+      const TimePoint from = began_.front() + kWithin;
+      if (now < from) Pause(std::chrono::ceil<std::chrono::milliseconds>(from - now));
+      began_.pop_front();
+    }
+    began_.push_back(Clock::Real().Now());
+  }
+
+ private:
+  static constexpr std::size_t kMost = 10;
+  static constexpr std::chrono::minutes kWithin{1};
+  std::deque<TimePoint> began_;
+};
+
 /// Guards one node for ever. `working` counts the guards that end a dead node's sessions now.
 void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomic<int>& working) {
   std::vector<SessionId> ended;
@@ -247,6 +268,7 @@ void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomi
     if (std::exchange(said, trouble) != trouble) log::Warn("guard: " + trouble);
   };
   std::chrono::milliseconds retry = kFirstRetry;
+  EndPace pace;
   while (true) {
     const auto death = runtime::AwaitDeath(directory, guard.trust);
     if (!death) {
@@ -254,6 +276,7 @@ void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomi
         say("nothing is ended: " + death.error().message);
       }
     } else if (death.value().sessions != ended) {
+      pace.Await();
       const Counted works(working);
       const auto etcd = guard.etcd();
       if (!etcd) say(etcd.error().message);
