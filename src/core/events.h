@@ -373,7 +373,7 @@ struct AnswerTransfer {
   RequestId request = 0;
   Boxed<Result<MoveFact>> result;
 };
-/// Also answers GroupChangeRequested and ReleaseRequested.
+/// Answers PolicyRequested, GroupChangeRequested and ReleaseRequested.
 struct AnswerChange {
   RequestId request = 0;
   Status result;

@@ -458,11 +458,6 @@ void Engine::Do(const core::Finished& action) {
 
 // ---- operators ---------------------------------------------------------------------------------
 
-void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> handler) {
-  if (closed_) return handler(kNodeStopped);
-  Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
-}
-
 // A caller that ordered a change sees it in the next status, however long the last one would be
 // shared.
 template <typename Action>

@@ -101,8 +101,6 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
     if (closed_) return handler(kNodeStopped);
     Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
   }
-  /// The same for a policy. A dry run is answered here, because the core knows none for policies.
-  void Request(PolicyRequest request, std::function<void(baton::Status)> handler);
   /// Whether the session is live, the view is complete, and the node has not halted.
   bool ready() const;
 

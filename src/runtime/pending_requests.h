@@ -30,7 +30,7 @@ class PendingRequests {
 
   /// Keeps the handler, and returns the event for the core, with a new request id. The request's
   /// `within` counts from `now`; unset: no limit. A retry and a change of the node's settings need
-  /// no limit: the core answers at once. REQUIRES: a dry run of a policy is not added (see Engine).
+  /// no limit: the core answers at once.
   core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
   core::PolicyRequested Add(PolicyRequest request, ChangeHandler handler, TimePoint now);
   core::RetryRequested Add(RetryRequest request, RetryHandler handler, TimePoint now);
