@@ -54,7 +54,7 @@ coverage_least=95  # percent of lines
 # Under the thread sanitizer: what shares state between threads, and what the simulator's claim rests on. Where gRPC, which is
 # not instrumented, hands a call of its own from thread to thread (admin_test, router_test), its reports tell nothing.
 thread_tests=(core_test core_groups_test assignment_test scenarios_test
-  dispatch_test doctor_test history_test metrics_test node_test relay_engine_test route_feed_test
+  dispatch_test doctor_test history_test metrics_test node_test relay_engine_test route_feed_test standby_status_test
   attachment_test route_hub_test routes_test
   etcd_model_test machines_test quiet_hour_test simulation_seeds)
 

@@ -73,21 +73,39 @@ void AssignmentOfView::Add(ShardId shard, const ShardOfAssignment& read) {
   movable.push_back(read.movable);
 }
 
-AssignmentReader::AssignmentReader(const View& view, Duration settle, TimePoint now)
-    : view_(view), settle_(settle), now_(now) {
-  const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(view, now);
-  changes_at_ = FirstEnd(view, resting, now);
+AssignmentMembers AssignmentMembersFrom(const View& view, TimePoint now) {
+  AssignmentMembers result;
+  result.get_nothing = NodesThatGetNothing(view, now);
   std::vector<const MemberFact*> facts;
   for (const auto& [node, member] : view.members()) {
-    if (!member.Live() || resting.contains(node)) continue;
-    index_[node] = static_cast<MemberIndex>(members_.members.size());
-    members_.members.push_back(
+    if (!member.Live() || result.get_nothing.contains(node)) continue;
+    result.members.push_back(
         {.id = node, .weight = member.weight, .draining = view.Draining(member)});
-    members_.sessions.push_back(member.session);
+    result.sessions.push_back(member.session);
     facts.push_back(&member);
   }
-  members_.pools = PoolsFor(view.rules().placement(), members_.members, facts);
-  members_.keeps = StopAndKeep(view, facts);
+  result.pools = PoolsFor(view.rules().placement(), result.members, facts);
+  result.keeps = StopAndKeep(view, facts);
+  return result;
+}
+
+// Also the end of a rest that does not count now, because too many nodes rest.
+TimePoint AssignmentMembersUntil(const View& view, TimePoint now) {
+  TimePoint first = TimePoint::max();
+  for (const auto& [node, member] : view.members()) {
+    const TimePoint until = view.steadiness().UnsteadyUntil(node);
+    if (until > now) first = std::min(first, until);
+  }
+  return first;
+}
+
+AssignmentReader::AssignmentReader(const View& view, const AssignmentMembers& members,
+                                   Duration settle, TimePoint now)
+    : view_(view), members_(members), settle_(settle), now_(now) {
+  changes_at_ = FirstEnd(view, members.get_nothing, now);
+  for (const AssignmentMember& member : members.members) {
+    index_.emplace_hint(index_.end(), member.id, static_cast<MemberIndex>(index_.size()));
+  }
   index_of_leader_ = IndexesOfLeaders(view, index_);
 }
 
@@ -200,7 +218,8 @@ TimePoint AssignmentReader::NextChange(ShardId shard) const {
 }
 
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
-  AssignmentReader reader(view, settle, now);
+  AssignmentMembers members = AssignmentMembersFrom(view, now);
+  AssignmentReader reader(view, members, settle, now);
   AssignmentOfView result;
   result.input.shards.reserve(view.shard_count());
   result.shard_of.reserve(view.shard_count());
@@ -208,11 +227,11 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
     result.Add(ShardId{s}, reader.Read(ShardId{s}));
   }
-  result.input.members = reader.members().members;
-  result.input.pools = reader.members().pools.pools;
   result.changes_at = reader.changes_at();
   result.owners_awaited = reader.owners_awaited();
   result.to_take_back = reader.TakeToTakeBack();
+  result.input.members = std::move(members.members);
+  result.input.pools = std::move(members.pools.pools);
   return result;
 }
 

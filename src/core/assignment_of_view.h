@@ -62,21 +62,28 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
 struct AssignmentMembers {
   std::vector<AssignmentMember> members;
   Pools pools;
-  std::vector<SessionId> sessions;  ///< by member
-  std::vector<bool> keeps;          ///< by member: it stops, and its shards are kept for it
+  std::vector<SessionId> sessions;          ///< by member
+  std::vector<bool> keeps;                  ///< by member: it stops, and its shards are kept for it
+  std::map<NodeId, TimePoint> get_nothing;  ///< NodesThatGetNothing
   friend bool operator==(const AssignmentMembers&, const AssignmentMembers&) = default;
 };
+/// Takes O(members x (placement rules + 1)).
+AssignmentMembers AssignmentMembersFrom(const View& view, TimePoint now);
+/// The next time after `now` from which AssignmentMembersFrom may return something else although
+/// the view has not changed. Max: none is known. Takes O(members).
+TimePoint AssignmentMembersUntil(const View& view, TimePoint now);
 
-/// Reads an assignment from a view. REQUIRES: the view outlives it, and does not change meanwhile.
+/// Reads the shards of an assignment from a view. REQUIRES: `members` is AssignmentMembersFrom of
+/// the same view and time. Both outlive this object, and do not change meanwhile.
 class AssignmentReader {
  public:
   /// Takes O(members).
-  AssignmentReader(const View& view, Duration settle, TimePoint now);
+  AssignmentReader(const View& view, const AssignmentMembers& members, Duration settle,
+                   TimePoint now);
 
-  const AssignmentMembers& members() const { return members_; }
-  /// Reads a shard. What it finds also goes into changes_at, owners_awaited and to_take_back. The
-  /// result is the same as long as members() is, the view's facts of the shard are, and `now` is
-  /// before NextChange.
+  /// Reads a shard. What it finds also goes into changes_at, owners_awaited and to_take_back.
+  /// Returns the same while the members, the shard's own facts, the group's settings and the
+  /// shard's standbys stay the same, and `now` is before NextChange.
   ShardOfAssignment Read(ShardId shard);
   /// The next time after `now` from which Read may find something else although the view has not
   /// changed. Max: none is known.
@@ -96,9 +103,9 @@ class AssignmentReader {
   void ReadVacancy(ShardId shard, AssignmentShard& entry);
 
   const View& view_;
+  const AssignmentMembers& members_;
   const Duration settle_;
   const TimePoint now_;
-  AssignmentMembers members_;
   std::map<NodeId, MemberIndex> index_;
   std::vector<MemberIndex> index_of_leader_;  ///< by LeaderIndex::Number
   TimePoint changes_at_;

@@ -57,15 +57,15 @@ class KnownSessions {
   bool Stopped(const SessionRef& session) const { return Contains(stopped_, session); }
   /// Null: no end was noted, or it was forgotten again.
   const LeaseEnd* LastEnd(const NodeId& node) const;
-  /// Forgets everything about the nodes for which `which` returns true.
+  /// Forgets everything about the nodes for which `which` returns true. Returns whether it knew
+  /// something about one of them.
   template <typename Which>
-  void Forget(Which which) {
+  bool Forget(Which which) {
     const auto matches = [&](const auto& entry) { return which(entry.first); };
-    std::erase_if(seen_alive_, matches);
-    std::erase_if(proven_dead_, matches);
-    std::erase_if(stopped_, matches);
-    std::erase_if(detected_, matches);
-    std::erase_if(ends_, matches);
+    return std::erase_if(seen_alive_, matches) + std::erase_if(proven_dead_, matches) +
+               std::erase_if(stopped_, matches) + std::erase_if(detected_, matches) +
+               std::erase_if(ends_, matches) >
+           0;
   }
 
  private:

@@ -123,9 +123,10 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
     policy.name = name;
     policy.revision = at;
   }
-  std::erase_if(ripe_, [&](const auto& entry) {
+  const auto forgotten = std::erase_if(ripe_, [&](const auto& entry) {
     return !keys.ripe.contains(entry.first) && entry.second.revision < at;
   });
+  if (forgotten > 0) changes_.policy = true;
   if (!keys.balancer) {
     BalancerFact absent;
     absent.record.revision = at;
@@ -149,10 +150,11 @@ void View::ForgetAbsent() {
   const auto gone = [&](const auto& entry) { return absent(entry.second) && entry.first != self_; };
   std::erase_if(members_, gone);
   const auto damaged = damage_.LastLeaders();
-  sessions_.Forget([&](const NodeId& node) {
+  const bool forgot = sessions_.Forget([&](const NodeId& node) {
     const bool named = leaders_.NumberOf(node) != LeaderIndex::kNobody || damaged.contains(node);
     return !members_.contains(node) && !named;
   });
+  changes_.members = changes_.members || forgot;
 }
 
 // Deaths first: the end of a session and its proof come in one message, in any order.
@@ -242,8 +244,8 @@ void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
   leaders_.Set(fact.shard, known.leader);
   UpdateVacancy(fact.shard, now);
   UpdateUnled(fact.shard, true, now);
-  // Under a lock delay, a shard that has no record waits once more.
-  if (changed || failover().lock_delay > Duration{0}) Touch(fact.shard);
+  const bool locks = failover().lock_delay > Duration{0} && last_term_[fact.shard.value].value > 0;
+  if (changed || locks) Touch(fact.shard);
 }
 
 // The watch shows every change, so the leader known here is the last one. It also is if a read

@@ -39,13 +39,13 @@ namespace baton::core {
 /// ViewChanges: what changed in the View since the last TakeChanges.
 struct ViewChanges {
   /// The shards whose record or move changed; whose leader's session began, ended or was proven
-  /// dead; or for which UnledSince became known. If any session changed, also every shard with an
-  /// unreadable record. At the first snapshot: all shards, and all flags below, but no `standbys`.
-  /// Sorted, distinct.
+  /// dead; or for which UnledSince became known, or begins again under a lock delay. If any session
+  /// changed, also every shard with an unreadable record. At the first snapshot: all shards, and
+  /// all flags below, but no `standbys`. Sorted, distinct.
   std::vector<ShardId> shards;
-  bool members = false;  ///< any member fact, also its state or weight, or a proof of death
-  /// a policy or a RipeFact; not set if only a snapshot shows that a ripe key is gone
-  bool policy = false;
+  /// any member fact, also its state or weight, or a proof of death; or a session was forgotten
+  bool members = false;
+  bool policy = false;    ///< a policy or a RipeFact
   bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
   bool config = false;    ///< the config; also if a read found none
   /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready

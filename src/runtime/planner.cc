@@ -7,6 +7,7 @@
 
 #include "core/assignment_of_view.h"
 #include "core/shard_rules.h"
+#include "runtime/status_assignment.h"
 
 namespace baton::runtime {
 
@@ -40,7 +41,8 @@ Result<std::vector<MoveFact>> Planner::PlanNow() {
     const bool ended = status.session == SessionPhase::kEnded;
     return Error{ErrorCode::kUnavailable, ended ? status.not_ready : kNotComplete};
   }
-  if (status.assignment != planned_for_) {
+  // The assignment stays the same if only terms, labels or rules change that move nothing.
+  if (status.assignment != planned_for_ || status.revision != planned_at_) {
     core::ShardRules rules;
     rules.Set(status.placement, status.shard_count);
     std::map<NodeId, const MemberFact*> members;
@@ -54,6 +56,7 @@ Result<std::vector<MoveFact>> Planner::PlanNow() {
          .term_of = [&](ShardId shard) { return status.shards[shard.value].term; },
          .member_of = [&](const NodeId& node) -> const MemberFact& { return *members.at(node); }});
     planned_for_ = status.assignment;
+    planned_at_ = status.revision;
   }
   return planned_;
 }

@@ -45,6 +45,7 @@ class Planner {
   StatusSource status_;
   // For this object's thread alone: the last plan, which is given again while nothing has changed.
   std::shared_ptr<const StatusAssignment> planned_for_;
+  Revision planned_at_;
   std::vector<MoveFact> planned_;
   std::optional<Worker> worker_;  ///< started under mutex_; last, so that its thread ends first
 };

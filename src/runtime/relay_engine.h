@@ -69,7 +69,8 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
   /// A config that this relay can't follow. The group's nodes may still replace it by the right
-  /// one. For each bad config they have the same time again, as ConfigKeeper gives them.
+  /// one. Each new bad config begins core::kConfigPatience again, as in ConfigKeeper. So the relay
+  /// does not halt while bad ones keep coming within that time.
   struct BadConfig {
     Error problem;
     Revision revision;

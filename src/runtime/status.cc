@@ -11,7 +11,7 @@ bool MayBeginToLead(const MemberStatus& member) {
 }
 
 std::uint32_t NodeStatus::TargetOf(const MemberStatus& member) const {
-  return assignment != nullptr ? assignment->TargetOf(member.fact.node) : member.target;
+  return assignment != nullptr ? assignment->TargetOf(member.fact.node) : member.told_target;
 }
 
 }  // namespace baton::runtime

@@ -50,9 +50,9 @@ struct MemberStatus {
   MemberFact fact;  ///< without `ready`: ShardStatus::standbys has it
   bool drained_by_policy = false;
   std::uint32_t led = 0;  ///< the number of shards that it leads
-  /// The number of shards that it should lead by the assignment, if another process answered.
-  /// NodeStatus::TargetOf has it in any case.
-  std::uint32_t target = 0;
+  /// The number of shards that it should lead by the assignment. Set only in a status that came
+  /// over gRPC; NodeStatus::TargetOf has it in any case.
+  std::uint32_t told_target = 0;
   /// How many of the shards in `led` are suspended. Only the node itself knows; 0 for other nodes.
   std::uint32_t suspended = 0;
 

@@ -1,7 +1,7 @@
 // The assignment that a status shows: whose shards are whose, and how many each member should lead.
 //
-// The loop only notes what has changed (AssignmentBoard). Targets and plans take O(shards), and are
-// computed by the thread that asks first for those of a status (StatusAssignment).
+// The loop only notes what has changed (AssignmentBoard). Targets and plans take O(shards). The
+// first thread that asks a status for them computes them (StatusAssignment).
 #pragma once
 
 #include <cstdint>
@@ -48,22 +48,31 @@ class AssignmentBoard {
   /// The assignment may read something else of this shard now. Call it for each shard whose
   /// ShardStatus may have changed.
   void Mark(ShardId shard);
+  /// The view's members, policies or config have changed.
+  void MarkMembers() { members_marked_ = true; }
+
   /// The assignment of the view, now. The same object as before, unless it has changed. Takes
-  /// O(members + marked shards), and O(shards) if members came, went or changed. `settle`: see
-  /// AssignmentFrom. REQUIRES: all calls pass the same `settle`.
+  /// O(members + marked shards); if members or their settings changed, also what
+  /// AssignmentMembersFrom takes, and O(shards) if that found other ones. `settle`: see
+  /// AssignmentFrom. REQUIRES: all calls pass the same `view` and `settle`.
   std::shared_ptr<const StatusAssignment> Of(const core::View& view, Duration settle,
                                              TimePoint now);
 
  private:
+  bool FindMembers(const core::View& view, TimePoint now);
   bool Read(core::AssignmentReader& reader, ShardId shard);
 
   std::shared_ptr<const StatusAssignment> assignment_;  ///< null: Of was not called yet
   core::AssignmentMembers members_;
+  bool members_marked_ = true;
+  TimePoint members_until_ = TimePoint::min();  ///< members_ may be others from then on
   SharedBlocks<core::ShardOfAssignment> shards_;
-  std::set<ShardId> marked_;
-  std::size_t renewed_ = 0;                          ///< the block that Read renewed last
-  std::set<std::pair<TimePoint, ShardId>> changes_;  ///< when shards change without a mark
-  TimePoint members_until_ = TimePoint::min();       ///< when members_ may change without one
+  std::vector<bool> is_marked_;
+  std::vector<ShardId> marked_;
+  std::size_t renewed_ = 0;  ///< the block that Read renewed last
+  /// By shard: when it may change without a mark; max: not known. `changes_` has these times.
+  std::vector<TimePoint> changes_at_;
+  std::set<std::pair<TimePoint, ShardId>> changes_;
 };
 
 }  // namespace baton::runtime

@@ -35,8 +35,9 @@ void SharedStandbys::Sweep() {
 }
 
 void StatusBoard::Mark(ShardId shard) {
+  if (shards_.empty()) return;
   assignment_.Mark(shard);
-  if (shards_.empty() || changed_flag_[shard.value]) return;
+  if (changed_flag_[shard.value]) return;
   changed_flag_[shard.value] = true;
   changed_.push_back(shard);
 }
@@ -71,6 +72,7 @@ void StatusBoard::MarkStandbysOf(const core::View& view) {
 
 // A shard shows its leader's address, and a move only while it is live.
 void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes) {
+  if (changes.members || changes.policy || changes.config) assignment_.MarkMembers();
   if (shards_.empty()) return;
   for (const ShardId shard : changes.shards) Mark(shard);
   for (const ShardId shard : changes.standbys) Mark(shard);

@@ -2,8 +2,8 @@
 // renders only the shards that changed since the last one. The two statuses share each block of
 // shards (SharedBlocks) in which no shard changed.
 //
-// Until the first call of Shards it keeps no shards. Call Note for each change that ShardOf
-// (node_status.h) shows: a change of the view, or of what only the node knows of its own shards.
+// Until the first call of Shards it keeps no shards. Call Note for each change of the view, and for
+// each change that ShardOf (node_status.h) shows of what only the node knows of its own shards.
 //
 // For the loop alone; other threads may read what Shards returned. REQUIRES: all calls pass the
 // same view.
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "core/view.h"
 #include "runtime/control.h"
 #include "runtime/status_assignment.h"
@@ -70,9 +71,10 @@ class StatusBoard {
   /// How many of the shards that `node` leads were suspended. Only a node itself knows this of its
   /// shards, so it is 0 if `node` is not this process's node.
   std::uint32_t SuspendedBy(const NodeId& node) const;
-  /// As AssignmentBoard::Of.
+  /// As AssignmentBoard::Of. REQUIRES (checked): Shards was called before.
   std::shared_ptr<const StatusAssignment> Assignment(const core::View& view, Duration settle,
                                                      TimePoint now) {
+    BATON_CHECK(shards_.size() == view.shard_count());
     return assignment_.Of(view, settle, now);
   }
 

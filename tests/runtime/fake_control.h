@@ -197,9 +197,9 @@ class FakeControl : public Control {
     std::uint32_t place = 0;
     for (MemberStatus& member : status_.members) {
       member.led = led[member.fact.node];
-      member.target = takers == 0 ? member.led : 0;
+      member.told_target = takers == 0 ? member.led : 0;
       if (!Takes(member)) continue;
-      member.target =
+      member.told_target =
           status_.shard_count / takers + (place++ < status_.shard_count % takers ? 1 : 0);
     }
   }
@@ -215,7 +215,7 @@ class FakeControl : public Control {
   std::vector<MoveFact> Needed() const {
     std::map<NodeId, std::int64_t> spare;
     for (const MemberStatus& member : status_.members) {
-      spare[member.fact.node] = std::int64_t{member.target} - member.led;
+      spare[member.fact.node] = std::int64_t{member.told_target} - member.led;
     }
     std::vector<MoveFact> moves;
     for (const ShardStatus& shard : status_.shards) {

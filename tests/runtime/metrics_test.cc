@@ -23,6 +23,7 @@
 #include "runtime/metrics/server_calls.h"
 #include "runtime/metrics/status_source.h"
 #include "runtime/metrics/text.h"
+#include "runtime/status_assignment.h"
 
 namespace baton::runtime {
 namespace {
@@ -54,8 +55,14 @@ NodeStatus Picture() {
   status.leaderless = 2;
   status.members = {Member("n1", true), Member("n2", false), Member("n3", true)};
   status.members[0].led = 1;
-  status.members[0].target = 2;
   status.shards.resize(3);
+  SharedBlocks<core::ShardOfAssignment> assigned;
+  assigned.resize(3);
+  for (int s = 0; s < 3; ++s) assigned[s].takes_part = true;
+  assigned[0].shard.leader = 0;
+  status.assignment =
+      std::make_shared<const StatusAssignment>(std::vector<core::AssignmentMember>{{"n1"}, {"n3"}},
+                                               std::vector<core::AssignmentPool>(), assigned);
   for (std::uint32_t i = 0; i < 3; ++i) status.shards[i].shard = ShardId{i};
   status.shards[0].leader = "n1";
   status.shards[0].term = Term{815};

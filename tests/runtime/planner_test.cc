@@ -79,6 +79,25 @@ TEST(Planner, PlansFromTheNodesStatus) {
   }
 }
 
+// Plan: a shard goes to another node and comes back, so its term is another one, and the assignment
+// is the same.
+TEST(Planner, PlansInTheTermsOfTheNewestStatus) {
+  BusyControl control;
+  control.Free();
+  Planner planner(control, [] {});
+  const Moves first = PlanOf(planner);
+  ASSERT_TRUE(first.ok());
+  const ShardId moved = first->front().shard;
+  control.Change([&](NodeStatus& status) {
+    status.shards[moved.value].term = Term{990};
+    status.revision = Revision{990};
+  });
+  const Moves second = PlanOf(planner);
+  ASSERT_TRUE(second.ok());
+  ASSERT_EQ(second->front().shard, moved);
+  EXPECT_EQ(second->front().ends, Term{990});
+}
+
 // Plan: before it asks for the status, the planner asks the node to make a new one.
 TEST(Planner, AsksForANewStatusFirst) {
   BusyControl control;

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -286,6 +288,30 @@ TEST_F(StatusBoardTest, ADamagedRecordCostsAnotherAssignmentOnceAnyNodeMayClaim)
     now_ += std::chrono::nanoseconds(1);
     EXPECT_EQ(Look().assignment->Whole().shard_of.size(), kShards);
   }
+}
+
+// Plan: shards go to n2 one after the other. Of each status, three threads ask for the targets and
+// for the whole assignment while the board goes on. (For the thread sanitizer.)
+TEST_F(StatusBoardTest, ReadersComputeTargetsWhileItGoesOn) {
+  Begin({});
+  std::vector<std::jthread> readers;
+  std::atomic<int> right{0};
+  for (std::uint32_t s = 0; s < 40; ++s) {
+    ShardRecordFact moved = LedBy("n2", 2, s);
+    moved.record.revision = Revision{++revision_};
+    Tell(moved);
+    const NodeStatus status = Look();
+    for (int reader = 0; reader < 3; ++reader) {
+      readers.emplace_back([status, s, &right] {
+        std::uint32_t targets = 0;
+        for (const MemberStatus& member : status.members) targets += status.TargetOf(member);
+        const core::AssignmentOfView whole = status.assignment->Whole();
+        right += targets == kShards && whole.input.shards[s].leader == 1 ? 1 : 0;
+      });
+    }
+  }
+  readers.clear();
+  EXPECT_EQ(right, 120);
 }
 
 // Plan: the group has a lock delay, and the leader of all shards leaves. The shards wait by the

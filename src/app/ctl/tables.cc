@@ -160,7 +160,7 @@ std::vector<Cell> NodeRow(const MemberStatus& member, bool wide) {
   std::vector<Cell> row{{fact.node},
                         {MemberWord(member), StyleOf(member)},
                         {std::to_string(member.led)},
-                        {std::to_string(member.target)},
+                        {std::to_string(member.told_target)},
                         {std::to_string(fact.weight)},
                         OrDash(fact.zone),
                         OrDash(fact.address)};

@@ -211,8 +211,8 @@ NodeColumns MeasureNodes(const NodeStatus& status) {
   NodeColumns columns;
   for (const MemberStatus& member : status.members) {
     columns.name = std::max(columns.name, Columns(member.fact.node));
-    columns.scale = std::max<std::int64_t>({columns.scale, member.led, member.target});
-    const std::string count = fmt::format("{}/{}", member.led, member.target);
+    columns.scale = std::max<std::int64_t>({columns.scale, member.led, member.told_target});
+    const std::string count = fmt::format("{}/{}", member.led, member.told_target);
     columns.count = std::max(columns.count, Columns(count));
   }
   columns.name = std::min(columns.name, 24);
@@ -225,8 +225,9 @@ Line NodeLine(const NodeStatus& status, const MemberStatus& member, int place,
       {" "},
       {std::string(1, NodeInks::LetterOf(place)), Ink::kNode, place},
       {" " + Padded(Cut(member.fact.node, columns.name), columns.name) + " "},
-      {Bar(member.led, member.target, columns.scale, kBarColumns, view.ascii), Ink::kNode, place},
-      {" " + Padded(fmt::format("{}/{}", member.led, member.target), columns.count) + "  "},
+      {Bar(member.led, member.told_target, columns.scale, kBarColumns, view.ascii), Ink::kNode,
+       place},
+      {" " + Padded(fmt::format("{}/{}", member.led, member.told_target), columns.count) + "  "},
       {Padded(MemberWord(member), 9), InkOf(member)},
       LeaseSpan(status, member, view.ascii)};
 }

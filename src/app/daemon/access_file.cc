@@ -187,7 +187,7 @@ Status AddUsers(const std::string& path, const Entry& entry, Rules& rules) {
                            .role = *entry.role,
                            .who = group ? access::Rule::For::kGroup : access::Rule::For::kUser});
   } else {
-    log::Warn(fmt::format("a rule of --access is for the {} {}, whom this host does not have", key,
+    log::Warn(fmt::format("a rule of --access is for the {} {}, which this host does not have", key,
                           QuotedWord(entry.Text(key))));
   }
   return Ok();

@@ -114,7 +114,7 @@ MemberStatus FromProto(const v1::MemberStatus& message) {
   fact.external = message.external();
   member.drained_by_policy = message.drained();
   member.led = message.led();
-  member.target = message.target();
+  member.told_target = message.target();
   member.suspended = message.suspended();
   member.fact.failing = message.failing();
   member.fact.unhealthy = message.unhealthy();

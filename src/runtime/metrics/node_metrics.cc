@@ -45,7 +45,7 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
             "Shards on which this node has stopped until a renewal is confirmed.")
       .Add(self.suspended);
   out.Gauge("baton_shards_target", "Shards that this node should lead by the current assignment.")
-      .Add(self.target);
+      .Add(status.TargetOf(self));
   out.Gauge("baton_shards_leaderless", "Shards that nobody leads, in this node's view; use max.")
       .Add(status.leaderless);
   out.Gauge("baton_shards_waiting_after_deaths",
