@@ -43,15 +43,18 @@ inline constexpr std::size_t kLongestCauseDetail = 256;
 
 struct Cause {
   CauseKind kind = CauseKind::kUnknown;
-  /// The number of the placement rule that decided, from 1. 0: no rule decided.
+  /// The number of the placement rule that decided, from 1. For kReadyStandby this is the rule that
+  /// asks for standbys. 0: no rule decided.
   std::uint32_t rule = 0;
   /// Visible ASCII, at most kLongestCauseDetail bytes. Its meaning depends on `kind`:
   ///  - kRuleRequires, kRulePrefers: the labels of the new leader that the rule asks for, for
-  ///    example "zone=a,disk=ssd". The first label without room and all after it are left out.
-  ///  - kReadyStandby: the new leader's value of the label by which the rule spreads standbys, or
-  ///    its zone: "zone=b". Empty if it has neither.
+  ///    example "zone=a,disk=ssd". If the text would be too long, the first label that does not fit
+  ///    is left out, and so are all labels after it.
+  ///  - kReadyStandby: the label by which the rule spreads standbys, with the new leader's value,
+  ///    for example "rack=7". If the rule names no such label, or the new leader lacks it: the new
+  ///    leader's zone, for example "zone=b". Empty if the new leader has no zone, either.
   ///  - kPassedOver: the node that did not claim the shard.
-  ///  - kDrain, kRuleForbids, kActivationFailed: the leader before.
+  ///  - kDrain, kRuleForbids, kActivationFailed: the node from which the shard moves.
   ///  - All others: empty.
   std::string detail{};
   friend bool operator==(const Cause&, const Cause&) = default;

@@ -1,5 +1,5 @@
 // BATON_EXPORT marks what the shared library offers to programs. Other functions and classes of
-// Baton are hidden, except those inside a marked class. The library also exports instances of
+// Baton are hidden, unless they are inside a marked class. The library also exports instances of
 // templates of other libraries; don't rely on these. See baton/version.h on the ABI.
 #pragma once
 

@@ -37,47 +37,48 @@ class ServerBuilder;
 
 namespace baton {
 
-/// Limits what strangers can cost a server of yours. If your own services need more, set that on
-/// `builder` after this call.
-///  - A request has at most 64 KiB, and a call's metadata 8 KiB. gRPC ends a call with more.
-///    Answers are not limited.
+/// Limits what strangers can cost a server of yours. If your own services need more, set higher
+/// limits on `builder` after this call.
+///  - A request has at most 64 KiB, and a call's metadata 8 KiB. gRPC ends a call above these
+///    limits. Answers are not limited.
 ///  - A compressed request is refused with UNIMPLEMENTED, because gRPC 1.51 decompresses a request
 ///    before it checks the request's size.
 ///  - A connection has at most 100 calls at once. A client makes further calls wait. If a client
-///    does not, gRPC ends the connection. gRPC 1.51 enforces this limit, and that of metadata, only
-///    for clients that have acknowledged them.
-///  - Requests that are still arriving, and gRPC's own state of connections, have 64 MiB for the
-///    whole server. If these are used up, gRPC ends calls, perhaps also those of other callers.
-/// Neither this nor gRPC bounds the number of connections.
+///    does not, gRPC ends the connection. gRPC 1.51 enforces this limit, and the limit of metadata,
+///    only for clients that have acknowledged the limits.
+///  - Requests that are still arriving, and gRPC's own state of connections, have 64 MiB together
+///    for the whole server, by a grpc::ResourceQuota of the builder. If the 64 MiB are used up,
+///    gRPC ends calls, perhaps also calls of other callers.
+/// Neither LimitServer nor gRPC bounds the number of connections.
 ///
-/// Also turns SO_REUSEPORT off, so BuildAndStart returns null if another server has the address. By
-/// default, gRPC lets two servers of one user share an address, and each gets a part of the
-/// connections. REQUIRES: called before BuildAndStart.
+/// LimitServer also turns SO_REUSEPORT off, so BuildAndStart returns null if another server has the
+/// address. By default, gRPC lets two servers of one user share an address, and each gets a part of
+/// the connections. REQUIRES: called before BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
-/// Says which callers may make changes through an admin service. They may make every change, also
-/// those that need the role admin in batond. Everybody who reaches the server may make calls that
-/// only read. One exception: if a caller's certificate has expired since the caller connected, all
-/// its new calls get UNAUTHENTICATED.
+/// Says which callers may make changes through an admin service. These callers may make every
+/// change, also the changes that need the role admin in batond. Everybody who reaches the server
+/// may make calls that only read. One exception: if a caller's certificate has expired since the
+/// caller connected, all new calls of this caller get UNAUTHENTICATED.
 struct AdminOptions {
-  /// Whether calls that change something are accepted from other hosts, too. By default they are
-  /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.
-  /// Set this only if the server authenticates its callers, because any accepted caller can move
-  /// every shard.
+  /// Whether callers on other hosts may make changes. By default, only callers at loopback
+  /// addresses and unix sockets may make changes; other callers get PERMISSION_DENIED. Set this
+  /// only if the server authenticates its callers, because any accepted caller can move every
+  /// shard.
   bool allow_remote = false;
-  /// If set, changes are accepted only from callers whose certificate has one of these names, on
-  /// any host, and `allow_remote` has no effect. An empty list: from nobody. If `operators` is
-  /// unset, `allow_remote` decides about other hosts, and every user of this host may make changes:
-  /// gRPC can't tell which user has opened a connection. A certificate's name is one of
-  /// spiffe://..., "dns:" and a DNS name, "cn:" and a common name; GroupCredentialsOptions::servers
-  /// (baton/credentials.h) says which, and when it has none. Each entry is a whole name, the
-  /// beginning of a name (at least spiffe://, dns: or cn:) and "*", or "*" alone. A certificate
-  /// without a name fits nothing. REQUIRES: the server has TLS and verifies clients' certificates.
+  /// If set, only callers whose certificate fits one of these entries may make changes. These
+  /// callers may be on any host, and `allow_remote` has no effect. If the list is empty, nobody may
+  /// make changes. If `operators` is unset, every user of this host may make changes, because gRPC
+  /// can't tell which user has opened a connection; `allow_remote` decides about other hosts. Each
+  /// entry is a whole name such as "dns:ann.example.org", the beginning of a name followed by "*",
+  /// or "*" alone. GroupCredentialsOptions::servers (baton/credentials.h) describes these forms,
+  /// and says which name a certificate has. REQUIRES: the server has TLS and verifies clients'
+  /// certificates.
   std::optional<std::vector<std::string>> operators = {};
 };
 
 /// Checks the options. kInvalidArgument: a name in `operators` can't be a certificate's name. The
-/// message has the name and what is expected.
+/// message repeats the name, and says what is expected.
 BATON_EXPORT Status CheckAdminOptions(const AdminOptions& options);
 
 /// A registered admin service. Destroy it after the server has shut down and before the node.
@@ -87,14 +88,16 @@ class AdminService {
 };
 
 /// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), for batonctl. The node's log gets a
-/// record of each change that somebody asks for (who, what, and whether it was made), but at most
-/// one a second for all refused callers. Returns null and adds nothing if CheckAdminOptions
-/// refuses the options. Throws std::system_error if the host has no thread left. REQUIRES: called
-/// before BuildAndStart.
+/// record of each change that somebody asks for (who, what, and whether it was made). But refused
+/// callers together cause at most one record a second. Returns null and adds nothing if
+/// CheckAdminOptions refuses the options. Throws std::system_error if the host has no thread left.
+/// REQUIRES: called before BuildAndStart.
 ///
 /// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
-/// WatchEvents, 48 of callers that may not make changes. Each such caller may make 500 calls in a
-/// burst, then 50 a second, and has at most 16 streams. docs/security.md lists all limits.
+/// WatchEvents. Callers that may not make changes have at most 48 of these streams together, and 16
+/// each. Each of these callers may make 500 calls in a burst, then 50 a second. Callers with one
+/// certificate name, and callers without a certificate on one host, count as one caller.
+/// docs/security.md lists all limits.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
@@ -110,9 +113,9 @@ class RoutingService {
  public:
   virtual ~RoutingService() = default;
   /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
-  /// to another node. Waits a moment, for the service's own thread. Idempotent; any thread. A stop
-  /// or a halt of the node ends the streams, too. Before the server's Shutdown, which waits for
-  /// streams, call Node::Stop or this method.
+  /// to another node. Waits a moment until the service's own thread has ended. Idempotent; any
+  /// thread. A stop or a halt of the node ends the streams, too. The server's Shutdown waits for
+  /// streams, so call Node::Stop or this method before it.
   ///
   /// Later streams are refused: with RESOURCE_EXHAUSTED after a call of this method, with
   /// UNAVAILABLE if only the node was stopped or has halted. Later Lookup calls get UNAVAILABLE.
@@ -120,18 +123,21 @@ class RoutingService {
 };
 
 /// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
-/// callers which node leads which shard. Costs one thread and about 100 bytes a shard. At most
-/// 1,024 Lookup calls wait at once; further ones get UNAVAILABLE. Each caller on another host may
-/// make 10,000 calls in a burst, and 1,000 a second after that; further ones get
-/// RESOURCE_EXHAUSTED. Calls with an expired certificate get UNAUTHENTICATED. Never returns null.
-/// Throws std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
+/// callers which node leads which shard. Costs one thread and about 100 bytes a shard. Everybody
+/// who reaches the server may call the service. At most 1,024 Lookup calls wait at once; further
+/// Lookup calls get UNAVAILABLE. Each caller on another host may make 10,000 calls in a burst, and
+/// 1,000 a second after that; further calls get RESOURCE_EXHAUSTED. If a caller's certificate has
+/// expired since the caller connected, new calls of this caller get UNAUTHENTICATED. Never returns
+/// null. Throws std::system_error if the host has no thread left. REQUIRES: called before
+/// BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});
 
 /// The refusal STALE_TERM, for a request whose FenceGuard call returned kStaleTerm: ABORTED, with
 /// google.rpc.ErrorInfo in its details (reason STALE_TERM, domain baton; metadata shard, term,
-/// newestTerm). See proto/baton/v1/errors.proto. REQUIRES: the shard is in the guard's range.
+/// newestTerm). See proto/baton/v1/errors.proto. REQUIRES (checked): the shard is in the guard's
+/// range.
 BATON_EXPORT grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term);
 
 }  // namespace baton

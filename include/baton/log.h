@@ -24,17 +24,21 @@ struct LogRecord {
   /// (malformed bytes become U+FFFD). Line ends, control characters and marks of writing direction
   /// are escaped.
   std::string text{};
-  /// Set if a kInfo record is about a transition; the node has counted it (see Transition).
+  /// Set if the record is about a transition that the node has counted (see Transition). Such
+  /// records have kInfo.
   std::optional<Transition> transition{};
 };
 
-/// Takes a node's records. The node calls the sink on a thread of its own, one record at a time and
-/// in order, though `time` may go back. Few records name their node. Two nodes may call one sink
-/// at once. Calls may begin before Node::Start returns. None comes after Stop, the destructor or a
-/// failed Start has returned. These three deliver all waiting records first, so the sink must not
-/// call Stop or the destructor. It may call any other method of the node. It may block; this holds
-/// up only these three. At most 8,192 records wait. If there are more, the oldest are dropped. The
-/// sink's next record says how many, with kWarn whatever NodeOptions::log_level is, and
+/// Takes a node's records. A thread of the node calls the sink, with one record at a time and in
+/// order. (`time` may go back from one record to the next.) Most records don't name their node. If
+/// two nodes have the same sink, both may call it at once. Calls may begin before Node::Start
+/// returns.
+///
+/// No call comes after Node::Stop, the node's destructor or a failed Start has returned. These
+/// three deliver all waiting records first, so the sink must not call Stop or the destructor. It
+/// may call any other method of the node. The sink may block; this holds up only these three. At
+/// most 8,192 records wait. If there are more, the oldest records are dropped. The next record for
+/// the sink says how many were dropped; it has kWarn, and comes whatever NodeOptions::log_level is.
 /// baton_log_records_dropped_total counts them. The node ignores an exception of the sink.
 using LogSink = std::function<void(const LogRecord& record)>;
 

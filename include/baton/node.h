@@ -15,7 +15,7 @@
 //
 // The node connects to etcd again by itself after an outage. If it loses its session, it loses its
 // shards, opens a new session, and takes part again. Only Drain, Stop or a halt (see
-// Listener::Halted) end this.
+// Listener::Halted) ends its part in the group.
 //
 // If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
 // returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
@@ -50,10 +50,10 @@ class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. It does not wait for
   /// etcd, which may be unreachable. It may wait up to 2 s for a baton-guard that reads the lock
-  /// file; if that goes on reading, the node starts without the lock, and logs it. `listener` may
-  /// be null; then each shard is activated as soon as the node leads it. Callbacks may begin before
-  /// Start has returned, so the listener must not rely on the returned pointer yet.
-  /// Errors:
+  /// file. If the guard reads for longer, the node starts without the lock, logs this, and takes
+  /// the lock later. `listener` may be null; then a shard is activated as soon as the node leads
+  /// it. Callbacks may begin before Start has returned, so the listener must not rely on the
+  /// returned pointer yet. Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
   ///                        from one that had started a node or a router
@@ -105,9 +105,9 @@ class BATON_EXPORT Node {
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
   /// Says that the program works. If NodeOptions::watchdog is set, never let more than that time
-  /// pass without a call. This begins when the node is first ready, and ends when you call Drain or
-  /// Stop. Does nothing without a watchdog, and in a forked child. Lock-free, and tens of
-  /// nanoseconds. Only a call that comes too late takes a lock.
+  /// pass without a call. The node expects these calls from when it is first ready until you call
+  /// Drain or Stop. Alive does nothing without a watchdog, and in a forked child. It takes tens of
+  /// nanoseconds and no lock; only a call that comes too late takes a lock.
   void Alive() noexcept;
 
   /// Says whether the program can work on shards; true at first. While the program can't, the group
@@ -116,74 +116,79 @@ class BATON_EXPORT Node {
   /// no other node can take shards (all are unhealthy, drained, or of weight 0), this node keeps
   /// its own shards, and also takes over from nodes that die. Otherwise a failure of all programs
   /// would leave all shards without a leader. Once the program is healthy again, the node gets its
-  /// share back. Call SetHealthy when the answer changes. It returns at once. The node writes at
-  /// most one change a second to etcd, so a change may wait that long. Does nothing after Stop and
-  /// in a forked child.
+  /// share back. Call SetHealthy when this changes. It returns at once. The node writes at most one
+  /// change a second to etcd, so a change may wait that long. Does nothing after Stop and in a
+  /// forked child.
   void SetHealthy(bool healthy);
 
   /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
-  /// once; false at first. If the leader dies, a ready standby takes over. Call it when the answer
-  /// changes, also from inside Standby. Returns at once. Other nodes may know it only after some
-  /// seconds, because the node pauses between two writes of such changes to etcd. The pause is
-  /// max(1 s, 50 ms for each live node) plus 1 ms for each shard of which this node is a ready
-  /// standby. If the node ceases to be ready for a shard, it does not wait for the whole pause. It
-  /// writes the change as soon as 1 s has passed since its last write about ready standbys. If
-  /// several such changes follow each other, this 1 s doubles each time, up to the pause above.
-  /// A call is ignored if the node is not a standby of the shard at that time, and it has no effect
-  /// later, either. Without a listener, each standby is ready at once, and calls do nothing. They
-  /// also do nothing after Stop and in a forked child. If a node is ready for more than 100,000
-  /// shards, the others count it as ready only for the 100,000 with the lowest numbers.
+  /// once; false at first. If the leader dies, a ready standby takes over. Call SetStandbyReady
+  /// when this changes, also from inside Standby. It returns at once. Other nodes may know the
+  /// change only after some seconds, because the node pauses between two writes of such changes to
+  /// etcd. The pause is max(1 s, 50 ms for each live node) plus 1 ms for each shard of which this
+  /// node is a ready standby. If the node ceases to be ready for a shard, it does not wait for the
+  /// whole pause. It writes the change as soon as 1 s has passed since its last write about ready
+  /// standbys. If several such changes follow each other, this 1 s doubles each time, up to the
+  /// pause above.
+  ///
+  /// If the node is not a standby of the shard at the time of a call, the call has no effect,
+  /// neither then nor later. Without a listener, each standby is ready at once, and calls do
+  /// nothing. Calls also do nothing after Stop and in a forked child. If a node is ready for more
+  /// than 100,000 shards, the other nodes count it as ready only for the 100,000 shards with the
+  /// lowest numbers.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Hands every shard over to the other members, then ends the session. Each handoff calls
   /// Releasing first and Lost afterwards (see Listener). Blocks as long as the handoffs take. After
   /// drain_timeout it resigns the shards that are left, without a handoff. If no other member can
-  /// take shards, it resigns all its shards at once; if the group has a lock delay, it calls
-  /// Releasing for each first. If etcd is reachable, Drain returns soon after drain_timeout at the
-  /// latest, even if callbacks hang. Without etcd it returns after drain_timeout + 30 s at the
-  /// latest.
+  /// take shards, it resigns all its shards at once. But if the group has a lock delay, it first
+  /// calls Releasing for each of these shards. If etcd is reachable, Drain returns soon after
+  /// drain_timeout at the latest, even if callbacks hang. Without etcd it returns after
+  /// drain_timeout + 30 s at the latest.
   ///
   /// If the group's failover setting is `after` or `never` (batonctl group set), Drain hands
-  /// nothing over: it calls Releasing for each shard and resigns the shard, which then waits for
-  /// this node. One exception: if an operator drains the node at that time, the node hands its
-  /// shards over as usual.
+  /// nothing over: it calls Releasing for each shard and resigns the shard. The shard then waits
+  /// for this node. With `after`, other members may claim it once the failover delay is over. One
+  /// exception: if an operator drains the node at that time, the node hands its shards over as
+  /// usual.
   ///
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
-  /// says so at once). Call Stop, and start another Node to take part again. Don't call
-  /// Drain from a callback: the node may keep that callback's shard until drain_timeout, and then
-  /// gives it up without a handoff.
+  /// says so at once). Call Stop, and start another Node to take part again. Don't call Drain from
+  /// a callback: the node may keep the shard of that callback until drain_timeout, and then give it
+  /// up without a handoff.
   ///
-  /// A call during another Drain waits for the same end. A later call returns the same result; if
-  /// the node has halted meanwhile, it returns kFailedPrecondition. If the first call gave up after
-  /// drain_timeout + 30 s, a later call waits again. Drain returns the first of these that applies:
+  /// A call during another Drain waits for the same end, and returns the same result. So does a
+  /// later call, unless the node has halted meanwhile: then it returns kFailedPrecondition. If the
+  /// first call gave up after drain_timeout + 30 s, a later call waits again. Drain returns the
+  /// first of these that applies:
   ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
   ///                        not answer, so the node gave its shards up without it; they are free
   ///                        once the lease has run out. (c) The node had not come to an end by
   ///                        drain_timeout + 30 s, and may still lead shards: call Stop
-  ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
-  ///                        Stop was called before or meanwhile, the node halted meanwhile, or it
-  ///                        lost its session
+  ///   kTimedOut            (a) Some shards were given up without a handoff, because drain_timeout
+  ///                        passed, Stop was called before or during this call, or the node lost
+  ///                        its session. (b) The node halted during this call
   ///   ok                   (a) Each shard was either handed over, or resigned because nobody
   ///                        could take it or the failover setting keeps it for this node.
   ///                        (b) Stop was called before or during this call, and the node led
   ///                        nothing at that moment. (If it led shards then: kTimedOut.)
   Status Drain();
 
-  /// Stops leading at once, without a handoff, and without Releasing. Then it revokes the lease, so
-  /// that other members take over soon, if the group's failover settings allow this. Unless Drain
-  /// came first, the others count the node as vanished: if many nodes vanish at once, the others
-  /// wait before they take over (NodeOptions::settle). While etcd does not answer, Stop blocks for
-  /// up to 30 s; then the lease runs out by itself. Stop also waits, without a limit, until every
-  /// callback has returned, including Lost of each shard, and until the log sink has taken the
-  /// records that wait for it (up to 8,192). If callbacks hold Stop up for 5 s, the log says so,
-  /// and names one of the shards. Afterwards no callback runs. But the lock in state_dir stays
-  /// taken until the node is destroyed. A call during another Stop waits for the same end. Later
-  /// calls do nothing.
+  /// Stops leading at once, without a handoff, and without Releasing. Then Stop revokes the lease.
+  /// So other members take over soon, if the group's failover settings allow this. Unless Drain
+  /// came first, the other nodes count this node as vanished. If many nodes vanish at once, the
+  /// others wait before they take over (NodeOptions::settle). While etcd does not answer, Stop
+  /// blocks for up to 30 s; then the lease runs out by itself. Stop also waits, without a limit,
+  /// until every callback has returned, including Lost of each shard, and until the log sink has
+  /// taken the records that wait for it (up to 8,192). If callbacks hold Stop up for 5 s, the log
+  /// says so, and names one of the shards. Afterwards no callback runs. But the lock in state_dir
+  /// stays taken until the node is destroyed. A call during another Stop waits for the same end.
+  /// Later calls do nothing.
   void Stop();
 
-  /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h
-  /// and baton/prometheus.h use it. It lives as long as the node.
+  /// The interface for operators' tools, not for applications: baton/grpc.h, baton/owner_guard.h
+  /// and baton/prometheus.h use it. The interface lives as long as the node.
   runtime::Control& control();
 
  private:

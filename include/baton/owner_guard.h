@@ -38,8 +38,10 @@ namespace baton {
 /// The leader that a refusal names, so that the caller can go there.
 struct LeaderHint {
   ShardId shard;
-  NodeId leader;        ///< node id; empty: the shard has no leader (use NoLeaderStatus then)
-  std::string address;  ///< for requests; none if empty, above 512 bytes, or not visible ASCII
+  NodeId leader;  ///< node id; empty: the shard has no leader (use NoLeaderStatus then)
+  /// Where the leader takes requests. It counts as missing if it is empty, has more than 512 bytes,
+  /// or is not visible ASCII.
+  std::string address;
   /// The term of that leadership. A caller follows the hint only if this term is greater than the
   /// term that the caller knew.
   Term term;
@@ -50,7 +52,7 @@ struct LeaderHint {
 /// NOT_LEADER, domain baton; metadata shard, leaderNode, leaderAddress, term, and group unless it
 /// is empty). See proto/baton/v1/errors.proto. Node id and group are escaped. If one of them has
 /// more than 128 bytes, it is cut there, and "..." follows. leaderAddress is empty if
-/// LeaderHint::address counts as none. Nothing checks that it is host:port.
+/// LeaderHint::address counts as missing. Nothing checks that the address is host:port.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
 /// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
 /// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the
@@ -76,9 +78,9 @@ struct OwnerGuardOptions {
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard for which Leads() is false. Check fills in the hint's shard and
   /// group. Check refuses with NO_LEADER if the result is nullopt, names no leader, or names this
-  /// node, whose leadership may be suspended or about to end. Check calls this function on
-  /// handlers' threads, several at once, so it must be thread-safe and must not block. It should
-  /// not throw; an exception passes through Check.
+  /// node (its leadership may be suspended or about to end). Handlers' threads call this function,
+  /// several at once, so it must be thread-safe and must not block. It should not throw; an
+  /// exception passes through Check.
   ///
   /// Empty: the guard uses the node's own view. The view follows changes within about 5 ms. After
   /// the node has stopped or halted, the view names no leaders.
@@ -87,21 +89,22 @@ struct OwnerGuardOptions {
 
 /// Thread-safe, except the destructor. Check waits for no other process. It takes no lock when it
 /// accepts a request. When it refuses one, it may wait for a lock while the node copies changed
-/// routes. That takes microseconds; longer if many routes changed at once.
+/// routes. That takes microseconds, or longer if many routes changed at once.
 class BATON_EXPORT OwnerGuard {
  public:
   /// Begins to follow the node's routes, and returns at once. Until the node has read its group and
-  /// given this guard the routes (milliseconds on a ready node), it refuses with NO_LEADER. A guard
-  /// made after the node stopped or halted does so for ever. The node keeps some kB of each guard
-  /// until its end. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
+  /// given this guard the routes (milliseconds on a ready node), the guard refuses with NO_LEADER.
+  /// A guard that is made after the node stopped or halted refuses all requests like this. The node
+  /// keeps some kB for each guard until the node stops or halts, also after the guard was
+  /// destroyed. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
   OwnerGuard& operator=(const OwnerGuard&) = delete;
 
   /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
-  /// unless that is null. After any other status `owned` is unchanged: do nothing else, and return
-  /// the status:
+  /// unless `owned` is null. After any other status `owned` is unchanged: do nothing else, and
+  /// return the status:
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name the leader
   ///                        and its term. The term in the details may be older than
   ///                        `baton-term`, because this node may know less than the caller (see
@@ -112,7 +115,8 @@ class BATON_EXPORT OwnerGuard {
   ///                        - no leader is known, or this process is a forked child;
   ///                        - this node leads, but its session is suspended;
   ///                        - this node leads, but it has sent the write that gives the shard away;
-  ///                        - this node leads, but the shard is not activated;
+  ///                        - this node leads, but the shard is not activated (unless
+  ///                          OwnerGuardOptions::activated is false);
   ///                        - this node leads, but `baton-term` is newer than its term, so another
   ///                          node may lead already
   ///   INVALID_ARGUMENT     in one of these cases:
@@ -123,13 +127,15 @@ class BATON_EXPORT OwnerGuard {
   ///                          `baton-request-id` and `baton-attempt` is malformed or comes twice.
   ///                        An empty key and malformed metadata get this even before the node
   ///                        has read its group
-  /// A request without this metadata may be served, and so may one with an older `baton-term`.
+  /// A request without this metadata may be served. So may a request with an older `baton-term`.
   ///
-  /// While Listener::Releasing runs, Check still accepts requests. From the beginning of Releasing
-  /// your handlers must refuse them by themselves, with NoLeaderStatus: see examples/orders.
+  /// While Listener::Releasing runs, Check still accepts requests. From the beginning of Releasing,
+  /// your handlers must refuse new requests by themselves, with NoLeaderStatus: see
+  /// examples/orders.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
-  /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
-  /// Until the node has read its group, any number gets NO_LEADER, and the details name that shard.
+  /// The same for a request that names its shard. If there is no such shard, the status is
+  /// INVALID_ARGUMENT. Until the node has read its group, the status is NO_LEADER for any shard
+  /// number, and the details name that number.
   grpc::Status Check(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
   /// A literal 0 would be a null const char*. Write ShardId{0}.
   grpc::Status Check(const grpc::ServerContextBase& context, std::nullptr_t, Owned* owned) = delete;

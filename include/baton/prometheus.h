@@ -4,17 +4,19 @@
 //   const baton::MetricsCollectables metrics = baton::Collectables(*node);
 //   exposer.RegisterCollectable(metrics.node);  // beside your registry
 //
-// Keep `metrics` while an exposer should scrape it, because an exposer has only weak pointers.
+// Keep `metrics` as long as the exposer shall show it, because an exposer keeps only weak pointers.
 //
-// Each scrape asks the collectable for its values. They are at most 50 ms old, in a group of very
-// many shards up to 10 s. An Exposer and a Gateway take collectables and registries alike. A
-// Registry can't hold collectables. So if a server of your own serves a Registry, append each
-// collectable's Collect() to the Registry's.
+// Each scrape asks the collectable for its values. The values may be 50 ms old. In a group of very
+// many shards they may be older, up to 10 s. An Exposer and a Gateway take collectables and
+// registries alike. A Registry can't hold collectables. So if a server of your own serves a
+// Registry, append the families from each collectable's Collect() to the families from the
+// Registry's Collect().
 //
-// Call Collectables once for a node, right after Node::Start. Events are counted from then on. Each
-// further call costs memory until the node ends. Two nodes of one group need an exposer each: the
-// labels of their series are the same (docs/reference.md). Functions and collectables are
-// thread-safe. In a forked child Collect may hang.
+// Call Collectables once for a node, right after Node::Start. Histograms and the counts of shards
+// lack earlier events. Each further call costs memory as long as the node lives. Two nodes of one
+// group in one process need an exposer each: the labels of their series are the same
+// (docs/reference.md). Functions and collectables are thread-safe. In a forked child Collect may
+// hang.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +39,17 @@ namespace baton {
 /// last known values, or nothing before the node's first answer. After Node::Stop, counters keep
 /// their last values, and gauges show a node without a session.
 struct MetricsCollectables {
-  std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
-  /// The series of each shard that this node leads: three or more a shard, labels `group` and
-  /// `shard`. At most `max_shard_series` series; 0 means none, and a number above 100,000,000
-  /// counts as that. If the series of a shard don't fit, they are left out, and so are those of all
-  /// shards with higher numbers. baton_shard_series_cut says how many series were left out.
+  /// The series of the node itself. All have the label `group`. Their number does not depend on the
+  /// number of shards.
+  std::shared_ptr<prometheus::Collectable> node;
+  /// The series of the shards that this node leads, also while it is suspended: three or more for
+  /// each shard. They have the labels `group` and `shard`; baton_shard_transitions_total also has
+  /// `reason`. There are at most `max_shard_series` of them. 0 means none, and a number above
+  /// 100,000,000 counts as 100,000,000. If the series of a shard don't fit, they are left out, and
+  /// so are the series of all shards with higher numbers.
+  ///
+  /// One more series comes on top of these, with the label `group` alone: baton_shard_series_cut.
+  /// Its value is the number of series that were left out.
   std::shared_ptr<prometheus::Collectable> shards;
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
@@ -51,21 +59,21 @@ BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 
-/// baton_misroutes_total{group}: let `count` return OwnerGuard::misroutes(). Use it for at most
-/// one guard per group. Each scrape calls `count` on its own thread, maybe several at once.
-/// REQUIRES: `count` is not empty (otherwise the program aborts) and never throws; what it uses
-/// outlives the collectable.
+/// baton_misroutes_total{group}: let `count` return OwnerGuard::misroutes(). Use it for at most one
+/// guard per group. Each scrape calls `count` on the thread of the scrape, and there may be several
+/// scrapes at once. REQUIRES: `count` is not empty (otherwise the program aborts) and never throws;
+/// what it uses outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
     std::function<std::uint64_t()> count, std::string group);
 
-/// A router's families, label `group`; see RouterCounters and RoutesAge for what they count. All
+/// A router's families, label `group`; RouterCounters and RoutesAge say what the values mean. All
 /// names begin with baton_router_: calls_total{result}, attempts_total, misroutes_total,
 /// redirects_total, waits_total, superseded_total, intercepted_calls_total,
 /// intercepted_misroutes_total, reconnects_total, streams_total{start}, revision, stale,
 /// age_seconds. Let `counters` and `age` return Router::counters() and Router::Age(). Each scrape
-/// calls both on its own thread, maybe several scrapes at once. Use it for at most one router per
-/// group. REQUIRES: the functions are not empty (otherwise the program aborts) and never throw; the
-/// router outlives the collectable.
+/// calls both on the thread of the scrape, and there may be several scrapes at once. Use it for at
+/// most one router per group. REQUIRES: the functions are not empty (otherwise the program aborts)
+/// and never throw; the router outlives the collectable.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 

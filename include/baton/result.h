@@ -6,7 +6,8 @@
 //
 // An Error says what went wrong outside of the caller's code, or which argument is invalid. A
 // broken REQUIRES never gives an Error: the call aborts the program, or throws if its comment says
-// so. If Baton can't check the requirement, the effects are undefined.
+// so. If Baton can't check the requirement, the effects are undefined. A missing option that is
+// marked REQUIRED is an invalid argument, not a broken REQUIRES.
 //
 // C++20 has no std::expected, and public headers need only the standard library. A Result is a
 // plain value: several threads may read it at once, but not while another thread changes it.

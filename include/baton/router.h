@@ -14,23 +14,24 @@
 // further round of failures, the limit doubles, up to 5 s. A try counts as failed if it ended
 // within 1 s, or if its routes were stale at its end. Any other try sets the count of failures back
 // to 0, even if the server never answered. So do new credentials. A try that ends only to read all
-// routes again (see below) changes nothing. Routes may be old when they are read, so servers check
-// requests with OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
+// routes again (see below) does not change the count. Routes may be old when they are read, so
+// servers check requests with OwnerGuard (baton/owner_guard.h) and resources check the term
+// (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
-// one decides where the calls go, for as long as the router follows it. Soon after the router has
-// reached a true server, it drops what the false one said of the routes: the true server sends a
-// digest of its routes, and if the router's differ, the router reads all again. The digest comes
-// once the true server has proven that its routes are current: within about 3 s from a relay, and
-// within about TTL / 3 + 1 s from a node. SECURITY.md says what else a false server can do.
+// server decides where the calls go, for as long as the router follows it. Once the router follows
+// a true server, this server sends a digest of its routes. If the router's own routes have another
+// digest, the router reads all routes again, and so drops what the false server said. The digest
+// comes once the true server has proven that its routes are current: within about 3 s from a relay,
+// and within about TTL / 3 + 1 s from a node. SECURITY.md says what else a false server can do.
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
 // CallWith it keeps at most 1,024 channels, one for each leader's address. It drops a channel about
-// 5 minutes after its last use, and also one whose calls get no answers. A response may have at
-// most 4 MiB, gRPC's default. A router stores at most 1,000,000 pairs of node id and address. After
-// that it refuses messages that name a new pair (Age().problem says so): start another router. It
-// also refuses a message that names too many new pairs: it takes 100,000 at once, and after that
-// one more each 10 ms.
+// 5 minutes after the channel's last use. It also drops a channel whose calls get no answers. On
+// these channels a response may have at most 4 MiB, gRPC's default. A router stores at most
+// 1,000,000 pairs of node id and address. After that it refuses servers' messages that name a new
+// pair (Age().problem says so): start another router. It also refuses a message that names too many
+// new pairs: it takes 100,000 new pairs at once, and after that one more each 10 ms.
 #pragma once
 
 #include <chrono>
@@ -63,23 +64,23 @@ struct RouterOptions {
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
   /// serves it, and so does each program that calls RegisterRoutingService. An address is
   /// host:port, [::1]:port, or a target of gRPC that begins with unix:, unix-abstract:, dns:, ipv4:
-  /// or ipv6:. Start refuses other URIs, such as xds:///name or xds:7400, and a host without a
-  /// port. The router tries the addresses in random order.
+  /// or ipv6:. Start refuses other URIs, such as xds:///name or xds:7400. It also refuses a host
+  /// without a port. The router tries the addresses in random order.
   std::vector<std::string> endpoints;
-  /// Used for the connections to the endpoints and to the leaders. If both this and
-  /// group_credentials are null, the connections are insecure. See also SetCredentials.
+  /// Used for the connections to the endpoints and to the leaders. If `credentials` and
+  /// `group_credentials` are both null, the connections have no TLS. See also SetCredentials.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   /// TLS credentials that trust only the servers of this group (baton/credentials.h). If their
-  /// files change, the router uses the new ones by itself. Null: not used. Give at most one of
-  /// `credentials` and `group_credentials`.
+  /// files change, the router uses the new certificates by itself, within about 1 s. Null: not
+  /// used. Give at most one of `credentials` and `group_credentials`.
   std::shared_ptr<const GroupCredentials> group_credentials = nullptr;
   /// The beginning of each request id that the router makes up; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
   std::string client = {};
-  /// If the followed server is silent this long, the router switches to another endpoint; if there
-  /// is only one, it opens its stream again. It also switches if the server has reported stale
-  /// routes for this long and there is another endpoint. 10 ms to 366 days. Servers send something
-  /// every 2 s, so use more than 2 s.
+  /// If the followed server is silent this long, the router switches to another endpoint. If there
+  /// is only one endpoint, the router opens its stream again. The time to connect counts, too. The
+  /// router also switches if the server has reported stale routes for this long, and there is
+  /// another endpoint. 10 ms to 366 days. Servers send something every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
   /// Whether a leader's address may be a unix socket of this host, unix:/path. If false, the router
   /// connects to leaders at host:port only, and treats any other address as none.
@@ -94,8 +95,9 @@ struct CallOptions {
   /// use all that is left of `deadline`. The time to connect to the leader counts for `deadline`
   /// only. Connecting may take seconds if the leader's host does not answer.
   std::chrono::milliseconds attempt{0};
-  /// After NOT_LEADER, a call goes on to a newer leader at once, at most this many times in a row;
-  /// after that it pauses first. 0 or more. proto/baton/v1/errors.proto explains the refusals.
+  /// After NOT_LEADER, a call goes on to a newer leader at once, at most this many times in a row.
+  /// After that the call pauses before it goes on. 0 or more. proto/baton/v1/errors.proto explains
+  /// the refusals.
   int max_hops = 5;
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
   /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
@@ -103,10 +105,10 @@ struct CallOptions {
   /// Whether to repeat an attempt that may have taken effect. An attempt may have taken effect if
   /// its connection broke (UNAVAILABLE without NO_LEADER), if the server cancelled it (CANCELLED,
   /// for example during a shutdown), if its time was over, or if a resource refused it with
-  /// STALE_TERM. If this is true, the server must recognise a request id that it has served
-  /// already. The router then also cancels an attempt 100 ms after it hears of a newer leader of
-  /// the shard. Even if this is false, the router tries again after it could not connect to the
-  /// leader, because nothing was sent.
+  /// STALE_TERM. If `retry_unknown` is true, the server must recognise a request id that it has
+  /// served already. The router then also cancels an attempt 100 ms after the router hears of a
+  /// newer leader of the shard. Even if `retry_unknown` is false, the router tries again after it
+  /// could not connect to the leader, because nothing was sent.
   bool retry_unknown = true;
 };
 
@@ -145,10 +147,10 @@ class BATON_EXPORT Router {
 
   /// Waits until the router is ready, which means that it has read all routes. It then stays ready,
   /// with two exceptions. If the followed server has another history of etcd (for example a
-  /// restored backup), or if it shows that an earlier server told false routes, the router is not
-  /// ready until it has read all routes again. With a timeout of 0 or less WaitReady does not wait;
-  /// a timeout above a year counts as a year. After Stop it returns ok if the router was ready.
-  /// Errors:
+  /// restored backup), or if the server's digest shows that an earlier server told false routes,
+  /// the router is not ready until it has read all routes again. With a timeout of 0 or less
+  /// WaitReady does not wait; a timeout above a year counts as a year. After Stop it returns ok if
+  /// the router was ready at the end. Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
@@ -173,8 +175,8 @@ class BATON_EXPORT Router {
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
   /// Cost: nanoseconds and no lock, with these exceptions.
-  ///   - A thread's first read allocates memory. This read, and the thread's first read after the
-  ///     router became ready, may wait for a short lock.
+  ///   - A thread's first read allocates memory. This first read may wait for a short lock, and so
+  ///     may the thread's first read after the router became ready.
   ///   - A thread's first read after each later change of the routes takes the lock only if it is
   ///     free. Otherwise the read returns the earlier route. The router gives Owner new routes
   ///     at most about 100 times a second.
@@ -189,20 +191,21 @@ class BATON_EXPORT Router {
 
   /// The nodes that stand by for a shard, in the order in which they would take over, with their
   /// service addresses. Use it for reads that may be stale. The list is only a hint: a node in it
-  /// may no longer be a standby, or no longer be ready. A standby has no term and no fence. So its
-  /// answer may be arbitrarily old, and older than an earlier answer of another standby.
+  /// may no longer be a standby, or no longer be ready. A standby has no term, and nothing fences
+  /// it. So its answer may be arbitrarily old, and older than an earlier answer of another standby.
   /// The application on the standby must be willing to answer: an OwnerGuard there would refuse the
   /// request, and name the leader.
   ///
   /// Empty if no placement rule asks for standbys of the shard, if no node can be one, if the key
-  /// or the shard is invalid, or if no routes were read yet. A rule asks for at most 8; while
-  /// nobody leads the shard, there may be one more. The list is as current as Owner's route. Cost
-  /// and memory are those of Owner. In addition, each call allocates the list. If shards have
-  /// standbys, the router also keeps lists of 4 bytes a shard and 8 bytes a standby, which all
-  /// tables with the same standbys share.
+  /// or the shard is invalid, or if no routes were read yet. A rule asks for at most 8 standbys.
+  /// While nobody leads the shard, the list may have one more. The list is as current as Owner's
+  /// route. Cost and memory are those of Owner. In addition, each call allocates the list. If
+  /// shards have standbys, the router also keeps lists of 4 bytes a shard and 8 bytes a standby,
+  /// which all tables with the same standbys share.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
 
-  /// How current the routes are, and what is wrong if not. Waits only for a short lock.
+  /// How current the routes are, and if they are not current, what is wrong. Waits only for a short
+  /// lock.
   RoutesAge Age() const;
   /// Counts what the router has done so far. Lock-free.
   RouterCounters counters() const;
@@ -211,24 +214,24 @@ class BATON_EXPORT Router {
   /// example &kv::Kv::Stub::Put. Blocks the calling thread until there is an answer, `deadline` has
   /// passed, or Stop is called. So don't call it on gRPC's callback threads.
   ///
-  /// The call goes to the newest route's leader. If the shard has no leader, the leader has no
-  /// service address, or the route is being read again (see WaitReady), the call waits for another
-  /// route.
+  /// The call goes to the newest route's leader. If the shard has no leader, or the leader has no
+  /// service address, the call waits for another route. After a change of etcd's history (see
+  /// WaitReady), each shard has no leader until its route has been read again.
   ///
   /// If a server refuses with NOT_LEADER, and the refusal or the routes name a leader with a newer
   /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
   /// as described below, and may again follow max_hops leaders.
   ///
   /// A refusal may name a leader that the routes don't name yet. That leader gets one attempt. If
-  /// that neither ends the call nor sends it at once to yet another leader, the call pauses, and
-  /// then goes to the leader that the routes name.
+  /// this attempt neither ends the call nor sends the call at once to yet another leader, the call
+  /// pauses, and then goes to the leader that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
   /// pause, up to 500 ms. A pause takes a random time between half of the backoff and all of it.
   /// But if the attempt ended with UNAVAILABLE and a RetryInfo of r, the pause takes a random time
-  /// from r to max(r, backoff) + r / 2. In each case a changed route ends the pause
-  /// early.
+  /// from r to max(r, backoff) + r / 2. In each case, a change of the shard's route ends the pause
+  /// early, and so does the deadline.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -250,9 +253,9 @@ class BATON_EXPORT Router {
   ///                      the address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
   /// Call returns every other status unchanged, also a DEADLINE_EXCEEDED that came before the
-  /// attempt's time was over. The application or gRPC made it, perhaps after the request took
-  /// effect. Call also returns a NOT_LEADER or NO_LEADER that names another group or shard: the
-  /// application passed it on from another service, so this call may have taken effect.
+  /// attempt's time was over. The application or gRPC made such a status, perhaps after the request
+  /// took effect. Call also returns a NOT_LEADER or NO_LEADER that names another group or shard:
+  /// the application passed it on from another service, so this call may have taken effect.
   ///
   /// Without retry_unknown, if an attempt may have taken effect, Call returns its status unchanged.
   /// With either setting, UNAVAILABLE with NO_LEADER for this shard says that nothing took effect.
@@ -272,10 +275,11 @@ class BATON_EXPORT Router {
         options);
   }
 
-  /// Makes one attempt: a call on `channel` with `context`, which has its deadline and metadata
-  /// already. Use both for this attempt only. Returns the call's status. Runs on the thread that
-  /// called CallWith, once for each attempt. If it throws, the exception passes through CallWith.
-  /// To give the call up, throw. After a status CANCELLED the router may try again.
+  /// Makes one attempt: a call on `channel` with `context`. The context has its deadline and
+  /// metadata already. Use channel and context for this attempt only. Returns the call's status.
+  /// Runs on the thread that called CallWith, once for each attempt. If it throws, the exception
+  /// passes through CallWith. To give the call up, throw. After a status CANCELLED the router may
+  /// try again.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.
@@ -286,11 +290,11 @@ class BATON_EXPORT Router {
   /// Prepares a call that you make yourself (a stream, the callback API, a completion queue) on a
   /// channel of your own. Adds baton-group and baton-shard to the call's metadata, and returns the
   /// newest route, which says where the call should go. If the shard has no leader, the route's
-  /// `leader` and `address` are empty. They may be empty, too, while the router reads all routes
-  /// again. Waits for no server, only for short locks: at worst while the router's own thread
+  /// `leader` and `address` are empty. They may also be empty while the router reads all routes
+  /// again. Mark waits for no server, only for short locks: at worst while the router's own thread
   /// copies all routes. The thread does this at most about 100 times a second. Call Mark once for
-  /// each context, before the call begins. Like Owner, it keeps a table of routes in memory for the
-  /// calling thread. Errors (nothing was added):
+  /// each context, before the call begins. Like Owner, Mark keeps a table of routes in memory for
+  /// the calling thread. Errors (nothing was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
@@ -312,33 +316,34 @@ class BATON_EXPORT Router {
   /// begins; not added if no leader is known). If a call of yours repeats an earlier attempt, add
   /// baton-request-id and baton-attempt yourself. gRPC's own retries are one attempt.
   ///
-  /// It leaves a call alone, and does not count it, if its metadata (a) has no baton-shard, (b)
-  /// names another group, (c) names a shard that does not exist (checked only after routes were
-  /// read), or (d) has a baton- key twice or with a malformed value.
-  /// RouterCounters::intercepted_calls counts all other calls; intercepted_misroutes counts those
-  /// of them that were answered with NOT_LEADER for their shard. The interceptor changes no status
+  /// An interceptor leaves a call alone, and does not count it, if the call's metadata (a) has no
+  /// baton-shard, (b) names another group, (c) names a shard that does not exist (checked only
+  /// after routes were read), or (d) has a baton- key twice or with a malformed value.
+  /// RouterCounters::intercepted_calls counts all other calls. intercepted_misroutes counts how
+  /// many of these were answered with NOT_LEADER for their shard. The interceptor changes no status
   /// and repeats no call.
   ///
-  /// gRPC calls interceptors on any of its threads. Like Mark, they wait for short locks only. They
-  /// keep no table in memory. Make one factory for each channel. On such a channel don't use a
-  /// context that CallWith gave you: that call would be counted twice. Channels and calls may
-  /// outlive the router. Interceptors then still add everything except the term. For gRPC,
-  /// interceptors are an experimental API.
+  /// gRPC calls interceptors on any of its threads. Interceptors wait for short locks only, like
+  /// Mark. Unlike Mark, they keep no table in memory. Make one factory for each channel. On such a
+  /// channel don't use a context that CallWith gave you: that call would be counted twice. Channels
+  /// and calls may outlive the router. Interceptors then still add everything except the term. For
+  /// gRPC, interceptors are an experimental API.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Uses other credentials from now on, for example with a renewed certificate. Returns at once.
   /// New attempts go over new connections. Attempts in flight finish on the earlier connections,
   /// which are then closed. Within a second the router opens its stream of routes again, and misses
-  /// no route; calls go on meanwhile. REQUIRES: not null (grpc::InsecureChannelCredentials() turns
-  /// TLS off), and RouterOptions::group_credentials was not given; otherwise the program aborts.
+  /// no route; calls go on meanwhile. REQUIRES (otherwise the program aborts): `credentials` is not
+  /// null (grpc::InsecureChannelCredentials() turns TLS off), and RouterOptions::group_credentials
+  /// was not given.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
-  /// Stops following the routes, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call)
-  /// and waits until they have returned. It ends an attempt by cancelling the attempt's context. So
-  /// if an Attempt of yours waits for something else, Stop waits, too. Later calls of Call and
+  /// Stops following the routes, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call),
+  /// and waits until these calls have returned. It ends an attempt by cancelling the attempt's
+  /// context. So if an Attempt of yours waits for something else, Stop waits, too. Later, Call and
   /// CallWith send nothing, and return UNAVAILABLE or INVALID_ARGUMENT at once. Owner, Standbys,
   /// ShardFor and Mark still use the last routes. Idempotent; a second caller waits for the first.
-  /// REQUIRES: not called from an attempt, which Stop would wait for without end.
+  /// REQUIRES: not called from an attempt; otherwise Stop would wait for this attempt without end.
   void Stop();
 
  private:

@@ -11,8 +11,8 @@
 
 namespace baton {
 
-/// The leader to which a shard's requests go. `leader` and `address` are valid as long as their
-/// router lives.
+/// The leader to which a shard's requests go. The texts of `leader` and `address` are valid as long
+/// as the router that returned them lives.
 struct Route {
   ShardId shard;
   /// kActivating and kSuspended are known only for shards of the node that the router follows. For
@@ -25,10 +25,11 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-/// A node that stands by for a shard. `node` and `address` are valid as long as their router lives.
+/// A node that stands by for a shard. The texts of `node` and `address` are valid as long as the
+/// router that returned them lives.
 struct RouteStandby {
   std::string_view node{};     ///< node id; never empty
-  std::string_view address{};  ///< its service address; empty: it has no usable one
+  std::string_view address{};  ///< its service address; empty: it has no usable address
   bool ready = false;          ///< its application says that it could take over at once
   friend bool operator==(const RouteStandby&, const RouteStandby&) = default;
 };
@@ -36,20 +37,22 @@ struct RouteStandby {
 /// How current a router's routes are.
 struct RoutesAge {
   /// The routes are complete up to this revision; 0: they are incomplete. It may go back after the
-  /// router switches servers, because servers of a quiet group know different revisions.
+  /// router has switched servers. A server's revision is that of the group's last change, or that
+  /// of the server's last read of the whole group if this is greater. Servers read at different
+  /// times. The revision is 0 again while the router reads all routes again.
   Revision revision{};
-  /// How old the routes are: the age that the server's last message gave for its own view, plus the
-  /// time since that message. 0: nothing was read.
+  /// How old the routes are: the age that the server gave for its own view in its last message,
+  /// plus the time since that message. 0: no complete routes were read yet.
   std::chrono::nanoseconds age{0};
-  /// True if the router follows no server now, if it has not read all of the server's routes yet,
-  /// or if the server can't tell whether its view is current. While the router opens its stream
-  /// again for new credentials, `stale` and `server` stay as they were. Routes stay usable: servers
-  /// check each request.
+  /// True at first, while the router follows no server, while it has not read all of the server's
+  /// routes, and while the server can't tell whether its view is current. While the router opens
+  /// its stream again for new credentials, `stale` and `server` stay as they were. Routes stay
+  /// usable: servers check each request.
   bool stale = true;
   std::string server{};  ///< name of the followed node or relay; empty: none
-  /// One line: what was wrong with the last endpoint. Empty again once a stream of routes has
-  /// begun. In this line and in `server`, control characters of the server's texts are escaped, and
-  /// long texts are cut.
+  /// One line: what was wrong with the last endpoint. Empty at first, and again once a stream of
+  /// routes has begun. In this line and in `server`, control characters of the server's texts are
+  /// escaped, and long texts are cut.
   std::string problem{};
 };
 
@@ -57,11 +60,14 @@ struct RoutesAge {
 struct RouterCounters {
   // Calls by Call and CallWith that have ended. Each call is in exactly one of these five counts,
   // except calls that ended by an exception: they are in none.
-  std::uint64_t ok = 0;           ///< answered with OK
-  std::uint64_t failed = 0;       ///< answered with another status, by the application or by gRPC
+  std::uint64_t ok = 0;  ///< answered with OK
+  /// The last attempt was answered with another status, by the application or by gRPC. An earlier
+  /// attempt may have taken effect.
+  std::uint64_t failed = 0;
   std::uint64_t refused = 0;      ///< nothing was sent: the key, shard or an option was invalid
   std::uint64_t unavailable = 0;  ///< given up or stopped, and nothing took effect
-  std::uint64_t unknown = 0;      ///< an attempt may have taken effect (see Router::Call)
+  /// Ended without an answer that decides, and an attempt may have taken effect (see Router::Call).
+  std::uint64_t unknown = 0;
 
   std::uint64_t attempts = 0;    ///< requests sent for all these calls
   std::uint64_t misroutes = 0;   ///< attempts answered with NOT_LEADER
@@ -75,8 +81,9 @@ struct RouterCounters {
   std::uint64_t intercepted_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
 
   std::uint64_t reconnects = 0;  ///< streams of routes that ended, also those that failed to open
-  /// Streams that had to begin with all routes: at first, after etcd was restored or the group's
-  /// config was put back, and after a server had shown that an earlier one told false routes.
+  /// Streams that began with all routes. At first, streams begin like this until one of them has
+  /// brought all routes. They begin like this again after etcd was restored, after the group's
+  /// config was put back, and after a server has shown that an earlier server told false routes.
   std::uint64_t snapshots = 0;
   std::uint64_t resumes = 0;  ///< streams that began where the last one ended
 };

@@ -1,7 +1,7 @@
 // ShardFor: which shard a key belongs to. batonctl, HTTP and baton::Router give the same answer,
-// but refuse empty keys and keys above 4,096 bytes. ShardFor has no such limits. With kMurmur2, the
-// answer is also the partition that Kafka's producers choose on a topic with `shards` partitions:
-// the Java producer by default, and librdkafka with partitioner=murmur2_random.
+// but refuse empty keys and keys above 4,096 bytes. ShardFor takes a key of any length. With
+// kMurmur2, the answer is also the partition that Kafka's producers choose on a topic with `shards`
+// partitions: the Java producer by default, and librdkafka with partitioner=murmur2_random.
 //
 //   const auto shard = baton::ShardFor("order-4711", baton::HashFunction::kMurmur2, 1024);
 //
@@ -19,8 +19,8 @@
 namespace baton {
 
 /// The shard of `key` in a group of `shards` shards. The answer is the same on every machine and in
-/// every later version, so data may be stored by it. REQUIRES: shards > 0; with 0 the program
-/// aborts.
+/// every later version, so data may be stored by it. REQUIRES (checked; otherwise the program
+/// aborts): shards > 0.
 ///
 /// kMurmur2: Kafka's murmur2 of the key's bytes, without the sign bit, modulo `shards`. An empty
 /// key has a shard, too (Kafka spreads only records that have no key at all).

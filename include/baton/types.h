@@ -1,8 +1,8 @@
 // The types of Baton's model: shards, nodes, sessions, revisions, terms, reasons.
 //
 // All types are plain values: copyable, comparable, and safe to read from several threads at once.
-// Each number has a type of its own, so that the compiler refuses a Term where a Revision is
-// expected, though etcd counts both.
+// Each number has a type of its own. So the compiler refuses a Term in the place of a Revision,
+// although both are numbers that etcd counts.
 #pragma once
 
 #include <chrono>
@@ -50,17 +50,17 @@ using NodeId = std::string;
 
 /// Why a shard's leadership changed. Metrics, log lines, records and listeners all use this enum.
 enum class Reason : std::uint8_t {
-  kStartup,          ///< there was no record, or the new leader never saw the earlier one alive
+  kStartup,          ///< there was no record, or the new leader never saw the previous leader alive
   kLeaseExpired,     ///< the leader's session ended without a resignation
   kProcessDied,      ///< the leader's process was proven dead, by its guard or its next process
-  kRebalance,        ///< moved by the balancer
+  kRebalance,        ///< moved by the balancer: for balance, or because of a placement rule
   kDrain,            ///< moved off a node that an operator drains, or that is not healthy
-  kShutdown,         ///< moved or resigned by a node that drains or stops
-  kOperator,         ///< moved or released by an operator, or its record was damaged from outside
+  kShutdown,         ///< given away by a node that drains or stops, or lost by a node that halts
+  kOperator,         ///< moved or released by an operator; or its record was damaged or deleted
   kCallbackTimeout,  ///< given away because Acquired failed or took too long. If the group has a
                      ///< lock delay (`batonctl group set`), also: resigned because Releasing
                      ///< failed or took too long
-  kSuspended,        ///< the leader's local deadline passed without a confirmed renewal
+  kSuspended,        ///< the leader's deadline passed on its clock, without a confirmed renewal
   kResumed,          ///< a late renewal was confirmed, with the same term; or a handoff was undone
 };
 inline constexpr int kReasonCount = 10;
@@ -78,10 +78,10 @@ enum class MemberState : std::uint8_t {
 BATON_EXPORT const char* ToString(MemberState state);
 
 /// A shard's state as routes and tables show it. A node knows kActivating and kSuspended only of
-/// the shards that it leads itself. Meanwhile other nodes show such a shard as kLed or kMoving.
+/// the shards that it leads itself. Other nodes show such a shard as kLed or kMoving.
 enum class ShardState : std::uint8_t {
   kLed,         ///< the shard has a leader, whose Acquired callback has returned
-  kActivating,  ///< the shard's leader may act; its Acquired callback has not succeeded yet
+  kActivating,  ///< the shard's leader may act, but its Acquired callback has not succeeded yet
   kMoving,      ///< it has a leader, and a move is in flight; in tables also: its leader resigns it
   kSuspended,   ///< the leader has stopped: its lease is not confirmed, or it has lost its session
   kLeaderless,  ///< the shard has no leader
@@ -96,8 +96,8 @@ struct Leadership {
   bool leads = false;  ///< the node may act as leader now (see Node::Leads)
   /// `leads` is true, and the listener's Acquired has returned. Without a listener it equals
   /// `leads`. Like `leads` it stays true while Releasing runs, and for a moment afterwards. Begin
-  /// no new work once Releasing has begun. If the node then keeps the shard, this is false until
-  /// Acquired has returned once more.
+  /// no new work once Releasing has begun. If the node then keeps the shard, `activated` is false
+  /// until Acquired has returned once more.
   bool activated = false;
   friend bool operator==(const Leadership&, const Leadership&) = default;
 };
@@ -107,15 +107,18 @@ enum class HashFunction : std::uint8_t { kMurmur2, kXxh3Jump, kModulo };
 /// "murmur2", "xxh3-jump" or "modulo".
 BATON_EXPORT const char* ToString(HashFunction hash);
 
-/// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
+/// One change of one shard's leadership. Log, metrics, history and listener all get the same
+/// Transition.
 ///
-/// At most one node counts each change, in its log, metrics and listener: the node that gained the
-/// shard. Without a listener, it counts the change at once. With a listener, it counts the change
-/// once the first Acquired of this term has returned, thrown or exceeded callback_timeout, or the
-/// node has lost the shard. If the node dies before that, nobody counts the change. A node counts
-/// its own kSuspended (`to` is empty) and kResumed (`from` is empty). If nobody may take the shard
-/// over (all members have weight 0, placement rules forbid it, or the failover setting is `never`),
-/// the balancer counts the loss (`to` is empty).
+/// Each change is counted by one node at most: the node that gained the shard. Counting means that
+/// the change goes to this node's log, metrics and listener. Without a listener, the node counts
+/// the change at once. With a listener, it counts the change once the first Acquired of this term
+/// has returned, thrown or exceeded callback_timeout, or once the node has lost the shard. If the
+/// node dies before that, nobody counts the change.
+///
+/// A node also counts its own kSuspended (`to` is empty) and kResumed (`from` is empty). If nobody
+/// may take the shard over (all members have weight 0, placement rules forbid it, or the failover
+/// setting is `never`), the balancer counts the loss (`to` is empty).
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
@@ -125,11 +128,11 @@ struct Transition {
   /// The operator who asked for the change, also by a drain or `rebalance apply`. If the shard's
   /// damaged record was replaced: "baton (damaged record replaced)". Otherwise empty.
   std::string actor{};
-  /// Why the shard went to `to`. kUnknown also for kSuspended and kResumed, and if `to` is empty.
+  /// Why the shard went to `to`. For kSuspended and kResumed, and if `to` is empty: kUnknown.
   Cause cause{};
   /// How long the shard had no leader, by this node's clock: from when the node saw that nobody led
-  /// until it saw the new leader. 0 if it never saw the shard without a leader in between, as in
-  /// each planned move, and if `to` is empty. For kResumed: how long this node was suspended.
+  /// until it saw the new leader. 0 if the node never saw the shard without a leader in between, as
+  /// in each planned move, and if `to` is empty. For kResumed: how long this node was suspended.
   std::chrono::nanoseconds elect{0};
   /// How long activation took: from when this node saw the new leader until Acquired returned, by
   /// its own clock. 0 if the first Acquired threw or exceeded callback_timeout, if the shard was

@@ -12,8 +12,8 @@
 // If a caller's certificate has expired since the caller connected, the caller has kNone. Then
 // every call is refused, except HTTP paths that need kNone, and gRPC's health checks and
 // reflection. If it is not known which user of this host calls, the caller may do only what every
-// user of this host may do. If a user's groups are not known, the user may do only what the rules
-// would allow with any groups.
+// user of this host may do. If it is not known in which groups a user is, the user may do only what
+// the rules would allow with any groups.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -42,9 +42,9 @@
 namespace baton::access {
 
 enum class Role : std::uint8_t {
-  kNone,     ///< ask whether the node lives and is ready
-  kProbe,    ///< as kNone; ask whether the node leads a shard, and as whom it knows the caller
-  kRead,     ///< as kProbe; read the group's state, routes and metrics
+  kNone,   ///< ask whether the node lives and is ready
+  kProbe,  ///< as kNone; ask whether the node leads a shard; ask for the caller's own role and name
+  kRead,   ///< as kProbe; read the group's state, routes and metrics
   kOperate,  ///< as kRead; move shards, drain nodes, pause balance
   kLead,     ///< as kRead; attach to the sidecar as the application that leads
   kAdmin,    ///< everything, also release shards and change failover settings
@@ -63,7 +63,7 @@ bool Includes(Role has, Role needed);
 struct Demand {
   Role role = Role::kRead;  ///< the role that the caller needs
   /// The limit for callers without the role kOperate. Unset: no limit, because the call is a probe
-  /// or the sidecar's Attach, or such callers lack the role for it.
+  /// or the sidecar's Attach, or because only callers with kOperate may make it.
   std::optional<CallLimits::Kind> limit = {};
 
   bool operator==(const Demand&) const = default;
@@ -79,9 +79,10 @@ std::optional<Role> RoleFor(std::string_view method);
 /// Returns the full names of the methods in the table, such as "baton.v1.AdminService/GetStatus".
 std::vector<std::string> MethodsWithRoles();
 /// Returns what a path of the HTTP server demands. `path` has no query. nullopt: there is no such
-/// path. Then demand kUnknownPath: callers who may not read must not learn which paths exist. The
-/// HTTP server looks at tokens only for paths that need kRead or more, and at nothing for paths
-/// that need kNone.
+/// path. Then demand kUnknownPath, so that callers who may not read don't learn which paths exist.
+/// A result does not mean that the path exists: some rows stand for all paths with the same
+/// beginning. The HTTP server ignores tokens for paths that need kProbe, and identifies no caller
+/// for paths that need kNone.
 std::optional<Demand> DemandOfPath(std::string_view path);
 /// The demand for paths without a row.
 inline constexpr Demand kUnknownPath{.role = Role::kRead, .limit = CallLimits::Kind::kRead};
@@ -95,7 +96,9 @@ struct Refused {
     kToken,        ///< the caller sent a token that is not valid
     kCertificate,  ///< the caller's certificate has expired since the caller connected
     kRole,         ///< the caller lacks the role
-    kUnknown,    ///< the caller lacks the role, but its user or groups are not known yet: try again
+    /// The caller lacks the role, but its user or groups are not known yet: try again. With
+    /// Tokens::kIgnored, a caller whose user is not known gets kRole.
+    kUnknown,
     kTooMany,    ///< the caller has the role, but calls too often
     kNoChanges,  ///< nobody makes changes at this server, whatever the caller's role
   };
@@ -129,8 +132,8 @@ struct CertificateRule {
 };
 
 struct TokenRule {
-  std::string name = {};  ///< unique among the rules
-  Digest sha256 = {};     ///< the token's SHA-256, unique among the rules
+  std::string name = {};  ///< REQUIRES: not empty, unique among the rules; not checked
+  Digest sha256 = {};     ///< the token's SHA-256; REQUIRES: unique among the rules; not checked
   Role role = Role::kRead;
   /// The token is not valid from this time on. Unset: valid for ever.
   std::optional<std::chrono::system_clock::time_point> until = {};
@@ -158,8 +161,8 @@ struct Rules {
 class Access {
  public:
   /// Whether tokens are read from the header `authorization`. kIgnored is for programs that embed a
-  /// node: their server may use this header for services of its own, and refused reads are not
-  /// logged there.
+  /// node: their server may use this header for services of its own. With kIgnored, refused reads
+  /// are not logged.
   enum class Tokens : std::uint8_t { kRead, kIgnored };
   struct Defaults {
     Role this_host = Role::kRead;    ///< for this host's users without a rule
@@ -167,61 +170,67 @@ class Access {
     Tokens tokens = Tokens::kRead;
   };
 
-  /// `ask`: how to look up a user's groups; see UserGroups.
+  /// Begins without rules. `ask`: how to look up a user's groups; see UserGroups.
   explicit Access(Defaults defaults, UserGroups::Ask ask = GroupsInDatabase)
       : defaults_(defaults), groups_(std::move(ask)) {}
 
-  /// Replaces the rules; all later calls use these. One thread at a time. If there are rules for
-  /// groups, it first asks the host's user database for the groups of root and of this process's
-  /// user. It waits for the answers or errors, which may take seconds.
+  /// Replaces the rules. Later calls use the new rules, also for a Caller that Identified returned
+  /// before. Only one thread may call it at a time. If there are rules for groups, it first asks
+  /// the host's user database for the groups of root and of this process's user. It waits for the
+  /// answers or errors, which may take seconds.
   void SetRules(Rules rules);
-  /// From now on, RefuseRead passes each refusal that it returns to the function `told`, and Tell
-  /// passes its arguments to it, too. Refusal does not. `what`: the method or path, any bytes. Any
-  /// thread may call the function.
-  /// REQUIRES: the function doesn't wait; this is called before other threads use the object.
+  /// From now on, RefuseRead calls `told` with each refusal that it returns, and Tell calls `told`
+  /// with its own arguments. Refusal does not call `told`. Without TellRefusals, Tell does nothing.
+  /// `what`: the method or path, any bytes. `told` may be called on any thread. REQUIRES: `told`
+  /// doesn't wait; TellRefusals is called before other threads use this object.
   using Told =
       std::function<void(const Caller& caller, std::string_view what, const Refused& refused)>;
   void TellRefusals(Told told) { told_ = std::move(told); }
   void Tell(const Caller& caller, std::string_view what, const Refused& refused) const {
     if (told_) told_(caller, what, refused);
   }
-  /// This user will call soon: begins to look up its groups, if rules need them. Does not wait.
+  /// Says that this user will call soon. If there are rules for groups, begins to look up the
+  /// user's groups, unless the last answer is fresh (UserGroups). Does not wait.
   void Expect(uid_t user) const;
   /// Waits until all lookups of groups so far are answered. For tests.
   void AwaitGroups() const { groups_.AwaitAnswers(); }
 
-  /// Returns `caller` with `token` set if it sent a valid token, or with `bad_token` set if it sent
-  /// one that is not valid. A token is valid only over TLS or from this host (IsLocalPeer);
-  /// otherwise others may have read it on the way. If the caller sent two, neither is valid.
-  /// Headers with another scheme than Bearer don't count. Tokens::kIgnored: sets nothing.
+  /// Returns `caller` with `token` set if the caller sent a valid token, or with `bad_token` set if
+  /// it sent a token that is not valid. A token is valid only if it came over TLS or from this host
+  /// (IsLocalPeer), because others can read a token that crosses the network without TLS. The token
+  /// must also have a rule whose `until` is after `now`, and 1 to kLongestToken bytes. If the
+  /// caller sent two tokens, neither is valid. Headers with another scheme than Bearer don't count.
+  /// With Tokens::kIgnored, `caller` is returned unchanged.
   Caller Identified(Caller caller, const Shown& shown,
                     std::chrono::system_clock::time_point now) const;
   /// The caller's role. If the caller's token is not valid, the role is kProbe, or kNone if the
-  /// caller would have kNone without the token. Such a role matters only for HTTP paths that ignore
-  /// tokens, because Refusal refuses all other calls. If the caller's certificate has expired, the
-  /// role is kNone.
+  /// caller would have kNone without the token. But Refusal refuses every call of this caller,
+  /// whatever its role. If the caller's certificate has expired, the role is kNone.
   Role RoleOf(const Caller& caller) const;
   /// Returns why the call is refused. nullopt: the call is allowed. Then the caller's role includes
-  /// `needed`, and neither its token nor its certificate is invalid. Whether these have expired was
-  /// checked when `caller` was made, so make a Caller for each call.
+  /// `needed`, and its token and its certificate are valid, if it has them. But whether these have
+  /// expired is checked only when the Caller is made: Identified checks the token, and Certify
+  /// (callers.h) checks the certificate. So make a new Caller for each call. Never returns kTooMany
+  /// or kNoChanges.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
-  /// As Refusal, for a call that only reads. In addition, if the demand has a limit, counts each
-  /// call of a caller that has the role but not kOperate, and refuses the call above the limit
-  /// (CallLimits).
-  /// Logs refusals (`read refused`): one line a second for all callers together, with the number of
-  /// earlier refusals without a line. `what`: the method or path, any bytes.
+  /// As Refusal, for a call that only reads. If the demand has a limit, it also counts this call,
+  /// and refuses it with kTooMany above the limit (CallLimits). It does not count calls that
+  /// Refusal refuses, nor calls of callers with kOperate. Unless Tokens::kIgnored is set, logs
+  /// refusals (`read refused`): at most one line a second for all callers together. The line has
+  /// the number of earlier refusals without a line. `what`: the method or path, any bytes.
   std::optional<Refused> RefuseRead(const Caller& caller, const Demand& demand,
                                     std::string_view what) const;
-  /// Whether this caller, whose certificate is not known yet, may begin a TLS handshake now. If so,
-  /// counts it against the limit. If not, adds it to `limited`. The limit (CallLimits) is the same
-  /// for all roles, because the role of most callers is not known before the handshake.
+  /// Whether this caller, whose certificate is not known yet, may begin a TLS handshake now. True:
+  /// the handshake is counted against the limit. False: it is added to limited(kHandshake). The
+  /// limit (CallLimits) is the same for all roles, because the role of most callers is not known
+  /// before the handshake.
   bool TakeHandshake(const Caller& caller) const;
-  /// How many calls were refused so far because their callers call too often; of kHandshake: how
-  /// often TakeHandshake returned false.
+  /// How often RefuseRead has returned kTooMany for this kind so far. For kHandshake: how often
+  /// TakeHandshake has returned false.
   std::uint64_t limited(CallLimits::Kind kind) const;
 
  private:
-  // REQUIRES: mutex_ is held.
+  // REQUIRES, up to RoleOfUser and for RoleWithout: mutex_ is held.
   Role RoleOfHost(bool local) const;
   std::optional<Role> RoleOfCertificate(const std::string& name) const;
   /// nullopt: there is no rule for this token any more.
@@ -233,8 +242,8 @@ class Access {
   /// Whether the caller is on this host, has no rule for its certificate, and its user is not
   /// known.
   bool IsUnknownUser(const Caller& caller) const;
-  /// The role of a caller without a certificate or a known user, on this host (`local`) or on
-  /// another.
+  /// The role of a caller that has no rule for its certificate and whose user is not known, on this
+  /// host (`local`) or on another.
   Role RoleWithout(bool local) const;
   std::optional<Refused> WhyNot(const Caller& caller, const Demand& demand) const;
 
@@ -255,26 +264,27 @@ class Access {
 /// Decides about the calls of a gRPC server.
 class Gate {
  public:
-  /// `callers`: the server's; null: no caller's user is known. `no_changes`: why this server makes
-  /// no changes; empty: it makes them. REQUIRES: `access` is not null.
+  /// `callers`: those of the server; null: no caller's user is known. `no_changes`: why this server
+  /// makes no changes; empty: it makes changes. REQUIRES: `access` is not null; not checked.
   Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers,
        std::string no_changes = {})
       : access_(std::move(access)),
         callers_(std::move(callers)),
         no_changes_(std::move(no_changes)) {}
 
-  /// Returns the caller, with the user of its connection and with its token. `peer`: the result of
+  /// Returns the caller, with the user of its connection and with its token. Checks whether the
+  /// token and the certificate have expired by now. `peer`: the result of
   /// grpc::ServerContext::peer. `certificate`: that of the connection.
   Caller CallerAt(std::string peer, const ClientCertificate& certificate = {},
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
-  /// Access::Refusal for the role that this method needs. A method without a row is refused. If the
-  /// server makes no changes, a method that needs kOperate or kAdmin is refused, too: a caller that
-  /// may read gets Why::kNoChanges with the line `no_changes`, and a caller that may not read gets
-  /// the refusal of a call that needs kRead.
+  /// Access::Refusal for the role that this method needs. A method without a row is refused with
+  /// kRole. If the server makes no changes, it refuses every method that needs kOperate or kAdmin.
+  /// Then a caller that may read gets kNoChanges with the line `no_changes`. A caller that may not
+  /// read gets the refusal of a call that needs kRead.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
-  /// Access::RefuseRead for the demand of this method. A method without a row is refused too, but
-  /// without a log line, and is not passed to the function of TellRefusals.
+  /// Access::RefuseRead for the demand of this method. A method without a row is refused with
+  /// kRole, but this refusal is neither logged nor passed to the function of TellRefusals.
   std::optional<Refused> RefuseRead(const Caller& caller, std::string_view method) const;
 
  private:

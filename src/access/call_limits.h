@@ -2,8 +2,8 @@
 // calls of callers without kOperate, and about the TLS handshakes of all callers.
 //
 // Each caller has a token bucket for each kind of call (see Limit). Callers with the same LimitedAs
-// count as one. At most kMaxLimitedCallers callers are remembered. While none of them can be
-// forgotten, all further callers share one set of buckets.
+// count as one. At most kMaxLimitedCallers callers are remembered. While all of these places are
+// taken, all further callers share one set of buckets.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -19,9 +19,9 @@
 
 namespace baton::access {
 
-/// The most callers that are remembered. If there is no room for a new one, CallLimits forgets the
-/// callers whose buckets are all full, but looks for them at most once a second. A bucket is full
-/// again at most half a minute after the caller's last call.
+/// The most callers that are remembered. If there is no room for a new caller, CallLimits forgets
+/// the callers whose buckets are all full. It looks for such callers at most once a second. A
+/// bucket is full again at most half a minute after the caller's last call.
 inline constexpr std::size_t kMaxLimitedCallers = 4096;
 
 class CallLimits {
@@ -43,8 +43,8 @@ class CallLimits {
 
   explicit CallLimits(std::size_t most_callers = kMaxLimitedCallers) : most_(most_callers) {}
 
-  /// Whether this caller may call now. Counts the call if true; a refused call costs nothing.
-  /// `caller`: the result of LimitedAs.
+  /// Whether this caller may call now. True: the call is counted. False: nothing is counted, so a
+  /// refused call does not delay later ones. `caller`: the result of LimitedAs.
   bool Take(const std::string& caller, Kind kind, TimePoint now);
   /// How many callers are remembered.
   std::size_t size() const { return callers_.size(); }
@@ -71,9 +71,10 @@ const char* ToString(CallLimits::Kind kind);
 /// Returns the limit in words: "at most 50 questions a second". REQUIRES: not kHandshake.
 std::string Words(CallLimits::Kind kind);
 
-/// Returns the name under which a caller's calls are counted. The first of these that is known: its
-/// valid token, its valid certificate, its user, its host. IPv6 hosts of one network (64 bits)
-/// count as one, because one host may have all addresses of its network.
+/// Returns the name under which a caller's calls are counted. It is made from the first of these
+/// that is known: the caller's valid token, its valid certificate, its user, its host. All callers
+/// on this host whose user is not known share one name. IPv6 hosts of one network (64 bits) count
+/// as one, because one host may have all addresses of its network.
 std::string LimitedAs(const Caller& caller);
 
 }  // namespace baton::access

@@ -1,9 +1,9 @@
 // StreamPlaces: how many streams that stay open each caller may have. So one caller leaves room for
 // others, and all callers together leave room for operators.
 //
-// Callers with the role kOperate need no place here: only the server's limit on all of its streams
-// bounds their streams. The other callers (LimitedAs) have a limit each, and one for all of them
-// (see Bounds).
+// Callers with the role kOperate need no place here. Only the server's limit on all streams bounds
+// theirs. For the other callers (LimitedAs) there is a limit for each of them, and a limit for all
+// of them together (see Bounds).
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
@@ -22,10 +22,10 @@ class StreamPlaces {
  public:
   struct Bounds {
     std::size_t of_caller;   ///< streams of one caller without the role kOperate
-    std::size_t of_readers;  ///< streams of all these callers
+    std::size_t of_readers;  ///< streams of all these callers together
   };
-  /// A place is free again once its last copy is gone. It may outlive the StreamPlaces. Its pointer
-  /// is always null: it only holds the place, so don't compare it with nullptr.
+  /// Holds a place, which is free again once the last copy is gone. A copy may outlive the
+  /// StreamPlaces. The pointer in it is always null, so don't compare it with nullptr.
   using Place = std::shared_ptr<const void>;
 
   explicit StreamPlaces(Bounds bounds);
@@ -37,7 +37,7 @@ class StreamPlaces {
 
   struct Counts {
     std::size_t open = 0;       ///< places that are taken now
-    std::uint64_t refused = 0;  ///< how often Take gave none
+    std::uint64_t refused = 0;  ///< how often Take returned nullopt
   };
   Counts counts() const;
   const Bounds& bounds() const { return bounds_; }

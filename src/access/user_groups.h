@@ -1,20 +1,20 @@
 // UserGroups: in which groups each user of this host is, as the host's user database says.
 //
 // The database may take seconds to answer (a directory server), so a thread of its own asks it, and
-// the answers are kept. If an answer is older than kFresh, Of still returns it, and the database is
-// asked again. An answer older than kUsable is not used. If the database does not answer, the
-// earlier answer stays, and the database is asked again after kAskAgain. So a user who calls all
-// the time gets its new groups after about a minute. Any other user gets them after ten minutes at
-// most.
+// the answers are kept. If an answer is older than kFresh, Of still returns it, but asks the
+// database again. Of does not return an answer that is older than kUsable. If the database does not
+// answer, the earlier answer stays, and the first Of after kAskAgain asks the database again. So a
+// user who calls all the time gets its new groups after about a minute. For any other user, the
+// earlier groups count for ten minutes at most.
 //
 // Somebody who may act for many users of this host (subuids) must not crowd out the others. So at
-// most kMaxUsers users are kept. Beyond that, the user whose last call is oldest is forgotten,
-// first among those without groups. Root, this process's user, and users who wait for an answer are
-// never forgotten.
+// most kMaxUsers users are kept. If one more user calls, a kept user is forgotten: of the users
+// without groups, the user that called least recently; if all have groups, of all users. Root, this
+// process's user, and users who wait for an answer are never forgotten.
 //
-// Users who had groups in their last answer are asked about before all others. Of the others, at
-// most kMaxWaiting wait for an answer. While so many wait, the database is not asked about further
-// ones, and a user who is not kept yet gets no place.
+// The database is first asked about users who had groups in their last answer. Of the other users,
+// at most kMaxWaiting wait for an answer. While so many wait, the database is not asked about more
+// of these, and no new user is kept.
 //
 // Thread-safe; waits only for a short lock, except Know and AwaitAnswers.
 #pragma once
@@ -53,16 +53,17 @@ class UserGroups {
   static constexpr std::size_t kMaxUsers = 1024;
   static constexpr std::size_t kMaxWaiting = 64;
 
-  /// This object's thread calls `ask` for one user after another; a call by Know may come at the
-  /// same time. `ask` may be called after this object's end, because the destructor does not wait.
-  /// REQUIRES: `ask` owns everything that it uses.
+  /// This object's thread calls `ask` for one user after another. Know may call `ask` at the same
+  /// time. The destructor does not wait, so `ask` may still run or be called after it. REQUIRES:
+  /// `ask` owns everything that it uses.
   explicit UserGroups(Ask ask = GroupsInDatabase);
   ~UserGroups();
   UserGroups(const UserGroups&) = delete;
   UserGroups& operator=(const UserGroups&) = delete;
 
-  /// Returns the user's groups. Null: they are not known now. Begins to ask the database if needed,
-  /// and if there is a place among those who wait.
+  /// Returns the user's groups. Empty: the database lacks the user. Null: the groups are not known
+  /// now. If there is no answer yet, or it is older than kFresh, begins to ask the database, unless
+  /// too many users wait.
   std::shared_ptr<const Groups> Of(uid_t user, TimePoint now);
   /// Asks the database on this thread, and waits for the answer. If the database does not answer,
   /// an earlier answer stays. The answer is dropped if a question about the user waits, or if there

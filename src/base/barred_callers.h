@@ -1,4 +1,5 @@
-// BarredCallers: who is kept away, and until when. It remembers a bounded number of callers.
+// BarredCallers: the callers that are kept away, and until when. It remembers at most kMaxCallers
+// callers.
 //
 // One thread at a time. A ReceiveBudget owns it.
 #pragma once
@@ -17,12 +18,13 @@ class BarredCallers {
  public:
   static constexpr std::size_t kMaxCallers = 4'096;
 
-  /// From now on the caller is barred until this time, which replaces an earlier one. If there are
-  /// too many, the earlier caller whose time is over first is not barred any more.
+  /// Bars the caller until `until`, which replaces the caller's earlier time. If more than
+  /// kMaxCallers callers are remembered then, forgets one of the others: the one whose time ends
+  /// first.
   void Bar(const std::string& caller, TimePoint until);
-  /// Whether the caller is barred at this time.
+  /// Whether the caller is barred at `now`. False from the caller's time on.
   bool Has(const std::string& caller, TimePoint now) const;
-  /// Forgets those whose time is over.
+  /// Forgets the callers whose time is over. Until then they count for kMaxCallers.
   void ForgetEnded(TimePoint now);
 
  private:

@@ -25,14 +25,16 @@ class ChangingFiles {
 
   explicit ChangingFiles(std::vector<File> files);
 
-  /// Reads the files. If a content has changed, passes all contents to `use`. A file that is not
-  /// given, or that is a pipe or a character device, keeps its content. Returns whether `use` has
-  /// taken new contents. If a file can't be read or is empty, or `use` returns an error, the
-  /// earlier contents stay in use, and the next Look tries again.
+  /// Reads the files. If a content differs from the one in use, passes all contents to `use`. A
+  /// file keeps its content if it is not given, or is a pipe or a character device. Returns whether
+  /// `use` has taken new contents. If a file can't be read or is empty, `use` is not called. In
+  /// this case, and if `use` returns an error, the earlier contents stay in use, and the next Look
+  /// tries again.
   bool Look(const Use& use);
-  /// Why new contents are not used, as the error's message; empty: no reason is known. Set after
-  /// two calls of Look in a row found the same error, because people write a certificate and its
-  /// key one after the other. The next Look without this error clears it.
+  /// Why the files' contents are not used, as the error's message; empty: no reason is known. Set
+  /// after two calls of Look in a row found the same error, because people write a certificate and
+  /// its key one after the other. The next Look that does not find this error clears it, even if it
+  /// finds another error.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -1,5 +1,5 @@
-// Baton's clock: CLOCK_BOOTTIME in nanoseconds. It is monotonic, and also counts the time in which
-// the host is suspended.
+// Baton's clock: CLOCK_BOOTTIME in nanoseconds. It never goes back, and it goes on while the host
+// is suspended.
 //
 // The pure core never calls a clock; it gets `now` as an argument. The loop and `Leads()` read the
 // clock through the interface Clock, so that the simulator can replace it. Implementations are
@@ -32,7 +32,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint Now() const = 0;
-  /// The present second, rounded down. Returns WallTime{} if this clock has no wall clock.
+  /// The time of the wall clock, rounded down to whole seconds. WallTime{}: this clock has no wall
+  /// clock.
   virtual WallTime WallNow() const { return WallTime{}; }
   /// The host's real clock. Never destroyed; any thread may use it.
   static const Clock& Real();

@@ -1,5 +1,5 @@
-// Durations as flags, batonctl's arguments and messages write them. app/common/duration.h reads
-// them.
+// FormatDuration writes a duration in the form that flags, batonctl's arguments and messages have.
+// app/common/duration.h reads this form.
 //
 // Pure; any thread.
 #pragma once
@@ -10,7 +10,7 @@
 namespace baton {
 
 /// Writes a duration exactly, as a whole number of the largest unit (h, m, s or ms) that allows
-/// this: "90s", "1m", "1500ms". Zero is "0s".
+/// this: "90s", "1m", "1500ms". Zero is "0s". A negative duration begins with '-'.
 std::string FormatDuration(std::chrono::milliseconds duration);
 
 }  // namespace baton

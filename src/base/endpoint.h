@@ -15,41 +15,43 @@ namespace baton {
 constexpr int kEtcdPort = 2379;
 constexpr int kNodePort = 7400;
 
-/// The most characters of a host. RFC 1035 allows 255 octets in DNS messages; as text these are at
-/// most 253 characters.
+/// The most characters of a host, without brackets. RFC 1035 allows 255 octets in DNS messages; as
+/// text these are at most 253 characters.
 inline constexpr std::size_t kLongestHost = 253;
 
-/// Returns OK if `text` is host:port with a port from 1 to 65535, and with brackets around an IPv6
-/// host. Only the characters count: whether the host exists, or is an address, is not checked.
-/// Otherwise kInvalidArgument, with one line that has the text and says what to write. The examples
-/// in this line have the port `example_port`.
+/// Returns OK if `text` is host:port, or [host]:port for an IPv6 address. The port is 1 to 65535.
+/// The host has 1 to kLongestHost ASCII letters, digits, '-', '.' or '_'; in brackets also ':' or
+/// '%'. The function does not check whether the host exists or is an address. Otherwise returns
+/// kInvalidArgument with one line: the beginning of the text, and what to write. The examples in
+/// this line have the port `example_port`.
 Status CheckEndpoint(std::string_view text, int example_port);
 
 /// Whether `host` is a numeric loopback address: 127.0.0.0/8 or ::1, without brackets. False for
-/// names, also for localhost.
+/// names, even localhost, and for ::ffff:127.0.0.1.
 bool IsLoopbackHost(const std::string& host);
 
 /// Whether `host` is 0.0.0.0 or ::, without brackets, in any form that the system takes ("0",
-/// "0x0", "::ffff:0.0.0.0"). Other hosts can't connect to these.
+/// "0x0", "::ffff:0.0.0.0"). Ignores a zone ("::%eth0"). Other hosts can't connect to such a host.
 bool IsWildcardHost(std::string_view host);
 
-/// Whether a peer may name `text` as an address to connect to: it is host:port as above, and gRPC
-/// would not take the host for the scheme of a resolver. (It would do so with "unix:80".)
-/// False for an empty text.
+/// Whether a peer may name `text` as an address to connect to: CheckEndpoint accepts it, and gRPC
+/// would not take its host for the scheme of a resolver. (gRPC would do so with "unix:80".) False
+/// for an empty text.
 bool IsPeerEndpoint(std::string_view text);
-/// Whether `text` is unix:/path, the form that peers and gRPC have for a socket of this host.
+/// Whether `text` begins with unix:/. Peers and gRPC write unix:/path for a socket of this host.
 bool IsUnixAddress(std::string_view text);
 
 /// Returns OK if a program may tell others that they reach it at `text`: IsPeerEndpoint accepts it,
-/// and its host is no wildcard. Otherwise kInvalidArgument, as of CheckEndpoint.
+/// and its host is no wildcard. Otherwise returns kInvalidArgument with one line, as CheckEndpoint
+/// does.
 Status CheckOwnEndpoint(std::string_view text, int example_port);
-/// Like CheckOwnEndpoint, but allows unix:/path, too. IsAddressText accepts what both allow.
+/// Like CheckOwnEndpoint, but also accepts unix:/path if IsAddressText accepts it.
 Status CheckOwnAddress(std::string_view text, int example_port);
 
 /// Returns `text` as a gRPC target (dns:///host:port). Without this prefix gRPC would take a host
-/// named "unix" for the scheme of a resolver. The "%" before the zone of an IPv6 address is
-/// escaped, as gRPC decodes targets. REQUIRES: CheckEndpoint or IsPeerEndpoint accepts it; not
-/// checked.
+/// named "unix" for the scheme of a resolver. Each "%", which begins the zone of an IPv6 address,
+/// becomes "%25", because gRPC decodes targets. REQUIRES (not checked): CheckEndpoint or
+/// IsPeerEndpoint accepts `text`.
 std::string DnsTarget(std::string_view text);
 
 }  // namespace baton

@@ -16,14 +16,13 @@
 
 namespace baton {
 
-/// Appends `text` so that it stays on one line and is valid UTF-8. The characters above are
-/// escaped: as \n, \r and \t, all others as \u and four hexadecimal digits (\u001b). Each byte that
-/// is not UTF-8 becomes U+FFFD. If `quoted`, also escapes double quotes and backslashes; otherwise
-/// these stay as they are, so the result can't be decoded.
+/// Appends `text` to `out` as one line of valid UTF-8. Of the characters above, line feeds,
+/// carriage returns and tabs become \n, \r and \t. All others become \u and four hexadecimal digits
+/// (\u001b). Each byte that is not part of valid UTF-8 becomes U+FFFD. If `quoted`, also escapes
+/// double quotes and backslashes. Otherwise these stay as they are, so the result can't be decoded.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 
-/// The longest message, in bytes, that one of our programs prints about its input (OneLine's
-/// `most`).
+/// OneLine's `most` for messages that our programs print about their input.
 inline constexpr std::size_t kLongestLine = 1000;
 
 /// Escapes `text` as AppendEscaped does without `quoted`. If the result has more than `most` bytes,
@@ -31,12 +30,13 @@ inline constexpr std::size_t kLongestLine = 1000;
 /// within a UTF-8 character, but may be within an escape (\u001b).
 std::string OneLine(std::string_view text, std::size_t most);
 
-/// OneLine within `size` bytes, "..." included, if there are some. REQUIRES: `size` is 3 or more.
+/// Like OneLine, but the result has at most `size` bytes, with the "..." of a cut text. REQUIRES
+/// (not checked): `size` is 3 or more.
 std::string OneLineWithin(std::string_view text, std::size_t size);
 
-/// Returns the same document with the characters above as \uXXXX in its strings. All other bytes
-/// stay, also those that are not UTF-8. REQUIRES: `json` is JSON as a library writes it: its
-/// strings have no unescaped C0 character.
+/// Returns the same document; in its strings, the characters above become \uXXXX. All other bytes
+/// stay as they are, even those that are not UTF-8. REQUIRES (not checked): `json` is JSON as a
+/// library writes it: its strings have no unescaped C0 character.
 std::string SafeJson(std::string json);
 
 }  // namespace baton

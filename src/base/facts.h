@@ -1,9 +1,9 @@
 // Facts: what the group's keys in etcd say, as plain values.
 //
 // src/etcd turns keys and protobuf records into facts, and src/core decides by facts. Neither
-// includes the other. Every fact has a revision, which orders the facts of one key. It is the key's
-// mod revision. If the key is absent, it is the revision at which the key was deleted or read as
-// absent.
+// includes the other. Every fact has a revision, which orders the facts of one key. The revision is
+// the key's mod revision. For an absent key, it is the revision at which the key was deleted or
+// read as absent.
 //
 // If a key is absent, or its value can't be read, the fields that the value would fill keep their
 // defaults. Comments name the exceptions.
@@ -26,12 +26,13 @@
 
 namespace baton {
 
-/// The schema that this version writes into all records except `config`, and the newest that it
-/// reads there.
+/// The schema that this version writes into all records except `config`, and the newest schema of
+/// these records that it reads.
 inline constexpr std::uint32_t kSchema = 1;
 /// The schemas of `config`. A group's first config has kSchema. The first change of
-/// FailoverSettings raises the schema to kFailoverSchema, and the first change of the Placement to
-/// kPlacementSchema, because older versions would ignore them. The schema never goes back.
+/// FailoverSettings raises the schema to kFailoverSchema, and the first change of the Placement
+/// raises it to kPlacementSchema, because versions that don't know a setting would ignore it. The
+/// schema never goes back.
 inline constexpr std::uint32_t kFailoverSchema = 2;
 inline constexpr std::uint32_t kPlacementSchema = 3;
 /// The newest schema of `config` that this version reads.
@@ -43,15 +44,16 @@ inline constexpr std::uint32_t kPlacementProtocol = 3;
 /// The version of that protocol that this version of Baton speaks.
 inline constexpr std::uint32_t kProtocolVersion = kPlacementProtocol;
 
-/// The most shards for which a member says that it is a ready standby: those with the lowest
-/// numbers. It says nothing of the others.
+/// The most shards for which a member's record says that the member is a ready standby. If the
+/// member is ready for more shards, the record lists those with the lowest numbers.
 inline constexpr std::size_t kMaxReadyReported = 100'000;
 
 /// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
   kReadable,
-  kDamaged,      ///< it can't be parsed, or its content contradicts itself or its key
-  kNewerSchema,  ///< a newer schema than this version knows; nobody replaces it
+  /// It can't be parsed, it states no schema, or its content is not valid or contradicts its key.
+  kDamaged,
+  kNewerSchema,  ///< a newer schema than this version knows; no node of this version replaces it
 };
 
 /// Whether a leadership that began for this reason follows one whose leader died.
@@ -72,9 +74,9 @@ const char* ToString(FailoverPolicy policy);
 struct FailoverSettings {
   FailoverPolicy policy = FailoverPolicy::kImmediate;
   std::chrono::milliseconds delay{0};  ///< for kAfter; 0 with the other policies
-  /// How long each node waits after it has seen that nobody leads a shard, before it claims the
-  /// shard: the last leader's application may still act for a while. A node does not wait if it
-  /// knows that this application has stopped. 0: no node waits.
+  /// Each node waits this long after it has seen that nobody leads a shard, before it claims the
+  /// shard. Reason: the last leader's application may still act for a while. A node does not wait
+  /// if it knows that this application has stopped. 0: no node waits.
   std::chrono::milliseconds lock_delay{0};
   friend bool operator==(const FailoverSettings&, const FailoverSettings&) = default;
 };
@@ -92,13 +94,15 @@ struct ConfigFact {
   FailoverSettings failover{};
   Placement placement{};
   std::string actor{};  ///< who set `failover` or `placement` last; empty: nobody
-  /// 0: no operator has changed `failover` or `placement` since this config was created or put
-  /// back. Otherwise: what Incarnation() was before the first such change.
+  /// 0: no operator has changed `failover` or `placement` since this config was created, was put
+  /// back, or was written by a recovery. Otherwise: what Incarnation() was before the first such
+  /// change.
   Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// The revision at which this config was created or put back. If it changes, followers of
-  /// routes get all routes again. A change of `failover` or `placement` does not change it.
+  /// The revision at which this config was created, was put back, or was written by a recovery. If
+  /// it changes, followers of routes get all routes again. A change of `failover` or `placement`
+  /// does not change it.
   Revision Incarnation() const { return before_settings.value != 0 ? before_settings : revision; }
 };
 
@@ -140,9 +144,10 @@ struct MemberFact {
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// The value of a label, also of `node` and `zone`; empty: the node has no such label.
+  /// The value of a label; `name` may be `node` or `zone`. Empty: the node has no such label. The
+  /// reference is valid as long as this fact is not changed or destroyed.
   const std::string& Label(std::string_view name) const;
-  /// Whether the node's labels fit all terms, also those about `node` and `zone`.
+  /// Whether the node's labels, with `node` and `zone`, fit all terms. True without terms.
   bool Fits(const LabelTerms& terms) const;
   /// Whether the node says that it is a ready standby for the shard.
   bool ReadyFor(ShardId shard) const {
@@ -150,8 +155,8 @@ struct MemberFact {
   }
   /// Whether the node has said that it leaves the group.
   bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
-  /// Whether the key has the lease `which`. A claim's guard checks that the key does not have the
-  /// lease of the leader that must be dead.
+  /// Whether the key has the lease `which`. False if `which` is 0. A claim's guard checks that the
+  /// key does not have the lease of the leader that must be dead.
   bool HoldsSession(SessionId which) const { return present && lease.value != 0 && lease == which; }
   /// Whether the node is a live member: the value is readable, names the key's lease, and does not
   /// mark the node as dead.
@@ -179,9 +184,11 @@ struct RecordFact {
   Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
   bool present = false;
   Readability readability = Readability::kReadable;
-  /// How often the key was written since it was created, and the revision at which that was; at
-  /// most the greatest number. 0: absent, or not known, as in what a write of ours gives.
+  /// How often the key was written, counted from its creation, which is 1; at most the type's
+  /// maximum. 0: absent, or not known. A WriteResult's `read_back` does not know it for the items
+  /// that are done.
   std::uint32_t version = 0;
+  /// The key's create revision. 0: absent, or not known, as with `version`.
   Revision create_revision{};
   NodeId leader{};  ///< empty: nobody leads
   /// The leader's session. If nobody leads: the session that resigned, or the one that was dead
@@ -193,8 +200,9 @@ struct RecordFact {
   std::string actor{};
   Cause cause{};  ///< why `leader` got the shard; kUnknown also if nobody leads
   DeathTally tally{};
-  /// The id of the state directory of the leader, or of the node that resigned. 0: that node had
-  /// none, or the version that wrote the record does not know such ids.
+  /// The id of the state directory of the leader, or of the node that resigned. 0: the record names
+  /// neither, that node had no state directory, or the version that wrote the record does not know
+  /// such ids.
   std::uint64_t directory = 0;
   /// Nobody leads, and the last leader's application is known to have stopped. Either it had
   /// released the shard, or its death was proven when an operator released the shard by force.
@@ -203,8 +211,8 @@ struct RecordFact {
   std::string damaged_value{};  ///< if not readable: the first 4 KiB of the value
 
   Term term() const { return Term{revision.value}; }
-  /// Whether the key was written exactly once after `before`, with this value. False also if that
-  /// is not known.
+  /// Whether the key was written exactly once after `before`, and this is the fact of that write.
+  /// False if this is not known.
   bool DirectlyFollows(const RecordFact& before) const {
     return before.version != 0 && version == before.version + std::uint64_t{1} &&
            create_revision == before.create_revision;
@@ -260,7 +268,8 @@ struct PolicyFact {
   std::string actor{};
   std::uint32_t max_moves = 0;       ///< kLimits only; 0: not set
   std::uint32_t expected_nodes = 0;  ///< kExpectedNodes only; 0: not set
-  /// kChanged only: the last order of `actor` in words ("drain n3"). Empty: not known. One line.
+  /// kChanged only: the last order of `actor` in words ("drain n3"), as one line. Empty: no such
+  /// words were written (see PolicyWrite in writes.h), or the value can't be read.
   std::string change{};
   // kLimits only: these count instead of each node's options of the same names. Unset: each node's
   // own option counts.
@@ -268,8 +277,8 @@ struct PolicyFact {
   std::optional<std::chrono::milliseconds> cooldown{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// Whether both order the same. Compares neither `actor` and `change` nor `unknown_fields`.
-  /// REQUIRES: both have the same name.
+  /// Whether both give the same order. Ignores `actor`, `change` and `unknown_fields`. REQUIRES
+  /// (not checked): both have the same name.
   bool OrdersTheSame(const PolicyFact& other) const {
     if (!present || !other.present) return present == other.present;
     return max_moves == other.max_moves && expected_nodes == other.expected_nodes &&
@@ -277,7 +286,7 @@ struct PolicyFact {
   }
 };
 
-/// An operator's change of the policy kLimits. A field that is unset stays as it is.
+/// An operator's change of the policy kLimits. A limit whose field is unset here stays as it is.
 struct LimitsChange {
   /// Unset: back to each node's own option.
   using Delay = std::optional<std::chrono::milliseconds>;
@@ -292,9 +301,9 @@ struct LimitsChange {
   bool empty() const { return !max_moves && !rebalance_delay && !cooldown; }
   friend bool operator==(const LimitsChange&, const LimitsChange&) = default;
 };
-/// Returns the policy kLimits as it is after the change. `now`: the policy before, which may be
-/// absent. The result is absent if it orders nothing any more and has no unknown fields. It keeps
-/// the other fields of `now`, also its actor.
+/// Returns the policy kLimits after the change. `now`: the policy before the change, which may be
+/// absent. The result is absent if it sets no limit and has no unknown fields. It keeps the other
+/// fields of `now`, with its actor.
 PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
 
 /// Returns words for the order that a write of this policy gives: "drain n3", "undrain n3",
@@ -304,8 +313,9 @@ PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
 std::string ChangeWords(const PolicyFact& policy);
 
 /// `died`: the last session that a guard or a node ended early because its process was proven dead.
-/// A watch shows every such session, and the end of its member key at the same revision. Only that
-/// proves the death: a read shows only the last one, and not when its key ended.
+/// A watch shows every such session, and the end of its member key at the same revision. Only a
+/// watch proves the death. A read shows only the last such session, and does not show when its key
+/// ended.
 struct DeathFact {
   Revision revision{};
   bool present = false;
@@ -316,14 +326,14 @@ struct DeathFact {
   std::optional<Duration> detect{};
 };
 
-/// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for the leaderships of this node, so
-/// any node may claim these shards. The first node that sees the delay end writes this key. Nodes
+/// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for leaderships of this node, so any
+/// node may claim their shards. The first node that sees the delay end writes this key. Nodes
 /// delete the key once no record names such a leadership.
 struct RipeFact {
   NodeId node{};
   Revision revision{};
   bool present = false;
-  /// For leaderships with terms up to this one. 0 if the value can't be read.
+  /// The delay is over for leaderships with terms up to this one. 0 if the value can't be read.
   Revision up_to{};
 };
 
@@ -339,7 +349,8 @@ struct BalancerFact {
 using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact,
                           PolicyFact, DeathFact, RipeFact>;
 
-/// All keys below the group's prefix at one revision. A key without a fact here is absent.
+/// All keys below the group's prefix at one revision. A key without a fact here is absent, unless
+/// it is a key that never has a fact (see Decoded in etcd/keyspace.h).
 struct Snapshot {
   Revision revision{};
   std::vector<Fact> facts{};
@@ -347,9 +358,11 @@ struct Snapshot {
 };
 
 /// All changes of one or more whole revisions, in the order of revisions. The order within a
-/// revision is undefined.
+/// revision is undefined. `facts` is empty if the revisions changed only keys that never have a
+/// fact.
 struct Changes {
-  /// The revision of the last change. All changes up to it are here or in earlier Changes.
+  /// The revision of the last change. Every change up to this revision is here, in earlier Changes,
+  /// or in the snapshot before them.
   Revision revision{};
   std::vector<Fact> facts{};
 };

@@ -3,9 +3,9 @@
 // A forked child has a copy of its parent's memory, but none of the parent's other threads. So no
 // thread in the child would ever end a leadership that the copy shows. The kernel wipes these words
 // (MADV_WIPEONFORK) for every kind of fork, also for _Fork() and clone(), which don't call the
-// handlers of pthread_atfork. On a kernel without this (Linux before 4.14, some sandboxes), the
-// child does not have the words, so SIGSEGV ends the child when it reads or writes one. A child of
-// vfork() or posix_spawn() shares its parent's memory, and nothing is wiped.
+// handlers of pthread_atfork. A kernel that can't wipe words (Linux before 4.14, some sandboxes)
+// leaves the words out of the child. Then SIGSEGV ends the child when it reads or writes a word. A
+// child of vfork() or posix_spawn() shares its parent's memory, and nothing is wiped.
 //
 // Thread-safe: the words are atomics.
 #pragma once
@@ -19,8 +19,8 @@ namespace baton {
 class ForkWipedWords {
  public:
   /// Makes `count` words, all 0. Takes whole pages of memory. Throws std::bad_alloc if there is no
-  /// memory. Aborts if the kernel can neither wipe the words in children nor leave them out.
-  /// REQUIRES: count > 0.
+  /// memory, or if `count` is 0. Aborts if the kernel can neither wipe the words in children nor
+  /// leave them out.
   explicit ForkWipedWords(std::size_t count);
   ~ForkWipedWords();
   ForkWipedWords(const ForkWipedWords&) = delete;

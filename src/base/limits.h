@@ -1,5 +1,5 @@
 // Bounds of a group and of its members' settings. Options, flags, routes and plans are checked
-// against these. Each bound is itself allowed. An option or flag beyond it is refused, unless the
+// against these. The bound itself is allowed. An option or flag beyond it is refused, unless the
 // comment says otherwise.
 #pragma once
 
@@ -36,16 +36,17 @@ inline constexpr std::chrono::milliseconds kLongestDurationOption = std::chrono:
 /// The longest duration in batond's flags, and the longest rebalance delay and cooldown that an
 /// operator can set; a longer one is a typing mistake.
 inline constexpr std::chrono::milliseconds kLongestDurationFlag = std::chrono::hours(24);
-/// The longest timeout of a call to the library. A longer one is not refused: it counts as this, so
-/// that no sum of times overflows.
+/// The longest timeout of a call to the library. A longer timeout is not refused, but counts as
+/// this one, so that no sum of times overflows.
 inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
 /// The shortest hang timeout of a node, except 0 (never). It is far longer than the loop needs for
 /// a large change (some 10 ms), because on a busy machine the loop also waits for a processor.
 inline constexpr std::chrono::milliseconds kShortestHangTimeout{500};
 
-/// The shortest watchdog of an application, except 0 (none). A busy machine lets a process wait for
-/// its processor for tens of milliseconds: with a shorter one the node would hardly ever lead.
+/// The shortest watchdog of an application, except 0 (no watchdog). On a busy machine a process may
+/// wait for a processor for tens of milliseconds. With a shorter watchdog the node would hardly
+/// ever lead.
 inline constexpr std::chrono::milliseconds kShortestWatchdog{100};
 
 }  // namespace baton

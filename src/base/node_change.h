@@ -1,4 +1,4 @@
-// NodeChange: what an operator changes of a running node, its weight and labels, as plain values.
+// NodeChange: an operator's change of a running node's weight and labels, as plain values.
 //
 // The new values count until the node's process ends. After a restart, the node's options count
 // again.
@@ -44,8 +44,10 @@ struct NodeChanged {
 /// these is true, and the message says which:
 ///  - The change is empty.
 ///  - It sets and removes the same label.
-///  - It removes more than kMaxLabels labels, or a name that no label can have.
-///  - The settings after it could not be set by options (kMaxWeight, CheckLabels).
+///  - It removes more than kMaxLabels labels.
+///  - It removes `node`, `zone`, or a name that no label can have (IsLabelName).
+///  - It sets a weight above kMaxWeight.
+///  - CheckLabels refuses the labels after the change.
 Result<NodeSettings> SettingsAfter(const NodeSettings& now, const NodeChange& change);
 
 /// For messages: "weight 2, label disk=ssd, no label rack".

@@ -27,7 +27,7 @@ struct PemTexts {
 /// Checks these rules:
 ///   - `ca` is empty, or has at least one certificate, and all its certificates can be read.
 ///   - `cert` and `key` are both given or both empty.
-///   - All certificates in `cert` can be read, and so can the key, without a password.
+///   - All certificates in `cert` can be read. The key can be read without a password.
 ///   - The key belongs to the first certificate in `cert`.
 /// Does not check trust, names and dates; the handshake does. `whose`: "client" or "server", for
 /// the message. kInvalidArgument: a rule is broken; one line says which.
@@ -40,11 +40,12 @@ enum class ClientCertificates : std::uint8_t {
   kRequire,  ///< serves only clients with a certificate that it trusts
 };
 
-/// Returns OpenSSL's context of a server. The server shows texts.cert, and trusts clients'
-/// certificates that a certificate of texts.ca signed; without a CA it trusts no client's
-/// certificate. TLS 1.2 and later; sessions are never resumed. A connection whose client changes
-/// its keys more than 8 times reads as ended. kInvalidArgument: texts.cert is empty, CheckPem
-/// refuses the texts, or OpenSSL does, for example because a key is too short.
+/// Returns OpenSSL's context of a server. The server shows texts.cert. It trusts a client's
+/// certificate if a certificate of texts.ca signed it, directly or through other certificates that
+/// the client sends. Without a CA it trusts no client's certificate. TLS 1.2 and later; sessions
+/// are never resumed. If a client changes the connection's keys more than 8 times, the connection
+/// reads as ended. kInvalidArgument: texts.cert is empty, CheckPem refuses the texts, or OpenSSL
+/// refuses them, for example because a key is too short.
 Result<std::shared_ptr<ssl_ctx_st>> ServerContext(const PemTexts& texts,
                                                   ClientCertificates clients);
 
@@ -57,19 +58,21 @@ struct Validity {
 
 /// Returns the time in which all certificates of a PEM text are valid at once, because a chain
 /// needs each of them. If there is no such time, `until` is before `from`. nullopt: there is no
-/// certificate, or one can't be read.
+/// certificate, or one of them or its dates can't be read.
 std::optional<Validity> ValidityOf(const std::string& pem);
 
-/// Returns the name by which Baton knows a certificate's holder. The first of these that the
-/// certificate has: its spiffe:// URI, unchanged; "dns:" and its first DNS name; "cn:" and its
-/// common name in UTF-8. The name may have any bytes except zero bytes. Empty, in these cases:
+/// Returns the name by which Baton knows a certificate's holder. This is the first of these that
+/// the certificate has: its spiffe:// URI, unchanged; "dns:" and its first DNS name that is not
+/// empty; "cn:" and its first common name in UTF-8. The name may have any bytes except zero bytes.
+/// Empty, in these cases:
 ///  - The certificate has none of these.
-///  - Its spiffe:// URI is not a SPIFFE id, or is not its only URI.
+///  - Its spiffe:// URI is not a SPIFFE id, or is not its only URI. (A SPIFFE id has a trust domain
+///    of 1 to 255 bytes and a path, and at most 2,048 bytes in all.)
 ///  - One of its URIs or DNS names has a zero byte.
-///  - Its common name would be the name, and has a zero byte.
+///  - Its common name would be the name, and has a zero byte or can't be read.
 std::string NameInCertificate(const x509_st& certificate);
-/// Returns the name of the first certificate in a PEM text. Empty: also if the text has no
-/// certificate, or one of its certificates can't be read.
+/// Returns the name of the first certificate in a PEM text. Empty in the same cases, and if the
+/// text has no certificate, or one of its certificates can't be read.
 std::string NameInCertificate(const std::string& pem);
 
 }  // namespace baton

@@ -36,17 +36,17 @@ class PemFollower {
  public:
   /// Gets all texts after a read in which one of them differs from the texts in use. Nobody has
   /// checked them: call CheckPem. If this function returns OK, these are the texts in use. If it
-  /// returns an error, the earlier texts stay in use, and it is called again after every read, also
-  /// with the same texts, until it returns OK or the files have the texts in use again.
+  /// returns an error, the earlier texts stay in use. Then it is called again after every read,
+  /// even with the same texts, until it returns OK or the files have the texts in use again.
   using Use = std::function<Status(const PemTexts& texts)>;
 
-  /// `used`: the texts in use now, as ReadPems returned them. The thread reads the files first
-  /// after kLookAtPems. It calls `use` without a lock, and never after the destructor has returned.
-  /// Throws std::system_error if the host lacks threads. REQUIRES: `use` doesn't destroy this
-  /// object.
+  /// `used`: the texts in use now, as ReadPems returned them. The thread reads the files for the
+  /// first time after kLookAtPems. It calls `use` without a lock, and never after the destructor
+  /// has returned. Throws std::system_error if the host lacks threads. REQUIRES (not checked):
+  /// `use` doesn't destroy this object.
   PemFollower(const PemFiles& files, const PemTexts& used, Use use);
   /// Waits until the present read and the present call of `use` are over; a read lasts as long as
-  /// the file system takes. The last texts in use are not changed.
+  /// the file system takes. The texts in use then stay in use.
   ~PemFollower();
   PemFollower(const PemFollower&) = delete;
   PemFollower& operator=(const PemFollower&) = delete;

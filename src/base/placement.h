@@ -1,8 +1,8 @@
 // Placement: an operator's rules about which nodes may lead which shards, as plain values.
 //
-// A node has labels: names with one value each. Every node has two: `node` is the node's id, and
-// `zone` its zone. The other labels come from the node's options, or from an operator while the
-// node runs (node_change.h).
+// A node has labels: names with one value each. The label `node` is the node's id. If the node has
+// a zone, the label `zone` is this zone. The other labels come from the node's options, or from an
+// operator while the node runs (node_change.h).
 //
 // Pure; any thread.
 #pragma once
@@ -31,11 +31,11 @@ inline constexpr std::size_t kLongestLabel = 63;     ///< bytes of a label's nam
 /// The most bytes of all names and values in a group's rules.
 inline constexpr std::size_t kMaxPlacementText = 64 * 1024;
 
-/// The labels that every node has.
+/// The names of the labels for a node's id and zone.
 inline constexpr std::string_view kNodeLabel = "node";
 inline constexpr std::string_view kZoneLabel = "zone";
 
-/// By name.
+/// The labels' values by the labels' names.
 using Labels = std::map<std::string, std::string>;
 
 /// Whether a label may have this name: 1 to kLongestLabel lower-case ASCII letters, digits, '-',
@@ -44,8 +44,9 @@ bool IsLabelName(std::string_view name);
 /// The rule of IsLabelName in words, for error messages.
 inline constexpr const char* kLabelNameRule =
     "1 to 63 lower-case letters, digits, '-', '_', '.' and '/', beginning with a letter or digit";
-/// Whether these may be a node's labels: at most kMaxLabels, valid names (neither `node` nor
-/// `zone`), and values that are names (IsName). Returns kInvalidArgument with the reason if not.
+/// Returns OK if these may be a node's labels: at most kMaxLabels, with valid names (neither `node`
+/// nor `zone`), and with values that are names (IsName). Otherwise returns kInvalidArgument with
+/// the reason.
 Status CheckLabels(const Labels& labels);
 
 /// Holds for a node if the node's label `label` has one of the `values`. Never holds for a node
@@ -67,7 +68,8 @@ struct ShardRange {
   friend bool operator==(const ShardRange&, const ShardRange&) = default;
 };
 
-/// One rule. For each shard, only one rule of the group counts: the first whose `shards` have it.
+/// One rule. For each shard, only one rule of the group counts: the first rule whose `shards`
+/// include the shard.
 struct PlacementRule {
   /// The rule's shards; empty: all shards. A range may lie beyond the group's last shard.
   std::vector<ShardRange> shards;
@@ -78,8 +80,9 @@ struct PlacementRule {
   /// How many nodes stand by for each of the shards, at most kMaxStandbys.
   std::uint32_t standbys = 0;
   /// A label. The nodes that may lead or stand by for a shard are chosen so that as few of them as
-  /// possible share a value of this label. Empty: they may share the values of all labels. A label
-  /// is allowed only if `standbys` is above 0, and `node` is never allowed.
+  /// possible share a value of this label. Nodes without the label count as if they shared a value.
+  /// Empty: no label matters. A label is allowed only if `standbys` is above 0. `node` is never
+  /// allowed.
   std::string spread = {};
   bool CountsFor(ShardId shard) const;  ///< ignores earlier rules
   friend bool operator==(const PlacementRule&, const PlacementRule&) = default;
@@ -87,9 +90,10 @@ struct PlacementRule {
 /// A group's rules, in their order. Any node may lead a shard for which no rule counts.
 using Placement = std::vector<PlacementRule>;
 
-/// Whether the rules keep to the bounds, and have valid names, values and ranges. No term may lack
-/// values, no preference may lack terms, and no label may have two terms in one LabelTerms. Returns
-/// kInvalidArgument with the first fault if not ("rule 2: require: 'Zone' is not a valid ...").
+/// Returns OK if the rules keep to the bounds and to the comments of PlacementRule, and have valid
+/// names, values (IsName) and ranges (first <= last < kMaxShards). Each term needs a value, and
+/// each preference a term. In one LabelTerms, each label has at most one term. Otherwise returns
+/// kInvalidArgument with the first fault ("rule 2: require: 'Zone' is not a valid ...").
 Status CheckPlacement(const Placement& placement);
 
 }  // namespace baton

@@ -1,5 +1,5 @@
-// ReceiveBudget: bounds what callers of this process's gRPC ports send together. It ends
-// connections of callers that send too much, and keeps these callers away for a while.
+// ReceiveBudget: bounds what all callers of this process's gRPC ports send together. It ends the
+// connections of callers that send too much, and bars these callers for a while (IsBarred).
 //
 // Some bytes cost gRPC (1.51) far more than others. A call that is begun and reset costs 28 bytes
 // on the wire, and some kilobytes of memory until gRPC handles it. A header in small pieces costs
@@ -7,16 +7,18 @@
 // long as it is open. So there are five bounds:
 //   - The bytes of all callers together (`a_second`, `at_once`). Above it, the callers that sent
 //     most since the last Weigh lose their connections, until the others are within the bound.
-//   - The bytes of one connection for which no call was served (Expected::most). They are a call
-//     that was begun and not finished, or no call at all. Above it, the connection's caller loses
-//     all its connections.
+//   - The bytes of one connection for which no call was served (Expected::most). They belong to a
+//     call that was begun and not finished, or to no call at all. Above this bound, the
+//     connection's caller loses all its connections.
 //   - The open calls of one connection (`open_calls`). gRPC's own bound (base/grpc/server_limits.h)
-//     binds only clients that have acknowledged it. A connection that is above this at two looks in
-//     a row costs its caller all its connections, once.
+//     binds only clients that have acknowledged it. If a connection is above `open_calls` at two
+//     looks of Weigh in a row, its caller loses all its connections. This happens once for a
+//     connection.
 //   - The growth of this process's memory (`growth`, `growth_in_10_s`, `growth_in_100_s`).
 //   - The time that a callback waits (`wait`).
-// Above one of the last two bounds, every suspect loses its connections, because the caller that
-// sent most need not be the reason. A suspect is a caller that sent more than a harmless amount.
+// If one of the last two bounds is exceeded, every suspect loses its connections, because the
+// caller that sent most need not be the reason. A suspect is a caller that sent more than a
+// harmless amount.
 //
 // Weigh ends a caller's connections: it shuts all of them down at the socket, and drops the bytes
 // that gRPC has not read yet; gRPC then closes them. The caller is barred for kBarred. A warning is
@@ -24,11 +26,12 @@
 //
 // gRPC owns the connections and tells nobody when one is over. So this object keeps a second
 // descriptor of each connection, until the first Weigh after gRPC has closed its own. It reads from
-// the second descriptor how many bytes were received. So bytes also count if their connection is
-// over when Weigh looks.
+// the second descriptor how many bytes were received. So the bytes of a connection count even if
+// the connection is over when Weigh looks.
 //
 // Thread-safe. Add, IsBarred and Weigh share one lock. Weigh holds it while it asks the kernel
-// about every connection; the kernel answers at once. Served and ended() take no lock.
+// about every connection; the kernel answers at once. Served takes another lock, which is never
+// held for long. Over and ended() take no lock.
 #pragma once
 
 #include <sys/types.h>
@@ -68,36 +71,39 @@ class ReceiveBudget {
     std::int64_t growth = 256 << 20;
     std::int64_t growth_in_10_s = 512 << 20;
     std::int64_t growth_in_100_s = 1 << 30;
-    // The next three say who is a suspect. After too much growth, they count the bytes that were
-    // sent in the same time (1, 10 or 100 s). After too long a wait, they count the bytes since
-    // kWindow before the wait began, but none from more than 4 s ago. If this finds no suspect, and
-    // the wait is more than three times `wait`, they count the bytes of the last 10 s. If this
-    // finds no suspect either, and the wait is more than ten times `wait`, they count the bytes of
-    // the last 100 s.
-    /// If all callers together sent more than `harmless_together`, a caller is a suspect if it sent
-    /// more than this.
+    // The next three say who is a suspect: they are compared with the bytes that a caller sent in a
+    // certain time. After too much growth, this is the time of the growth (1, 10 or 100 s). After
+    // too long a wait, this time begins kWindow before the wait began, and ends now, but it is the
+    // last 4 s at most. If there is no suspect then, and the wait is more than three times `wait`,
+    // the time is the last 10 s. If there is no suspect then either, and the wait is more than ten
+    // times `wait`, the time is the last 100 s.
+    /// If all callers together sent more than `harmless_together`, a suspect is each caller that
+    /// sent more than this.
     std::int64_t harmless_of_many = 1 << 10;
     std::int64_t harmless_together = 256 << 10;
-    /// Otherwise a caller is a suspect if it sent more than this.
+    /// Otherwise a suspect is each caller that sent more than this.
     std::int64_t harmless = 16 << 10;
     /// How long a callback may wait.
     Duration wait = std::chrono::seconds(1);
-    /// Open calls of one connection: four times what a client may have that keeps to gRPC's bound.
+    /// The most open calls of one connection. A client that keeps to gRPC's own bound has at most a
+    /// quarter of this (kMaxStreamsOfNode).
     std::int32_t open_calls = 64;
   };
   /// The time for which Bounds::growth counts.
   static constexpr std::chrono::seconds kWindow{1};
-  /// How many bytes a connection may receive for which no call was served. A request has at most
-  /// 64 KiB. Bytes count as soon as the kernel has them, and up to 32 KiB may wait there until gRPC
+  /// How many bytes without a served call a connection may receive. A request has at most 64 KiB.
+  /// Bytes count as soon as the kernel has them, and up to 32 KiB may wait in the kernel until gRPC
   /// reads them.
   static constexpr std::int64_t kMaxUnserved = 128 << 10;
-  // The next ones say how many of a connection's received bytes are accounted for, so that they
-  // don't count as bytes for which no call was served. Calls and segments account for a bounded
-  // sum, because a client could cheaply make many, to have room for a header that does not end.
-  /// For each call that was served: a request has at most 64 KiB, and its headers 8 KiB. But all
-  /// calls of one kPeriod together account for no more than this. In addition, the first
-  /// kMaxUsualCalls of a period account for kOfUsualCall each, which has room for a token, and the
-  /// next kMaxQuickCalls for kOfQuickCall each. If Weigh comes late, at most kMaxPeriods count.
+  // The next constants say how many received bytes of a connection are excused. Excused bytes don't
+  // count as bytes without a served call. The bytes that calls and segments can excuse in a given
+  // time are bounded. Without this bound, a client could cheaply make many calls or segments, to
+  // have room for a header that does not end.
+  /// The bytes that each served call excuses: a request has at most 64 KiB, and its headers 8 KiB.
+  /// But all calls of one kPeriod together excuse no more than one kOfCall. In addition, the first
+  /// kMaxUsualCalls calls of a period excuse kOfUsualCall each, which has room for a token. The
+  /// next kMaxQuickCalls excuse kOfQuickCall each. If Weigh comes late, the time since the last
+  /// Weigh counts as kMaxPeriods at most.
   static constexpr std::int64_t kOfCall = 72 << 10;
   static constexpr std::int64_t kOfUsualCall = 1 << 10;
   static constexpr std::int64_t kMaxUsualCalls = 100;
@@ -105,15 +111,15 @@ class ReceiveBudget {
   static constexpr std::int64_t kMaxQuickCalls = 500;
   static constexpr std::chrono::milliseconds kPeriod{100};
   static constexpr double kMaxPeriods = 3;
-  /// For each TCP segment of data that this process sent. Clients answer what they receive: gRPC's
-  /// for Go with up to 52 bytes for each piece, others with 26 bytes for some 16 KiB. All segments
-  /// of a second account for kOfSegmentsASecond at most: a client can make segments as small as it
-  /// likes.
+  /// The bytes that are excused for each TCP segment of data that this process sent. Clients answer
+  /// what they receive: gRPC for Go with up to 52 bytes for each piece, other clients with 26 bytes
+  /// for some 16 KiB. All segments of a second excuse kOfSegmentsASecond at most, because a client
+  /// can make segments as small as it likes.
   static constexpr std::int64_t kOfSegment = 64;
   static constexpr std::int64_t kOfSegmentsASecond = 16 << 10;
-  /// This many bytes that the other side has taken from this process account for one.
+  /// This many bytes that the other side has taken from this process excuse one received byte.
   static constexpr std::int64_t kOfSent = 64;
-  /// For each second.
+  /// Each second that passes excuses this many received bytes.
   static constexpr std::int64_t kASecond = 64;
   /// How long a caller that lost its connections is barred.
   static constexpr std::chrono::seconds kBarred{10};
@@ -129,28 +135,31 @@ class ReceiveBudget {
 
   /// Counts what `connection`, a connected socket, receives, until its descriptor is closed. The
   /// caller of Add goes on owning `connection`. Makes a second descriptor of the socket, whose
-  /// number must be below `below`. False: no such number is free; `connection` is not open; or an
-  /// open connection has the same address and port at its other end (a client that connects to two
-  /// addresses of this host from one port), so that nobody could say whose a call is. Then nothing
-  /// is counted, and the owner should close the connection. `caller`: any text that names
-  /// who connected; all connections with the same text are one caller's. If the text is empty, or
-  /// the socket is not TCP's, the result is true, but no bytes of the connection count. A
-  /// connection without `caller` is never ended, unless Expected::may_stay says so.
+  /// number must be below `below`. Returns false in these cases:
+  ///  - No such number is free, or `connection` is not open.
+  ///  - An open connection has the same address and port at its other end (a client that connects
+  ///    to two addresses of this host from one port). Nobody could say whose a call is.
+  /// Then nothing is counted, and the owner should close the connection. `caller`: any text that
+  /// names who connected; all connections with the same text are one caller's. If the text is
+  /// empty, or the socket is not TCP's, no bytes of the connection count, but Add still returns
+  /// false in the cases above. A connection without `caller` is never ended, unless
+  /// Expected::may_stay says so.
   bool Add(int connection, const std::string& caller, int below = LeastReserved()) {
     return Add(connection, caller, below, {});
   }
   struct Expected {
-    /// How many bytes the connection may receive that are not accounted for (see kOfCall and the
-    /// next ones). At most 2^62.
+    /// How many bytes the connection may receive that are not excused (see kOfCall and the
+    /// constants after it). At most 2^62.
     std::int64_t most = kMaxUnserved;
-    /// False: calls of this connection account for nothing, and it may share its address and port.
+    /// False: calls of this connection excuse nothing, and other connections may have the same
+    /// address and port at their other ends.
     bool calls_count = true;
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
     /// more, and only `may_stay` can end it. What it sent before still counts. Null: never true.
     std::shared_ptr<const std::atomic<bool>> trusted = {};
     /// Weigh calls it with the lock held. Once it returns false, Weigh ends this connection, but
-    /// does not bar its caller. Null: the connection may stay. REQUIRES: it waits only for short
-    /// locks, and does not call this object.
+    /// does not bar its caller. Null: the connection may stay. REQUIRES (not checked): it waits
+    /// only for short locks, and does not call this object.
     std::function<bool()> may_stay = {};
   };
   /// The same, with `expected` instead of its defaults.
@@ -160,15 +169,16 @@ class ReceiveBudget {
     std::atomic<std::uint32_t> served{0};
     std::atomic<std::int32_t> open{0};
   };
-  /// Counts a call that came over the connection of `peer` (grpc::ServerContext::peer), and which
-  /// is open from now on. Call it when the call's handler is called. Returns what Over takes; null:
-  /// there is no such connection whose calls count. Waits only for a short lock.
+  /// Counts a call that came over the connection of `peer` (grpc::ServerContext::peer). The call is
+  /// open from now on. Call this when the call's handler is called. Returns what Over takes; null:
+  /// there is no such connection, or its calls don't count. Waits only for a short lock.
   std::shared_ptr<Calls> Served(std::string_view peer);
-  /// A call is not open any more. `call`: what Served returned for it. Lock-free.
+  /// A call is not open any more. `call`: what Served returned for it; null: does nothing. REQUIRES
+  /// (not checked): called once for each call of Served. Lock-free.
   static void Over(const std::shared_ptr<Calls>& call);
 
-  /// Whether this caller lost its connections less than kBarred ago. If so, the owner of its new
-  /// connections should close them; this object does not.
+  /// Whether this caller lost its connections less than kBarred ago (see kMaxBarred for an
+  /// exception). If so, the owner of its new connections should close them; this object does not.
   bool IsBarred(const std::string& caller, TimePoint now) const;
 
   /// Looks at all connections, and ends those of callers above the bounds. `waited`: for how long a
@@ -178,7 +188,8 @@ class ReceiveBudget {
   void Weigh(TimePoint now, Duration waited);
 
   /// How often a caller lost its connections so far, by the bound that was exceeded. If growth and
-  /// wait were exceeded at once, growth counts. Any thread.
+  /// wait were exceeded at once, growth counts. Connections that Expected::may_stay ended don't
+  /// count. Any thread.
   struct Ended {
     /// By the bytes of all callers, or of one connection.
     std::atomic<std::uint64_t> for_bytes{0};
@@ -257,7 +268,7 @@ class ReceiveBudget {
   mutable std::mutex calls_mutex_;
   /// Guarded by calls_mutex_. By the address of the other end, without "ipv4:" or "ipv6:", and
   /// without a zone: the newest connection. Exact: if connections shared counts, the calls of one
-  /// would account for the bytes of another.
+  /// would excuse the bytes of another.
   std::unordered_map<std::string, Counted> calls_;
   std::int64_t left_;  // of the budget of bytes
   TimePoint weighed_at_{};

@@ -1,7 +1,8 @@
 // SentLately: how many bytes each caller sent within the last seconds, and by how much this
 // process's memory grew meanwhile. It keeps both in steps of time, so that a long time costs no
-// more memory than a short one. A step knows at most 2 * kMaxCallers callers. If there are more, it
-// keeps the kMaxCallers that have sent most in it so far, and forgets what the others sent in it.
+// more memory than a short one. A step knows at most 2 * kMaxCallers callers. If more callers send
+// in a step, the step keeps only the kMaxCallers that have sent most in it so far, and forgets what
+// the others sent in it.
 //
 // One thread at a time. A ReceiveBudget owns it.
 #pragma once
@@ -29,11 +30,12 @@ class SentLately {
   /// bytes; 0: not known. REQUIRES: `now` never goes back.
   void Add(TimePoint now, std::int64_t resident, const SentByCaller& sent);
 
-  /// By how many bytes the process's memory at the last Add is above its smallest value in the
-  /// steps that ended at most `within` before that Add. 0 before the first Add, or if the memory is
-  /// not known. REQUIRES: within <= kept.
+  /// Returns by how many bytes the process's memory at the last Add is above its smallest value in
+  /// the steps that ended at most `within` before that Add. 0 before the first Add, or if the
+  /// memory at the last Add is not known. REQUIRES (not checked): within <= kept.
   std::int64_t Growth(Duration within) const;
-  /// Returns how much each caller sent in the steps that ended at `since` or later.
+  /// Returns how many bytes each caller sent in the steps that ended at `since` or later. Such a
+  /// step counts as a whole, even if it began earlier.
   SentByCaller SentSince(TimePoint since) const;
 
   /// Forgets what this caller has sent so far.

@@ -26,8 +26,8 @@ class ServerIdentity {
   /// CA, or ServerContext refuses the texts.
   static Result<std::shared_ptr<ServerIdentity>> Create(PemTexts texts, ClientCertificates clients);
 
-  /// Replaces the texts for new connections. Errors: as for Create; the earlier texts then stay. Of
-  /// two calls at once, either may win.
+  /// Replaces the texts for new connections. Errors: as for Create; the earlier texts then stay. If
+  /// two threads call it at once, the texts of either call may stay.
   Status Set(PemTexts texts);
 
   /// Returns the texts that new connections use now; never null, and never changed later.

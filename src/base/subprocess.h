@@ -1,12 +1,14 @@
 // Subprocess: a child process, started with posix_spawn. It never uses fork, which is not safe in a
 // process with gRPC's threads.
 //
-// It runs the program of `batond run`, a node's guard, the etcd members of tests, the demo and
-// benches, and helper programs. Only one thread at a time may use an object. The child starts with
-// no signal blocked, and with default handlers. Its input is empty unless SubprocessOptions::input
-// is given. The child has a process group of its own. So Ctrl-C in a terminal reaches only the
-// process that started the child, and this process decides when the child ends. REQUIRES: no other
-// code reaps the child, for example by a wait for any child.
+// Baton starts these processes with it: the program of `batond run`, a node's guard, the etcd
+// members of tests, the demo and benches, and helper programs. Only one thread at a time may use an
+// object. The child starts with no signal blocked, and with default handlers. Its input is empty
+// unless SubprocessOptions::input is given. It inherits each descriptor of this process that lacks
+// FD_CLOEXEC. The child has a process group of its own. So Ctrl-C in a terminal reaches only the
+// process that started the child, and this process decides when the child ends.
+//
+// REQUIRES (not checked): no other code reaps the child, for example by a wait for any child.
 #pragma once
 
 #include <sys/types.h>
@@ -36,7 +38,7 @@ enum class ChildLifetime {
   kOwned,
   /// As kOwned. In addition, the kernel kills the child when the *thread* that started it ends, for
   /// any reason. So start it from a thread that lives long enough, usually main. This needs
-  /// util-linux's setpriv; without that program, it is like kOwned.
+  /// util-linux's setpriv; without that program, it is the same as kOwned.
   kDiesWithStartingThread,
   /// The destructor leaves the child alone. The child has a session of its own.
   kOutlivesOwner,
@@ -55,7 +57,7 @@ struct SubprocessOptions {
   ChildLifetime lifetime = ChildLifetime::kOwned;
   // The child gets copies of these two descriptors. The caller goes on owning them.
   int input = -1;   ///< becomes the child's stdin; below 0: /dev/null
-  int passed = -1;  ///< becomes the child's descriptor 3; below 0: none
+  int passed = -1;  ///< becomes the child's descriptor 3; below 0: none. REQUIRES: not 0, 1 or 2
 };
 
 class Subprocess {
@@ -64,8 +66,9 @@ class Subprocess {
   /// example because `output_path` can't be opened.
   static Result<std::unique_ptr<Subprocess>> Start(const SubprocessOptions& options);
 
-  /// Calls Kill, unless the child was released or is kOutlivesOwner; such a child is not reaped
-  /// before this process ends. Processes that the child started are not killed.
+  /// Calls Kill, unless the child was released or is kOutlivesOwner. If such a child still runs
+  /// then, it is not reaped before this process ends. Processes that the child started are not
+  /// killed.
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
@@ -93,8 +96,8 @@ class Subprocess {
   ExitStatus Kill();
 
   /// Makes the destructor leave the child alone. The other functions still act on the child.
-  /// REQUIRES: ChildLifetime::kOwned; with kDiesWithStartingThread the kernel kills it all the
-  /// same.
+  /// REQUIRES (not checked): ChildLifetime::kOwned; with kDiesWithStartingThread the kernel kills
+  /// the child all the same.
   void Release() { released_ = true; }
 
  private:
@@ -106,15 +109,17 @@ class Subprocess {
 };
 
 /// Returns the path of an executable: `name` itself if it has a '/', otherwise the first one of
-/// this name on PATH. kNotFound: there is no such file, or this process may not execute it.
+/// this name on PATH (/usr/local/bin:/usr/bin:/bin if PATH is not set). kNotFound: there is no such
+/// file, or this process may not execute it.
 Result<std::string> FindProgram(const std::string& name);
-/// The same for a program of ours, or one that we need ourselves: the relative folders of PATH
-/// don't count, so nobody who can write to the current folder chooses what runs.
+/// The same for a program of ours, or one that we need ourselves, but ignores the relative folders
+/// of PATH. So nobody who can write to the current folder chooses what runs.
 Result<std::string> FindHelper(const std::string& name);
 
-/// Runs a program to its end, and returns how it ended: a program that fails is no error here.
+/// Runs a program to its end, and returns how it ended. A program that fails is no error here.
 /// kTimedOut: it still ran at `deadline`, and was killed (unless it is kOutlivesOwner). Other
-/// errors: those of Start. Blocks, also after the deadline: as Subprocess::Kill does.
+/// errors: those of Start. Blocks until the program has ended. After the deadline this is the wait
+/// of Subprocess::Kill, which has no bound.
 Result<ExitStatus> RunProgram(const SubprocessOptions& options, TimePoint deadline);
 
 }  // namespace baton

@@ -25,14 +25,16 @@ bool IsVisibleAscii(std::string_view text);
 /// bytes of visible ASCII. True if `text` is empty.
 bool IsAddressText(std::string_view text);
 
-/// Whether `pattern` is a pattern for names of certificates: "*"; spiffe://DOMAIN/PATH, dns:NAME or
-/// cn:NAME; or the beginning of one, at least spiffe://, dns: or cn:, and one "*" at its end.
+/// Whether `pattern` is a pattern for names of certificates. It is one of these: "*"; a whole name
+/// (spiffe://DOMAIN/PATH, dns:NAME or cn:NAME); or the beginning of a name and then one "*". The
+/// beginning has at least spiffe://, dns: or cn:. No other "*" is allowed.
 bool IsCertificatePattern(std::string_view pattern);
-/// For the message about a text that is no such pattern: says what is expected.
+/// For the message about a text that IsCertificatePattern refuses: says what is expected.
 inline constexpr std::string_view kCertificatePatterns =
     "spiffe://DOMAIN/PATH, dns:NAME or cn:NAME, or the beginning of one with a * at its end";
 /// Whether a certificate's name (NameInCertificate) fits a pattern: it is the same text, or the
 /// pattern ends in "*" and the name begins with the text before the "*". An empty name never fits.
+/// Does not check the pattern.
 bool FitsCertificatePattern(std::string_view name, std::string_view pattern);
 
 }  // namespace baton

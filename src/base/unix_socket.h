@@ -16,7 +16,8 @@ inline constexpr std::size_t kLongestSocketPath = 107;
 /// file. At the end, the caller must first remove the file and then close the socket: once nobody
 /// listens, another process may put its own socket at `path`. kUnavailable: the socket can't be
 /// bound, for example because another process listens there; one line says why, without the path.
-/// Any thread. REQUIRES (checked): `path` has at most kLongestSocketPath bytes.
+/// Any thread. REQUIRES (checked): `path` has at most kLongestSocketPath bytes. REQUIRES (not
+/// checked): `path` is not empty.
 Result<int> BindUnixSocket(const std::string& path);
 
 }  // namespace baton

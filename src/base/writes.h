@@ -5,8 +5,9 @@
 // unguarded write to ownership. The answer is a WriteResult: done, refused or unknown for each
 // item, with the facts that were read back.
 //
-// In this file, "we" are the node that writes. "As read" means: as the core last saw the key. "An
-// item" is one part of a batch, with an outcome of its own. A write that is no batch is one item.
+// In this file, "we" means the node that writes. "As read" means: as the core last saw the key. "An
+// item" is one part of a batch, and has an outcome of its own. A write that is no batch is one
+// item.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@
 
 namespace baton {
 
-/// The guard "our member key still is this session's": it has the session's lease and this create
-/// revision.
+/// The guard that our member key still is this session's: the key has the session's lease and this
+/// create revision.
 struct SessionGuard {
   NodeId node{};
   SessionId session{};
@@ -88,7 +89,7 @@ struct Claim {
   std::optional<std::string> quarantined{};
 };
 /// Claims: each record then names us as the leader. All are guarded by our session (`guard`), and
-/// by `config`.
+/// by `config` if it is set.
 struct ClaimBatch {
   SessionGuard guard{};
   /// The mod revision of the `config` whose settings allow the claims; 0: there is no config. Unset
@@ -106,8 +107,8 @@ struct Transfer {
   SessionRef to{};              ///< the target's session that prepared
   std::uint64_t directory = 0;  ///< the target's state directory's id; goes into the record
   /// The mod revision of the `config` whose rules and settings allow the transfer, as in
-  /// ClaimBatch. A rule that was set meanwhile may forbid the target, and a lock delay the transfer
-  /// of a shard that the application has not released.
+  /// ClaimBatch. A rule that was set meanwhile may forbid the target. A lock delay that was set
+  /// meanwhile may forbid the transfer of a shard that the application has not released.
   Revision config{};
   Reason reason = Reason::kRebalance;
   std::string actor{};
@@ -120,9 +121,9 @@ struct TransferBatch {
   std::vector<Transfer> transfers{};
 };
 /// Gives a handoff up: deletes the shard's move, whatever the move is. Guarded by our leadership's
-/// term. If it is done, our leadership is in force, and no copy of an earlier transfer can be
-/// applied later, because its move is deleted. It needs no space, so it works when etcd's database
-/// is full.
+/// term. Once it is done, our leadership is in force, and no copy of an earlier transfer can be
+/// applied any more, because the move that it needs is deleted. An abandon needs no space, so it
+/// works even when etcd's database is full.
 struct Abandon {
   ShardId shard{};
   Term term{};  ///< our leadership's term: the record's mod revision
@@ -153,10 +154,10 @@ struct MoveWrite {
   Revision read{};
 };
 struct MoveBatch {
-  /// The balancer's record must have this mod revision, so that the writer is still the balancer.
-  /// Unset if an operator, the move's target or the shard's leader writes.
+  /// The mod revision that the balancer's record must have, so that the writer is still the
+  /// balancer. Unset if an operator, the move's target or the shard's leader writes.
   std::optional<Term> balancer_term{};
-  /// Our session, which must live. Set if the target writes "prepared" or "void", and if a shard's
+  /// Our session, which must live. Set if the target writes "prepared" or "void", or if a shard's
   /// leader plans a move.
   std::optional<SessionGuard> target{};
   std::vector<MoveWrite> moves{};
@@ -164,12 +165,13 @@ struct MoveBatch {
   /// meanwhile. Set if the balancer or the shard's leader plans.
   std::optional<Revision> policies{};
 };
-/// Puts or deletes a policy key, and rewrites the policy kChanged, which gets ChangeWords(policy)
-/// and its actor. Guarded by the mod revisions of both as read (0: absent). A late copy is refused
-/// because kChanged was rewritten, even if the policy itself is absent again.
+/// Puts or deletes a policy key, and rewrites the policy kChanged: it gets ChangeWords(policy) and
+/// the policy's actor. Guarded by the mod revisions of both keys as read (0: absent). A late copy
+/// is refused because kChanged was rewritten, even if the policy itself is absent again.
 struct PolicyWrite {
-  /// `present == false`: delete. kChanged gets no words if `actor` is empty (no operator ordered
-  /// this), or if the write puts a drain, pause or rebalance that exists or deletes an absent key.
+  /// `present == false`: delete. kChanged gets no words in these cases: `actor` is empty (no
+  /// operator ordered this); the write puts a drain, pause or rebalance that exists already; or it
+  /// deletes a key that is absent already.
   PolicyFact policy{};
   Revision read{};     ///< of `policy`
   Revision changed{};  ///< of kChanged
@@ -186,8 +188,8 @@ struct SessionEnd {
 /// Writes a mark which says that the delay of FailoverPolicy::kAfter is over for a node's
 /// leaderships with terms up to `up_to`. This was true when the core decided it, and stays true.
 /// Guarded by the key's mod revision as read (0: absent), so that a late copy does not replace a
-/// later mark. A late copy may bring back a mark that was deleted: that mark says nothing wrong,
-/// and nodes delete it again.
+/// later mark. A late copy may bring a deleted mark back. This does no harm: the mark says nothing
+/// wrong, and nodes delete it again.
 struct RipeMark {
   NodeId node{};
   Revision up_to{};  ///< 0: deletes the mark, as no record names such a leadership any more
@@ -215,9 +217,10 @@ using Write = std::variant<ConfigCreate, ConfigMend, ConfigChange, MemberCreate,
 
 enum class Outcome : std::uint8_t {
   kDone,  ///< committed
-  /// Not applied, and never will be, except by a delayed copy whose false guard comes to hold: the
-  /// session `dead` of a Claim or ForceRelease has ended, or a key that had to be absent or
-  /// unwritten was deleted. After such a claim the record names us.
+  /// Not applied. It will not be applied later either, with one exception: a delayed copy is
+  /// applied if its false guard comes to hold. This happens if the session `dead` of a Claim or
+  /// ForceRelease ends, or if a key that had to be absent or unwritten is deleted. A claim that was
+  /// applied in this way names us in the record.
   kRefused,
   kUnknown,  ///< may be applied, now or later: send the unknown items again until they are definite
 };
@@ -229,21 +232,24 @@ struct WriteResult {
   Outcome outcome = Outcome::kUnknown;
   /// The outcome of each item, in the write's order.
   std::vector<Outcome> items{};
-  /// The store's revision after the last transaction that was answered, which is the new mod
+  /// The store's revision at the last transaction whose answer gave outcomes. It is the new mod
   /// revision of the items that this transaction wrote. If there were several transactions,
-  /// `read_back` has the revision of each item. 0: no transaction was answered.
+  /// `read_back` has the revision of each item. 0: no answer gave outcomes.
   Revision revision{};
-  /// The facts after the write: of the items that are done, of the refused items, and of a shared
-  /// guard that was false. The caller merges these facts into the view before it decides anything.
+  /// Facts that the answers gave, in the order of the transactions: of the items that are done, of
+  /// the refused items, and of the keys that shared guards compare. The caller merges these facts
+  /// into the view before it decides anything.
   std::vector<Fact> read_back{};
-  /// One line for logs if the outcome is not kDone, else empty: which guard was false, the first
-  /// failed call's message, or, if `permanent`, why the server would refuse an item every time.
+  /// One line for logs if the outcome is not kDone, else empty. It says the first problem (for
+  /// example which guard was false, or a failed call's message), or, if `permanent`, why the server
+  /// would refuse an item every time.
   std::string detail{};
-  /// The server would refuse at least one item every time: wrong credentials or role, or the item
-  /// is too large. The outcome may still be kUnknown, because an earlier copy may have been
-  /// applied.
+  /// The server would refuse at least one item every time: the credentials or the role are wrong,
+  /// or the item has too many bytes or operations. The outcome may still be kUnknown, because an
+  /// earlier copy may have been applied.
   bool permanent = false;
-  /// The outcome is kUnknown, but no part of this copy reached etcd, and none ever will.
+  /// The outcome is kUnknown, and no part of this copy has reached etcd or ever will. False if this
+  /// is not certain.
   bool never_sent = false;
 };
 

@@ -1,5 +1,5 @@
-// ApplicationPresence: whether the application is there: one in another process, or one that a
-// watchdog watches. Any other application is always kAttached.
+// ApplicationPresence: whether the application is there. This can change if the application is in
+// another process, or if a watchdog watches it. Any other application is always kAttached.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -29,14 +29,15 @@ class ApplicationPresence {
 
   struct Change {
     ApplicationState to = ApplicationState::kAttached;
-    std::optional<Duration> detached_for;  ///< unset: it was not detached before
+    std::optional<Duration> detached_for;  ///< unset: it was not kDetached before the change
   };
-  /// The change of the last On, once; nullopt: nothing changed.
+  /// Returns the newest change since the last call; nullopt: there was no change. Older changes are
+  /// lost.
   std::optional<Change> TakeChange() { return std::exchange(change_, std::nullopt); }
 
   ApplicationState state() const { return state_; }
   bool absent() const { return state_ == ApplicationState::kAbsent; }
-  /// When it was last attached after it had been absent.
+  /// When the application last ceased to be kAbsent; TimePoint{}: it never has.
   TimePoint there_since() const { return there_since_; }
 
  private:

@@ -16,14 +16,14 @@ struct Destination {
   const MemberFact& node;
 };
 
-/// Why the assignment gives the shard to the claim's member. REQUIRES: `to` is of this member and
-/// shard. Assign has returned the claim for `input`, or for the input before some of its claims
-/// were carried out.
+/// Why the assignment gives the shard to the claim's member. REQUIRES (not checked): `to` is of
+/// this member and shard. Assign has returned the claim, for `input` or for the input as it was
+/// before some of its claims were carried out.
 Cause CauseOf(const AssignmentInput& input, const PlannedClaim& claim, const Destination& to);
 
-/// Why the shard moves. REQUIRES: `to` is of this shard and the move's target. PlanMoves has
-/// returned the move, perhaps with another target, for `input`, or for the input before some of its
-/// moves were carried out.
+/// Why the shard moves. REQUIRES (not checked): `to` is of this shard and the move's target.
+/// PlanMoves has returned the move, perhaps with another target, for `input` or for the input as it
+/// was before some of its moves were carried out.
 Cause CauseOf(const AssignmentInput& input, const PlannedMove& move, const Destination& to);
 
 }  // namespace baton::core

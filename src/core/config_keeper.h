@@ -5,11 +5,11 @@
 // `batonctl recover` may write other ones, and only into a group without members. So if a config
 // stops fitting after this node has joined, somebody wrote it by mistake. The write may have left
 // other numbers, unreadable bytes, or no config. A node that was a member before that write goes
-// on. One such node puts the last fitting config back, guarded by its session and by the bad
-// config's revision. These cases are no mistakes, and halt the node:
-//   - a newer schema: somebody updates the group;
-//   - a config that fits no longer because another etcd answers;
-//   - a config that does not fit when the node starts.
+// on. One of these nodes puts the last fitting config back. Its write is guarded by its session and
+// by the bad config's revision. These cases are no mistakes, and halt the node:
+//  - The config has a newer schema: somebody updates the group.
+//  - The config fits no longer because another etcd answers.
+//  - There is a config when the node starts, and it does not fit.
 //
 // If there is no config when a node starts, the node creates it from its own options. But if other
 // nodes are members, the config was deleted by mistake, and this node waits until they put it back.
@@ -20,19 +20,21 @@
 // bad write, an operator may have written settings that forbid this.
 //
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
-// while the config is bad. It halts if a full read still shows the config bad, and this read began
-// kConfigPatience or more after it became bad. If a recovery has closed the group, the node halts
-// at once. But if the config is only absent, it creates the config again, and does not halt. If
-// another etcd answers, it halts in any case.
+// while the config is bad. It halts if a full read still shows the config bad, and that read began
+// kConfigPatience or more after this node first saw this bad config. After each further bad write,
+// this time begins again. There are three other cases:
+//  - A recovery has closed the group: the node halts at once.
+//  - The config is absent: the node creates it again, and does not halt.
+//  - Another etcd answers, or the config has a newer schema: the node halts at once.
 //
 // A config that was put back is another incarnation of the store for the followers of routes
-// (StoreIncarnationOf), so each gets all routes again, once. A config with settings that an
-// operator changed is the same incarnation.
+// (StoreIncarnationOf), so each follower gets all routes again, once. A config with settings that
+// an operator changed is the same incarnation.
 //
 // Usually only one node writes for each bad config. The first live member by id writes at once, and
 // each next one waits 100 ms longer, up to 5 s. The first write ends the wait of all. If a bad
 // write follows another one within 10 min, all members first wait for a second. Each further bad
-// write doubles this wait, up to a minute.
+// write in such a row doubles this wait, up to a minute.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -58,12 +60,13 @@ class ConfigKeeper {
   /// The session is lost, and PendingWrites has dropped the keeper's write.
   void Clear() { in_flight_ = false; }
 
-  /// Checks the config, and creates it or puts it back. Returns why the node must halt; nullopt:
-  /// the node can go on. REQUIRES: the view is complete.
+  /// Checks the config, and creates it or puts it back. Returns why the node must halt
+  /// (kFailedPrecondition); nullopt: the node can go on. REQUIRES (not checked): the view is
+  /// complete.
   std::optional<Error> Advance(Context& context);
 
-  /// Whether the config fitted at the last Advance; false before the first one. While it is false,
-  /// no session may open.
+  /// Whether there was a config that fitted at the last Advance; false before the first one. While
+  /// it is false, no session may open.
   bool fits() const { return fits_; }
   /// ConfigFact::Incarnation of the last config that fitted; 0: no config has fitted yet.
   Revision incarnation() const { return known_ ? known_->Incarnation() : Revision{}; }

@@ -36,12 +36,14 @@ class ConfirmationLog {
 
   /// The longest time that can have passed between a member's death and `seen_at`. `seen_at` is
   /// when this node saw that the member's key was gone or taken over. `revision` is the one at
-  /// which that happened, and `ttl` the TTL of the member's lease. Nullopt if the kept
-  /// confirmations hold no proof. A proof takes two confirmations of one raft term. One has a lower
-  /// revision than `revision`. The other was answered `ttl` plus 2.5 s or more before that one was
-  /// sent. So nothing can be proven before that much time has passed since our first confirmation,
-  /// and nothing ever if `ttl` is more than about ten of our TTLs. Nothing, either, if etcd was
-  /// restored between the two, and its raft terms began again below the earlier ones.
+  /// which that happened, and `ttl` the TTL of the member's lease.
+  ///
+  /// Nullopt if the kept confirmations hold no proof. A proof takes two confirmations of one raft
+  /// term. The later one has a lower revision than `revision`. The earlier one was answered `ttl`
+  /// plus 2.5 s or more before the later one was sent. So there is no proof before that much time
+  /// has passed since our first confirmation. There is never a proof if `ttl` is more than about
+  /// ten of our TTLs. Nor is there a proof if etcd was restored between the two, and its raft terms
+  /// began again below the earlier ones.
   std::optional<Duration> DeadAtMost(TimePoint seen_at, Revision revision, Duration ttl) const;
 
  private:

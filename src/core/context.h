@@ -27,10 +27,12 @@ struct Context {
   PendingWrites& writes;
   std::vector<Action>& actions;
   TimePoint& wake_at;
-  /// This node was asked to drain or to stop, or has halted: it takes nothing new. An operator's
-  /// policy kDrain does not set this.
+  /// This node takes nothing new: it was asked to drain or to stop, or has halted or finished. An
+  /// operator's policy kDrain does not set this.
   bool draining = false;
-  bool ended = false;  ///< the node halted or finished in an earlier step; it sends no write again
+  /// The node halted or finished in an earlier step. A write that is submitted now is sent once,
+  /// and not again if its outcome is unknown.
+  bool ended = false;
   /// Always kAttached, except if the application is another process, or if a watchdog watches this
   /// process.
   ApplicationState application = ApplicationState::kAttached;
@@ -45,8 +47,9 @@ struct Context {
   void Do(Action action) { actions.push_back(std::move(action)); }
   /// Asks for the next step at `at` or earlier.
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
-  /// Sends the write, again and again until its outcome is definite or it is dropped, for example
-  /// because the session is lost (PendingWrites). The core tells `owner` only a definite outcome.
+  /// Sends the write, and returns its number. If the outcome is unknown, PendingWrites sends it
+  /// again, until the outcome is definite or the write is dropped, for example because the session
+  /// is lost. The core passes only a definite outcome on to `owner`.
   OperationId Submit(WriteOwner owner, Write&& write) {
     const OperationId operation = next_operation++;
     writes.Submit(operation, owner, std::move(write), actions);

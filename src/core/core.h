@@ -9,8 +9,9 @@
 // randomness: `now` is an argument, and CoreOptions has functions for random numbers and the wall
 // clock.
 //
-// After the node has halted or finished, Step still merges facts, and refuses each request. It
-// writes nothing more; a halted node only revokes its lease, unless another process may still act.
+// After the node has halted or finished, Step still merges facts, and refuses each request. The
+// node writes nothing more. A halted node only revokes its lease, unless an application in another
+// process may still act on its shards.
 //
 // The core has no threads of its own; only the runtime's loop thread calls it.
 //
@@ -53,7 +54,9 @@ class Core {
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
   /// The parts of the view that the last step changed. Its lists may be unsorted, and may have an
-  /// entry twice (ViewChanges::Add). After a halt, changes come only in steps after Finished.
+  /// entry twice (ViewChanges::Add). After a step that halted the node, no step reports changes
+  /// until one has returned Finished. The next step then reports all changes that were not reported
+  /// yet.
   const ViewChanges& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return work_.leaderships(); }
@@ -78,8 +81,8 @@ class Core {
   ApplicationState application() const { return application_.state(); }
   /// How many damaged records this node has seen: see RecordNews::damaged.
   std::uint64_t damaged_records() const { return work_.news().damaged(); }
-  /// The highest revision at which a write or confirmation of this node committed, also in earlier
-  /// runs (CoreOptions::highest_committed); 0: unknown.
+  /// The highest revision of the store that a definite answer to a write or confirmation of this
+  /// node showed, also in earlier runs (CoreOptions::highest_committed); 0: unknown.
   Revision highest_committed() const { return commits_.highest(); }
   /// How many writes have no definite outcome yet. Does not count the session's own writes.
   std::size_t pending_writes() const { return writes_.size(); }
@@ -118,9 +121,10 @@ class Core {
   void CheckStore(Context& context);
   void CheckApplication(Context& context);
   void CheckConfig(Context& context);
-  /// Without an application this node reads seldom. So with one, it begins no session before a read
-  /// that is as new as those of other nodes, or at most a TTL after its last session: a late watch
-  /// might hide a config that does not fit.
+  /// Whether a session may begin. The application must be there. Also, the view must have been
+  /// read, or the last session must have ended, no earlier than a TTL before the application came.
+  /// The reason: a node without an application reads its view seldom, and a late watch might hide a
+  /// config that does not fit.
   bool WantsSession() const {
     const TimePoint known = std::max(view_.read_at(), session_.lost_at());
     return !application_.absent() && known >= application_.there_since() - Duration(options_.ttl);
@@ -128,8 +132,8 @@ class Core {
   void CheckSession(Context& context);
   void EndSession(Context& context);
   void CheckWatch(Context& context);
-  /// Whether the view need not be read each TTL. Asks for the store's revision if this node has no
-  /// application.
+  /// Returns true if it is enough to read the view every kAuditEvery. Otherwise the view must be
+  /// read every TTL. Asks for the store's revision if this node has no application.
   bool ComparesWatch(Context& context);
   /// Tells the other parts which parts of the view the last merge changed.
   void NoteViewChanges(Context& context);

@@ -1,4 +1,5 @@
-// DamagedRecords: the shards whose records can't be read, since when, and who led them last.
+// DamagedRecords: which shards have a record that can't be read, since when, and who led each of
+// them last.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -18,8 +19,8 @@ class DamagedRecords {
   struct Damage {
     std::optional<SessionRef> last_leader{};  ///< see View::LastKnownLeader
     TimePoint since{};                        ///< see View::DamagedSince
-    /// When this node learnt, from the watch or a read, that the session of last_leader had ended;
-    /// max: it has not.
+    /// When this node knew, from the watch or a read, of both the damage and the end of the session
+    /// of last_leader. Max: that session lives, or last_leader is not known.
     TimePoint over_since = TimePoint::max();
   };
 
@@ -29,17 +30,21 @@ class DamagedRecords {
     const auto found = all_.find(shard);
     return found != all_.end() ? &found->second : nullptr;
   }
-  /// The nodes that led such shards last.
+  /// The nodes of all known last leaders.
   std::set<NodeId> LastLeaders() const;
 
-  /// The record can't be read now, and others may have led since what was known before.
+  /// The record can't be read now. Since the record that was known before, others may have led, so
+  /// the last leader is not known. If the shard is in all() already, its damage begins again at
+  /// `now`.
   void NoteAfterGap(ShardId shard, TimePoint now) { all_[shard] = {.since = now}; }
-  /// The record can't be read now, and `before` was the record just before that. `alive`: the
-  /// session that it names lives. If that record was unreadable, too, what is known of the damage
-  /// stays.
+  /// The record can't be read now, and `before` was the record just before it. Its leader becomes
+  /// the last leader. `alive`: the session that `before` names lives. Changes nothing if the shard
+  /// is in all() already: then `before` could not be read either.
   void NoteNext(ShardId shard, const RecordFact& before, bool alive, TimePoint now);
+  /// The record can be read, or is absent.
   void NoteReadable(ShardId shard) { all_.erase(shard); }
-  /// The session of the shard's last leader has ended.
+  /// The session of the shard's last leader has ended; only the first call counts. REQUIRES: all()
+  /// has the shard (otherwise it throws std::out_of_range).
   void NoteOver(ShardId shard, TimePoint now);
 
  private:

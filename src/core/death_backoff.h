@@ -9,10 +9,11 @@
 // for up to kFirstClaimWait. Each further death doubles this wait, up to kMaxClaimWait.
 //
 // A death counts for all shards that the process led for less than kShortLeadership, not only for
-// the one that killed it. Therefore each wait is shortened, by less than a half. How much depends
-// on shard and count (8 lengths), so most of them are not claimed together again. When the harmful
-// shard is claimed, its leader dies before it has claimed the shards with longer waits. So this
-// death does not count for them. Soon the harmful shard waits alone.
+// the shard that killed it. Therefore each wait is shortened, by less than a half. The length
+// depends on shard and count (there are 8 lengths). So most of these shards are not claimed
+// together again. When the harmful shard is claimed, its leader dies before it has claimed the
+// shards with longer waits. So this death does not count for them. Soon the harmful shard waits
+// alone.
 //
 // Each node measures the times with its own clock. For a leadership that it did not see begin, it
 // uses the wall-clock time in the record. So nodes may differ, because of a wrong clock or late
@@ -38,39 +39,45 @@ namespace baton::core {
 
 class DeathBackoff {
  public:
-  /// REQUIRES for all (only partly checked): each shard is below `shards`.
+  /// REQUIRES for all functions (only partly checked): each shard is below `shards`.
   explicit DeathBackoff(std::uint32_t shards)
       : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
-  /// The time at which a record with this tally counts as written. `snapshot` unset: the record is
-  /// new, because the watch or the answer to a write showed it; the time is `now`. Otherwise a
-  /// snapshot showed it, read when the wall clock showed `snapshot`, and the tally's stamp gives
-  /// the age. (If the tally has deaths, the stamp may be older than the record: see DeathTally.) A
-  /// stamp from the future counts as new. TimePoint::min(): `snapshot` or the stamp is not known,
-  /// or the age is over an hour.
+  /// The time at which a record with this tally counts as written. If `snapshot` is unset, the
+  /// watch or the answer to a write showed the record. So the record is new, and the time is `now`.
+  /// Otherwise a snapshot showed it, which was read when the wall clock showed `snapshot`. Then the
+  /// record's age is the time from DeathTally::begun to `snapshot`. (If the tally has deaths,
+  /// `begun` may be earlier than the record, because `begun` is then the time when the series of
+  /// leaders began; see DeathTally.) A `begun` in the future counts as new. TimePoint::min():
+  /// `snapshot` or `begun` is not known, or the age is over an hour.
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
-  /// kFirst: the record begins a series of leaders. kNext: it follows one in order (see GoesOn).
+  /// kFirst: the record begins a series of leaders. kNext: it goes on with the present series (see
+  /// GoesOn).
   enum class Turn { kFirst, kNext };
-  /// The shard has a new record. `began`: see BeganAt.
+  /// The shard has a new record, so its wait is over. `began`: see BeganAt.
   void NoteRecord(ShardId shard, TimePoint began, Turn turn);
   struct End {
     TimePoint seen_at;
     /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
-    /// as old as the record, and counts as a death for kShortLeadership plus the wait.
+    /// as old as the record. Then it counts as a death if the record is younger than
+    /// kShortLeadership plus the wait that the death would cause, because the other nodes may still
+    /// wait that long.
     bool seen_alive = false;
-    /// The known members are as new as the record. Otherwise the session may be alive but not known
-    /// yet: the answer to a write can show a record before the watch shows its leader.
+    /// The view knows the member key of the record's leader up to the record's revision or later.
+    /// Otherwise the session may be alive but not known yet: the answer to a write can show a
+    /// record before the watch shows its leader.
     bool certain = true;
   };
   /// The session that the record names has ended. If the shard has to wait now, the wait begins
   /// with the first certain call for a record; further calls change nothing. After an uncertain
-  /// call such a shard waits without an end, until a certain call sets (or ends) its wait, or
-  /// NoteRecord, NoteNoDeath or NoteOutlived ends it.
+  /// call the shard waits without an end. This lasts until a certain call sets the end (or finds
+  /// that no wait is needed), or until NoteRecord, NoteNoDeath or NoteOutlived is called. REQUIRES
+  /// (not checked): the record is readable and names a leader.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
-  /// Whether the session's end would count as a death, but only an uncertain call has told of it.
+  /// Whether the session's end would count as a death, but no certain call has said so yet.
   bool Uncertain(ShardId shard) const;
-  /// The shard is led, or its record names no leader.
+  /// The shard is led, or its record names no leader or can't be read: the wait is over.
   void NoteNoDeath(ShardId shard) { Forget(shard); }
   /// This process lives on after its own session: the end of that session was not a death.
   /// Remembers the last 8 such sessions.
@@ -78,26 +85,29 @@ class DeathBackoff {
 
   /// The tally for the shard's next record, if it is written now and the wall clock shows `wall`.
   DeathTally Next(ShardId shard, const RecordFact& record, TimePoint now, WallTime wall) const;
-  /// Whether a record with the tally `after` followed one with `before` in order. False if `after`
-  /// has no deaths, because a series without deaths need not be measured.
+  /// Whether a record with the tally `after` followed one with `before` in order. False if the
+  /// `begun` of `after` is not known. Also false if `after` has no deaths: a series without deaths
+  /// need not be measured.
   static bool GoesOn(const DeathTally& before, const DeathTally& after);
-  /// How many deaths in a row count against the shard now. 0 once a series of leaders has led it
-  /// for kShortLeadership.
+  /// How many deaths in a row count against the shard now, including the death of the record's
+  /// leader if that counts. 0 once a series of leaders has led the shard for kShortLeadership.
   std::uint32_t DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const;
-  /// When the present series will have led the shard for kShortLeadership, if no leader dies.
-  /// TimePoint::min(): nobody knows when the series began, and it counts as long ago.
+  /// When the present series will have led the shard for kShortLeadership, if no leader dies; a
+  /// past time: it has. TimePoint::min(): nobody knows when the series began, and it counts as long
+  /// ago.
   TimePoint LongFrom(ShardId shard) const;
   /// Until when nobody claims the shard; a past time: the wait is over. TimePoint::min(): it need
-  /// not wait. Max: it would have to wait, but the end of the session is uncertain.
+  /// not wait. Max: it has to wait, but the end of the session is uncertain.
   TimePoint WaitsUntil(ShardId shard) const;
-  /// How many shards wait.
+  /// How many shards wait now, also without a known end.
   std::size_t Waiting(TimePoint now) const;
   /// When the next wait ends; TimePoint::max(): no shard waits, or no end is known.
   TimePoint NextEnd(TimePoint now) const;
 
   /// The longest that claims may wait after this many deaths; 0 below kDeathsBeforeWaiting.
   static Duration LongestWaitAfter(std::uint32_t deaths);
-  /// How long claims of this shard wait: more than half of LongestWaitAfter, and at most all of it.
+  /// How long claims of this shard wait: more than half of LongestWaitAfter, and at most all of it;
+  /// 0 below kDeathsBeforeWaiting.
   static Duration WaitAfter(ShardId shard, std::uint32_t deaths);
 
  private:

@@ -23,10 +23,11 @@ struct Departure {
   SessionId session{};
   TimePoint seen_at{};
   /// kShutdown: the node had given away everything, and left. kProcessDied: its process was proven
-  /// dead. kLeaseExpired: its lease ran out or was revoked, or somebody deleted the key. Unset: not
-  /// known, because a read showed the end, or the watch missed a part of it.
+  /// dead. kLeaseExpired: its lease ran out or was revoked, or somebody deleted the key; also if
+  /// the node left before it had given away everything. Unset: not known, because a read showed the
+  /// end, or the watch missed a part of it.
   std::optional<Reason> why{};
-  std::uint32_t led = 0;  ///< how many shards it led at the end
+  std::uint32_t led = 0;  ///< how many shards' records named the session at the end
   bool back = false;      ///< the node has a session again
 };
 
@@ -37,12 +38,13 @@ class Departures {
   /// How many departures are kept: the newest ones, and at most one for each node.
   static constexpr std::size_t kMaxKept = 1'024;
 
-  /// Replaces an earlier departure of the same node.
+  /// Replaces an earlier departure of the same node. Beyond kMaxKept, forgets the one that was seen
+  /// first.
   void Add(Departure departure);
   /// The node has a session again. Does nothing if no departure of the node is known.
   void NoteBack(const NodeId& node);
-  /// The departures seen less than kToldFor before `now`, the newest first, and only the last one
-  /// of each node.
+  /// The departures seen less than kToldFor before `now`, the newest first; of each node only the
+  /// last one.
   std::vector<Departure> Lately(TimePoint now) const;
 
  private:

@@ -1,6 +1,6 @@
 // The even assignment: every candidate may lead every shard. It reads neither
-// AssignmentInput::pools nor AssignmentShard::standby.
-// Part of assignment.h, which calls it once for each pool. Pure functions.
+// AssignmentInput::pools nor AssignmentShard::standby. Part of assignment.h, which calls it once
+// for each pool, and once for the shards without a pool. Pure functions.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,12 @@
 
 namespace baton::core {
 
-/// Like Assign. What a member holds elsewhere counts in its target and in what it holds.
+/// Like Assign. AssignmentMember::elsewhere is included in the member's `target` and `held`.
+/// Without candidates, all targets are 0.
 Assignment AssignEvenly(const AssignmentInput& input);
 
-/// Like PlanMoves. All shards leave a member that has weight 0, and one that drains.
+/// Like PlanMoves. A member that drains or has weight 0 gives all its shards away, unless all
+/// candidates drain: then nothing moves. A move is urgent if its `from` drains or is `forbidden`.
 std::vector<PlannedMove> PlanEvenMoves(const AssignmentInput& input,
                                        const std::vector<bool>& movable, std::size_t limit);
 

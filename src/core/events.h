@@ -38,8 +38,9 @@ using RequestId = std::uint64_t;
 
 // ---- events ------------------------------------------------------------------------------------
 
-/// A read of everything below the group's prefix. The runtime delivers one at the start, one after
-/// an AuditView, and one if etcd has compacted the revision at which the watch had to go on.
+/// A read of everything below the group's prefix. The runtime delivers such a read at the start and
+/// after an AuditView. It also does so if etcd has compacted the revision at which the watch had to
+/// go on, or if the watch got a message of another etcd cluster.
 struct SnapshotRead {
   Snapshot snapshot;
   std::uint64_t cluster_id = 0;  ///< of the etcd that answered; 0: not known
@@ -54,8 +55,8 @@ struct WatchProven {
 };
 /// The answer to an AskRevision.
 struct RevisionAnswered {
-  Revision known;     ///< the action's
-  Revision revision;  ///< which the store had when it answered
+  Revision known;     ///< as in the AskRevision
+  Revision revision;  ///< which the store had when etcd answered
 };
 struct LeaseGranted {
   OperationId operation = 0;
@@ -65,7 +66,7 @@ struct LeaseGranted {
 };
 struct LeaseRevoked {
   OperationId operation = 0;
-  /// kRefused: the lease does not exist, or etcd denies its revocation; it is not tried again.
+  /// kRefused: the lease does not exist, or etcd denies its revocation, which is not tried again.
   Outcome outcome = Outcome::kUnknown;
 };
 struct KeepAliveAnswered {
@@ -91,15 +92,16 @@ struct WriteAnswered {
   OperationId operation = 0;
   WriteResult result;
 };
-/// A callback returned, or threw (then `ok` is false).
+/// A callback returned. `ok` is false if it threw, or if an external application says that it
+/// failed.
 struct CallbackReturned {
   OperationId operation = 0;
   ShardId shard;
   bool ok = true;
   std::string error = {};  ///< one line; empty if `ok`
 };
-/// An operator asks for a move of a shard. The answer, AnswerTransfer, has the move as it was
-/// written; with `dry_run` nothing is written, and the move's revision is 0.
+/// An operator asks for a move of a shard. The answer is AnswerTransfer, with the move as it was
+/// written, or with an error. With `dry_run` nothing is written, and the move's revision is 0.
 struct TransferRequested {
   RequestId request = 0;
   ShardId shard;
@@ -121,8 +123,8 @@ struct PolicyRequested {
   LimitsChange limits = {};                ///< of kLimits
   bool dry_run = false;
 };
-/// An operator asks this node to call a failing `acquired` at once; with `dry_run`, only whether it
-/// can. The answer is AnswerRetry.
+/// An operator asks this node to call a failing `acquired` at once. With `dry_run` the node only
+/// checks whether it could. The answer is AnswerRetry.
 struct RetryRequested {
   RequestId request = 0;
   ShardId shard;
@@ -135,7 +137,7 @@ struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
   /// 1 s to 24 h, and longer than the lock delay. Must be set if this change makes the policy
-  /// kAfter. Must not be set if the policy after this change is another one; then there is no
+  /// kAfter. Must not be set if the policy is not kAfter after this change; then the group has no
   /// delay any more.
   std::optional<std::chrono::milliseconds> delay = {};
   std::optional<std::chrono::milliseconds> lock_delay = {};  ///< 0 to 1 h
@@ -144,9 +146,9 @@ struct GroupChangeRequested {
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
-/// An operator asks this node to release by force a shard whose last leader's session has ended.
-/// After the release any node may claim the shard. With `dry_run` nothing is written. The answer is
-/// AnswerChange.
+/// An operator asks this node to release a shard by force. After the release any node may claim the
+/// shard. The shard must be kept for a node whose session has ended, or its record must be damaged:
+/// see force_release.h. With `dry_run` nothing is written. The answer is AnswerChange.
 struct ReleaseRequested {
   RequestId request = 0;
   ShardId shard;
@@ -164,7 +166,8 @@ struct NodeChangeRequested {
   std::string actor;
 };
 /// Whether this node can reach the application that acts on its leaderships. The application is
-/// another process, or it is this process and a watchdog watches it (then never kDetached).
+/// another process, or it is this process and a watchdog watches it (then never kDetached). Any
+/// other application is always kAttached.
 enum class ApplicationState : std::uint8_t {
   /// The application acts on nothing. Its process is proven dead, its last deadline from the node
   /// has passed, or it gave no sign of life in time. This node leads nothing until an application
@@ -185,28 +188,30 @@ struct HealthChanged {
   bool healthy = true;
 };
 /// The application says whether it could at once serve a shard for which this node stands by.
+/// Ignored if `operation` is not that of the present standby.
 struct StandbyReadySaid {
   OperationId operation = 0;  ///< of the kStandby callback that began the standby
   ShardId shard;
   bool ready = true;
 };
-/// The application says so of several shards.
+/// The application says this of one or more shards.
 struct StandbysReadySaid {
   std::vector<StandbyReadySaid> words;
 };
 /// Give everything away and leave: Finished follows. After CoreOptions::drain_timeout the node
 /// resigns the shards that are left. It resigns them at once if none of them may go to another node
 /// that does not drain, or if the failover policy keeps them for this node. If resignations make no
-/// progress for 5 s, the node ends its session all the same. A second DrainRequested does nothing.
+/// progress for 5 s, the node ends its session all the same. If the node has no session, it ends at
+/// once. A second DrainRequested does nothing.
 struct DrainRequested {};
-/// Leave at once, also during a drain: the node resigns as much as may be in flight at once, and
-/// ends its session without waiting for the answers. It waits in two cases only:
+/// Leave at once, also during a drain. The node resigns as many shards as may be in flight at once,
+/// and ends its session without waiting for the answers. It waits in two cases only:
 ///  - An external application runs `acquired` or `releasing` already. Then the node also asks it to
-///    release the other shards. It waits for each of these callbacks until its timeout, and then
-///    for the resignations.
+///    release the other shards. The node waits for each of these callbacks until its timeout, and
+///    then for the resignations.
 ///  - The node was draining, and holds fewer shards than when the drain last resigned some.
 ///
-/// In both cases it ends the session all the same after 5 s in which no callback ran and no
+/// In both cases the node ends the session all the same after 5 s in which no callback ran and no
 /// resignation made progress. If an external application may still act on shards when the session
 /// ends, the lease is left to expire.
 struct StopRequested {};
@@ -262,19 +267,20 @@ struct SubmitWrite {
   /// are unknown or missing here.
   std::optional<std::vector<Outcome>> earlier = {};
 };
-/// Ask the watch for its progress until it has delivered every change up to this revision; each
+/// Ask the watch for its progress until it has delivered every change up to this revision. Each
 /// proof is a WatchProven.
 struct ProbeWatch {
   Revision required;
 };
-/// Ask etcd by a linearizable read which revision the store has. The answer is RevisionAnswered;
-/// there is none if the read fails.
+/// Ask etcd by a linearizable read which revision the store has. The answer is RevisionAnswered. If
+/// the read fails, there is no answer.
 struct AskRevision {
-  Revision known;  ///< every change up to this revision is known
+  Revision known;  ///< every change up to this revision is known; the answer has it, too
 };
 /// The watch stands still: open it on another endpoint.
 struct ReopenWatch {};
-/// Read the whole prefix once more and deliver it as SnapshotRead; the watch goes on.
+/// Read the whole prefix once more and deliver it as SnapshotRead, while the watch goes on. If a
+/// read of everything is under way already, no other one is needed.
 struct AuditView {};
 
 /// Sets the answer of Leads() for this shard. It must take effect before the next action.
@@ -304,14 +310,14 @@ const char* ToString(CallbackKind kind);
 constexpr bool IsOfStandby(CallbackKind kind) {
   return kind == CallbackKind::kStandby || kind == CallbackKind::kStandbyEnded;
 }
-/// Queue a callback of the application. The answer is CallbackReturned; that of kSuspended and
-/// kResumed is ignored. Callbacks of standbys (IsOfStandby) get none.
+/// Queue a callback of the application. The answer is CallbackReturned. The core ignores the
+/// answers to kSuspended and kResumed. Callbacks of standbys (IsOfStandby) get no answer.
 struct RunCallback {
   OperationId operation = 0;
   ShardId shard;
   CallbackKind kind = CallbackKind::kAcquired;
-  /// kPrepare: the term of the leadership that the move ends. kStandby: of the shard's present
-  /// record. kStandbyEnded: 0. Other kinds: of this node's leadership.
+  /// kPrepare: the term of the leadership that the move ends. kStandby: the term of the shard's
+  /// present record. kStandbyEnded: 0. Other kinds: the term of this node's leadership.
   Term term;
   Reason reason = Reason::kStartup;  ///< for the application; no meaning for callbacks of standbys
 };
@@ -338,7 +344,7 @@ struct ReportTransition {
 };
 /// A change of leadership that this node only sees: another node counts it. Its `elect` is how long
 /// this node's view showed no leader; 0 if the view showed no such time. Its `detect_at_most` is
-/// the bound that this node knows. `activate` is unknown.
+/// the bound that this node knows. Its `activate` is 0, because this node does not know it.
 struct SeeTransition {
   Boxed<Transition> transition;
 };
@@ -362,11 +368,11 @@ struct Notice {
 struct HaltNode {
   Error why;
 };
-/// The drain or the stop is over, or a halted node has ended its session. Comes once.
+/// The drain or the stop is over, or a halted node has ended its session. Comes at most once.
 struct Finished {
   bool drained = false;  ///< every shard was handed over or resigned in time; never if halted
-  /// The lease was perhaps not revoked; then it expires by itself. Also true if the node never read
-  /// its group.
+  /// The lease was perhaps not revoked; then it expires by itself. Also true if the node has not
+  /// read its group.
   bool lease_left = false;
 };
 struct AnswerTransfer {
@@ -378,7 +384,8 @@ struct AnswerChange {
   RequestId request = 0;
   Status result;
 };
-/// How many attempts of the shard have failed so far, or why its `acquired` can't be called now.
+/// How many attempts of the shard have failed so far. An error says why its `acquired` can't be
+/// called now.
 struct AnswerRetry {
   RequestId request = 0;
   Result<std::uint32_t> result;

@@ -1,5 +1,5 @@
-// The force-release that an operator asks for: what has to be written for it, and why it can't be
-// made.
+// ForceReleaseFor: decides what has to be written for the force-release that an operator asks for,
+// or why the release can't be made.
 //
 // Pure functions of the view.
 #pragma once
@@ -13,10 +13,15 @@ namespace baton::core {
 
 /// Returns the write to send; if the request is a dry run, the caller does not send it. The only
 /// error is kFailedPrecondition: the shard can't be released, or not yet; the message says why. A
-/// shard can be released only if the failover policy keeps it for a node, and the session in which
-/// that node last led it has ended. A damaged record names no node: it can be released only under
-/// kNever, and only once no earlier leader can still lead (DamageOverAt in may_claim.h). REQUIRES:
-/// the view is complete, and the shard exists.
+/// shard can be released in two cases:
+///  - Its record names a leader, or a node that resigned the shard in order to stop (OwnerOf in
+///    may_claim.h). The session in the record has ended, and the failover policy is kAfter or
+///    kNever. It does not matter whether the delay of kAfter is over.
+///  - Its record is damaged, the policy is kNever, and no earlier leader can still lead
+///    (DamageOverAt in may_claim.h).
+///
+/// So a record of a newer schema, or a shard without a record, can't be released. REQUIRES: the
+/// view is complete, and the shard exists.
 Result<ForceRelease> ForceReleaseFor(const Context& context, const ReleaseRequested& asked);
 
 }  // namespace baton::core

@@ -1,5 +1,5 @@
-// CheckGroupConfig: whether the group's `config` lets this process take part in the group, or read
-// it.
+// CheckGroupConfig: whether the group's `config` lets a node take part in the group, or lets a
+// relay follow the group.
 //
 // Pure functions, callable from any thread. Nodes and relays use them.
 #pragma once
@@ -25,23 +25,26 @@ struct GroupShape {
   std::uint64_t cluster_id = 0;  ///< of the group's etcd; only a relay compares it
 };
 
-/// The facts with which the config must agree.
+/// The values with which the config must agree.
 struct GroupExpectation {
   ConfigReader reader = ConfigReader::kNode;
-  std::string key = "config";   ///< the config's name in etcd, for messages
-  std::uint64_t answering = 0;  ///< the cluster id of the etcd that answers; 0: not known yet
-  /// For a node, from its options. For a relay, from the first config that it read; unset before.
+  std::string key = "config";  ///< the config's name in etcd, for messages
+  /// The cluster id of the etcd that answers. 0: not known yet, so it is not compared.
+  std::uint64_t answering = 0;
+  /// For a node: from its options. For a relay: from the first config that it read. Before that it
+  /// is unset, and the config may have any valid shape.
   std::optional<GroupShape> shape = {};
 };
 
-/// Whether a newer version of Baton wrote the config.
+/// Whether a newer version of Baton wrote the config. False if the config is absent.
 bool OfNewerSchema(const ConfigFact& config);
-/// Whether `batonctl recover` has closed the group, and has not finished.
+/// Whether `batonctl recover` has closed the group, and has not finished. False if the config is
+/// absent or can't be read.
 bool ClosedByRecovery(const ConfigFact& config);
 
-/// Why the config does not fit (kFailedPrecondition); the message says what is wrong and what to
-/// do. Nullopt: it fits. ConfigKeeper decides when a node goes on all the same. REQUIRES
-/// (checked): config.present; a node's expectation has a shape.
+/// Returns why the config does not fit: always kFailedPrecondition, with a message that says what
+/// is wrong and what to do. Nullopt: it fits. A node may go on although its config does not fit:
+/// ConfigKeeper decides that. REQUIRES (checked): config.present; a node's expectation has a shape.
 std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpectation& expected);
 
 }  // namespace baton::core

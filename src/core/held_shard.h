@@ -14,16 +14,16 @@ struct HeldShard {
   /// The callback `releasing` runs, before a transfer or a resignation. The node still leads.
   struct Releasing {
     OperationId callback = 0;
-    TimePoint deadline{};
+    TimePoint deadline{};  ///< from this time on, `releasing` counts as timed out
     TimePoint since{};
   };
-  /// The shard waits to be sent with a transfer or a resignation. The application has released it,
-  /// had nothing to release, or failed to release it in time. The node still leads.
+  /// The shard waits for its transfer or resignation to be sent. The application has released the
+  /// shard or had nothing to release, or `releasing` failed or timed out. The node still leads.
   struct Released {};
   /// A transfer is in flight. The node does not lead.
   struct Giving {
     OperationId write = 0;
-    TimePoint since{};
+    TimePoint since{};  ///< when the transfer was sent, or when an abandon of it was refused later
   };
   /// A resignation is in flight. The node does not lead.
   struct Resigning {
@@ -40,14 +40,20 @@ struct HeldShard {
 
   Term term;
   Phase phase = Leading{};
-  bool activated = false;
-  OperationId activation = 0;  ///< the `acquired` that runs; 0: none, or it resigns
-  TimePoint activation_deadline = TimePoint::max();  ///< max: none runs, or its time is over
+  bool activated = false;  ///< the last `acquired` of this term succeeded, or there is no listener
+  /// The `acquired` that runs. 0: no `acquired` runs, or the node resigns the shard and does not
+  /// wait for it any more.
+  OperationId activation = 0;
+  /// Max: `activation` is 0, or it has exceeded its timeout.
+  TimePoint activation_deadline = TimePoint::max();
   TimePoint gained_at{};
-  /// Set after a transfer was refused or given up: the view may be behind etcd.
+  /// No handoff begins before this time. Set after a transfer was refused or given up, because the
+  /// view may be behind etcd.
   TimePoint give_not_before{};
-  TimePoint resign_not_before{};  ///< set after a refused resignation
-  /// The application was asked to release the shard, so that it can be resigned.
+  /// The shard is not resigned by ResignAll before this time. Set after a refused resignation.
+  TimePoint resign_not_before{};
+  /// The application has to release the shard for a resignation, or was already releasing it when
+  /// the resignation was wanted.
   bool asked_to_resign = false;
   /// The application has released the shard in this handoff, or had nothing to release. A
   /// resignation's record says so.

@@ -7,33 +7,36 @@
 // (Advance notices the timeout.)
 //
 // If this node is a ready standby for the shard, it has loaded the state already. So the move
-// counts as prepared at once, without a callback. If the node ceases to be ready before it sends
-// `prepared`, `prepare` runs after all. If it ceases after that, there is no time to load: the
-// leader may hand over once it sees `prepared`. So the node waits for the answer to that write. If
-// the move is prepared then, the node writes `void`; if it is still planned, `prepare` runs.
+// counts as prepared at once, without a callback. But the node may cease to be ready:
+//  - If that happens before it sends `prepared`, the callback `prepare` runs after all.
+//  - If that happens later, the node waits for the answer to the write of `prepared`. If the move
+//    is still planned then, `prepare` runs. If the move is prepared, the node writes `void`: the
+//    leader may hand over at any moment, so there is no time to load the state.
 //
 // Without a listener, each shard counts as prepared at once. If the move ends while `prepare` runs,
-// the result is dropped, and the application is not told. The shard's next `prepare` then waits
-// in the queue behind the call that still runs, and its prepare_timeout counts already.
+// the result is dropped, and nobody tells the application that the move has ended. If another move
+// of the shard comes then, its `prepare` waits in the queue until the earlier call has returned,
+// but its prepare_timeout begins at once.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
-// activations fail (FailedActivations::failing), it prepares none. Moves that it does not prepare
-// wait, and are looked at again in each Advance; their shards stay with their leaders. There are
-// two exceptions: an operator's transfer is always prepared, and nothing is limited if the failures
-// are common to the group (FailuresAreCommon).
+// activations fail (FailedActivations::failing), it prepares no moves. Moves that it does not
+// prepare wait, and are looked at again in each Advance; their shards stay with their leaders.
+// There are two exceptions: an operator's transfer does not wait, and nothing is limited if the
+// failures are common to the group (FailuresAreCommon).
 //
 // In these cases this class begins nothing, writes nothing and notices no timeout:
 //  - The session is not live.
-//  - The node is stopping (Context::draining, not an operator's drain).
+//  - The node was asked to drain or to stop, or has halted (Context::draining). An operator's
+//    policy kDrain does not count.
 //  - The external application is not attached.
 //
 // But the deadlines stay (only PushBounds moves them): if a prepare's deadline passes meanwhile,
 // the prepare times out at the first Advance afterwards.
 //
-// It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
-// nothing for kMinRetryPause. Then it writes the results again as far as they still count:
-// "prepared" if the view still shows the move as planned, "void" if the view still shows the move
-// and it is not void. Both constants, and prepare_timeout, are in core/options.h.
+// This class writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it
+// writes nothing for kMinRetryPause. Then it writes again each result that still counts. A
+// "prepared" counts if the view still shows the move as planned; a "void" counts if the view still
+// shows the move, and not as void. Both constants, and prepare_timeout, are in core/options.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -58,26 +61,26 @@ class IncomingMoves {
 
   // Events. Each does nothing if this object does not wait for the operation (any more).
   void On(const CallbackReturned& event, const NodeId& self);
-  /// REQUIRES: `outcome` is kDone or kRefused (PendingWrites sends unknown items again), and the
-  /// records in the write's answer are already merged into the view.
+  /// A write's definite outcome. REQUIRES: `outcome` is kDone or kRefused, and the facts in the
+  /// write's answer are already merged into the view.
   void On(Context& context, OperationId operation, const Write& write, Outcome outcome);
   /// Records which shards changed in the view; Advance looks at their moves again. REQUIRES: each
   /// ViewChanges of the view is passed here before the next Advance.
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
-  /// Begins to prepare new incoming moves; a shard for which this node is a ready standby by
-  /// `standby_duties` counts as prepared. Writes the results of moves that are finished, and drops
-  /// moves that are no longer live. `room`: how many incoming moves may be in preparation here
-  /// (FailedActivations::Room). A move takes room from the start of its preparation until it is no
-  /// longer live (View::LiveMove). It is no longer live once it was carried out, withdrawn or
-  /// replaced, or once the view shows our `void`. An operator's transfer begins even if there is
-  /// no room, and takes room, too.
+  /// Drops moves that are no longer live, begins to prepare new incoming moves, and writes the
+  /// results of finished preparations. `standby_duties` says for which shards this node is a ready
+  /// standby. `room`: how many incoming moves may be in preparation here (FailedActivations::Room).
+  /// A move takes room from the start of its preparation until it is no longer live
+  /// (View::LiveMove). It is no longer live, for example, once it was carried out, withdrawn or
+  /// replaced, or once the view shows our `void`. An operator's transfer begins even if there is no
+  /// room; it takes room like other moves.
   void Advance(Context& context, const StandbyDuties& standby_duties, std::size_t room);
   /// Call it when the external application is attached again, after it was detached for `away`.
-  /// Adds that time to the deadlines of the running callbacks.
+  /// Adds `away` to the deadlines of all callbacks that run.
   void PushBounds(Duration away);
   /// The session is lost: forgets all moves, because a move that was prepared under that session is
-  /// not live any more. Advance then looks at all moves of the view again. Keeps the counters, and
-  /// the pause after a refused batch.
+  /// not live any more. The results of callbacks that still run are ignored. The next Advance looks
+  /// at all moves of the view again. Keeps the counters, and the pause after a refused batch.
   void Clear();
   /// Whether no move takes room.
   bool empty() const { return preparing_.empty(); }

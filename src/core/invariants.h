@@ -11,8 +11,9 @@
 
 namespace baton::core {
 
-/// One line for each violation; empty if there is none. In groups of more than 64 shards, leaves
-/// out what would need a look at every shard.
+/// Returns one line for each violation; empty: there is no violation. In groups of more than 64
+/// shards, leaves out the checks that look at every shard of the group. REQUIRES: no step is
+/// running.
 std::vector<std::string> FindViolations(const Core& core);
 
 }  // namespace baton::core

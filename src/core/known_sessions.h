@@ -20,45 +20,49 @@ struct LeaseEnd {
   Revision revision;  ///< at which the member key was deleted or taken over
   TimePoint seen_at;  ///< when this node learnt of the end
   Duration ttl;       ///< of the session that ended
-  /// DeathFact::detect, if a guard ended the session and had measured it. NoteEnd sets it.
+  /// DeathFact::detect of the session's proven death. Unset: no proof told this time.
+  /// KnownSessions::NoteEnd sets this field.
   std::optional<Duration> detect{};
 };
 
-/// Returns the deaths in a watch message that are proven: the session's member key was deleted at
-/// the revision at which `died` was written, so one transaction did both (SessionEnd). A program
-/// that can write only `died` proves nothing. A read never proves a death, because it does not tell
-/// when the key was deleted. The pointers are into `facts`.
+/// Returns the deaths in a watch message that are proven. A death is proven if the node's member
+/// key was deleted at the revision at which `died` was written: then one transaction did both
+/// (SessionEnd). A program that can write only `died` proves nothing. The returned pointers point
+/// into `facts`. REQUIRES (not checked): `facts` came from the watch. A read can't prove a death,
+/// because it does not tell when the key was deleted.
 std::vector<const DeathFact*> ProvenDeaths(const std::vector<Fact>& facts);
 
 class KnownSessions {
  public:
   /// The node's member key has this session's lease.
   void NoteAlive(const SessionRef& session) { Remember(seen_alive_[session.node], session); }
-  /// The session's process is proven dead. `detect`: see DeathFact; ignored if the death is known.
-  /// Returns false if the death is known already. (A death that was forgotten is news again.)
+  /// The session's process is proven dead. Returns false if this is known already; then `detect`
+  /// (see DeathFact) is ignored. A death that was forgotten is news again.
   bool NoteProvenDead(const SessionRef& session, std::optional<Duration> detect = std::nullopt) {
     if (!Remember(proven_dead_[session.node], session)) return false;
     if (detect) detected_[session.node] = {session.session, *detect};
     return true;
   }
-  /// The session, of this view's own node, is proven dead by what only this node knows.
+  /// This view's own node had this session, and knows for itself that its process is dead and that
+  /// nobody acts on its shards any more. Also notes the session as proven dead.
   void NoteStopped(const SessionRef& session) {
     NoteProvenDead(session);
     Remember(stopped_[session.node], session);
   }
   /// The watch showed the end of the node's last session. REQUIRES: the proof of the session's
-  /// death, if there is one, was noted before.
+  /// death, if there is one, was noted before; otherwise LeaseEnd::detect stays unset.
   void NoteEnd(const SessionRef& session, LeaseEnd end);
   /// The end of the node's last session is not known: forgets the end that was noted.
   void ForgetEnd(const NodeId& node) { ends_.erase(node); }
-  // Each list keeps a node's last 8 sessions. Older ones count as never noted.
+  // Each list keeps the 8 sessions of a node that were noted last. Older ones count as never noted.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }
   bool ProvenDead(const SessionRef& session) const { return Contains(proven_dead_, session); }
   bool Stopped(const SessionRef& session) const { return Contains(stopped_, session); }
-  /// Null: no end was noted, or it was forgotten again.
+  /// The end of the node's last session. Null: no end was noted, or it was forgotten again. The
+  /// pointer is valid until the next call that is not const.
   const LeaseEnd* LastEnd(const NodeId& node) const;
-  /// Forgets everything about the nodes for which `which` returns true. Returns whether it knew
-  /// something about one of them.
+  /// Forgets everything about the nodes for which `which` returns true. Returns whether anything
+  /// was known about any of them.
   template <typename Which>
   bool Forget(Which which) {
     const auto matches = [&](const auto& entry) { return which(entry.first); };

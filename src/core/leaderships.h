@@ -2,21 +2,24 @@
 //
 // The rules (the first three were found by model checking):
 //  - If a record names this node and its present session, this node holds the shard, no matter who
-//    wrote the record. Any other content ends the leadership.
+//    wrote the record. Any other content of the record ends the leadership.
 //  - Leads() turns false before a write that gives a shard away is sent, and stays false until that
-//    write's outcome is definite. "Refused" does not mean "still mine": the facts read back decide.
-//  - A handoff may be given up while its write's outcome is unknown. For that the node commits an
-//    abandon, which deletes the move that the transfer names. After that no copy of the transfer
-//    can be applied any more, and the node leads again, with the same term.
+//    write's outcome is definite. "Refused" does not mean "still mine": the record that was read
+//    back decides.
+//  - A handoff may be given up while the outcome of its transfer is unknown. For that the node
+//    commits an abandon, which deletes the shard's move. After that no copy of the transfer can be
+//    applied any more, because it compares the move. So the node leads again, with the same term.
 //  - An activated shard is handed over only after `releasing` has returned or timed out. A shard
 //    whose `acquired` failed, timed out or was not called yet is handed over without `releasing`.
-//    But with a lock delay, a shard whose `releasing` failed or timed out, or whose `acquired`
-//    timed out and still runs, is not transferred: this node resigns it.
+//    While `acquired` runs within its timeout, no handoff begins.
+//  - With a lock delay, two kinds of shards are not transferred; this node resigns them instead.
+//    They are a shard whose `releasing` failed or timed out, and one whose `acquired` timed out and
+//    still runs.
 //  - If `acquired` fails, the node keeps the shard and tries again (failed_activations.h). It may
 //    plan a move, so that another node tries the shard once (other_tries.h).
 //  - `lost` is called for every leadership that ended, after Leads() turned false.
-//  - A late `acquired` that succeeds activates the shard, if the node still leads it. A late
-//    `releasing` is ignored.
+//  - If `acquired` succeeds after its timeout, the shard is activated, if the node still leads it.
+//    If `releasing` returns after its timeout, its result is ignored.
 //  - While an external application is detached, no callback times out, and no release for a move
 //    begins.
 //
@@ -56,26 +59,33 @@ class Leaderships {
     std::uint64_t callbacks_timed_out = 0;  ///< `acquired` and `releasing`
     /// `acquired`, `releasing` and `lost` that threw while this object waited for them (see On).
     std::uint64_t callbacks_failed = 0;
-    std::uint64_t moves_done = 0;       ///< shards that this node transferred
-    std::uint64_t moves_refused = 0;    ///< transfers of a shard that were refused
-    std::uint64_t moves_timed_out = 0;  ///< handoffs whose `releasing` timed out
+    /// How many shards this node lost while their transfers were in flight (phase Giving). Also
+    /// counts a shard that another write took away then, for example an operator's deletion of its
+    /// record. Does not count a shard whose transfer was given up already (phase Abandoning).
+    std::uint64_t moves_done = 0;
+    std::uint64_t moves_refused = 0;  ///< refused transfers of shards that are still held then
+    /// Handoffs whose `releasing` timed out. Does not count a `releasing` for a resignation.
+    std::uint64_t moves_timed_out = 0;
   };
 
-  /// Compares the changed shards with the view: gains and loses leaderships, and begins releases.
-  /// REQUIRES: each ViewChanges of the view is passed here before the next Advance.
+  /// Compares the shards that changed with the view: gains and loses leaderships, and begins to
+  /// release shards whose moves are prepared. REQUIRES: each ViewChanges of the view is passed here
+  /// before the next Advance.
   void Reconcile(Context& context, const ViewChanges& changes);
   /// Returns false if this object does not wait for the callback (any more).
   bool On(Context& context, const CallbackReturned& event);
-  /// A write's definite outcome. REQUIRES: `write` is a transfer, a resignation or an abandon of
-  /// this object; the view has merged what the write read back, and Reconcile has seen it.
+  /// A write's definite outcome. REQUIRES: `write` is a batch of transfers, resignations or
+  /// abandons of this object; the view has merged what the write read back, and Reconcile has seen
+  /// the changes.
   void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
-  /// Checks timeouts, begins the moves that wait, and tries failed activations again. Sends writes:
-  /// transfers, abandons, resignations of shards that were not released, and the moves by which
-  /// other nodes try shards that fail here.
+  /// Checks timeouts, begins the moves that wait, begins the first tries that wait, and tries
+  /// failed activations again. Sends writes: transfers, abandons, resignations of shards that a
+  /// lock delay keeps from being transferred, and the moves by which other nodes try shards that
+  /// fail here.
   void Advance(Context& context);
 
-  /// Ends every leadership at once, without a write, because the session is lost or ends. `reason`
-  /// goes to `lost`.
+  /// Ends every leadership at once, without a write, because the session is lost or ends. Forgets
+  /// the writes in flight. `reason` goes to `lost`.
   void LoseAll(Context& context, Reason reason);
   /// Resigns the shards that this node leads (HeldShard::MayLead), as many as may be in flight at
   /// once. This also ends handoffs whose transfer was not sent yet. A shard whose resignation was
@@ -83,14 +93,15 @@ class Leaderships {
   /// into the records and to `releasing`.
   ///
   /// If `ask` is true or the application is external, two kinds of shards are not resigned at once:
-  ///  - An activated shard: the application is first asked to release it. It is resigned once it is
-  ///    released, or release_timeout has passed.
-  ///  - A shard whose `acquired` runs within its timeout: it waits until `acquired` returns or
-  ///    times out. If that activated it, the application is asked to release it, as above;
-  ///    otherwise it is resigned.
+  ///  - An activated shard: the application is first asked to release it, unless it does so already
+  ///    for a move. The shard is resigned once `releasing` has returned, failed or timed out.
+  ///  - A shard whose `acquired` runs within its timeout: it waits until `acquired` has returned or
+  ///    timed out. If the shard is activated then, the application is asked to release it, as
+  ///    above; otherwise it is resigned.
   void ResignAll(Context& context, Reason reason, bool ask);
-  /// The deadline has passed: reports a transition and runs `suspended` for each held shard. The
-  /// shards stay held; Leads() follows the deadline by itself.
+  /// The deadline has passed: reports a transition and runs `suspended` for each held shard, also
+  /// for shards that are being given away. The shards stay held. Leads() has turned false before,
+  /// at the deadline.
   void SuspendAll(Context& context);
   /// A renewal was confirmed after SuspendAll, `gap` after the deadline: reports a transition and
   /// runs `resumed` for each held shard.
@@ -111,21 +122,22 @@ class Leaderships {
     return std::any_of(held_.begin(), held_.end(),
                        [](const auto& entry) { return entry.second.asked_to_resign; });
   }
-  /// Call it when the external application is attached again, after it was detached for `away`. It
-  /// adds `away` to the deadlines of the running callbacks, but no deadline is then later than a
-  /// whole timeout from now.
+  /// Call it when the external application is attached again, after it was detached for `away`.
+  /// Adds `away` to the deadlines of the callbacks that run. But a deadline is then at most a whole
+  /// timeout from now.
   void PushBounds(Context& context, Duration away);
 
   /// The held shards, also those that are being given away.
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
-  /// An operator asks for a retry: see FailedActivations::RetryNow. A shard that waits is tried in
-  /// the next Advance, if retries may run. REQUIRES (checked): failed().Has(shard).
+  /// An operator asks for a retry: see FailedActivations::RetryNow. If the shard waits for a retry,
+  /// the next Advance tries it, unless no retry may run then. REQUIRES (checked):
+  /// failed().Has(shard).
   void RetryNow(ShardId shard) { failed_.RetryNow(shard); }
   /// The external application has ended: see FailedActivations::ForgetApplication. REQUIRES:
   /// LoseAll was called, or follows in this step.
   void ForgetApplication() { failed_.ForgetApplication(); }
-  /// The outcome of a move that this node planned for a shard that fails here.
+  /// The definite outcome of a write by OtherTries. Ignores other operations.
   void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {
     other_tries_.On(context, operation, outcome);
   }

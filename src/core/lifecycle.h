@@ -3,10 +3,10 @@
 //   running ─drain, stop─▶ draining ─nothing held─▶ closing ─lease settled─▶ finished
 //      └─────────halt─────────┴───────▶ halting ───────┘
 //
-// A node that drains takes nothing new, and gives away what it holds. A node that halts may not go
-// on: it gives up all shards at once. While it closes, its session has ended, and its lease is
-// being revoked or is left to expire. A finished node only follows its group. A node may also halt
-// while it closes, or after it has finished.
+// A node that drains takes nothing new, and gives away the shards that it holds. A node that halts
+// may not go on: it gives up all shards at once. A node that closes has ended its session, and its
+// lease is being revoked or is left to expire. A finished node only follows its group. A node may
+// also halt while it closes, or after it has finished; its stage then stays closing or finished.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -25,38 +25,55 @@ namespace baton::core {
 
 class Lifecycle {
  public:
-  /// The node is asked to drain. From `deadline` on it resigns what is not handed over. Nothing
-  /// happens if it drains already, or has begun to end.
+  /// The node is asked to drain. At `deadline` it begins to resign the shards that it still holds.
+  /// Does nothing unless running().
   void Drain(TimePoint deadline);
-  /// The node is asked to stop: it resigns everything at once, and does not wait for etcd's
-  /// answers. Nothing happens if it has begun to end.
+  /// The node is asked to stop, perhaps while it drains. It resigns as many shards at once as may
+  /// be in flight, and waits for etcd's answers in two cases only (StopRequested in events.h). Does
+  /// nothing if the node halts, closes or has finished.
   void Stop(TimePoint now);
   /// The node may not go on. `leave_lease`: let the lease expire, because another process may still
-  /// act on the shards. REQUIRES (checked): halted() is nullopt.
+  /// act on the shards; has no effect if the node is closing or has finished. REQUIRES (checked):
+  /// halted() is nullopt.
   void Halt(const Error& why, bool leave_lease);
-  /// The session is lost. `held`: the node held shards. What it held may have been given away by a
-  /// write whose answer is missing. To call such a drain late is the safe direction.
+  /// The session is lost. `held`: the node held shards then. If such a node is draining, the drain
+  /// counts as not in time. (A write whose answer is missing may have given the shards away in
+  /// time. But nobody knows, and to report a late drain is the safe direction.)
   void SessionLost(bool held);
 
-  /// For a node that drains: hands over the shards that have a target, and resigns the rest.
-  /// Returns true once nothing is left, or etcd must be away. Until then it must be called in each
-  /// step. REQUIRES: draining(), and Session::member().
+  /// For a node that drains: waits until its shards are handed over to other nodes, or resigns all
+  /// of them. It resigns them in these cases:
+  ///  - The deadline has passed, or Stop was called.
+  ///  - The failover policy keeps the shards for this node (KeepsShardsFor).
+  ///  - No other node may begin to lead any of them.
+  ///  - The application was asked to release a shard for its resignation.
+  ///
+  /// Returns true once both of these hold:
+  ///  - No shard is held. Or shards are held, but resignations have made no progress for 5 s, so
+  ///    etcd must be away. (After Stop, it is enough that the first call sees no progress.)
+  ///  - The member record says that this node leaves, or the session is not live, or the deadline
+  ///    has passed.
+  ///
+  /// Call it in each step until it returns true. REQUIRES: Session::member(), and draining(); if
+  /// not draining(), it throws std::bad_variant_access.
   bool GivesAway(Context& context, Leaderships& leaderships);
 
   /// How a session is closed.
   struct Closing {
-    bool in_time = true;          ///< false: it held shards at the deadline, at the end, or when it
-                                  ///< lost its session
+    /// False: the node drained or stopped, and still held shards at the deadline, at the end, or
+    /// when it lost its session. Always true if it halted before it closed.
+    bool in_time = true;
     std::optional<Error> halted;  ///< why the node halted; unset: it was drained or stopped
   };
   /// Goes on to closing. Returns whether a halt asked to let the lease expire. REQUIRES (checked):
   /// neither running() nor closing() nor finished().
   bool Close();
-  /// Goes on to finished. Returns how it ended. REQUIRES: closing().
+  /// Goes on to finished. Returns how the session was closed. REQUIRES: closing(); otherwise it
+  /// throws std::bad_variant_access.
   Closing Finish();
 
   bool running() const { return std::holds_alternative<Running>(stage_); }
-  /// Whether the node was asked to drain or stop, and has not begun to end.
+  /// Whether the node was asked to drain or stop, and does not halt or close yet.
   bool draining() const { return std::holds_alternative<Draining>(stage_); }
   bool closing() const { return std::holds_alternative<Closing>(stage_); }
   bool finished() const { return std::holds_alternative<Ended>(stage_); }

@@ -1,5 +1,5 @@
-// MoveLimits: how many moves are made at once, and how soon. The policy `limits` of the group says
-// so, and this node's own options say what the policy does not.
+// MoveLimits: how many moves are made at once, and how soon. The group's policy `limits` sets these
+// limits. For each limit that the policy does not set, this node's own option counts.
 //
 // Pure functions of the view.
 #pragma once
@@ -22,8 +22,9 @@ struct MoveLimits {
 /// The limits that hold now. They change with the policy, so ask again for each decision.
 MoveLimits MoveLimitsOf(const View& view, const CoreOptions& options);
 
-/// The write of an operator's change: the policy `limits` of the view with the change made. If that
-/// orders nothing any more and has no unknown fields, the write deletes it. `actor`: who asked.
+/// Returns the write that makes an operator's change of the policy `limits`, beginning from the
+/// policy in the view. If the changed policy sets no limit any more and has no unknown fields, the
+/// write deletes it. `actor`: who asked.
 PolicyWrite LimitsWrite(const View& view, const LimitsChange& change, const std::string& actor);
 
 }  // namespace baton::core

@@ -1,32 +1,39 @@
-// OperatorRequests: does what operators asked this node to do. It writes transfers, policies,
-// settings of the group and force-releases. It also starts retries of activations, and changes the
-// node's own weight and labels.
+// OperatorRequests: carries out the requests of operators to this node. It writes moves (for
+// transfers), policies, settings of the group and force-releases. It also starts retries of
+// activations, and changes the node's own weight and labels.
 //
-// Each request is answered exactly once. If it is refused or writes nothing, it is answered at
-// once. Otherwise it is answered when its write's outcome is definite, when its time (`answer_by`)
-// is over, or when the node stops. At most kMaxRequests wait at the same time; further ones are
-// refused with kUnavailable.
+// Each request is answered exactly once. A request that is refused, or that writes nothing to etcd,
+// is answered in the step in which it comes. Any other request is answered when its write's outcome
+// is definite, when its time (`answer_by`) is over, or when the node halts or finishes. The answer
+// to a transfer says that the move is written, not that the shard has moved. At most kMaxRequests
+// requests wait at the same time. While so many wait, each further request that may need a write is
+// refused with kUnavailable, also a dry run.
 //
-// Suppose that the time is over. If each copy of the write was answered without reaching etcd, the
-// write is dropped. Then the answer is kUnavailable, and the change is never made. Otherwise the
-// answer is kTimedOut: nobody knows yet whether the change is made. Such a write is sent again
-// until its outcome is definite, and counts among the kMaxRequests until then. If the node stops,
-// it drops the requests that wait. Those whose write was submitted get kTimedOut, because the
-// change may still be made. The others get kUnavailable.
+// When the time of a request is over, its write decides the answer:
+//  - If each copy of the write was answered without reaching etcd, the write is dropped. The answer
+//    is kUnavailable, and the change is never made.
+//  - Otherwise the answer is kTimedOut: nobody knows yet whether the change is made. The write is
+//    sent again until its outcome is definite, and counts among the kMaxRequests until then.
+//
+// If the node halts or finishes, it drops the requests that wait. A request whose write was
+// submitted gets kTimedOut, because the change may still be made. The others get kUnavailable.
 //
 // Other errors:
-//  - kUnavailable: no time was left; other changes of the group's settings came first until the
-//    time was over; only the first of two writes was made in time; this node's view or session
-//    allows no change now; or too many retries run.
+//  - kUnavailable: no time was left when the request came; this node has ended; its view or session
+//    allows no change now; or too many retries run. For a change of the group's settings also:
+//    other changes came first until the time was over, or only the first of its two writes was made
+//    in time.
 //  - kNotFound: no such shard or node.
 //  - kInvalidArgument: settings that make no sense.
-//  - kFailedPrecondition: the change is not possible, or another change came first.
+//  - kFailedPrecondition: the change is not possible, etcd would refuse it every time, or another
+//    change came first.
 //
-// A change of the group's settings may take two writes: see NextConfig. If another change, or a
-// write to a member's record, comes first, this node waits until its view shows that write, and
-// then decides again. If another change comes before a change of a policy, the node writes its
-// change again at once. It does neither if an earlier copy of its write may have been applied. Each
-// change makes at most 16 writes.
+// A change of the group's settings may take two writes: see NextConfig. If another change of the
+// settings, or a write to a member's record, comes first, this node waits until its view is newer,
+// and then decides again. If another change of any policy comes before a change of a policy, the
+// node writes its change again at once. But if an earlier copy of the refused write may have been
+// applied, the node does neither, and answers kFailedPrecondition. Each request makes at most 16
+// writes, without repeated copies.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -48,33 +55,34 @@ class OperatorRequests {
  public:
   static constexpr std::size_t kMaxRequests = 64;
 
-  // Each records the event for the next Advance.
+  // Each records the event for the next Advance, which handles it.
   void On(const TransferRequested& event) { news_.emplace_back(event); }
   void On(const PolicyRequested& event) { news_.emplace_back(event); }
   void On(const RetryRequested& event) { news_.emplace_back(event); }
   void On(const GroupChangeRequested& event) { news_.emplace_back(event); }
   void On(const ReleaseRequested& event) { news_.emplace_back(event); }
   void On(const NodeChangeRequested& event) { news_.emplace_back(event); }
-  /// The definite outcome of a write of this object. REQUIRES: the view has merged what the write
-  /// read back.
+  /// The definite outcome of a write of this object. Ignores other operations. REQUIRES: the view
+  /// has merged what the write read back.
   void On(OperationId operation, PendingWrites::Settled settled, const WriteResult& result) {
     news_.emplace_back(Answered{operation, std::move(settled), result});
   }
-  /// Refuses or submits the new requests, and answers those whose write is definite or whose time
-  /// is over. REQUIRES: called after each On, in the same step, before DropAll.
+  /// Handles the recorded events: answers a new request or submits its write, and answers the
+  /// requests whose writes have a definite outcome. Then answers the requests whose time is over.
+  /// REQUIRES: call it after each On, in the same step, before DropAll.
   void Advance(Context& context, Leaderships& leaderships);
-  /// Answers all requests that wait with an error, because this node stops. Does not answer
-  /// requests that were recorded after the last Advance.
+  /// Answers all requests that wait with an error, and drops their writes, because this node halts
+  /// or finishes. Does not answer requests that were recorded after the last Advance.
   void DropAll(Context& context);
 
-  /// This node's weight and labels, if the last Advance changed them; the next call returns
-  /// nullopt. The caller puts them into CoreOptions::self before the next Advance, which decides by
-  /// these.
+  /// This node's new weight and labels, if an Advance changed them since the last call; otherwise
+  /// nullopt. The caller puts them into CoreOptions::self before the next Advance, which reads the
+  /// present settings there.
   std::optional<NodeSettings> TakeNodeSettings() {
     return std::exchange(node_settings_, std::nullopt);
   }
 
-  /// How many requests were refused because kMaxRequests waited already.
+  /// How many requests were refused because kMaxRequests waited already, since this object exists.
   std::uint64_t refused() const { return refused_; }
 
  private:

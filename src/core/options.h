@@ -18,9 +18,10 @@
 namespace baton::core {
 
 /// How many watch events per second claims may cause in the whole group, summed over the live
-/// members; relays' watches don't count. ClaimPace shares this limit among the members, and halves
-/// it while confirmations are slow. 500 watchers took 10,000 claims (5,000,000 events) in a second.
-/// But 1,000 watchers and 100,000 claims at full speed overran etcd.
+/// members. Events of relays' watches don't count. ClaimPace shares this limit among the members; a
+/// member whose confirmations are slow uses half of its share. Measured: 500 watchers took 10,000
+/// claims (5,000,000 events) in a second, but 1,000 watchers and 100,000 claims at full speed
+/// overran etcd.
 inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The meaning, range and default of most options are in baton/options.h (NodeOptions).
@@ -48,27 +49,29 @@ struct CoreOptions {
   /// deadlines. ApplicationChanged says whether that process is attached. The member record says
   /// `external` before the node sends the first deadline.
   bool external = false;
-  /// Sessions of earlier processes of this node, which the state directory proved dead. If one of
-  /// them holds the node's member key, this node takes the key over at once, but not if the key's
-  /// record can't be read or says `external`. There may be several: a process may have died after
-  /// it recorded its session, and before it got the key, which the session before still holds.
+  /// Sessions of earlier processes of this node. The state directory proved that these processes
+  /// are dead. If one of these sessions holds the node's member key, this node takes the key over
+  /// at once, but not if the key's record can't be read or says `external`. There may be several
+  /// such sessions: a process may have died after it recorded its session, but before it got the
+  /// key. Then the session of the process before it still holds the key.
   std::vector<SessionId> proven_dead;
-  /// Those of `proven_dead` on whose leaderships surely no other process acts, either. The shards
-  /// that they led last wait for no lock delay.
+  /// Those of `proven_dead` of which it is known that no other process acts on their leaderships.
+  /// This node waits for no lock delay before it claims the shards that they led last.
   std::vector<SessionId> stopped_sessions;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
-  /// The advice to an operator if etcd went back in time. It is the end of the message with which
-  /// the node halts.
+  /// Advice to an operator, for the case that this node's commits show that etcd went back in time.
+  /// It is the end of the message with which the node halts then.
   std::string went_back_advice;
   /// The name of the group's config in etcd, for messages.
   std::string config_key = "config";
-  /// REQUIRED. Returns random 64-bit numbers, for lease ids and for the jitter of backoffs.
+  /// REQUIRED (checked). Returns random 64-bit numbers, for lease ids and for the jitter of
+  /// backoffs.
   std::function<std::uint64_t()> random;
   /// Returns the wall clock's time. Only DeathBackoff uses it. Unset: the time is unknown.
   std::function<WallTime()> wall_clock;
-  /// The limit of the whole group, the same on all nodes. Only tests change it, because small
-  /// groups never reach it. REQUIRES: > 0; not checked.
+  /// The limit for claims: see kEventDeliveriesPerSecond. It must be the same on all nodes. Only
+  /// tests change it, because small groups never reach it. REQUIRES (not checked): > 0.
   std::int64_t event_deliveries_per_second = kEventDeliveriesPerSecond;
 };
 
@@ -77,23 +80,25 @@ struct CoreOptions {
 /// rules yet.
 inline constexpr std::uint32_t kAssignmentVersion = 1;
 
-/// The clock rates of node and etcd may differ by this share of the TTL (1/20 = 5 %). This is far
-/// more than any disciplined clock differs (NTP slews by at most 0.05 %), and costs little.
+/// A node stops leading this share of the TTL before its lease can expire (1/20 = 5 %), because the
+/// clocks of node and etcd may run at different rates. Clocks that NTP disciplines differ far less
+/// (it slews by at most 0.05 %), and the margin costs little.
 inline constexpr int kMarginDivisor = 20;
 constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
 
-/// The most transactions of each kind in flight. Measured on etcd 3.4.23 and 2 cores: claims of
-/// 10,000 shards reached 0.70 of the rate of bare transactions with four batches, 0.76 with six and
-/// 0.72 with eight (medians of 9). A second transfer batch would only queue inside etcd.
+/// The most batches of claims, and of transfers, that a node has in flight. Measured on etcd 3.4.23
+/// and 2 cores: claims of 10,000 shards reached 0.70 of the rate of bare transactions with four
+/// batches, 0.76 with six and 0.72 with eight (medians of 9). A second transfer batch would only
+/// queue inside etcd.
 inline constexpr std::size_t kClaimBatchesInFlight = 6;
 inline constexpr std::size_t kTransferBatchesInFlight = 1;
 /// The most shards in a batch of transfers; a transaction could take more. Each shard of a batch
 /// has no leader until the whole batch is committed and seen, so small batches are better for a
-/// shard. But then there are more batches, so the whole drain takes longer. Measured with 333
-/// shards (medians of 15 drains each, 2 cores of an AMD EPYC):
-///  - 62 at once: no leader for 4.4, 4.4 and 5.1 ms (p99), in all 32 to 38 ms.
-///  - 48 at once: 3.5, 4.0, 4.3 and 4.8 ms, in all 35 to 37 ms.
-///  - 42 at once: 3.3, 4.1 and 4.4 ms, in all 31 to 42 ms.
+/// shard. But then there are more batches, so the whole drain takes longer. Measured with drains of
+/// 333 shards (medians of 15 drains each, 2 cores of an AMD EPYC):
+///  - 62 at once: a shard had no leader for 4.4, 4.4 and 5.1 ms (p99); the drain took 32 to 38 ms.
+///  - 48 at once: no leader for 3.5, 4.0, 4.3 and 4.8 ms; the drain took 35 to 37 ms.
+///  - 42 at once: no leader for 3.3, 4.1 and 4.4 ms; the drain took 31 to 42 ms.
 ///
 /// On 2 slower cores of a Xeon a drain took 39 to 43 ms with 62 and 50 to 56 ms with 42.
 inline constexpr std::size_t kTransfersAtOnce = 48;
@@ -107,28 +112,30 @@ inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 /// led meanwhile.
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
-/// The first and the longest backoff before an unknown write is sent again, and before a refused
-/// claim, lease or member key is tried again. The backoff doubles each time. (A session's own
-/// writes are sent again every 200 ms: see session.h.)
+/// The first and the longest backoff before a write of unknown outcome is sent again, and before a
+/// refused claim, lease or member key is tried again. The backoff doubles each time. (A session
+/// sends its own writes again every 200 ms: see session.h.)
 inline constexpr Duration kMinRetryPause = std::chrono::milliseconds(50);
 inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
-/// If a transfer's outcome is still unknown after this time, the handoff is given up. Usually a
-/// copy of the transfer is answered earlier, unless etcd refuses all copies.
+/// If a transfer's outcome is still unknown this long after it was sent, the handoff is given up.
+/// Usually a copy of the transfer is answered earlier, unless etcd refuses all copies.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 /// How many retries of `acquired` may run at once. Retries that exceed their timeout don't count.
-/// But no retry begins while twice this number run, late ones included. On a node without a success
-/// no first try begins while this many first tries run, late ones included. The number is a quarter
-/// of the callback threads (runtime/dispatcher.h), so that hanging ones don't hold up the others.
+/// But no retry begins while twice this number run, late ones included. On a node without a
+/// success, no first try begins while this many first tries run, late ones included. The number is
+/// a quarter of the callback threads that a node may have (runtime/dispatcher.h). So callbacks that
+/// hang don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// After a success, no first try of `acquired` begins while this many tries run on a node and have
-/// not exceeded their timeouts: three quarters of the callback threads. No such bound for an
-/// application that is another process.
+/// not exceeded their timeouts. This is three quarters of the callback threads that a node may
+/// have. If the application is another process, this bound does not count.
 inline constexpr std::size_t kMaxTries = 192;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
+/// If it has started over (see kFirstFailingFor), one shard is enough.
 inline constexpr std::size_t kShardsBeforeFailing = 3;
-/// After this time of failing, the node says so in its member record. In this time a success may
-/// come and end the failing. That is usual if many shards move to a healthy node at once: shards
-/// that fail on every node come first, because their leaders have nothing to release.
+/// After this time of failing, the node says so in its member record. Before that, a success may
+/// end the failing. That is usual if many shards move to a healthy node at once: shards that fail
+/// on every node come first, because their leaders have nothing to release.
 inline constexpr Duration kFailingBeforeSaid = std::chrono::seconds(1);
 /// How many first tries of shards run at once on a node without a success. One success ends this
 /// bound. So a healthy node loses only the time of the fastest of these callbacks, once. A broken
@@ -143,15 +150,15 @@ inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max(
 /// node then also claims its part of the vacancies, and tries one shard alone at first. If that
 /// try fails, the node is failing again, and gives the others away.
 ///
-/// At first this is kFirstFailingFor. Each further time without a success in between it is twice as
-/// long, up to kFailingFor. It is short at first, because a healthy node that got a few hopeless
-/// shards looks the same as a broken one. But it is always kFailingFor while the node has shards
-/// that it has not tried, or while the failures are common.
+/// The first time, it is kFirstFailingFor. Each further time without a success in between, it is
+/// twice as long, up to kFailingFor. It is short at first, because a healthy node that got a few
+/// hopeless shards looks the same as a broken one. But it is always kFailingFor while the node has
+/// shards that it has not tried, or while the failures are common.
 inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
-/// A change of what the member record says about failing waits until this time has passed since the
-/// record's last update of any kind. It does not wait if state, health, weight or labels change,
-/// too.
+/// If the member record is wrong only about `failing`, or only about `failing` and `ready`, its
+/// update waits until this time has passed since its last update of any kind. If state, health,
+/// weight or labels are wrong, too, the update does not wait for this.
 inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
 /// How long a node waits between two changes of what its member record says about ready standbys.
 /// `members`: how many live members the group has. `shards`: for how many shards the node is ready.
@@ -165,33 +172,34 @@ constexpr Duration SayReadyEvery(std::size_t members, std::size_t shards) {
   return std::max<Duration>(std::chrono::seconds(1), by_members) + by_length;
 }
 /// If the application says that it is no longer ready for a shard, others must soon know: a
-/// takeover by this node would have to load the shard first. So the node writes such a change as
-/// soon as kTakeReadyBackWithin has passed since it last wrote its list. Each further such change
-/// in a row waits twice as long, up to SayReadyEvery. So a node that does this again and again
-/// writes no more often than others in the end. The time is kTakeReadyBackWithin again after a
-/// change of another kind, or after about twice SayReadyEvery without a change.
+/// takeover by this node would have to load the shard first. So the node writes this change as soon
+/// as kTakeReadyBackWithin has passed since it last wrote its list. If the next change also takes
+/// readiness back, it waits twice as long, and so on, up to SayReadyEvery. So a node that takes
+/// readiness back again and again writes no more often than others in the end. The wait is
+/// kTakeReadyBackWithin again after a change of another kind, or after about twice SayReadyEvery
+/// without a change.
 inline constexpr Duration kTakeReadyBackWithin = std::chrono::seconds(1);
 /// Another node may try a shard if `acquired` has failed this many times (or exceeded its timeout),
 /// and kOtherTryAfter has passed since the first failure. If the cause is common, most nodes are
 /// failing by then, and nothing moves.
 inline constexpr std::uint32_t kFailuresBeforeOtherTry = 3;
 inline constexpr Duration kOtherTryAfter = std::chrono::seconds(2);
-/// When a common cause ends, some nodes succeed earlier than others. The others call `acquired`
-/// again within 5 s, the longest backoff. So no node plans other tries for this time after the end
-/// of a common cause. A node that starts over (see kFirstFailingFor) plans none for this time,
-/// either.
+/// For this time after the end of a common cause, no node plans other tries. When the cause ends,
+/// some nodes succeed earlier than others. The others call `acquired` again within 5 s, the longest
+/// backoff. A node that starts over (see kFirstFailingFor) also plans no other tries for this time.
 inline constexpr Duration kOtherTryAfterCommonCause = std::chrono::seconds(6);
-/// How often a node looks for shards that another node should try.
+/// A node looks for shards that another node should try at most once in this time.
 inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
 /// If the assignment gives vacancies to a node, and the node claims nothing for this long (plus the
-/// time that the pace of claims needs), the next node in line claims in its place. The time doubles
-/// for each further place in the line.
+/// time that the pace of claims needs), the next node in line claims in its place. If that node
+/// claims nothing either, the node after it claims after twice this time more, and so on: each
+/// waits twice as long as the one before.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
 /// A member is unsteady if each of its last kFlapsAfter sessions was short. When it comes again, it
 /// gets nothing for a delay: kUnsteadyDelay at first, and twice as long after each further short
-/// session, up to kMaxUnsteadyDelay. A session is short if it lasted less than
-/// max(kShortSession, the member's delay) + its TTL. Members with longer sessions need no such
-/// rule, because the membership is quiet for long enough in between. Rolling restarts, which take a
+/// session, up to kMaxUnsteadyDelay. A session is short if it lasted less than max(kShortSession,
+/// the member's delay) + its TTL. Members with longer sessions need no such rule, because the
+/// membership is quiet for long enough between their sessions' ends. Rolling restarts, which take a
 /// node away once or twice, make no member unsteady. Short sessions are counted up to
 /// kMaxShortSessions.
 inline constexpr int kFlapsAfter = 3;
@@ -202,8 +210,8 @@ inline constexpr int kMaxShortSessions = 100;
 /// The core remembers facts of this many nodes, more than a group has members. Beyond that it
 /// forgets the node that has been away for longest.
 inline constexpr std::size_t kMaxNodesRemembered = 4096;
-/// If the group's config is bad, a node that is no member waits this long for the members to put
-/// the last good one back. Then it halts.
+/// If the group's config is bad, a node that is no member, or a relay, waits at least this long for
+/// the members to put the last good config back. Then it halts (ConfigKeeper has the exceptions).
 inline constexpr Duration kConfigPatience = std::chrono::seconds(10);
 /// A leadership that ended in a death within kShortLeadership counts against its shard. After
 /// kDeathsBeforeWaiting such deaths in a row, nobody claims the shard for up to kFirstClaimWait.
@@ -221,10 +229,12 @@ inline constexpr std::uint32_t kMaxDeathsCounted = 1000;
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
 inline constexpr Duration kMaxWatchStandsStill = std::chrono::seconds(32);
 inline constexpr int kEndpointsAtOnce = 3;
-/// A member reads the whole view again after this time at most, because a watch of etcd may miss a
-/// deletion around a compaction. A node without an application does the same. Any other node
-/// without a session reads it at most a TTL after its last read, or after the end of its session if
-/// that was later. Each node has its own interval: three quarters of these times, or more.
+/// A member reads all keys of the group again at most this long after its last read, because a
+/// watch of etcd may miss a deletion around a compaction. A node without an application does the
+/// same while the config fits. Any other node without a session reads them at most a TTL after its
+/// last read, or after the end of its session if that was later. Each node has its own interval:
+/// three quarters of these times, or more. A relay's interval is this time, or up to a quarter
+/// more.
 inline constexpr Duration kAuditEvery = std::chrono::minutes(10);
 
 }  // namespace baton::core

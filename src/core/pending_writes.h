@@ -1,9 +1,10 @@
 // PendingWrites: the writes whose outcome is not definite yet, and the part of the core that each
 // outcome goes to.
 //
-// If a write's outcome is unknown, Advance sends its unknown items again, each unchanged, until the
-// outcome of all items is definite or the write is dropped. The backoff grows from kMinRetryPause
-// to kMaxRetryPause.
+// If the answer to a write leaves items unknown, Advance sends these items again, unchanged, until
+// the outcome of all items is definite or the write is dropped. At most one copy of a write is in
+// flight: the next copy follows the answer after a backoff, which grows from kMinRetryPause to
+// kMaxRetryPause.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -37,31 +38,32 @@ class PendingWrites {
     WriteOwner owner = WriteOwner::kConfig;
     std::shared_ptr<const Write> write;
     /// True: the first answer was definite. False: an earlier answer left items unknown, so an
-    /// earlier copy may have been applied.
+    /// earlier copy of the write may have been applied.
     bool sent_once = true;
   };
 
   /// Appends the write's first copy to `actions`. REQUIRES: `operation` was never used before.
   void Submit(OperationId operation, WriteOwner owner, Write&& write, std::vector<Action>& actions);
-  /// Records an answer. Returns the write if this answer makes its outcome definite. Returns
-  /// nullopt if the outcome is still unknown, or if the write is not pending here. If a server
-  /// refuses a later copy without looking at the keys (for example because of the credentials), the
-  /// outcome stays unknown: an earlier copy may still be applied.
+  /// Records an answer. If this answer makes the write's outcome definite, returns the write, which
+  /// is not pending any more. Returns nullopt if the outcome is still unknown, or if the write is
+  /// not pending here. If a server refuses a later copy without looking at the keys (for example
+  /// because of the credentials), the outcome stays unknown: an earlier copy may still be applied.
   std::optional<Settled> Settle(const WriteAnswered& event, TimePoint now);
-  /// Sends the copies that are due. Lowers `wake_at` to the time of the next one.
+  /// Sends the copies that are due. Lowers `wake_at` to the time of the next copy.
   void Advance(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
 
-  /// Whether an answer left some item unknown, so that the write may be applied, now or later.
-  /// False for writes that are not pending.
+  /// Whether an answer left some item unknown. Then the write may be applied, now or later, unless
+  /// NeverSent is true. False for writes that are not pending.
   bool Unknown(OperationId operation) const;
   /// Whether all copies so far were answered, and none of them reached etcd
   /// (WriteResult::never_sent). If such a write is dropped, it is never applied. False for writes
   /// that are not pending, and while a copy is in flight.
   bool NeverSent(OperationId operation) const;
   bool Has(OperationId operation) const { return pending_.contains(operation); }
-  /// Does not send the write again, and ignores its answers.
+  /// Does not send the write again, and ignores its answers. A copy that is in flight may still be
+  /// applied. Does nothing if the write is not pending.
   void Drop(OperationId operation) { pending_.erase(operation); }
-  /// Drops all writes except those of operators (kRequests): the others were of the lost session.
+  /// Drops all writes of the session, which is lost: all except those of operators (kRequests).
   void DropOfSession();
   /// The number of pending writes.
   std::size_t size() const { return pending_.size(); }

@@ -1,5 +1,5 @@
-// ReadyPace: when a node tells the group for which shards it is a ready standby. See SayReadyEvery
-// and kTakeReadyBackWithin in core/options.h for the bounds and their reasons.
+// ReadyPace: decides when a node may tell the group for which shards it is a ready standby. See
+// SayReadyEvery and kTakeReadyBackWithin in core/options.h for the bounds and their reasons.
 //
 // Pure and single-threaded: owned by StandbyDuties.
 #pragma once
@@ -14,13 +14,16 @@ namespace baton::core {
 
 class ReadyPace {
  public:
-  /// The earliest time at which the node may tell the group a change. `taken_back`: it has told the
-  /// group that it is ready for some shard, still stands by for it, and is not ready any more.
+  /// The earliest time at which the node may tell the group a change; a past time: now. Before the
+  /// first Told the result is a past time. `taken_back`: the node has told the group that it is
+  /// ready for some shard, and still stands by for this shard, but is not ready any more.
   TimePoint NotBefore(bool taken_back) const {
     return taken_back ? std::min(not_before_, taken_back_not_before_) : not_before_;
   }
-  /// The node tells the group now. `taken_back`: see NotBefore. `members`: how many live members
-  /// the group has. `shards`: for how many shards the node is ready.
+  /// The node tells the group now. After that, NotBefore(false) is `now` + SayReadyEvery(members,
+  /// shards), and NotBefore(true) is the same or earlier (kTakeReadyBackWithin). `taken_back`: as
+  /// for NotBefore, just before this call. `members`: how many live members the group has.
+  /// `shards`: for how many shards the node is ready.
   void Told(TimePoint now, bool taken_back, std::size_t members, std::size_t shards) {
     const Duration every = SayReadyEvery(members, shards);
     const bool again = taken_back && now < not_before_ + every;

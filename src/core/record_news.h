@@ -1,6 +1,10 @@
-// RecordNews: reports what no other part of the core reports: damaged records, texts of members
-// that can't be used, which shards other nodes lead now, and members that come and go. What a
-// record says is reported once per revision.
+// RecordNews: reports what no other part of the core reports:
+//  - Damaged records of shards.
+//  - Member records with a text that can't be used.
+//  - Leaderships that begin on other nodes.
+//  - Members that flap (Steadiness::Flaps), each time that their delay grows.
+//
+// A revision of a record is reported at most once.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -18,11 +22,12 @@ class RecordNews {
  public:
   explicit RecordNews(std::uint32_t shards) : seen_(shards) {}
 
-  /// Call it once after each merge. REQUIRES: `leaderships` has been reconciled with the view.
+  /// Passes on what changed in the view. REQUIRES: each ViewChanges of the view is passed here, in
+  /// the step in which it was taken, and `leaderships` has been reconciled with it before.
   void Note(Context& context, const ViewChanges& changes, const Leaderships& leaderships);
-  /// How many damaged records this node has seen, each revision once. A shard's record counts if it
-  /// can't be read or has a newer schema. A member's record counts if it can be read, but has a
-  /// text that can't be used. No other records count.
+  /// How many damaged records this node has seen, each revision at most once. A shard's record
+  /// counts if it can't be read or has a newer schema. A member's record counts if it can be read,
+  /// but has a text that can't be used (MemberFact::unusable_text). No other records count.
   std::uint64_t damaged() const { return damaged_; }
 
  private:

@@ -1,8 +1,8 @@
-// ReplicaChoice: which of the nodes that a placement rule allows are a shard's replicas. standbys.h
-// says how they are chosen.
+// ReplicaChoice: chooses a shard's replicas among the nodes that a placement rule allows.
+// standbys.h says how they are chosen.
 //
-// Deterministic, without floating point: all nodes with the same view choose the same. The choice
-// is part of what nodes of different versions must agree on: a change of it makes many standbys
+// Deterministic, without floating point: all nodes with the same view choose the same replicas.
+// Nodes of different versions must do so, too. If a new version chose others, many standbys would
 // begin and end during an upgrade.
 //
 // Pure and single-threaded: owned by Standbys.
@@ -24,18 +24,20 @@ class ReplicaChoice {
  public:
   using Number = std::uint32_t;
   struct Node {
-    Number number = 0;         ///< the caller's name for it; a small number
+    Number number = 0;         ///< the caller's number of the node; memory grows with it
     std::uint64_t hash = 0;    ///< HashOfNode
     std::uint32_t weight = 1;  ///< above 0
-    /// Which of the rule's preferences it fits first, from 0; the number of preferences if none.
+    /// The number of the first of the rule's preferences that the node fits, from 0. If it fits
+    /// none: how many preferences the rule has.
     std::uint32_t tier = 0;
-    std::uint32_t value = 0;  ///< a number for its value of the `spread` label
+    std::uint32_t value = 0;  ///< a number for the node's value of the `spread` label
   };
 
   /// No nodes and no replicas.
   ReplicaChoice() = default;
   /// `nodes`: those that the rule allows, sorted by id. `replicas`: how many replicas a shard has
-  /// if there are enough nodes.
+  /// if there are enough nodes. REQUIRES (not checked): the nodes' numbers are distinct, and
+  /// `replicas` is above 0.
   ReplicaChoice(std::vector<Node> nodes, std::uint32_t replicas);
 
   std::uint32_t replicas() const { return replicas_; }
@@ -45,14 +47,16 @@ class ReplicaChoice {
   }
   /// The work of one Choose. The unit is the work to compute one node's score.
   std::size_t Cost() const;
-  /// Chooses among all nodes: at most one score for each node. Returns the replicas in their order;
-  /// fewer than replicas() if there are not enough nodes. The result is valid until the next call
-  /// of Choose or Add.
+  /// Chooses among all nodes. Computes at most one score for each node. Returns the replicas in
+  /// their order; fewer than replicas() if there are not enough nodes. The result is valid until
+  /// the next call of Choose or Add.
   std::span<const Number> Choose(ShardId shard);
-  /// Adds a node to a choice: `chosen` was chosen among nodes without it, and becomes the choice
-  /// among these nodes and this one. Returns whether it changed. The nodes that were not chosen
-  /// don't count, because a node that comes never makes room for another one. REQUIRES:
-  /// Has(number), and Has of each of `chosen`.
+  /// Adds the node `number` to an earlier choice for the shard. `chosen` was chosen among nodes
+  /// without this node, and becomes the choice among the same nodes and this one. Returns whether
+  /// `chosen` changed. Computes no scores of nodes that were not chosen, because a node that comes
+  /// never makes room for another one. REQUIRES: Has(number), and Has of each of `chosen` (checked
+  /// for those that are compared). Not checked: `chosen` has at most replicas() nodes, in their
+  /// order, without `number`.
   bool Add(ShardId shard, Number number, std::vector<Number>& chosen);
 
  private:

@@ -1,5 +1,6 @@
 // Resignations: sends the writes by which this node resigns shards, in batches. A resigned shard's
-// record says that nobody leads it. At most kResignBatchesInFlight batches are in flight.
+// record says that nobody leads the shard. At most kResignBatchesInFlight batches are in flight,
+// with at most kMaxResigns shards each. The owner handles the outcome of each resignation.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -16,23 +17,27 @@ namespace baton::core {
 
 class Resignations {
  public:
-  /// How many shards may be resigned now.
+  /// How many shards may be resigned now: kMaxResigns for each batch that may still be sent.
   std::size_t Room() const;
   /// Resigns the shards. Leads() turns false for each of them before the write with its resignation
-  /// is sent. Takes back offers to `transfers`, and forgets a running `acquired`. REQUIRES: this
-  /// node leads each shard (HeldShard::MayLead), and there are at most Room() of them.
+  /// is sent. `reason` goes into the records. Takes back the offers of these shards to `transfers`,
+  /// and their AddUnreleased. Forgets which `acquired` runs for them. REQUIRES (not checked): this
+  /// node leads each shard (HeldShard::MayLead), and there are at most Room() shards.
   void Submit(Context& context, HeldShards& held, Transfers& transfers,
               const std::vector<ShardId>& shards, Reason reason);
 
-  /// The application has not released the shard in time, so a lock delay forbids its transfer.
-  /// SubmitUnreleased resigns the shard, unless Withdraw comes first.
+  /// The application has not released the shard: `releasing` failed or timed out, or an `acquired`
+  /// that timed out still runs. So a lock delay forbids the shard's transfer. SubmitUnreleased
+  /// resigns the shard, unless Withdraw comes first. REQUIRES (not checked): this node leads the
+  /// shard until then.
   void AddUnreleased(ShardId shard) { unreleased_.insert(shard); }
-  /// Takes AddUnreleased back. Returns whether the shard was to be resigned.
+  /// Takes AddUnreleased back. Returns whether the shard waited for SubmitUnreleased.
   bool Withdraw(ShardId shard) { return unreleased_.erase(shard) > 0; }
-  /// Resigns as many of these shards as there is room for, with the reason kCallbackTimeout.
+  /// Resigns as many of the shards of AddUnreleased as there is room for, with the reason
+  /// kCallbackTimeout. The others wait for a later call.
   void SubmitUnreleased(Context& context, HeldShards& held, Transfers& transfers);
 
-  /// A write of Leaderships is answered. Ignores writes that are no resignations.
+  /// A write of Leaderships has a definite outcome. Ignores writes that are no resignations.
   void Answered(OperationId operation) { in_flight_.erase(operation); }
   /// The session is lost: forgets everything.
   void Clear() { *this = {}; }

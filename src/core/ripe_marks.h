@@ -1,15 +1,21 @@
-// RipeMarks: writes `ripe/<node>` once a node has been away for the group's failover delay
-// (FailoverPolicy::kAfter). After that, any node may claim the shards that were kept for the node.
+// RipeMarks: writes the mark `ripe/<node>` once a node has been away for the group's failover delay
+// (FailoverPolicy::kAfter; OthersFrom in may_claim.h). After that, any node may claim the shards
+// that were kept for that node.
 //
-// The first node that sees the delay end writes the mark, and all other nodes follow it. Otherwise
-// nodes that have known the group for less time would divide the vacancies differently. Before a
-// member writes, it waits 300 ms for each live member with a smaller id, so that usually only one
-// writes. Each member writes one mark at a time. A mark holds only for leaderships up to the term
-// that it states, so nobody has to take it back. What the node leads meanwhile has later terms,
-// because otherwise no mark is written.
+// The first member that sees the delay end writes the mark, and all other nodes follow it. Without
+// marks, nodes that have known the group for less time would divide the vacancies differently.
+// Before a member writes, it waits 300 ms for each live member with a smaller id, so that usually
+// only one writes. Each member writes or deletes one mark at a time.
 //
-// Once no record names such a leadership, no record ever will again. The mark is deleted 10 s later
-// or more. So nodes that never come back leave no keys behind.
+// A mark states a term, and holds only for leaderships with terms up to this one. So nobody has to
+// take the mark back when the node comes again and leads. If the node leads shards when the mark is
+// written, the mark states a term before all of theirs. No mark holds for a vacancy with a later
+// term: each node claims it by its own clock.
+//
+// A mark is needless once no shard's record of a term up to the mark's names the node, as the
+// leader or as the node that resigned. Later records have later terms, so the mark is never needed
+// again. While records or marks change, each member looks for needless marks, at most every 10 s,
+// and deletes one of them. So nodes that never come back leave no keys behind.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -26,10 +32,14 @@ class RipeMarks {
   /// Records what changed in the view. REQUIRES: every change is passed before the next Advance.
   void Note(const View& view, const ViewChanges& changes);
   /// Writes a mark that is due, if the policy is kAfter. Under any policy, deletes needless marks.
+  /// Does nothing while the view is not complete, the session is not live, or this object's last
+  /// write is unanswered. A member that drains or stops writes and deletes marks as well. Under
+  /// kAfter, each change of members, policies, config or vacancies costs O(shards).
   void Advance(Context& context);
-  /// This object's write has a definite outcome. The next one comes kMaxRetryPause later or more.
+  /// This object's write has a definite outcome. The next mark is written kMaxRetryPause later or
+  /// more.
   void On(TimePoint now);
-  /// The session is lost, so the write was dropped.
+  /// The session is lost: forgets the write in flight, which was dropped.
   void Clear() { in_flight_ = swept_ = false; }
 
  private:

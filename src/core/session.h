@@ -2,23 +2,24 @@
 //
 // The rules (each found by model checking or on a real etcd):
 //  - Only a confirmed renewal sets the deadline, and only to a later time. The end of the session
-//    clears the deadline. A renewal is confirmed if a keepalive sent at t0 was answered in raft
-//    term R with a TTL above 0, and a transaction sent after that answer committed in the same
-//    term. Then the deadline is t0 plus the TTL, minus a margin (Margin). A keepalive's OK alone
-//    proves nothing, and the grant of a lease sets no deadline. Raft terms are compared for
-//    equality only, because an etcd that was wiped or restored begins them again.
+//    clears the deadline. A renewal is confirmed in two steps. First, a keepalive sent at t0 is
+//    answered in raft term R with a TTL above 0. Then a confirmation, which is a transaction sent
+//    after that answer, commits in the same term and finds our member key unchanged. After that the
+//    deadline is t0 plus the answer's TTL, minus a margin (Margin). A keepalive's OK alone proves
+//    nothing, and the grant of a lease sets no deadline. Raft terms are compared for equality only,
+//    because an etcd that was wiped or restored begins them again.
 //  - At most one keepalive is unanswered. If its answer takes longer than a sixth of the TTL, the
 //    session ends the stream and sends the next keepalive on another stream.
-//  - Keepalives go out every third of the TTL (sooner after a failure), and don't wait for
+//  - Keepalives go out every third of the TTL, and sooner after a failure. They don't wait for
 //    confirmations. So the lease outlives commits that stall. A confirmation confirms the newest
 //    keepalive that was answered before the confirmation was sent. At most two confirmations are
 //    unanswered.
-//  - If the member key was ever seen missing or with another lease, the session is lost for ever.
-//    Its key is never put again. The next session opens only once the lease is revoked, or etcd has
-//    refused to revoke it.
+//  - If the member key was ever seen missing, created again or with another lease, the session is
+//    lost for ever, and never puts the key again. The next session opens only once the lost
+//    session's lease is revoked, or etcd has refused to revoke it.
 //  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
-//  - If the answer to a grant, a revocation or a write of the member key says that its outcome is
-//    unknown, the session sends the same again 200 ms after the answer.
+//  - If an answer leaves the outcome of a grant, a revocation or a write of the member key unknown,
+//    the session sends the same again 200 ms later.
 //
 // Pure and single-threaded: owned by the core. On records events; Advance decides.
 #pragma once
@@ -38,8 +39,9 @@ namespace baton::core {
 
 class Session {
  public:
-  /// REQUIRES: `options` and `next_operation` outlive this object. It takes the numbers of its
-  /// operations from `next_operation`, and reads CoreOptions::self again for each write.
+  /// REQUIRES: `options` and `next_operation` outlive this object. The session takes the numbers of
+  /// its operations from `next_operation`, and increments it. It reads CoreOptions::self again for
+  /// each new write.
   Session(const CoreOptions& options, OperationId* next_operation);
 
   // Events. Each returns false if this object does not wait for the operation (any more). A
@@ -52,58 +54,79 @@ class Session {
   bool On(const ConfirmAnswered& event, TimePoint now);
   bool On(const WriteAnswered& event, TimePoint now);
 
-  /// Opens a session, renews and confirms it, and keeps its member record up to date
-  /// (AdvanceRecord). Revokes leases. If etcd refuses a lease or the member key, Advance revokes
-  /// the lease, and tries another one after a backoff (kMinRetryPause). Appends actions, and lowers
-  /// `wake_at` to the time of its next call.
+  /// Opens a session, sends its keepalives and confirmations, and keeps its member record up to
+  /// date (AdvanceRecord). Revokes the leases of sessions that ended, and of those whose member key
+  /// this session took over. If Lose or Close comes before the lease of a taken-over key is
+  /// revoked, Advance gives this revocation up, and the lease expires by itself. Appends actions,
+  /// and lowers `wake_at` to the time at which it must be called again.
+  ///
+  /// A session opens only if SetWanted allows it, the view is complete, no revocation is unsettled,
+  /// and no other session holds our member key. But the new session takes the key over if the key
+  /// has no lease, or if the other session is in CoreOptions::proven_dead (for exceptions see
+  /// there). If etcd refuses a lease or the member key, Advance revokes the lease, and tries
+  /// another lease after a backoff (kMinRetryPause to kMaxRetryPause).
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
-  /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
-  /// another lease. If so, the owner must call Lose. Until then member() stays true, and live()
-  /// does until the deadline. False if member() is false.
+  /// Whether the session is lost: the view or a confirmation shows our member key gone, created
+  /// again or with another lease. If so, the owner must call Lose. Until then member() stays true,
+  /// and live() stays true until the deadline. False if member() is false.
   bool LostBy(const View& view) const;
   /// Ends the present session for ever, or the attempt to open one, and clears the deadline.
-  /// Advance then revokes the lease, and tries this until the outcome is definite. After that, and
-  /// at least kMinRetryPause after this call, it opens a new session, unless Close or
-  /// SetWanted(false) was called.
+  /// Advance then sends revocations of the lease until one has a definite outcome. After that, and
+  /// at least kMinRetryPause after this call, Advance opens a new session, unless Close or
+  /// SetWanted(false) was called. Without a session or an attempt, Lose does this:
+  ///  - lost_at() becomes `now`.
+  ///  - The next attempt is due kMinRetryPause after this call, even if a longer backoff runs.
+  ///  - If Advance waits for the end of another session that holds our key, this wait begins again.
   void Lose(TimePoint now);
   /// Whether new sessions may open. True at first. False ends neither a session nor an attempt to
   /// open one: call Lose for that.
   void SetWanted(bool wanted) { wanted_ = wanted; }
-  /// Ends the session for ever and opens no other one. Advance then tries to revoke the lease, up
-  /// to `revoke_attempts` times. If a revocation that followed Lose is not settled yet, its tries
-  /// count, too. closed() turns true at once if no lease is left to revoke. Otherwise it turns true
-  /// when the outcome is definite, or when Advance finds the tries used up. With 0, the tries are
-  /// used up at once. But if a revocation is in flight already, closed() turns true only after its
-  /// answer, and 200 ms later if the answer says unknown. A second call does nothing.
+  /// Ends the session for ever, or the attempt to open one. No other session opens. Advance then
+  /// tries to revoke the lease, at most `revoke_attempts` times. If there is neither a session nor
+  /// an attempt to open one, Advance goes on with an earlier revocation that is unsettled. The
+  /// tries that were made before count towards `revoke_attempts`. A second call does nothing.
+  /// closed() turns true at one of these times:
+  ///  - At once, if no lease is left to revoke.
+  ///  - When an answer says that the lease is revoked, or that etcd refuses to revoke it.
+  ///  - In an Advance that finds no try left. If `revoke_attempts` is 0, that is the next Advance.
+  ///    But Advance first waits for the answer to a try in flight, and for 200 ms after an answer
+  ///    that left the outcome unknown.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
-  /// If closed() is true: whether the revocation was given up, so that the lease expires by itself.
-  /// False if no lease was left to revoke, and also if etcd refused to revoke it.
+  /// Whether closed() is true because Advance gave up the revocation, so that the lease expires by
+  /// itself. Otherwise false, also if etcd refused to revoke the lease.
   bool lease_left() const { return lease_left_; }
 
-  /// Sets the state that the member record should say; Advance writes it.
+  /// Sets the state that the member record should say; kActive at first. Advance writes it.
   void SetState(MemberState state) { wanted_state_ = state; }
   /// Sets whether the member record should say that activations fail here. False at first.
   void SetFailing(bool failing) { wanted_failing_ = failing; }
-  /// Sets whether the application is healthy; true at first. If not, the member record should say
-  /// so, and that the node drains. After SetState(kDraining) it only says that the node drains.
+  /// Sets whether the application is healthy; true at first. If the application is not healthy, the
+  /// member record should say so, and that the node drains. But after SetState(kDraining) the
+  /// record should say only that the node drains.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
-  /// Sets for which shards the member record should say that this node is a ready standby.
-  /// REQUIRES: sorted and distinct. None at first. The record names the first kMaxReadyReported of
-  /// them.
+  /// Sets for which shards the member record should say that this node is a ready standby. No
+  /// shards at first. The record names only the first kMaxReadyReported of them. REQUIRES (not
+  /// checked): sorted and distinct.
   void SetReady(std::vector<ShardId> ready);
-  /// False while the member record has still to say that this node leaves. True in these cases:
+  /// False if SetState asked for kDraining, but the member record does not say yet that this node
+  /// leaves. True in these cases:
   ///  - SetState did not ask for kDraining.
   ///  - The record says that the node leaves.
-  ///  - There is no session, or the view has no readable record of it.
+  ///  - There is no session, or the view has no readable record of the session.
   bool SaysThatItLeaves(const View& view) const;
-  /// Writes the member record if it does not say what it should, also about weight and labels of
-  /// CoreOptions::self. A change of SetHealthy is written at most once a second, unless the node
-  /// leaves (SetState); while it waits, no other change is written, either. If the record is wrong
-  /// only about SetFailing, or about SetFailing and SetReady, it is not written until 1 s after its
-  /// last update of any kind. A record of a newer schema is not replaced. Advance calls this, too.
+  /// Writes the member record if it can't be read, or does not say what it should, also about
+  /// weight and labels of CoreOptions::self. Begins no write without a session, or before the view
+  /// shows the session's record. At most one write is in flight. A record of a newer schema is not
+  /// replaced. Advance calls this, too.
+  ///
+  /// A change of SetHealthy is written at most once a second, unless the node leaves (SetState) or
+  /// the record can't be read. While this change waits, no other change is written, either. If the
+  /// record is wrong only about SetFailing, or about SetFailing and SetReady, it is not written
+  /// until 1 s after its last update of any kind. For 200 ms after a refused write nothing is
+  /// written.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
 
@@ -121,9 +144,9 @@ class Session {
   SessionId id() const;
   /// The last session that Lose ended; 0: there was none.
   SessionId lost() const { return lost_; }
-  /// The time of the last Lose; TimePoint::min(): there was none.
+  /// The time of the last Lose, also if it ended no session; TimePoint::min(): there was none.
   TimePoint lost_at() const { return lost_at_; }
-  /// REQUIRES: member().
+  /// REQUIRES (checked): member().
   SessionGuard guard() const;
   /// The TTL of the last grant or confirmed keepalive; the option's before the first grant.
   std::chrono::milliseconds ttl() const { return ttl_; }
@@ -141,17 +164,16 @@ class Session {
   /// The confirmations that passed, of this and earlier sessions. From them DeadAtMost computes
   /// when other members died.
   const ConfirmationLog& confirmations() const { return confirmations_; }
-  /// Set for ever (kFailedPrecondition) as soon as another live node is known to use our node id.
-  /// Then Advance opens no session, and only revokes leases. There are two such cases, both while
-  /// another session holds our member key and Advance waits for it:
+  /// Set for ever (kFailedPrecondition) as soon as another live node is known to use our node id;
+  /// nullopt until then. Once it is set, Advance opens no session, and only revokes leases. Advance
+  /// sets it in two cases, while it waits for the end of another session that holds our member key:
   ///  - The key passes to a third session.
   ///  - This object never had a session, and a read of the whole view finds the key still held
-  ///    after a wait of 3 s + 2 * max(our TTL, the other session's TTL). The wait begins again if
-  ///    the view was not read for 1.5 times our TTL: then etcd was away, and leases may last
-  ///    longer.
+  ///    after a wait of 3 s + 2 * max(ttl(), the other session's TTL). The wait begins again if the
+  ///    view was not read for 1.5 * ttl(): then etcd was away, and leases may last longer.
   const std::optional<Error>& refused() const { return refused_; }
 
-  /// Since this object exists.
+  /// Counts since this object was created.
   struct Counters {
     std::uint64_t confirmed = 0;  ///< confirmed renewals
     std::uint64_t failed = 0;     ///< keepalives without an answer, and answers without a proof

@@ -1,6 +1,6 @@
-// SnapshotKeys: which keys a snapshot has. Each other key is absent at the snapshot's revision. The
-// key `died` is left out, because a proof of death stays true when the key is gone. A plain value,
-// for View.
+// SnapshotKeys: which keys a snapshot contains. A key that is not here is absent at the snapshot's
+// revision. Leaves out the key `died`, because a proof of death stays true when the key is gone. A
+// plain value, for View.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace baton::core {
 
 class SnapshotKeys {
  public:
-  /// Facts of shards not below `shards` are ignored.
+  /// `records` and `moves` get `shards` entries each. Ignores facts of shards not below `shards`.
   SnapshotKeys(const Snapshot& snapshot, std::uint32_t shards);
 
   std::vector<bool> records;  ///< by shard

@@ -1,14 +1,15 @@
 // StandbyDuties: the shards for which this node stands by, as its application knows them.
 //
-// The duties follow View::StandbysOf while the session is live. For each new duty the application's
-// `standby` callback begins, and for each that ends without a leadership here, `standby_ended`. If
-// this node gains the shard, the duty ends without a callback of its own, because `acquired` comes.
-// While the session is not live, no duty begins or ends. If the session is lost, the duties go on
-// in the next one: a loaded state depends on no lease.
+// The duties follow View::StandbysOf while the session is live. For each new duty the callback
+// `standby` runs. When a duty ends, the callback `standby_ended` runs. But if this node gains the
+// shard, the duty ends without a callback of its own, because `acquired` comes. While the session
+// is not live, no duty begins, and none ends for a change of the view. If the session is lost, the
+// duties go on in the next session: a loaded state depends on no lease.
 //
-// A node that drains, stops or halts ends all duties. If its external application is gone, they end
-// without a callback, and begin again once an application is attached. Without a listener nothing
-// has to be loaded, so each duty is ready at once.
+// A node that drains, stops or halts ends all duties, whether its session is live or not. If the
+// node's external application is gone, the duties end without a callback, and begin again once an
+// application is attached. Without a listener no callback runs, and each duty is ready at once,
+// because nothing has to be loaded.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -26,19 +27,21 @@ namespace baton::core {
 
 class StandbyDuties {
  public:
-  /// The application says whether it could serve the shard at once. Does nothing unless the
-  /// operation is that of the shard's present duty.
+  /// The application says whether it could serve the shard at once. Does nothing unless the shard
+  /// has a duty and the event's operation is OperationOf(shard).
   void On(const StandbyReadySaid& event);
   /// Records which shards changed; Advance looks at them again. Ends the duties of shards that this
-  /// node leads now. REQUIRES: each ViewChanges of the view is passed here before the next Advance,
-  /// and to `leaderships` before.
+  /// node holds now (HeldShard), without a callback. REQUIRES: each ViewChanges of the view is
+  /// passed here before the next Advance, after Leaderships::Reconcile has seen it.
   void Note(const View& view, const ViewChanges& changes, const Leaderships& leaderships);
-  /// Begins and ends duties. Does nothing while the session is not live or the application is not
-  /// attached; but if the node is asked to stop (Context::draining), it ends all duties at once.
+  /// Begins and ends duties. Ends all of them at once if the node drains, stops or has halted
+  /// (Context::draining). Otherwise does nothing while the view is not complete, the session is not
+  /// live, or the application is not attached.
   void Advance(Context& context, const Leaderships& leaderships);
-  /// Ends all duties, each with a callback.
+  /// Ends all duties, each with a callback if there is a listener.
   void EndAll(Context& context);
-  /// The external application is gone: forgets all duties, without callbacks.
+  /// The external application is gone: forgets all duties, without callbacks. The next Advance that
+  /// may begin duties begins them again.
   void Forget();
 
   std::size_t size() const { return duties_.size(); }
@@ -53,9 +56,11 @@ class StandbyDuties {
   }
   /// For how many shards this node is a ready standby.
   std::size_t ready() const { return ready_; }
-  /// The shards for which this node is a ready standby, sorted. Nullopt: they have not changed
-  /// since the last call that returned them, or it is too early to tell the group again
-  /// (ReadyPace). If it is too early, asks for a step at the right time.
+  /// Returns the shards for which this node is a ready standby, sorted. The caller must then tell
+  /// the group these shards. Nullopt: no shard's readiness has changed since the last call that
+  /// returned a list, or it is too early to tell the group again (ReadyPace). If it is too early,
+  /// asks for a step at the right time. The list may equal the last one, if readiness changed and
+  /// changed back.
   std::optional<std::vector<ShardId>> TakeReady(Context& context);
 
  private:

@@ -1,6 +1,6 @@
 // StoppingShards: the shards whose leadership on this node has ended, and whose `lost` has not
-// returned. A `releasing` that never returns holds up the `lost` behind it, so its shard stays
-// here, too.
+// returned yet. A `releasing` that never returns holds up the `lost` behind it. So the shard of
+// that `releasing` stays here as well.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -19,13 +19,13 @@ class StoppingShards {
     OperationId operation = 0;
     TimePoint began{};
   };
-  /// A shard's `lost` callbacks that have not returned, in the order in which they began. Never
-  /// empty.
+  /// A shard's `lost` callbacks that have not returned, in the order of their Begin. Never empty.
   using OfShard = std::vector<Lost>;
 
-  /// Call it for each `lost` that begins. REQUIRES: `operation` is greater than in the call before.
+  /// Call it for each `lost` that is sent to the application. `operation` is that of the callback.
+  /// REQUIRES (not checked): `operation` is greater than in the call before.
   void Begin(ShardId shard, OperationId operation, TimePoint now);
-  /// A callback returned. Returns whether it was the `lost` of such a shard.
+  /// A callback returned. Returns whether it was a `lost` that had not returned yet.
   bool Returned(OperationId operation);
 
   bool Has(ShardId shard) const { return shards_.contains(shard); }

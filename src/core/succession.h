@@ -1,21 +1,29 @@
 // Succession: this node's part in filling vacancies, at once and without a planner.
 //
 // Every node computes the whole assignment (assignment.h) from its own view, and claims its own
-// part of it, in batches (claim_pace.h). It also claims the shards that the failover policy keeps
-// for it, and replaces damaged records. A node claims nothing in each of these cases:
-//  - The view is not complete, or the group's config is bad.
-//  - Its session is not live, it stops, or its application is not attached (Context::attached).
-//  - The brake is on: more than two members, and more than 10 % of all, vanished within `settle`.
-//    Members that left in order, flap (steadiness.h) or are back don't count.
-//  - A cold start has not settled: no shard is led, the membership has not been quiet for `settle`,
-//    and fewer than expect_nodes members are live. (If expect_nodes is 1, `settle` alone decides.)
-//  - A claim was refused and the shard still has no leader: no claims for kMinRetryPause, then
-//    twice as long for each such batch in a row, up to kMaxRetryPause.
+// part of it, in batches. At most kClaimBatchesInFlight batches are in flight, and claim_pace.h
+// limits how fast they follow. A node also claims the shards that the failover policy or a lock
+// delay keeps for it, and replaces damaged records. A node claims nothing in each of these cases:
+//  1. The view is not complete, or the group's config is bad or absent.
+//  2. The node's session is not live, the node drains or stops (Context::draining), or its
+//     application is not attached (Context::attached).
+//  3. The brake is on: more than two members, and more than 10 % of all, vanished within the last
+//     CoreOptions::settle. "All" are the live members and those that vanished. Members that left in
+//     order, that flap (steadiness.h) or that are back don't count as vanished.
+//  4. A cold start has not settled: no shard is led, fewer than expect_nodes members are live, and
+//     the membership has not been quiet for `settle`. If expect_nodes is 1, the number of members
+//     does not matter. Quiet time counts only from the first Advance without case 1 or 2 on.
+//  5. The node pauses. It does so if a batch of claims was answered, and some shard of the batch
+//     still has no leader, usually because a claim was refused. The pause is kMinRetryPause at
+//     first. It doubles with each further answer like this in a row, up to kMaxRetryPause.
 //
-// If a node claims nothing of its part for kPassOverAfter plus the time that its pace needs, the
-// next node in line claims in its place. While the next one may not claim, that time does not
-// count. For each shard, its ready standbys without the slow node are first in line. Nodes with
-// different views may see different lines; a claim's guards decide.
+// A node stalls if the assignment gives it vacancies, and no leadership of the node begins for
+// kPassOverAfter plus the time that its pace needs (ClaimPace::LongestPause). Then the next node in
+// line claims these shards. The node at each further place, up to the 16th, takes over after a
+// further period, twice as long as the one before. Each node measures these periods itself. If one
+// of the cases 1 to 4 holds for the node that measures, its periods begin again when the case is
+// over. The line for a shard begins with the shard's ready standbys, without the node that stalls.
+// Nodes with different views may see different lines. That does no harm: a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -37,22 +45,26 @@ namespace baton::core {
 
 class Succession {
  public:
-  /// The definite outcome of a claim. REQUIRES: the view has merged what the write read back.
+  /// A batch of claims has a definite outcome. Does nothing if the batch is not in flight here, for
+  /// example after Clear. REQUIRES: `write` is a ClaimBatch of this object, and the view has merged
+  /// what the write read back.
   void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
   /// Records what changed in the view. REQUIRES: every change is passed before the next Advance.
   void Note(const ViewChanges& changes);
-  /// Divides the vacancies if needed, and sends claims.
+  /// Divides the vacancies if needed, passes over nodes that stall, and sends claims.
   void Advance(Context& context, const Leaderships& leaderships);
-  /// The session is lost: forgets the claims in flight and the assignment. settled() stays as it
-  /// is.
+  /// The session is lost: forgets the claims in flight and the assignment. settled() and a pause
+  /// after a refusal stay as they are.
   void Clear();
-  /// Whether the brake was on at the last Advance. False if one of the other cases above kept this
-  /// node from claiming, too. A pause after a refusal does not matter here.
+  /// Whether the brake was on at the last Advance; false before the first one. False in cases 1, 2
+  /// and 4 above, even if many members vanished. Case 5, the pause, does not matter here.
   bool braking() const { return braking_; }
-  /// Whether the cold start is over. Stays true.
+  /// Whether the cold start is over. Stays true once it is. Advance finds this out only while
+  /// neither case 1 nor case 2 above holds. Until then the result stays false, even if shards are
+  /// led.
   bool settled() const { return settled_; }
-  /// How often this node has divided the vacancies, and how often it looked for other nodes that
-  /// claim too slowly. These cost most in a large group.
+  /// How often this node has divided vacancies, and how often it has looked for other nodes that
+  /// stall. These two cost most in a large group.
   struct Counters {
     std::uint64_t assignments = 0;
     std::uint64_t looks_at_others = 0;

@@ -2,12 +2,13 @@
 //
 // Leaderships offers a shard when the application has released it, had nothing to release, or
 // failed to release it in time. This node leads the shard until it sends the transfer. From then on
-// it does not lead the shard until the transfer's outcome is definite. A transfer whose outcome
-// stays unknown is given up: an abandon deletes the shard's move. Then no late copy of the transfer
-// can be applied, because it compares the move.
+// it does not lead the shard until the transfer's outcome is definite. If the outcome stays
+// unknown, the transfer is given up: an abandon deletes the shard's move. After that no late copy
+// of the transfer can be applied, because each copy compares the move.
 //
-// At most kTransferBatchesInFlight transfers are in flight, with at most kTransfersAtOnce shards
-// each.
+// At most kTransferBatchesInFlight (1) batches of transfers are in flight. A batch has at most
+// kTransfersAtOnce shards, and no more than one transaction takes (MaxTransfers in base/writes.h).
+// The constants are in core/options.h.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -22,32 +23,38 @@ namespace baton::core {
 
 class Transfers {
  public:
-  /// Whether the shard's move is live and prepared, and ends this leadership.
+  /// Whether the shard's move is live (View::LiveMove), is prepared, and ends the leadership
+  /// `held`.
   static bool StillGiven(const Context& context, ShardId shard, const HeldShard& held);
 
-  /// The shard is to go with the next transfer. REQUIRES: it is held.
+  /// Lets the shard go with the next batch that has room. REQUIRES: this node holds the shard until
+  /// the shard is sent or withdrawn; otherwise Submit throws std::out_of_range.
   void Offer(Context& context, ShardId shard);
   /// Takes an offer back. Returns whether there was one.
   bool Withdraw(ShardId shard) { return offered_.erase(shard) > 0; }
 
-  /// Sends the offered shards if the session is live, the config fits, and another transfer may be
-  /// in flight. If no transfer is in flight and more shards of this node are being prepared, it
-  /// first waits for these, until kGatherPrepared after the first offer.
+  /// Sends the offered shards, in the order of their numbers, if the session is live, the config
+  /// fits, and another batch may be in flight. The shards that don't fit into the batch wait for a
+  /// later call. If no batch is in flight, and targets still prepare other shards of this node,
+  /// Submit sends nothing yet. It stops waiting for these targets kGatherPrepared after the first
+  /// offer.
   ///
-  /// Returns shards that can't be transferred; if there are any, it sends nothing more. The caller
-  /// withdraws each of them, and calls Submit again. The caller leads a shard again if StillGiven
-  /// is false for it. It resigns the others, because they were not released, and a lock delay
-  /// forbids their transfer.
+  /// Returns offered shards that can't be transferred. If there are any, Submit sends nothing more:
+  /// the caller withdraws each of them, and calls Submit again. If StillGiven is false for a
+  /// returned shard, the caller leads it again. Otherwise the shard was not released, and the
+  /// group's lock delay forbids its transfer, so the caller resigns it.
   std::vector<ShardId> Submit(Context& context, HeldShards& held);
   /// Gives up transfers of unknown outcome (PendingWrites::Unknown), by abandons, if the session is
-  /// live. A transfer of a shard is given up kGiveUpTransferAfter after it was sent, or as soon as
-  /// StillGiven is false for the shard.
+  /// live. The transfer of a shard is given up kGiveUpTransferAfter after it was sent. If
+  /// StillGiven is false for the shard, the transfer is given up at once, but not before
+  /// HeldShard::give_not_before. After a refused abandon, kGiveUpTransferAfter begins again. Sends
+  /// at most kMaxAbandons abandons a call.
   void GiveUp(Context& context, HeldShards& held);
 
-  /// A write of Leaderships is answered. Ignores writes that are no transfers.
+  /// A write of Leaderships has a definite outcome. Ignores writes that are no transfers.
   void Answered(OperationId operation) { in_flight_.erase(operation); }
-  /// Abandons were answered. If each shard of a transfer was abandoned or lost, the transfer can't
-  /// be applied any more, and is not sent again.
+  /// Abandons have a definite outcome, and `held` says which were done. If each shard of a batch of
+  /// transfers was abandoned or lost, the batch can't be applied any more, and is not sent again.
   void DropDecided(Context& context, const HeldShards& held);
   /// The session is lost: drops the transfers in flight. Offers stay until Withdraw. A late copy of
   /// a transfer does no harm: its guards are false, or it gives the shard to a live session.

@@ -38,19 +38,24 @@ namespace baton::core {
 
 /// ViewChanges: what changed in the View since the last TakeChanges.
 struct ViewChanges {
-  /// The shards whose record or move changed; whose leader's session began, ended or was proven
-  /// dead; or for which UnledSince became known, or begins again under a lock delay. If any session
-  /// changed, also every shard with an unreadable record. At the first snapshot: all shards, and
-  /// all flags below, but no `standbys`. Sorted, distinct.
+  /// The shards in these cases, sorted and distinct:
+  ///  - The record or the move changed.
+  ///  - The leader's session began, ended or was proven dead.
+  ///  - UnledSince became known, or begins again under a lock delay.
+  ///  - The record is unreadable, and any session began, ended or was proven dead.
+  ///
+  /// At the first snapshot: all shards, and all flags below are true, but `standbys` is empty.
   std::vector<ShardId> shards;
-  /// any member fact, also its state or weight, or a proof of death; or a session was forgotten
+  /// a member's key was written or vanished (but not if only its list of ready standbys changed), a
+  /// death was proven, or sessions were forgotten
   bool members = false;
   bool policy = false;    ///< a policy or a RipeFact
   bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
-  bool config = false;    ///< the config; also if a read found none
-  /// The shards whose replicas changed (core/standbys.h), or for which a node became a ready
-  /// standby or ceased to be one. A change of readiness alone does not set `members`. Sorted,
-  /// distinct. The standbys of a shard in `shards` may have changed, too, because its leader did.
+  bool config = false;    ///< the config; also if a read found no config
+  /// Sorted and distinct: the shards that Standbys::Update or Continue returned, those whose
+  /// leader's labels or zone changed, and those for which a node became a ready standby or ceased
+  /// to be one. A change of readiness alone does not set `members`. The standbys of the shards in
+  /// `shards` may have changed as well, because their leaders did.
   std::vector<ShardId> standbys;
   std::vector<NodeId> changed_members;  ///< which members changed; some more than once
   /// Members whose session has just ended and was so short that their Steadiness::DelayOf grew.
@@ -84,12 +89,14 @@ struct ViewChanges {
   }
 };
 
-/// ChangedShards: collects the shards whose moves have to be looked at again, until Clear. It
-/// begins with all shards. If it has collected more than 4,096, these become all shards again.
+/// ChangedShards: collects the shards that have to be looked at again, until Clear. It begins with
+/// all shards. If it would collect more than 4,096, it has all shards again. (Shards that come
+/// twice may count twice.)
 class ChangedShards {
  public:
-  /// Adds `changes.shards`. Adds all shards if a member, a policy or the config changed, because
-  /// that may concern any move. REQUIRES: `changes.shards` is sorted, as TakeChanges returns it.
+  /// Adds `changes.shards`, but not `changes.standbys`. Adds all shards if a member, a policy or
+  /// the config changed, because that may concern any move. REQUIRES: `changes.shards` is sorted,
+  /// as TakeChanges returns it.
   void Note(const ViewChanges& changes) {
     const std::size_t gathered = shards_.size() + changes.shards.size();
     const bool any = changes.members || changes.policy || changes.config;
@@ -120,57 +127,64 @@ class ChangedShards {
 
 class View {
  public:
-  /// For `shards` shards. `self` is the node that owns this view. members() keeps the entry of
-  /// `self` even after a snapshot confirmed that its key is absent.
+  /// For `shards` shards. `self` is the node that owns this view; empty for a relay. members()
+  /// keeps the entry of `self` even after a snapshot confirmed that its key is absent.
   View(std::uint32_t shards, NodeId self);
 
   // Each merges facts that arrived at `now`, and invalidates pointers and references into the view.
-  // Changes come from the watch. A snapshot is a read of everything; a list of facts is what a
-  // write or a confirmation read back. Ignored: facts of shards not below shard_count(), and facts
-  // that are not newer than the known fact of their key. There are four exceptions:
+  // Changes come from the watch. A snapshot is a read of everything: a key that the snapshot does
+  // not contain is absent at the snapshot's revision. A list of facts is what a write or a
+  // confirmation read back. Merge ignores facts of shards not below shard_count(). It also ignores
+  // facts that are not newer than the known fact of their key, with four exceptions:
   //  - A shard's record that is not newer changes no leader. But the view may have learnt more of
   //    the leader's session meanwhile. So an uncertain death may become certain (see deaths()), and
   //    UnledSince may become known.
-  //  - If a shard's record comes again with the same revision, its version and create revision are
-  //    taken if they were unknown.
-  //  - A DeathFact counts even if a newer fact is known, because a proof stays true. But the same
-  //    watch message must show that the member key was deleted at its revision (ProvenDeaths).
-  //  - A late RipeFact may bring back a ripe key that a snapshot showed as absent. That is
-  //    harmless, because what such a key says stays true.
+  //  - If a shard's record comes again with the same revision, the view takes its version and
+  //    create revision if it did not know them.
+  //  - A DeathFact counts even if a newer fact is known, because a proof stays true. But it counts
+  //    only in a watch message which also shows that the member key was deleted at the same
+  //    revision (ProvenDeaths).
+  //  - A late RipeFact may bring back a key `ripe/<node>` that a snapshot showed as absent. That is
+  //    harmless, because what the key says stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Continues to choose standbys if Merge could not finish that in one call (standbys.h). Each
-  /// call does one portion of that work. It does none if a Merge has done a portion since the last
-  /// call, so that no step does two. Returns whether more is left to do; if so, call it again soon.
+  /// call does one portion of that work (Standbys::kScoresAtOnce). But it does nothing if a Merge
+  /// has done a portion since the last call, so that no step does two. Returns whether more is left
+  /// to do; if so, call it again soon.
   bool ContinueStandbys() {
     if (!std::exchange(standbys_updated_, false))
       NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
     return !standbys_.settled();
   }
-  /// Returns what changed since the last call.
+  /// Returns what changed since the last call; the first call: since the start. Its lists of shards
+  /// are sorted and distinct, `changed_members` is neither.
   ViewChanges TakeChanges();
-  /// Tells the view that it knows everything that had happened by `at`. So if it hears of a new
-  /// session later, that session began after `at` (see Absences::NoteBegan). Does nothing if an
+  /// Tells the view that it knows everything that had happened by `at`. So if the view hears of a
+  /// new session later, that session began after `at` (see Absences::NoteBegan). Does nothing if an
   /// earlier call had a later `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
-  /// Tells the view about an earlier session of self(): its process is dead, and no other process
-  /// acts on the shards that it led. REQUIRES: call it before the first Merge.
+  /// Tells the view about an earlier session of self(): the session's process is dead, and no other
+  /// process acts on the shards that the session led. Remembers the last 8. REQUIRES (not checked):
+  /// call it before the first Merge.
   void NoteStopped(SessionId session) { sessions_.NoteStopped({self_, session}); }
-  /// Whether NoteStopped named the session.
+  /// Whether NoteStopped named the session, and the view has not forgotten it.
   bool StoppedHere(const SessionRef& session) const { return sessions_.Stopped(session); }
 
   /// A key whose mod revision went down. This view had seen the key, or its absence, with revision
-  /// `known`. A later snapshot, whose own revision is not below `known`, shows the key with the
-  /// lower revision `found`. That never happens within one history of etcd, so somebody restored a
-  /// backup and then raised etcd's revision. Only shard records, members and config are compared.
-  /// After each snapshot the view forgets the members that the snapshot showed as absent, except
-  /// self(). Their absence is not compared later.
+  /// `known`. A snapshot that was merged later, whose own revision is not below `known`, shows the
+  /// key with the lower revision `found`. That never happens within one history of etcd, so
+  /// somebody restored a backup and then raised etcd's revision.
+  ///
+  /// Only shard records, members and config are compared. After each snapshot the view forgets the
+  /// members that the snapshot showed as absent, except self(). So the view does not compare their
+  /// absence later.
   struct WentBack {
     Revision known;
     Revision found;
   };
-  /// The first such key that a snapshot showed; nullopt: etcd has not been seen to go back.
+  /// The first of these keys that a snapshot showed; nullopt: etcd has not been seen to go back.
   const std::optional<WentBack>& went_back() const { return went_back_; }
 
   /// Whether a snapshot was merged. From then on every key is known.
@@ -178,20 +192,21 @@ class View {
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
   /// When the snapshot before the last one was merged; TimePoint{}: there was none. Reads don't
-  /// overlap, so the last read began after this, and its data is no older. (The data may be older
-  /// than read_at(), because the process may pause between etcd's answer and the merge.)
+  /// overlap, so the last read began after this time, and its data is at least as new. (The data
+  /// may be older than read_at(), because the process may pause between etcd's answer and the
+  /// merge.)
   TimePoint read_began_after() const { return read_before_; }
-  /// The revision of the newest snapshot or watch message. Once complete(), the view has every key
-  /// as it was at this revision or later.
+  /// The greatest revision of a snapshot or watch message; 0: none was merged. Once complete(), the
+  /// view has every key as it was at this revision or later.
   Revision revision() const { return revision_; }
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const NodeId& self() const { return self_; }
   /// The config as it is now, whether it fits or not; `present` is false if there is none.
   const ConfigFact& config() const { return config_; }
-  /// The last config that fitted: it could be read, had this view's shard count, and had the hash
-  /// and cluster id of the fitting configs before it. `present` is false: no config has fitted yet.
-  /// A bad write to the config, or its deletion, changes nothing here.
+  /// The last config that fitted. A config fits if it can be read, has this view's shard count, and
+  /// has the hash and cluster id of the fitting configs before it. `present` is false: no config
+  /// has fitted yet. A bad write to the config, or its deletion, changes nothing here.
   const ConfigFact& fitting_config() const { return fitting_config_; }
   /// How the group fails over, by the fitting config; the default settings before there is one.
   /// Writes that depend on these settings compare the revision of that config, so etcd refuses them
@@ -201,9 +216,10 @@ class View {
   /// Which nodes may begin to lead which shards, by the fitting config. Writes that depend on these
   /// rules compare the config's revision, too.
   const ShardRules& rules() const { return rules_; }
-  // All questions about a shard REQUIRE (only partly checked): shard < shard_count().
+  // All questions about a shard REQUIRE: shard < shard_count(). Most of them throw
+  // std::out_of_range otherwise.
 
-  /// The shard's record; `present` is false if it is absent.
+  /// The shard's record; `present` is false if the record is absent, or not known yet.
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
   const RecordFact& balancer() const { return balancer_; }
   /// The shard's move, also if it is not live; null if there is no move.
@@ -211,14 +227,15 @@ class View {
     const auto found = moves_.find(shard);
     return found != moves_.end() ? &found->second : nullptr;
   }
-  /// The move's revision; if there is no move, the revision at which it was known to be absent.
+  /// The move's revision. If there is no move: the revision at which the move was known to be
+  /// absent; 0: nothing is known of it.
   Revision move_revision(ShardId shard) const {
     const MoveFact* known = move(shard);
     return known != nullptr ? known->revision : move_absent_at_.at(shard.value);
   }
   const std::map<ShardId, MoveFact>& moves() const { return moves_; }
   /// By node id. Includes members that are not live. Also includes absent members (`present` is
-  /// false) until the next snapshot confirms their absence.
+  /// false), until the next snapshot confirms their absence, and an absent self() for ever.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
   /// The node's member key, also if it is absent or the member is not live; null if nothing is
   /// known of it.
@@ -231,7 +248,8 @@ class View {
     const auto found = policies_.find(name);
     return found != policies_.end() && found->second.present ? &found->second : nullptr;
   }
-  /// The mod revision of the last change of any policy; 0: no policy was ever changed.
+  /// The mod revision of the last change of any policy; 0: no policy was ever changed, or kChanged
+  /// was deleted.
   Revision policies_changed() const {
     const PolicyFact* known = policy({PolicyKind::kChanged});
     return known != nullptr ? known->revision : Revision{};
@@ -243,7 +261,7 @@ class View {
   /// By node: its key `ripe/<node>` as last seen. It says that the failover delay has passed for
   /// leaderships of the node (base/facts.h). An absent key stays until the next snapshot.
   const std::map<NodeId, RipeFact>& ripe() const { return ripe_; }
-  /// The node's key `ripe/<node>` as last seen; null: nothing is known of it.
+  /// The node's key `ripe/<node>` as last seen, which may be absent; null: nothing is known of it.
   const RipeFact* ripe(const NodeId& node) const {
     const auto found = ripe_.find(node);
     return found != ripe_.end() ? &found->second : nullptr;
@@ -259,7 +277,8 @@ class View {
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return led_by_.at(shard.value) != LeaderIndex::kNobody; }
   /// The nodes that stand by for the shard now, in the order in which they would take over; some
-  /// may not be ready (MemberFact::ReadyFor). Empty if no rule asks for standbys.
+  /// may not be ready (MemberFact::ReadyFor). Empty if the shard's rule asks for no standbys, or no
+  /// other node may stand by.
   std::vector<NodeId> StandbysOf(ShardId shard) const {
     return standbys_.Of(shard, LeaderOf(shard));
   }
@@ -272,12 +291,12 @@ class View {
   const MemberFact* LeaderOf(ShardId shard) const {
     return InForce(shard) ? member(record(shard).leader) : nullptr;
   }
-  /// How many shards the node leads by records in force; 0 also for an unknown node.
+  /// How many shards the node leads by records in force; also 0 for an unknown node.
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
-  /// ends is in force, and its target is another live member which the placement rules allow. If
-  /// the move is prepared, the target must still have the session that prepared it. A draining
-  /// target is live.
+  /// ends is in force, and its target is another live member that the placement rules allow. If the
+  /// move is prepared, the target must still have the session that prepared it. A draining target
+  /// is live.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const { return live_members_; }
@@ -286,19 +305,20 @@ class View {
   bool Draining(const MemberFact& member) const;
 
   /// When this node learnt that no leadership of the shard is in force (see InForce). Nullopt while
-  /// one is in force, and before this node knows the shard's record or its absence. An unreadable
-  /// record counts as no leadership, although a node of a newer version may be able to read it and
-  /// lead.
+  /// a leadership is in force, and before this node knows the shard's record or its absence. An
+  /// unreadable record counts as no leadership, although a node of a newer version may be able to
+  /// read it and lead.
   std::optional<TimePoint> VacantSince(ShardId shard) const {
     const TimePoint since = vacant_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
   /// When this node learnt that the shard's record, as it is now, makes nobody the leader. A newer
   /// record that makes nobody the leader sets this time again, and so does a newer read that finds
-  /// no record. VacantSince keeps the first time. Nullopt in three cases: this node knows nothing
-  /// of the record yet; the record is in force; or a write's answer showed the record, and all that
-  /// the view knows of the record's leader is older. In the last case the leader's session may have
-  /// begun and ended unseen.
+  /// no record. (VacantSince keeps the first time.) Nullopt in three cases:
+  ///  - This node knows nothing of the record yet.
+  ///  - The record is in force.
+  ///  - A write's answer showed the record, and all that the view knows of the record's leader is
+  ///    older. The leader's session may have begun and ended unseen.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -313,18 +333,19 @@ class View {
   /// may overwrite it.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
-  /// Which shards' records name which node, whether or not its session lives.
+  /// Which shards' readable records name which node as the leader, whether or not the node's
+  /// session lives.
   const LeaderIndex& leaders() const { return leaders_; }
 
-  // SeenAlive, LastLeaseEnd and ProvenDead remember sessions. After each snapshot the view forgets
-  // the sessions of absent nodes that no shard's record names. For this, an unreadable record
-  // counts as naming its LastKnownLeader.
+  // SeenAlive, LastLeaseEnd, ProvenDead and StoppedHere remember sessions. After each snapshot the
+  // view forgets the sessions of absent nodes that no shard's record names. For this, an unreadable
+  // record counts as naming its LastKnownLeader.
 
-  /// Whether this view ever saw the session alive, also if it has ended since. Remembers the last 8
-  /// sessions of a node.
+  /// Whether this view ever saw the session alive, also if the session has ended since. Remembers
+  /// the last 8 sessions of a node.
   bool SeenAlive(const SessionRef& ref) const { return sessions_.SeenAlive(ref); }
-  /// When the node's last session ended; null if the view saw no session end, or if a read, not the
-  /// watch, showed the last end.
+  /// When the node's last session ended. Null if the view saw no end of a session of the node. Also
+  /// null if a read, not the watch, showed the last end.
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
   /// Whether the session's process was proven dead. The proof: the node's next session took over
   /// its member key; a DeathFact of the session counted (see Merge); or NoteStopped. Remembers the
@@ -332,8 +353,8 @@ class View {
   bool ProvenDead(const SessionRef& ref) const { return sessions_.ProvenDead(ref); }
 
   /// The session that a shard's record named just before the record became unreadable; the session
-  /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
-  /// others may have led in between. That is so in these cases:
+  /// may have ended before that. Nullopt if the record named nobody, or is readable or absent now.
+  /// Also nullopt if others may have led in between. That is so in these cases:
   ///  - An unreadable record followed one of a newer schema.
   ///  - A read, not the watch, showed an unreadable record, and the view can't tell whether the key
   ///    was written more than once since the record that it knew.
@@ -343,8 +364,9 @@ class View {
     return damage != nullptr ? damage->last_leader : std::nullopt;
   }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
-  /// nullopt if it is readable. The unreadable record may change and still be unreadable. If others
-  /// can't have led in between, this time stays. Otherwise the time of that change replaces it.
+  /// nullopt if the record is readable or absent. The unreadable record may change and still be
+  /// unreadable. If others can't have led in between, this time stays. Otherwise the time of that
+  /// change replaces it.
   std::optional<TimePoint> DamagedSince(ShardId shard) const {
     const Damage* const damage = damage_.Of(shard);
     return damage != nullptr ? std::optional(damage->since) : std::nullopt;
@@ -353,8 +375,8 @@ class View {
   /// The shards for which DamagedSince returns a time.
   const std::map<ShardId, Damage>& damage() const { return damage_.all(); }
 
-  /// When this node last learnt that a member key appeared, vanished or moved to another lease. The
-  /// keys of members that flap don't count (Steadiness::Flaps).
+  /// When this node last learnt that a member key appeared, vanished or moved to another lease;
+  /// TimePoint{}: never. The keys of members that flap don't count (Steadiness::Flaps).
   TimePoint membership_changed_at() const { return membership_changed_at_; }
   /// Which members flap, and which are gone.
   const Steadiness& steadiness() const { return steadiness_; }
@@ -369,7 +391,7 @@ class View {
     return deaths_.Next(shard, record(shard), now, wall);
   }
   /// Call it when this process has lost its session `session` and goes on. Then the end of that
-  /// session counts as no death.
+  /// session does not count as a death. Remembers the last 8.
   void NoteOutlived(const SessionRef& session) { deaths_.NoteOutlived(session); }
 
  private:
@@ -462,7 +484,7 @@ class View {
   std::vector<bool> changed_flag_;
 };
 
-/// Whether some shard that changed has no leadership in force.
+/// Whether some shard of `changes.shards` has no leadership in force.
 inline bool Vacated(const View& view, const ViewChanges& changes) {
   return std::any_of(changes.shards.begin(), changes.shards.end(),
                      [&](ShardId shard) { return !view.InForce(shard); });

@@ -1,19 +1,22 @@
 // WatchProgress: answers whether a watch of the group is current.
 //
-// A watch may be late without bound, or stand still at a stuck member of etcd. What it delivers
-// does not prove that it is current. So its owner commits a transaction, or reads linearizably, and
-// requires that the watch reaches the revision of the answer:
+// A watch may be late without bound, or stand still at a stuck member of etcd. What a watch
+// delivers does not prove that the watch is current. So the watch's owner commits a transaction, or
+// reads linearizably, and requires that the watch reaches the revision of the answer. There are
+// three cases:
 //   - A watch that has reached the required revision has delivered every change up to it.
-//   - A watch that is behind and advances is left alone, however late it is: another endpoint would
+//   - A watch that is behind and advances is left alone, however late it is. Another endpoint would
 //     have to send the same changes again.
 //   - A watch that is behind and delivers nothing new for kWatchStandsStill counts as standing
 //     still, and the owner opens it on another endpoint. The first kEndpointsAtOnce endpoints in a
-//     row have this time each; for each further one it doubles, up to kMaxWatchStandsStill.
+//     row have this time each. For each further endpoint the time doubles, up to
+//     kMaxWatchStandsStill. After the watch has delivered something new, the row begins again.
 //
 // A watch may also miss a deletion around a compaction, which no revision shows. So the owner reads
 // the whole view again from time to time (an audit).
 //
-// Pure and single-threaded: owned by a core, or by a relay. `now` never goes back.
+// Pure and single-threaded: owned by a core, or by a relay. REQUIRES (not checked): `now` never
+// goes back.
 #pragma once
 
 #include <algorithm>
@@ -31,38 +34,40 @@ class WatchProgress {
   /// in an answer's header does not count: it is the store's, and the watch may be behind it.
   /// Ignores a revision that is not greater than reached().
   void Reach(Revision revision, TimePoint now);
-  /// The store has `revision`, so the watch must reach it. Returns whether the watch is behind it.
-  /// If so, the owner must ask the watch for its progress up to required(). If the watch was behind
-  /// already, the time in which it must deliver something does not begin again.
+  /// The store has `revision`, so the watch must reach it. Returns whether the watch is behind
+  /// `revision`. If so, the owner must ask the watch for its progress up to required(). If the
+  /// watch was behind already, the time in which it must deliver something new goes on.
   bool Require(Revision revision, TimePoint now);
 
   /// The greatest revision that Reach was called with; 0 at first.
   Revision reached() const { return reached_; }
-  /// The greatest revision that the watch had to reach when Require was called; 0: none yet.
+  /// The greatest revision for which Require returned true; 0: it never did. The watch may have
+  /// reached this revision since.
   Revision required() const { return required_; }
   /// Whether the watch has still to reach a required revision.
   bool behind() const { return reached_ < required_; }
 
-  /// If the watch stands still, returns the line for the log: the owner must open the watch on
-  /// another endpoint, which gets its own time. Otherwise nullopt.
+  /// If the watch stands still, returns the line for the log. Then the owner must open the watch on
+  /// another endpoint. That endpoint's time begins with this call. Otherwise returns nullopt.
   std::optional<std::string> StandsStill(TimePoint now);
   /// From this time on StandsStill returns a line. TimePoint::max(): the watch is not behind.
   TimePoint StandsStillAt() const;
 
   /// Everything was read at `now`.
   void NoteRead(TimePoint now) { read_at_ = now; }
-  /// Whether `every` has passed since the last read, and since `since`. If so, the owner must begin
-  /// a read now. The next audit is due `every` later even if that read fails.
+  /// Whether `every` has passed since the last read, and since `since`. Before the first NoteRead,
+  /// TimePoint{} counts as the last read. If the result is true, the owner must begin a read now.
+  /// The next audit is due `every` later even if that read fails.
   bool AuditDue(TimePoint now, Duration every, TimePoint since = TimePoint::min());
-  /// When the next audit is due.
+  /// When the next audit is due; a past time: now.
   TimePoint AuditAt(Duration every, TimePoint since = TimePoint::min()) const {
     return std::max(read_at_, since) + every;
   }
 
-  /// Whether the owner must ask for the store's revision now. The next question is due `every`
-  /// later, even if this one gets no answer.
+  /// Whether the owner must ask for the store's revision now; true in the first call. If so, the
+  /// next question is due `every` later, even if this one gets no answer.
   bool AskDue(TimePoint now, Duration every);
-  /// When the next question is due.
+  /// When the next question is due; a past time: now.
   TimePoint AskAt() const { return ask_at_; }
 
  private:

@@ -17,9 +17,9 @@ inline constexpr const char* kAdvisedVersions = "3.5.33, 3.6.14, 3.7.1 or later"
 inline constexpr const char* kAdvisedRetention = "10m";
 
 /// The faults of this version of etcd ("3.5.9") that concern Baton, each as words for messages:
-/// "loses deletions around a compaction". docs/etcd-versions.md has the measured faults.
-/// docs/operating.md has the first version without each fault. Empty for the advised versions, and
-/// for texts that are no version of etcd 3. Pure; any thread.
+/// "loses data in a crash". docs/etcd-versions.md has the measured faults. docs/operating.md has
+/// the first version without each fault. Empty for the advised versions, and for texts that are no
+/// version of etcd 3. Pure; any thread.
 std::vector<std::string> FaultsOf(std::string_view version);
 
 }  // namespace baton::etcd

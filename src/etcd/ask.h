@@ -11,8 +11,8 @@
 namespace baton::etcd {
 
 /// Calls `call` with a handler, waits until the handler is called, and returns the reply. The wait
-/// ends soon after the call's deadline at the latest. REQUIRES: `call` makes one unary call of the
-/// transport, and passes the handler to it.
+/// ends soon after the call's deadline at the latest. REQUIRES (not checked): `call` makes one
+/// unary call of the transport, and passes the handler to that call.
 template <typename Response, typename Call>
 Reply<Response> Ask(Call call) {
   auto answer = std::make_shared<std::promise<Reply<Response>>>();

@@ -25,8 +25,9 @@ struct DecodedPage {
   std::size_t keys = 0;      ///< of this page and all that follow
 };
 
-/// The facts of one revision of a watch's message, in no particular order. `facts` is empty if the
-/// revision changed only keys without facts (Decoded::fact). A deleted key's fact is not `present`.
+/// The facts of one revision of a watch's message, in no particular order. A deleted key has a fact
+/// that is not `present`. `facts` is empty if the revision changed only keys without facts
+/// (Decoded::fact).
 struct DecodedRevision {
   Revision revision;
   std::vector<Fact> facts;
@@ -40,8 +41,8 @@ struct DecodedMessage {
   bool created = false;    ///< the watch was created
   bool asked_for = false;  ///< the answer to a progress request
   bool canceled = false;   ///< etcd has ended the watch, or refused to create it
-  /// If etcd ended the watch because the next revision was compacted: up to which revision etcd has
-  /// compacted. Otherwise 0.
+  /// If etcd ended the watch because the watch's next revision was compacted: the revision up to
+  /// which etcd has compacted. Otherwise 0.
   std::int64_t compact_revision = 0;
   std::string cancel_reason;
   std::vector<DecodedRevision> revisions;  ///< ascending
@@ -55,10 +56,11 @@ DecodedPage DecodePage(const Keyspace& keyspace, const Reply<etcdserverpb::Range
 
 DecodedMessage DecodeMessage(const Keyspace& keyspace, const etcdserverpb::WatchResponse& message);
 
-/// Divides a message into parts of whole revisions, in their order. A part has about 4,096 facts,
-/// or more if one revision has more. A message can hold the changes of a whole group; in parts they
-/// don't delay other work on the loop. Returns at least one part. Each part has its own revisions,
-/// `cluster_id`, `batch` and `more`. Only the last part has the message's other fields.
+/// Divides a message into parts of whole revisions, in their order. A message can hold the changes
+/// of a whole group; in parts they don't delay other work on the loop. A part ends after the
+/// revision with which it has 4,096 facts or more; the last part may have fewer. Returns at least
+/// one part. Each part has its own revisions, `cluster_id`, `batch` and `more`. Only the last part
+/// has the message's other fields.
 std::vector<DecodedMessage> InParts(DecodedMessage message);
 
 }  // namespace baton::etcd

@@ -3,9 +3,10 @@
 //
 // A portion has one of two shapes. The flat shape is one transaction: all items or none. The nested
 // shape is a transaction with one transaction in it for each item, so that one conflict costs one
-// item. Both compare the guards that all items share once. A transaction that is refused reads back
-// the keys that its guards compare, with two exceptions: a flat transaction of several items reads
-// back only the keys of the shared guards, and the range of a kModsUpTo guard is never read back.
+// item. In both shapes, a guard that all items share is compared once. A transaction that is
+// refused reads back the keys that its guards compare, with two exceptions: a flat transaction of
+// several items reads back only the keys of the shared guards, and the range of a kModsUpTo guard
+// is never read back.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -50,9 +51,9 @@ std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 /// the largest nested transaction.
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
-/// The largest portion that begins at `first`, ends at `end` at the latest, and fits `limit`
-/// operations. It has at least one item, even if that item does not fit. REQUIRES (checked): first
-/// < end <= write.items.size().
+/// Returns the largest portion that begins at `first`, ends at `end` at the latest, and fits
+/// `limit` operations. The portion has at least one item, even if that item does not fit. REQUIRES
+/// (checked): first < end <= write.items.size().
 Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size_t end,
             std::size_t limit);
 
@@ -70,10 +71,9 @@ struct PortionAnswer {
   std::string why;
 };
 /// Reads the answer to MakeTxn(portion). If a refused answer has another shape than the portion,
-/// nothing counts as read back. So may an answer with `succeeded`:
+/// nothing counts as read back. If an answer with `succeeded` has another shape than the portion:
 ///  - Flat portion: all items are kDone, whatever else the answer holds.
-///  - Nested portion, and the answer has another number of results than the portion has items: all
-///    items are kUnknown.
+///  - Nested portion, and the number of results is not the number of items: all items are kUnknown.
 ///  - Nested portion, and an item's result is not a transaction's: this item is kUnknown.
 PortionAnswer ReadAnswer(const Keyspace& keyspace, const Portion& portion,
                          const etcdserverpb::TxnResponse& answer);

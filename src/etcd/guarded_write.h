@@ -1,8 +1,9 @@
 // GuardedWrite: each kind of write of base/writes.h as etcd's compares and operations.
 //
 // A GuardedWrite has guards that all its items share, and items with guards of their own. If a
-// shared guard is false, all items are refused. guarded_txn.h turns it into transactions. Their
-// shape decides whether a false guard of one item refuses this item alone, or all items.
+// shared guard is false, all items are refused. guarded_txn.h turns a GuardedWrite into
+// transactions. Their shape decides whether a false guard of one item refuses this item alone, or
+// all items.
 //
 // Every guard compares a key's mod revision or create revision with a number, or the key's lease
 // with a session id. Such a guard is stable: once false, it is false for ever. There are three
@@ -11,8 +12,9 @@
 //    deleted. An example is the guard of a claim of an absent record.
 //  - The guard that no key of a range was written holds again once the written key is deleted.
 //  - kLeaseIsNot demands that a session has ended. It is false while the session lives, then true.
-// If a write has one of the first two, it also changes a key whose revision it compares. So a late
-// copy of the write is refused, unless that key was deleted again before the copy arrives.
+// If a write has a guard of the first two kinds, it also changes a key whose revision it compares.
+// So a late copy of the write is refused, unless that key was deleted again before the copy
+// arrives.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -77,11 +79,12 @@ struct GuardedWrite {
 };
 
 /// REQUIRES:
-///  - A batch has at least one item.
+///  - A batch has at least one item (checked).
 ///  - These are above 0: sessions, terms, create revisions, MemberTakeover::read,
 ///    Transfer::move_read, and at least one of RipeMark's up_to and read. But ForceRelease::dead
-///    may have session 0 if `quarantined` is set.
-///  - A MemberUpdate's record is of its guard's node and session.
+///    may have session 0 if `quarantined` is set. All these are checked, except the sessions of
+///    Transfer::to, Claim::dead and ResignBatch::from, and MoveBatch::balancer_term.
+///  - A MemberUpdate's record is of its guard's node and session (checked).
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write);
 
 /// The guards that our member key is still the key that this session created: its lease and its

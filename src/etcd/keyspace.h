@@ -31,8 +31,9 @@ struct Decoded {
 
 class Keyspace {
  public:
-  /// Checks `prefix` (two characters or more; begins with '/', does not end with '/') and `group`
-  /// (a name like a NodeId). kInvalidArgument; the message names the option.
+  /// Returns OK if `prefix` has two characters or more, begins with '/' and does not end with '/',
+  /// and `group` is a name (IsName). Otherwise returns kInvalidArgument; the message names the
+  /// wrong one.
   static Status Validate(std::string_view prefix, std::string_view group);
 
   /// REQUIRES (checked): Validate(prefix, group) is OK.
@@ -55,11 +56,11 @@ class Keyspace {
   std::string PolicyKey(const PolicyName& policy) const;
   /// The key `died`: it names the last session that was ended because its process was proven dead.
   std::string DeathKey() const;
-  /// The key that says: the failover delay is over for leaderships of `node` up to some term, so
-  /// any node may take these shards over.
+  /// The key `ripe/<node>`. It says that the failover delay is over for leaderships of `node` up to
+  /// some term, so any node may take their shards over.
   std::string RipeKey(std::string_view node) const;
-  /// The key for the bytes of a damaged record; `revision` is that record's mod revision. No shard:
-  /// the balancer's record.
+  /// The key for the bytes of a damaged record; `revision` is that record's mod revision. Without a
+  /// shard, the damaged record is the balancer's.
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
   /// All keys for damaged records begin with this prefix.
   std::string QuarantinePrefix() const;
@@ -68,11 +69,12 @@ class Keyspace {
   /// A key that exists only while a restored group is being recovered (runtime/recovery).
   std::string RecoveryKey() const;
 
-  /// The fact that a stored key holds. Never fails. If the value can't be read, the fact is present
-  /// all the same, with defaults (records.h); `readability` says so, if this kind of fact has it.
+  /// Returns the fact that a stored key holds. Never fails. If the value can't be read, the fact is
+  /// present all the same, with defaults (records.h). Then the fact's `readability` says so, if
+  /// this kind of fact has it.
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;
-  /// The fact that the key is absent at `revision`: it was deleted at that revision, or read as
-  /// absent.
+  /// Returns the fact that the key is absent at `revision`: the key was deleted at that revision,
+  /// or read as absent.
   Decoded DecodeAbsent(std::string_view key, Revision revision) const;
 
  private:

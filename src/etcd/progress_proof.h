@@ -28,15 +28,16 @@ inline constexpr std::size_t kWatchBatch = 1'000;
 
 class ProgressProof {
  public:
-  /// A request was sent. REQUIRES: a pause has passed since the last answer.
+  /// A request was sent. REQUIRES (not checked): a pause has passed since the last answer, if there
+  /// was one.
   void Asked();
-  /// The last request got no answer in good time: the member may have stood still. So the last
+  /// The last request got no answer in good time, so the member may have stood still. The last
   /// answer will not become proof.
   void Unanswered() { answer_.reset(); }
   /// A message with events of this many revisions came.
   void TakeEvents(std::size_t revisions);
-  /// An answer came. Returns the revision up to which everything is now known to be delivered: the
-  /// revision of the answer before this one. Nullopt: nothing new is known.
+  /// An answer came, for `revision`. Returns the revision up to which everything is now known to be
+  /// delivered: that of an earlier answer. Nullopt: nothing new is known.
   std::optional<Revision> TakeAnswer(Revision revision);
 
  private:

@@ -20,8 +20,8 @@ void StoreCause(const Cause& cause, Record* record) {
   record->set_cause_detail(cause.detail);
 }
 
-/// A cause whose kind this version does not know is Cause{}. A detail that no version writes (too
-/// long, or not visible ASCII) counts as empty, because people and programs see it.
+/// Returns Cause{} if this version does not know the cause's kind. A detail that no version writes
+/// (too long, or not visible ASCII) counts as empty, because people and programs see it.
 template <typename Record>
 Cause LoadCause(const Record& record) {
   Cause cause;

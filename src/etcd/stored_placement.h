@@ -8,7 +8,7 @@ namespace baton::etcd {
 
 /// Reads the rules as they are. They may be out of bounds: see CheckPlacement.
 Placement LoadPlacement(const ::baton::v1::ConfigRecord& config);
-/// Adds the rules. REQUIRES: the config has none yet.
+/// Adds the rules. REQUIRES (not checked): the config has no rules yet.
 void StorePlacement(const Placement& placement, ::baton::v1::ConfigRecord* config);
 
 }  // namespace baton::etcd

@@ -1,9 +1,10 @@
 // Bounds the texts and bytes that are kept of a record.
 //
-// Everybody who may write one key of a group can put 1.5 MB there. Nodes copy what they read: into
-// other records, into the log, into histories and answers. So each text of a record has a bound:
+// Everybody who may write one key of a group can put 1.5 MB into it. Nodes copy what they read into
+// other records, into the log, into histories and into answers. So each text of a record has a
+// bound:
 //  - The name of a node must be valid (IsName). Otherwise the record or move is damaged.
-//  - A member's text, or the detail of a cause, that no version would write counts as empty.
+//  - A member's text, or the detail of a cause, counts as empty if no version would write it.
 //  - Words for people are one line, and are cut (KeptWords): who asked, what was ordered, why a
 //    move is void.
 //  - Bytes that this version can't read have a bound: fields that it does not know (KeptFields),
@@ -34,15 +35,15 @@ inline constexpr std::size_t kLongestWords = 256;
 // 2 KiB a record: its names, words, detail and numbers, and its key.
 static_assert(kMaxTxnOperations * (kMaxStoredText + 2048) < std::size_t{1536} * 1024);
 
-/// The words as one line of valid UTF-8, of at most kLongestWords bytes; "..." ends a line that was
-/// cut. KeptWords of the result is the result.
+/// Returns the words as one line of valid UTF-8, of at most kLongestWords bytes; "..." ends a line
+/// that was cut. KeptWords changes such a result no more.
 std::string KeptWords(std::string_view words);
 
-/// The record's unknown fields, serialized, without nested ones; empty if above kMaxStoredText
-/// bytes.
+/// Returns the record's unknown fields, serialized, without those of nested messages. Empty if they
+/// have more than kMaxStoredText bytes.
 std::string KeptFields(const google::protobuf::Message& record);
 
-/// The first kMaxStoredText bytes.
+/// Returns the first kMaxStoredText bytes.
 std::string KeptBytes(std::string_view value);
 
 }  // namespace baton::etcd

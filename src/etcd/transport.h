@@ -1,14 +1,14 @@
 // Transport: the interface to etcd, with unary calls and two kinds of streams over any number of
 // endpoints.
 //
-// Production uses GrpcTransport (grpc/transport.h), the simulator a model of etcd. All code above
-// this interface (keyspace, watch cursor, runtime) sees only the interface.
+// Production uses GrpcTransport (grpc/transport.h), and the simulator uses a model of etcd. All
+// code above this interface (watch cursor, write executor, runtime) sees only the interface.
 //
 // Threads: any thread may call any method, and no method blocks. Callbacks run on the transport's
 // own threads. A callback must not block or throw: it should post and return. A unary call's
 // callback runs exactly once, never from inside the call that started it. There is one exception:
-// while the transport's destructor waits for callbacks, one of these may still make calls. Such a
-// unary call is answered from inside the call, as unknown, and a stream that is opened then gets no
+// while the transport's destructor waits for a callback, this callback may still make calls. Such a
+// unary call is answered from inside the call, as unknown. A stream that is opened then gets no
 // callback at all. No callback runs after the destructor has returned. Streams may outlive the
 // transport.
 #pragma once
@@ -39,7 +39,8 @@ struct CallStatus {
   /// kRefused, and the same request would be refused every time: because of the credentials, the
   /// role, its size, or because etcd can't take such a request. False if too_many_operations.
   bool permanent = false;
-  /// kUnknown, because etcd did not refuse it; but it certainly reached no store, and never will.
+  /// kUnknown, because etcd did not refuse the request. But the request certainly reached no store,
+  /// and never will.
   bool never_sent = false;
   bool ok() const { return outcome == Outcome::kDone; }
 };
@@ -52,9 +53,10 @@ struct Reply {
 template <typename Response>
 using ReplyHandler = std::function<void(Reply<Response>)>;
 
-/// One lease's keepalive stream to one endpoint. Destroying it ends the stream, and waits for a
-/// callback that runs on another thread; none begins later. REQUIRES: that callback needs no lock
-/// that the destroying thread holds. A callback may destroy its stream, and then runs to its end.
+/// One lease's keepalive stream to one endpoint. The destructor ends the stream, and waits for a
+/// callback that runs on another thread; no callback begins later. REQUIRES (not checked): that
+/// callback needs no lock that the destroying thread holds. A callback may destroy its own stream,
+/// and then runs to its end.
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
@@ -72,7 +74,7 @@ struct KeepAliveHandler {
   std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
 };
 
-/// One watch. Destroying it cancels the watch. For callbacks, see KeepAliveStream.
+/// One watch. The destructor cancels the watch. For callbacks, see KeepAliveStream.
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
@@ -94,8 +96,9 @@ class Transport {
   virtual ~Transport() = default;
 
   // Unary calls. If there is no answer within `deadline`, counted from the call, the outcome is
-  // unknown. They are sent even if it is 0 or less. Transactions can be large, so callers share
-  // them with the transport. REQUIRES: nobody changes a transaction before its handler is called.
+  // unknown. A call is sent even if `deadline` is 0 or less. Transactions can be large, so callers
+  // share them with the transport. REQUIRES (not checked): nobody changes a transaction before its
+  // handler is called.
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
              ReplyHandler<etcdserverpb::RangeResponse> handler) {
     RangeAvoiding({}, std::move(request), deadline, std::move(handler));
@@ -121,8 +124,8 @@ class Transport {
   virtual void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
                                std::chrono::milliseconds deadline,
                                ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) = 0;
-  /// The status of the endpoint that unary calls go to now, or of another one if that one does not
-  /// answer.
+  /// Asks a member of etcd for its status: at the endpoint that unary calls go to now, or at
+  /// another one if that one does not answer.
   virtual void MaintenanceStatus(std::chrono::milliseconds deadline,
                                  ReplyHandler<etcdserverpb::StatusResponse> handler) = 0;
 

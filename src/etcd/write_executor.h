@@ -15,10 +15,10 @@
 // their outcomes; the rest of the write is still sent. In both cases the caller sends the unknown
 // items again (Prepare with `earlier`). That is safe. Most items change a key whose revision they
 // compare. If the first transaction was applied after all, the second one is refused, and
-// `read_back` shows what the first one wrote. Three kinds of items do not compare the revision of
-// the key that they change. MemberUpdate, and Abandon, which deletes a move, have the same result
-// if they are applied twice. SessionEnd deletes the key whose lease it compares, so a second one is
-// refused.
+// `read_back` shows the result of the first one. Three kinds of items do not compare the revision
+// of the key that they change. MemberUpdate has the same result if it is applied twice. So has
+// Abandon, which deletes a move. SessionEnd deletes the key whose lease it compares, so a second
+// one is refused.
 //
 // The caller merges the `read_back` of every submission into its view. Each `read_back` covers only
 // the items that this submission sent, not those whose outcomes were known from `earlier`.
@@ -28,8 +28,8 @@
 // Submit and Confirm call their handlers themselves, before they return. A handler must not block,
 // and must not call the executor: it should post and return. The executor may be destroyed with
 // calls in flight. Their handlers are still called, and items that were not sent yet are kUnknown.
-// REQUIRES: after the transport's destructor has returned, no method runs except the executor's
-// destructor.
+// REQUIRES (not checked): after the transport's destructor has returned, no method runs except the
+// executor's destructor.
 #pragma once
 
 #include <chrono>
@@ -64,14 +64,14 @@ struct ConfirmResult {
   Revision revision;
   std::uint64_t raft_term = 0;   ///< of the etcd member that answered; 0 unless kDone
   std::uint64_t cluster_id = 0;  ///< etcd's; 0 unless kDone
-  /// Our member key as it is now, if `outcome` is kDone and `passed` is false; otherwise nullopt.
-  /// If the key is gone, its `present` is false.
+  /// Our member key as the transaction found it, if `outcome` is kDone and `passed` is false;
+  /// otherwise nullopt. If the key is gone, its `present` is false.
   std::optional<MemberFact> member;
   std::string detail;      ///< one line, if the outcome is not kDone
   bool permanent = false;  ///< CallStatus::permanent: trying again will not help
 };
 
-/// A write encoded as transactions, ready to be submitted once.
+/// A write that Prepare made ready to be submitted once.
 class PreparedWrite {
  public:
   virtual ~PreparedWrite() = default;
@@ -82,14 +82,15 @@ class WriteExecutor {
   using WriteHandler = std::function<void(WriteResult)>;
   using ConfirmHandler = std::function<void(ConfirmResult)>;
 
-  /// `clock` measures the deadlines of writes. REQUIRES: it outlives the calls in flight.
+  /// `clock` measures the deadlines of writes. REQUIRES (not checked): `clock` outlives the calls
+  /// in flight.
   WriteExecutor(Transport& transport, Keyspace keyspace, const Clock& clock = Clock::Real());
   ~WriteExecutor();
   WriteExecutor(const WriteExecutor&) = delete;
   WriteExecutor& operator=(const WriteExecutor&) = delete;
 
-  /// Encodes a write without sending it. Encoding a batch takes hundreds of microseconds, so a
-  /// caller that must send at a certain moment encodes before it.
+  /// Encodes a write's first transaction without sending it. This takes hundreds of microseconds
+  /// for a batch, so a caller that must send at a certain moment calls Prepare before that moment.
   ///
   /// For a resend, pass the same write, and the `items` of the last result as `earlier`. An item
   /// without an entry in `earlier` counts as unknown, and entries without an item are ignored. Only
@@ -104,8 +105,9 @@ class WriteExecutor {
   /// `earlier` they stay kUnknown, because the transaction that was sent before may still be
   /// applied. If etcd's database is full, GrpcTransport makes the outcome kUnknown.
   ///
-  /// REQUIRES (partly checked): a batch has an item, and no two items for the same key; sessions,
-  /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.
+  /// REQUIRES: MakeGuardedWrite's requirements (guarded_write.h says which of them are checked).
+  /// REQUIRES (not checked): a batch has no two items for the same key; `earlier`, if set, has at
+  /// least one unknown item.
   std::shared_ptr<PreparedWrite> Prepare(const Write& write,
                                          std::optional<std::vector<Outcome>> earlier = {}) const;
 
@@ -119,7 +121,8 @@ class WriteExecutor {
   /// Checks in one transaction that our member key still has the session's lease and create
   /// revision. The transaction goes through raft, but makes no new revision and no watch event. It
   /// works even if the database is full. If etcd does not answer within `deadline`, the outcome is
-  /// kUnknown. REQUIRES (checked): the session and its create revision are above 0.
+  /// kUnknown. Like Submit, sends it even if `deadline` is 0 or less. REQUIRES (checked): the
+  /// session and its create revision are above 0.
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 

@@ -17,8 +17,8 @@ class BodyBudget {
  public:
   using Body = std::shared_ptr<const std::string>;
 
-  /// Bodies with fewer bytes don't count. One such body for each of kMaxConnections (server.h)
-  /// makes 16 MiB.
+  /// Bodies with fewer bytes than this don't count. If each of kMaxConnections (server.h) has one,
+  /// these are 16 MiB at most.
   static constexpr std::size_t kSmall = 64 << 10;
 
   /// `most`: the budget in bytes. Hold takes a body while less than this is in use, so one body may
@@ -26,9 +26,11 @@ class BodyBudget {
   explicit BodyBudget(std::size_t most) : most_(most) {}
 
   /// Returns a pointer to the same body, and counts the body until all copies of the returned
-  /// pointer are gone. Null: the budget is used up. REQUIRES: `body` is not null.
+  /// pointer are gone. A body that is counted already is not counted again, and is always returned.
+  /// So are bodies below kSmall, which are never counted. Null: the budget is used up. REQUIRES:
+  /// `body` is not null.
   Body Hold(const Body& body);
-  /// The bytes in use.
+  /// The bytes of all counted bodies.
   std::size_t bytes() const { return *bytes_; }
 
  private:

@@ -1,4 +1,5 @@
-// BoundCounts: how often the HTTP server's limits were reached, and the metric of that.
+// BoundCounts: how often each of the HTTP server's limits was reached, and the metric for these
+// counts.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,7 @@
 
 namespace baton::http {
 
-/// The socket thread writes them; any thread reads them.
+/// The server's socket thread writes the counts. Any thread may read them.
 struct BoundCounts {
   std::atomic<std::uint64_t> connections{0};
   std::atomic<std::uint64_t> clients{0};
@@ -32,7 +33,8 @@ struct BoundCounts {
   }
 };
 
-/// baton_http_bounds_reached_total.
+/// Makes the metric baton_http_bounds_reached_total. `group`: its label. Any thread may read it.
+/// REQUIRES: `counts` is not null.
 std::shared_ptr<prometheus::Collectable> MakeBoundsMetrics(
     std::string group, std::shared_ptr<const BoundCounts> counts);
 

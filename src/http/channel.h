@@ -1,4 +1,4 @@
-// Channel: one client's socket, with TLS or without. An AsyncStream in the sense of Asio.
+// Channel: one client's socket, with TLS or without. It is an AsyncStream in the sense of Asio.
 //
 // Only the server's socket thread uses it. REQUIRES: it lives until the handlers of all its calls
 // have run.
@@ -25,29 +25,33 @@ class Channel {
   using Done = std::function<void(boost::beast::error_code)>;
 
   /// `context`: OpenSSL's context of a server (ServerContext); null: no TLS. The channel keeps a
-  /// reference to it. Aborts the process if there is no memory for TLS.
+  /// reference to the context. Aborts the process if there is no memory for TLS.
   Channel(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context);
 
   executor_type get_executor() { return plain_.get_executor(); }
   boost::asio::ip::tcp::socket& socket() { return plain_.socket(); }
-  /// If reads or writes are not done after this time, they end with beast::error::timeout, and the
-  /// socket is closed.
+  /// Limits reads and writes that begin after this call: if one is not done within this time from
+  /// now, it ends with beast::error::timeout, and the socket is closed. The limit of a read or
+  /// write that runs already stays. REQUIRES: not both a read and a write run now.
   void expires_after(std::chrono::nanoseconds time) { plain_.expires_after(time); }
+  /// Reads and writes that begin after this call have no limit. REQUIRES: as expires_after.
   void expires_never() { plain_.expires_never(); }
   /// Closes the socket at once.
   void Close() { plain_.close(); }
 
   bool secure() const { return tls_.has_value(); }
-  /// REQUIRES: secure(); nothing is read or written before `done` is called.
+  /// Makes the TLS handshake, and then calls `done`. REQUIRES: secure(); nothing is read or written
+  /// before `done` is called.
   void Handshake(Done done);
   /// Tells the client that nothing follows. With TLS, this shows the client that the answer is
   /// complete. `done` may be called before this returns. REQUIRES: nothing is written afterwards,
   /// and only plain() is read.
   void FinishSending(Done done);
-  /// Whether the client has closed its sending side, or is gone. There may be bytes left to read.
+  /// Whether the client has closed its sending side, or is gone. If so, there may still be bytes
+  /// left to read. Asks the kernel, without waiting.
   bool ClientHasClosed();
-  /// Returns the client's certificate. If there is no TLS, or the client showed none: an empty name
-  /// that never expires. REQUIRES: the handshake is done.
+  /// Returns the client's certificate. If there is no TLS, or the client showed no certificate, the
+  /// result has an empty name and never expires. REQUIRES: the handshake is done.
   ClientCertificate Certificate();
 
   template <typename Buffers, typename Handler>

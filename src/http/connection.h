@@ -1,5 +1,6 @@
 // Connection: one client's socket, which serves one request after another. Only the server's socket
-// thread uses it. REQUIRES: a shared_ptr owns it. It also lives while its reads or writes run.
+// thread uses it. REQUIRES: a shared_ptr owns it. The connection also owns itself while its reads
+// or writes run.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -27,7 +28,8 @@
 
 namespace baton::http {
 
-enum class Slow { kRequest, kReader };  ///< see HttpBounds::slow_requests and slow_readers
+/// Why a client is too slow: see HttpBounds::slow_requests and slow_readers.
+enum class Slow { kRequest, kReader };
 
 /// The parts of a request that decide its answer.
 struct Request {
@@ -45,19 +47,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// Must call `done` once, on the socket thread, at once or later. If the connection has closed
-    /// before that, `done` does nothing, and need not be called.
+    /// Must call `done` once, on the socket thread, at once or later. `done` owns the connection.
+    /// If the connection has closed meanwhile, `done` does nothing, and need not be called.
     virtual void Answer(Connection& connection, Request request,
                         std::function<void(Response)> done) = 0;
     /// The connection waits for a TLS handshake, a request or the client's goodbye, so it may be
     /// closed to make room.
     virtual void Waiting(Connection& connection) = 0;
-    /// The connection waits no more: a request has come, or the wait has failed.
+    /// The connection no longer waits, because a request has come, or because reading it has
+    /// failed. Not called if the connection closes while it waits for anything else.
     virtual void Busy(Connection& connection) = 0;
-    /// The connection has closed. Only CutOff can still be called for it.
+    /// The connection has closed. Called once. After this, no method is called for this connection,
+    /// except CutOff.
     virtual void Closed(Connection& connection) = 0;
-    /// The connection is cut off, because the client sent its request or read its answer too
-    /// slowly.
+    /// A connection is cut off, because its client sent its request or read its answer too slowly.
+    /// Called for kReader at most once a connection.
     virtual void CutOff(Slow what) = 0;
   };
 
@@ -66,7 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context, const HttpOptions& options,
              Owner& owner);
 
-  /// Sets what the kernel said of the client. REQUIRES: called once, before Start.
+  /// Sets what the kernel said of the client. Without it, PeerCaller has no peer and no user.
+  /// REQUIRES: called at most once, before Start.
   void Know(access::Caller caller) { caller_ = std::move(caller); }
   /// Begins to read. REQUIRES: called once.
   void Start();
@@ -75,15 +80,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const access::Caller& PeerCaller();
   /// Whether the connection has TLS.
   bool secure() const { return stream_.secure(); }
-  /// For an answer that may take long: from now until the answer, closes the connection when the
-  /// client is gone; with TLS within a second. A client that closed only its sending side counts as
-  /// gone, too. Without TLS, this does not notice the end of a client that has already sent its
-  /// next request.
+  /// Call this for an answer that may take long. From now until the answer, the connection closes
+  /// when the client is gone; with TLS, up to a second later. A client that closed only its sending
+  /// side counts as gone. Without TLS, a client that has already sent its next request is not
+  /// watched.
   void WatchForEnd();
-  /// When the kernel last took data of the answer that is being sent. It takes some 100 KiB at a
-  /// time, after the client has read as much. Unset: nothing is being sent.
+  /// When the kernel last took data of the answer that is being sent. The kernel takes some 100 KiB
+  /// at a time, once the client has read as much. Unset: nothing is being sent.
   std::optional<std::chrono::steady_clock::time_point> UnreadSince() const;
-  /// Closes the connection and calls Closed of the owner. Later calls do nothing.
+  /// Closes the connection, and calls Closed of the owner before it returns. Later calls do
+  /// nothing.
   void Close();
   /// As Close, but the kernel also drops the data that it has not sent yet.
   void Abandon();

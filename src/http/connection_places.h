@@ -1,9 +1,9 @@
 // ConnectionPlaces: the connections of the HTTP server, in a bounded number of places.
 //
-// No client may hold all of them, so a flood of connections from one client leaves the others'
-// connections open. A client is what access::LimitedAs says when it connects: a user of this host,
-// or another host's address. Certificates and tokens come later, so they don't tell clients apart
-// here.
+// No client may hold all places. So a client that opens very many connections leaves the
+// connections of other clients open. A client is the name that access::LimitedAs gives a caller
+// when it connects: a user of this host, or another host's address (of IPv6: its network). The
+// certificate and the token come later, so they don't matter here.
 //
 // Only the server's socket thread uses it.
 #pragma once
@@ -24,25 +24,27 @@ class ConnectionPlaces {
  public:
   enum class Room : std::uint8_t {
     kFree,    ///< there is a place
-    kClient,  ///< the client has all of its share; other places may be free, or not
-    kAll,     ///< all places are taken, and the client has less than its share
+    kClient,  ///< the client has kMaxConnectionsOfClient; other places may be free, or not
+    kAll,     ///< all kMaxConnections places are taken; the client has less than its share
   };
   /// Whether there is a place for one more connection of this client.
   Room RoomFor(const std::string& client) const;
-  /// Makes room by closing the connection that has been idle for longest. If none is idle, closes
-  /// the one whose client has taken nothing of its answer for longest, and for 1 s at least. Does
-  /// nothing if there is none. `client`: only its connections are closed; null: of all clients.
+  /// Makes room: closes the connection that has waited for longest (see Waiting). If no connection
+  /// waits, closes the one whose client has taken nothing of its answer for longest, if this is 1 s
+  /// or longer. If there is no such connection either, does nothing. `client`: closes only a
+  /// connection of this client; null: of any client.
   void MakeRoom(const std::string* client);
 
   /// Takes a place. REQUIRES (checked): RoomFor(client) is kFree.
   void Add(std::shared_ptr<Connection> connection, std::string client);
-  /// The connection waits for a request, so MakeRoom may close it. REQUIRES: it was added.
+  /// The connection waits (Connection::Owner::Waiting), so MakeRoom may close it. If it waited
+  /// before, its waiting time begins again. REQUIRES: it was added.
   void Waiting(Connection& connection);
-  /// The connection is busy. Does nothing for one that was not added.
+  /// The connection no longer waits. Does nothing if it was not added, or did not wait.
   void Busy(Connection& connection);
-  /// The place is free. Does nothing for a connection that was not added.
+  /// Frees the connection's place. Does nothing for a connection that was not added.
   void Remove(Connection& connection);
-  /// Closes all connections.
+  /// Closes all connections. REQUIRES: the owner calls Remove when a connection closes.
   void CloseAll();
 
  private:

@@ -1,11 +1,11 @@
 // /v1/events: reads a request, and answers with one document or with a feed (server-sent events),
 // which has no end.
 //
-// A feed is a position in the node's history and stores no events, so a slow reader costs no more
-// than a fast one. In these cases the reader gets `event: reset`, and then the oldest events that
-// are kept:
+// A feed is a position in the node's history, and stores no events. So a slow reader costs no more
+// than a fast one. In these cases the reader gets `event: reset`, and then all events that are
+// kept, from the oldest:
 //  - The history no longer has the reader's next event.
-//  - Another process numbered the event after which the reader goes on.
+//  - The reader's last event has a number from another process, for example from before a restart.
 //  - No event has that number yet.
 #pragma once
 
@@ -29,33 +29,39 @@ inline constexpr std::chrono::seconds kFeedHeartbeat{15};
 /// The parts of a request's head that concern events.
 struct EventsHead {
   std::string_view target;
-  std::string_view accept;         ///< asks for a feed if it contains "text/event-stream"
-  std::string_view last_event_id;  ///< replaces ?after= of a feed, because browsers repeat both
+  std::string_view accept;  ///< asks for a feed if it contains "text/event-stream"
+  /// The header Last-Event-ID. It replaces ?after= of a feed, because browsers send both when they
+  /// connect again.
+  std::string_view last_event_id;
 };
 
 struct EventsQuestion {
-  std::optional<std::uint64_t> after = {};  ///< only greater numbers; all if unset or not yet used
-  std::size_t limit = kDefaultEvents;       ///< the most events in a document; feeds ignore it
-  std::optional<ShardId> shard = {};        ///< the answer has only its transitions; unset: all
+  /// Asks for events with greater numbers. Unset, or a number that no event has yet: all events.
+  std::optional<std::uint64_t> after = {};
+  std::size_t limit = kDefaultEvents;  ///< the most events in a document; feeds ignore it
+  std::optional<ShardId> shard = {};   ///< only transitions of this shard; unset: all events
   bool feed = false;
   /// The start time of the process that numbered `after`, in milliseconds since 1970. Unset: this
-  /// process did. Only for feeds.
+  /// process numbered it. Documents ignore it.
   std::optional<std::int64_t> started_ms = {};
 };
 
 /// Whether the path is /v1/events.
 bool IsEvents(std::string_view target);
-/// Reads a request. Returns the refusal (400) if a parameter is malformed, or if ?limit= is not
-/// from 1 to kMaxEvents (runtime/history.h). Ignores unknown parameters, and a Last-Event-ID that
-/// is not in the form of a feed's ids.
+/// Reads a request. Returns the refusal (400) if the target is not percent-encoded correctly, a
+/// parameter is malformed, or ?limit= is not from 1 to kMaxEvents (runtime/history.h). Ignores
+/// unknown parameters. For a document it ignores Last-Event-ID; for a feed, a Last-Event-ID that is
+/// not in the form of a feed's ids.
 std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head);
 /// The answer of a process that keeps no history (404).
 Response NoHistory();
-/// Answers with one document, which has the oldest events that match. Any thread.
+/// Answers with one document. If more than `limit` events match, it has the oldest ones. Any
+/// thread.
 Response EventsResponse(const runtime::History& history, const EventsQuestion& question);
 
-/// One reader of server-sent events. Without `after`, it begins with the oldest event that is kept.
-/// One thread at a time; only `ready` may be called on any thread.
+/// One reader of server-sent events. Without EventsQuestion::after, it begins with the oldest event
+/// that is kept. Only one thread at a time may call its methods. `ready` may be called on any
+/// thread.
 class EventFeed {
  public:
   /// REQUIRES: `history` is not null.
@@ -65,18 +71,22 @@ class EventFeed {
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
 
-  /// Returns the next events as text, at most 256 of them; call it again for more. It examines at
-  /// most kExamined events, because one thread serves all feeds. Empty: there is nothing new among
-  /// these. The first text is never empty.
+  /// Returns the text of the next events, at most 256. It examines at most kExamined events,
+  /// because one thread serves all feeds. Empty: none of the examined events is for this reader, or
+  /// there was no new event. After a text, call it again. After an empty text, call Await, which
+  /// calls `ready` at once if events are left to examine. The first text is never empty.
   std::string Next();
-  /// Returns the comment to send if nothing was sent for kFeedHeartbeat.
+  /// Returns the comment to send if nothing was sent for kFeedHeartbeat. Its id is that of the last
+  /// examined event, so the reader goes on after this event when it connects again.
   std::string Heartbeat() const;
-  /// Calls `ready` once, when Next may have something or the feed has ended. The call may come
-  /// before this returns, or later on any thread. Cancels an earlier Await. REQUIRES: `ready` is
-  /// quick, and calls neither this object nor the history, because the history's lock is held.
+  /// Calls `ready` once, when there are events that Next has not examined, or when the node stops.
+  /// The call may come before Await returns, or later on any thread. Cancels an earlier Await.
+  /// REQUIRES: `ready` is quick, calls neither this object nor the history, and does not destroy
+  /// this object. Reason: the history's lock is held during the call, and the destructor takes this
+  /// lock.
   void Await(std::function<void()> ready);
-  /// Whether the node stops, so that no new events follow, and Next has examined all. If Next
-  /// stopped at a bound, it may still return earlier ones.
+  /// Whether the feed has ended: the node stops, so no new events follow, and the last Next did not
+  /// stop at one of its bounds. REQUIRES: Next has just returned an empty text.
   bool ended() const { return history_->closed() && !more_; }
 
  private:

@@ -4,8 +4,8 @@
 // network. There are two attacks.
 //  - If the site's own name leads to our address (DNS rebinding), the page may read our answers.
 //    Such a request names the site's host in Host.
-//  - Any other page can't read our answers, but can occupy feeds, polls and connections. Browsers
-//    mark such requests by Sec-Fetch-Site or Origin.
+//  - A page whose site has another name can't read our answers, but it can occupy feeds, polls and
+//    connections. Browsers mark its requests by Sec-Fetch-Site or Origin.
 //
 // Pure functions; any thread.
 #pragma once
@@ -30,16 +30,18 @@ struct Caller {
   std::string fetch_dest = {};
 };
 
-/// Returns the refusal of a request, or nullopt if the request should be answered:
+/// Returns the refusal of a request; nullopt: answer the request. The refusals:
 ///  - 400: the request has more than one Host.
-///  - 403: a page makes it whose origin is not this server's, or whose origin the browser does not
-///    name ("null"). (A link that a person follows is allowed.)
-///  - 421: Host is no IP address, not localhost and not in `names`. An IP address is allowed,
-///    because a page from that address is our own. Exceptions, because no server has them: 0.0.0.0,
-///    [::], and IPv4 addresses written as IPv6. Requests without Host, and probes (/livez, /readyz,
-///    /shards/{s}/leader) with any Host, never get 421.
-/// `names`: the server's host names; ".example.org" stands for all names below it, but not for
-/// example.org, and "*" for all. Case, port and a final dot of Host don't count.
+///  - 403: a page of another origin makes the request, or a page whose origin the browser hides
+///    ("null"). A link that a person follows is allowed. So is a request with neither
+///    Sec-Fetch-Site nor Origin.
+///  - 421: Host is not an IP address, not localhost and not in `names`. An IP address is allowed,
+///    because a page from that address is our own. But 0.0.0.0, [::], and IPv4 addresses written as
+///    IPv6 get 421, because no server has these. Requests without Host never get 421. Nor do probes
+///    (/livez, /readyz, /shards/{s}/leader), whatever their Host.
+/// `names`: the server's host names. ".example.org" stands for all names that end with it, but not
+/// for example.org. "*" stands for all names. The case, the port and a final dot of Host don't
+/// count.
 std::optional<Response> RefuseForeign(const Caller& caller, std::string_view target,
                                       const std::vector<std::string>& names);
 

@@ -1,5 +1,6 @@
 // Handler: makes the answer for each path, except /v1/routes and feeds of /v1/events, which
-// HttpServer answers. It has no sockets, and checks neither method nor role; HttpServer does.
+// HttpServer answers. It has no sockets. It checks neither the HTTP method nor the caller's role;
+// HttpServer does so.
 //
 // Thread-safe. Paths and bodies are API. An unknown path gets 404.
 #pragma once
@@ -35,13 +36,16 @@ class Handler {
   /// outlives this object.
   Handler(runtime::Control& control, MetricsSources metrics);
 
-  /// Answers without waiting for the node; nullopt: this is not possible, so call Answer. `target`:
-  /// the path, and the query if there is one. This answers probes in most cases, so that probes
-  /// work while the node's loop is stuck and scrapes wait for it.
+  /// Answers without waiting for the node. nullopt: the answer needs the node's status, so call
+  /// Answer. `target`: the path, and the query if there is one. Most answers to probes need no
+  /// status. So probes work while the node's loop is stuck and other requests wait for it. /readyz
+  /// of a node that is not ready needs the status. So does /shards/{s}/leader, until Answer has
+  /// read the shard count.
   std::optional<Response> TryAnswer(std::string_view target);
-  /// Answers, and waits up to kStatusPatience for the node's status if the answer needs it. If the
-  /// node doesn't answer in time, the answer is 503. But metrics show the last status, or lack its
-  /// series if there was none yet.
+  /// Answers any path. If the answer needs the node's status, waits for it, up to kStatusPatience.
+  /// If the node doesn't give it in time, the answer is 503. But then the metrics show the last
+  /// status, or lack its series if there was no status yet. REQUIRES: not called on the node's
+  /// loop.
   Response Answer(std::string_view target);
 
  private:

@@ -1,14 +1,14 @@
 // The JSON of a node's history. It is API of /v1/events, `batonctl history`, `batonctl events` and
 // `--events-file`.
 //
-// Pure functions; any thread. Field names are stable; new ones may be added. `from` or `to` is null
-// if there is no such node; `actor` is "" if nobody asked for the change. `gap` has the phases of
-// the time without an active leader: detect_at_most_seconds or detect_seconds, elect_seconds and
-// activate_seconds. It has no field for a phase whose length the observer does not know. It also
-// has two sums, if they are known: measured_seconds (Measured) and at_most_seconds (GapAtMost).
-// Durations are in seconds, with up to six decimals. `at` and `started` are times in UTC, as
-// Timestamp writes them. The result is one line without a newline at its end, and safe to print
-// (SafeJson).
+// Pure functions; any thread. Field names are stable; new ones may be added. `from` is null if
+// there was no previous leader, and `to` is null if nobody leads now. `actor` is "" if nobody asked
+// for the change. `gap` has the phases of the time without an active leader: detect_at_most_seconds
+// or detect_seconds, elect_seconds and activate_seconds. It has no field for a phase whose length
+// the observer does not know. In addition, `gap` has two sums, if they are known: measured_seconds
+// (GapPhases::Measured) and at_most_seconds (GapAtMost). Durations are in seconds, with up to six
+// decimals. `at` and `started` are times in UTC, as Timestamp writes them. The result is one line
+// without a newline at its end, and safe to print (SafeJson).
 #pragma once
 
 #include <string>

@@ -25,21 +25,24 @@ struct OverviewSources {
   const runtime::NodeStatus& status;
   const ShardAges& ages;
   const runtime::Control& control;              ///< for the counts of calls to etcd
-  std::chrono::system_clock::time_point taken;  ///< the status's time, by this host's clock
+  std::chrono::system_clock::time_point taken;  ///< when `status` was made, by this host's clock
 };
 
 /// The fields of StatusJson, and these:
 ///   - "taken_ms": OverviewSources::taken, in ms since 1970, to compare with the times of events;
-///   - "etcd": {"calls", "failed", "seconds"}: the number and total time of all calls to etcd since
-///     the process started;
+///   - "etcd": "calls" and "failed", the number of all calls to etcd since the process started and
+///     of those that failed; "seconds", the total time of all calls;
 ///   - "grid": "nodes" (names), "leaders" (for each shard an index into "nodes"; -1: nobody leads
 ///     it), "states" and "reasons" (for each shard one letter; "state_letters" and "reason_letters"
 ///     explain them). It is much shorter than /v1/shards;
-///   - "attention": "counts", the number of shards with each problem (http/attention.h); "nodes",
-///     for each problem the nodes that lead a shard with this problem or led it last, at most
-///     kMaxNamed each; "rules", the numbers of the placement rules of shards that nobody may lead
-///     ("nobody_may_lead") or that are "led_against_rule"; "shards", the worst first, at most
-///     kMaxListed: the fields of ShardFields and "problem", "for_ms", "at_least" (see ShardAge);
+///   - "attention": an object with these fields:
+///       - "counts": the number of shards with each problem (http/attention.h);
+///       - "nodes": for each problem, at most kMaxNamed nodes that lead a shard with this problem,
+///         or led it last if nobody leads it. A problem without nodes is left out;
+///       - "rules": the numbers of the placement rules of shards that nobody may lead
+///         ("nobody_may_lead"), and of shards that are "led_against_rule";
+///       - "shards": at most kMaxListed shards that need attention, the worst first. Each has the
+///         fields of ShardFields, and "problem", "for_ms" and "at_least" (see ShardAge);
 ///   - "moving_ms": for each shard with a live move, for how long at least it has had its present
 ///     term and state; 0 if not known yet.
 /// REQUIRES: the status has its shards.

@@ -16,8 +16,10 @@ struct Response {
   std::shared_ptr<const std::string> body = {};  ///< several answers may share it
   /// The header Content-Security-Policy; empty: no such header.
   std::string content_security_policy = {};
-  std::chrono::seconds retry_after{0};   ///< the header Retry-After; 0: no such header
-  std::shared_ptr<EventFeed> feed = {};  ///< null: `body` is the answer, and is not null
+  std::chrono::seconds retry_after{0};  ///< the header Retry-After; 0: no such header
+  /// Null: `body` is the answer. Otherwise the feed is the answer, and `body` is not used.
+  /// REQUIRES: one of the two is not null.
+  std::shared_ptr<EventFeed> feed = {};
 };
 
 /// Returns a body with `text` and a line feed.
@@ -29,7 +31,7 @@ Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body);
 /// Returns {"error":"..."}. `message` may have any bytes; they are escaped.
 Response JsonError(unsigned status, const std::string& message);
 
-/// Returns plain text of one line. Escapes nothing.
+/// Returns plain text: `line` and a line feed. Escapes nothing.
 Response TextResponse(unsigned status, std::string line);
 
 /// Returns JsonError if `target` is below /v1/, otherwise TextResponse.

@@ -1,4 +1,4 @@
-// The Prometheus metrics of a RouteServer. Thread-safe.
+// The Prometheus metrics of a RouteServer. Any thread may read them.
 #pragma once
 
 #include <prometheus/collectable.h>

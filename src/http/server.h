@@ -4,15 +4,16 @@
 // It has one thread for all sockets, and kWorkers threads that wait for the node and make answers.
 // Connections, headers, bodies, waiting requests and times have limits, so slow or hostile clients
 // cost a bounded amount. If there are kMaxConnections, a new connection replaces another one, so
-// that probes get through. The server closes the connection that has been idle for longest. If none
-// is idle, it closes the one whose client has read nothing of its answer for longest, if this lasts
-// for 1 s at least. If there is no such connection either, the server closes the new one. If the
-// client has kMaxConnectionsOfClient, the server chooses, by the same rules, among the connections
-// of this client only (ConnectionPlaces). If the process has only reserved descriptors left
-// (base/descriptors.h), the server closes the new connection, and another one by the same rules.
+// that probes get through. The server closes the connection that has been idle for longest. If no
+// connection is idle, it closes the one whose client has read nothing of its answer for longest, if
+// this is 1 s or longer. If there is no such connection either, the server closes the new one. If
+// the client has kMaxConnectionsOfClient, the server chooses, by the same rules, among the
+// connections of this client only (ConnectionPlaces). If the process has only reserved descriptors
+// left (base/descriptors.h), the server closes the new connection, and another one by the same
+// rules.
 //
 // Without TLS nothing is encrypted, and callers from other hosts are known only by a token.
-// Therefore bind such a server to loopback or to a trusted network.
+// Therefore bind a server without TLS to loopback or to a trusted network.
 #pragma once
 
 #include <chrono>
@@ -32,9 +33,9 @@
 namespace baton::http {
 
 inline constexpr std::size_t kMaxConnections = 256;
-/// A client is one user of this host, or one other address (of IPv6: one network of 64 bits). The
-/// number is greater than kMaxPolls + kMaxFeeds, so that a client with as many polls and feeds can
-/// still connect.
+/// The most connections of one client. A client is one user of this host, or one address of another
+/// host (of IPv6: one network of 64 bits). This number is greater than kMaxPolls + kMaxFeeds. So a
+/// client that holds all polls and feeds can still connect.
 inline constexpr std::size_t kMaxConnectionsOfClient = 192;
 // If a request is above one of these two limits, its answer has the status that stands beside the
 // limit.
@@ -45,11 +46,12 @@ inline constexpr std::size_t kMaxWaiting = 64;  ///< requests that wait for a wo
 inline constexpr std::size_t kMaxPolls = 128;   ///< requests for /v1/routes
 inline constexpr std::size_t kMaxFeeds = 32;    ///< feeds of /v1/events
 inline constexpr std::size_t kMaxUnread = 64 << 20;  ///< bytes of answers, see BodyBudget
-/// Answers of /v1/routes with more than kShortList routes that are made or rendered at once. Above
-/// this a request that does not wait gets 503; others wait for their turn.
+/// How many long answers of /v1/routes are made at once. A long answer has more than kShortList
+/// routes. If there are kMaxLists already, a request without a wait gets 503; requests with a wait
+/// (route_polls.h) wait for their turn.
 inline constexpr std::size_t kMaxLists = 8;
 inline constexpr std::size_t kShortList = 1'000;
-inline constexpr int kWorkers = 2;  ///< threads; no limit for requests
+inline constexpr int kWorkers = 2;  ///< threads that make answers
 
 struct HttpOptions {
   std::string group = {};                  ///< label of the server's own metrics
@@ -59,20 +61,22 @@ struct HttpOptions {
   /// Null: no TLS.
   std::shared_ptr<const ServerIdentity> tls = nullptr;
   /// The longest life of a connection; 0: no bound. An older connection closes after its next
-  /// answer, and one with a feed within 15 s.
+  /// answer. If it has a feed, it closes within 15 s.
   std::chrono::milliseconds max_age{0};
   /// A TLS handshake must end within this time. A connection's first request must arrive whole
-  /// within this time after the connection or, with TLS, the handshake; each further one within
-  /// this time after the last answer. Otherwise the server closes the connection.
+  /// within this time after the connection was accepted or, with TLS, after the handshake. Each
+  /// later request must arrive whole within this time after the last answer. Otherwise the server
+  /// closes the connection.
   std::chrono::milliseconds idle_timeout{10'000};
   /// The client must read a whole answer (or one part of a feed) within this time, and its host
   /// must acknowledge each part within this time. Otherwise the server closes the connection.
   std::chrono::milliseconds write_timeout{30'000};
-  std::size_t most_unread = kMaxUnread;  ///< bytes
-  /// Decides who may read what (access::DemandOfPath), and how often. A request without the role
-  /// gets 403; a request with an unknown or expired token gets 401; too many requests get 429. A
-  /// connection is closed if its client makes too many TLS handshakes. Null: everybody may read
-  /// everything, without limits.
+  std::size_t most_unread = kMaxUnread;  ///< bytes, see BodyBudget
+  /// Decides who may read what (access::DemandOfPath), and how often. A request gets 401 if its
+  /// token is not valid. It gets 403 if the caller lacks the role, is not known yet, or has a
+  /// certificate that has expired. It gets 429 if the caller makes too many requests. A connection
+  /// is closed if its client makes too many TLS handshakes. Null: everybody may read everything,
+  /// without limits.
   std::shared_ptr<const access::Access> access = nullptr;
 };
 
@@ -87,7 +91,8 @@ struct HttpBounds {
   std::uint64_t peers = 0;    ///< feeds and polls refused because of peer.h
   std::uint64_t bytes = 0;    ///< answers refused because of most_unread or kMaxLists
   std::uint64_t foreign = 0;  ///< requests refused by RefuseForeign
-  /// Requests that got 401 or 403. access::Access::limited counts those that got 429.
+  /// Requests that `access` refused with 401 or 403. access::Access::limited counts those that got
+  /// 429.
   std::uint64_t denied = 0;
   std::uint64_t slow_requests = 0;  ///< requests that began but were not whole by idle_timeout
   /// Answers and feeds that were not read within write_timeout, because the client is slow or gone.
@@ -95,7 +100,7 @@ struct HttpBounds {
 };
 
 /// Not thread-safe, except for port(), address() and bounds(). The destructor closes all
-/// connections. It waits up to a second for requests that wait for the node.
+/// connections. It waits for requests that wait for the node: these wait for up to a second.
 class HttpServer {
  public:
   /// Listens on the first address that the host resolves to. New connections are queued until
@@ -104,7 +109,8 @@ class HttpServer {
   /// boost::system::system_error if the host lacks threads, or if this process lacks descriptors.
   static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
   /// Begins to answer. If `routes` is null, /v1/routes gets 404. Throws std::system_error if the
-  /// host lacks threads. REQUIRES: called once; `control` outlives this object.
+  /// host lacks threads. REQUIRES: called once (checked), and not again after an exception;
+  /// `control` outlives this object.
   void Serve(runtime::Control& control, MetricsSources metrics,
              std::shared_ptr<routing::RouteServer> routes = nullptr);
 
@@ -118,7 +124,7 @@ class HttpServer {
   std::uint16_t port() const;
   /// host:port with the host of HttpOptions::address and the real port.
   std::string address() const;
-  /// The counts since Bind. /metrics has them, too.
+  /// The counts since Bind. /metrics shows the same counts.
   HttpBounds bounds() const;
 
  private:

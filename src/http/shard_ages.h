@@ -1,7 +1,7 @@
-// ShardAges: how long this process has seen each shard in its present term and state. Nothing is
-// known about the time before the process saw the shard, so an age is a lower bound.
+// ShardAges: how long this process has seen each shard in its present term and state. The shard may
+// have been in them before this process first saw it, so an age is a lower bound.
 //
-// Thread-safe: the node's loop writes, any thread reads.
+// Thread-safe. The node's loop calls OnRoutes; any thread may call Of.
 #pragma once
 
 #include <mutex>
@@ -30,10 +30,10 @@ class ShardAges : public runtime::RouteObserver {
   void OnRoutes(const runtime::RouteBatch& batch) override;
   void OnRoutesEnded(const Error&) override {}
 
-  /// Returns how long each of these shards has had its present term and state, by shard number. The
-  /// routes and the status reach this object separately. So the age is 0 and `at_least` is false if
-  /// the shard's last route has another term or state than its status, or there is no route yet. A
-  /// later call has the age.
+  /// Returns, by shard number, how long each of these shards has had its present term and state.
+  /// The shard's last route may be older or newer than this status. If it has another term or
+  /// state, or if there is no route yet, the age is 0 and `at_least` is false. A later call returns
+  /// the age.
   std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 

@@ -2,8 +2,9 @@
 // json`.
 //
 // Pure functions; any thread. Field names are stable; new ones may be added. A field is null if
-// there is no node or text for it. Durations are whole milliseconds; their names end in _ms.
-// Terms and revisions are etcd's revisions. Each document is one line without a trailing newline.
+// there is no node or text for it. Fields whose names end in _ms are durations in whole
+// milliseconds. Terms and revisions are etcd's revisions. Each document is one line without a
+// trailing newline.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -48,13 +49,15 @@ struct RoutesStamp {
 };
 /// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
 /// state, revision and, if there are any, standbys. The state is "led" also for shards that are
-/// activating or suspended: these states change without a revision, so a poll might miss their end.
+/// activating or suspended: these two states change without a new revision, so a poll might miss
+/// their end.
 std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
 /// `/v1/status`: the node, the group, its members and those that left, live moves, how many shards
 /// fail to activate and the worst of these, the shards that the application still works on although
 /// their leaderships have ended, the last transitions, counters. It has no list of all shards.
-/// `moves`: those of a status without shards; the moves in `status.shards` are added.
+/// `moves`: the live moves, if `status` has no shards. The moves in `status.shards` are listed
+/// after these.
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
 
 /// {"group":…,"revision":…,"stale":…,"node":…,"view_age_ms":…,"expected_nodes":…,"nodes":[…],
@@ -64,7 +67,7 @@ std::string NodesJson(const runtime::NodeStatus& status);
 /// The group's settings: {"group":…,"revision":…,"stale":…,"expected_nodes":…,"max_moves":…,
 /// "rebalance_delay_ms":…,"cooldown_ms":…,"failover":…,"failover_delay_ms":…,
 /// "lock_delay_ms":…,"placement_rules":…,"config_schema":…}; a number that is not set is null.
-/// failover_delay_ms is null, too, if failover is not "after". `placement_rules` is how many rules
+/// failover_delay_ms is also null if failover is not "after". `placement_rules` is how many rules
 /// there are.
 std::string GroupJson(const runtime::NodeStatus& status);
 

@@ -1,7 +1,8 @@
 // Issuer: a certificate authority in memory, for tests, benches and the demo.
 //
-// One thread at a time for all Issuers of the process, because they share a counter of serial
-// numbers. Aborts if OpenSSL fails, for example because `alternatives` is malformed.
+// One thread at a time for all Issuers of the process together, because they share a counter of
+// serial numbers. The functions abort the process if OpenSSL fails, for example because
+// `alternatives` is malformed.
 #pragma once
 
 #include <chrono>
@@ -21,10 +22,11 @@ class Issuer {
   explicit Issuer(const std::string& name);
 
   /// Makes a new key, and a certificate for this key. In the result, `ca` is the authority's
-  /// certificate. An empty `common_name`: the certificate has no CN. `alternatives`: the
-  /// certificate's subjectAltName, in the form of openssl.cnf ("DNS:a,URI:spiffe://b/c"); empty:
-  /// none. `valid_for`: how long the certificate is valid from now on; negative: it has expired
-  /// already.
+  /// certificate. `common_name`: the certificate's CN; empty: it has no CN. `alternatives`: the
+  /// certificate's subjectAltName, in the form of openssl.cnf ("DNS:a,URI:spiffe://b/c"); empty: it
+  /// has no subjectAltName. `valid_for`: how long the certificate is valid from now on; negative:
+  /// it has expired already. The certificate's validity begins a minute before now, or an hour
+  /// before its end if that is earlier.
   PemTexts Issue(const std::string& common_name, const std::string& alternatives = "",
                  std::chrono::seconds valid_for = std::chrono::hours(1)) const;
   /// The authority's certificate.

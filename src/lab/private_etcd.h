@@ -5,10 +5,11 @@
 // end with the thread that started them, so a crashed test leaves no etcd behind. LeaveRunning lets
 // them run on.
 //
-// One thread at a time. Every wait for etcd has a bound, except for the end of a killed member. The
-// destructor removes the folder, unless Keep or LeaveRunning was called, or a member was not
-// healthy after Start, Restart or Restore. The error of such a call names the folder. A `member` is
-// a number below size(); another number throws std::out_of_range.
+// One thread at a time. Every wait for etcd has a bound, except for the wait for the end of a
+// killed member. The destructor removes the folder. There are two exceptions: Keep or LeaveRunning
+// was called, or a member was not healthy after Start, Restart or Restore. In the second case, the
+// error of that call names the folder. A `member` is a number from 0 to size() - 1; another number
+// throws std::out_of_range.
 #pragma once
 
 #include <sys/types.h>
@@ -26,11 +27,13 @@
 
 namespace baton::lab {
 
-/// PEM files for the members' client port. Empty `cert_path` and `key_path`: no TLS.
+/// PEM files for the members' client port. If `cert_path` and `key_path` are empty, the port has no
+/// TLS.
 struct PrivateEtcdTls {
   std::string cert_path;
   std::string key_path;
-  /// The authority of clients' certificates, which clients must then show. Empty: they need none.
+  /// The authority of clients' certificates. If it is given, clients must show a certificate.
+  /// Empty: they need none.
   std::string client_ca_path;
 };
 
@@ -49,30 +52,33 @@ inline constexpr std::int64_t kRaisedBy = 1'000'000;
 
 struct PrivateEtcdOptions {
   std::size_t members = 1;  ///< REQUIRES: 1 or 3
-  /// Given to every member, after our own arguments; for example `--quota-backend-bytes=4194304`.
+  /// More arguments for every member, after our own arguments; for example
+  /// `--quota-backend-bytes=4194304`.
   std::vector<std::string> arguments = {};
   PrivateEtcdTls tls = {};
   Durability durability = Durability::kFsync;
-  /// Etcdctl and SaveSnapshot give these to etcdctl: certificates, or a user.
+  /// Arguments that Etcdctl and SaveSnapshot give to etcdctl, for example certificates or a user.
   std::vector<std::string> etcdctl_arguments = {};
   std::string program = "etcd";  ///< a path, or a name on PATH
-  /// REQUIRES: kOwned, if LeaveRunning may be called.
+  /// REQUIRES (not checked): kOwned, if LeaveRunning may be called.
   ChildLifetime lifetime = ChildLifetime::kDiesWithStartingThread;
-  /// How long all members together may take to be healthy, each time members are started. Also
-  /// bounds each run of etcdctl or etcdutl.
+  /// The time in which all members together must be healthy after a start. It is also the bound of
+  /// each run of etcdctl or etcdutl.
   std::chrono::milliseconds start_timeout{30000};
 };
 
-/// Returns the highest bucket bound of a histogram that a value exceeded; 0: no value exceeded a
-/// bound. `metrics`: Prometheus' text format.
+/// Returns the highest bucket bound of a histogram that some value exceeded; 0: no value exceeded a
+/// bound, or `metrics` does not have the histogram. `metrics`: in the text format of Prometheus.
 double GreatestExceeded(const std::string& metrics, const std::string& histogram);
 
 class PrivateEtcd {
  public:
   /// Starts the members and waits until each serves linearizable reads. If another process takes a
-  /// port meanwhile, tries again with other ports, up to five tries in all. kNotFound: there is no
-  /// etcd. kUnavailable: no port is free, or a member is not healthy in time or has ended; the
-  /// message names the logs' folder. kInternal: the system refuses a folder or process.
+  /// port meanwhile, tries again with other ports, up to five times in all; each try may take
+  /// PrivateEtcdOptions::start_timeout. kNotFound: there is no etcd. kUnavailable: no port is free,
+  /// or a member is not healthy in time or has ended; the message names the folder of the logs.
+  /// kInternal: the system refuses a folder or process. REQUIRES (checked):
+  /// PrivateEtcdOptions::members is 1 or 3.
   static Result<std::unique_ptr<PrivateEtcd>> Start(const PrivateEtcdOptions& options);
 
   /// Kills the members, also paused ones, and removes the folder unless it is kept.
@@ -86,45 +92,50 @@ class PrivateEtcd {
   const std::string& folder() const;
   std::string log_path(std::size_t member) const;
 
-  /// Stops a member (SIGSTOP), and waits until it has stopped. Its connections stay open and answer
-  /// nothing. Aborts this process if the member still runs after a minute. Does nothing after Kill.
+  /// Stops a member (SIGSTOP), and waits until it has stopped. The member's connections stay open,
+  /// but it answers nothing. Aborts this process if the member still runs after a minute. Does
+  /// nothing after Kill.
   void Pause(std::size_t member);
   /// Continues a paused member (SIGCONT). Does nothing after Kill.
   void Resume(std::size_t member);
-  /// Kills a member (SIGKILL), also a paused one, and waits for its end. Does nothing if it does
-  /// not run. Its data stays.
+  /// Kills a member (SIGKILL), also a paused one, and waits for its end. Its data stays. Does
+  /// nothing if Kill killed it before.
   void Kill(std::size_t member);
   /// Kills a member if it runs, starts it again with the same data and ports, and waits until it is
-  /// healthy. Errors: as for Start; kUnavailable also if less than a majority of members runs then.
-  /// After kUnavailable, the member may still run.
+  /// healthy. Errors: as for Start. If less than a majority of the members runs then, the member
+  /// can't be healthy (kUnavailable). After kUnavailable, the member may still run.
   Status Restart(std::size_t member);
 
-  /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, later 3.5).
+  /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, and later versions of
+  /// 3.5). Runs etcdutl each time.
   bool CanRaiseRevisions() const;
-  /// Runs etcdctl at the first member. `words`: its arguments, for example {"get", "/a"}. Errors:
-  /// kNotFound: etcdctl is not on PATH. kTimedOut: it took longer than start_timeout, and was
-  /// killed. kInternal: it failed; the message names the file with its output.
+  /// Runs etcdctl at the first member. `words`: its arguments, for example {"get", "/a"}.
+  /// kNotFound: etcdctl is not on PATH. kTimedOut: etcdctl took longer than start_timeout, and was
+  /// killed. kInternal: etcdctl failed; the message names the file with its output. REQUIRES:
+  /// `words` is not empty.
   Status Etcdctl(std::vector<std::string> words) const;
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
   /// Errors: as Etcdctl.
   Status SaveSnapshot(const std::string& path);
-  /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
-  /// until they are healthy. `as`: whether the cluster keeps its id. (Operators choose this by the
-  /// token that they give to the restore.) Uses `etcdutl` if CanRaiseRevisions is true, otherwise
-  /// `etcdctl`. Errors: those of Etcdctl, of the program used, and those of Start. After an error,
-  /// members may be missing or without data. REQUIRES: if `as` is kSameClusterRaised,
-  /// CanRaiseRevisions is true.
+  /// Kills all members, replaces their data by the backup in the file `path`, starts all members on
+  /// the same ports, and waits until they are healthy. `as`: whether the cluster keeps its id.
+  /// (Operators choose this by the token that they give to the restore.) Uses `etcdutl` if
+  /// CanRaiseRevisions is true, otherwise `etcdctl`. Errors: those of Etcdctl (for the program that
+  /// is used), and those of Start. After an error, members may be missing or without data. REQUIRES
+  /// (not checked): if `as` is kSameClusterRaised, CanRaiseRevisions is true.
   Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second and has no alarm. The alarm
   /// NOSPACE is allowed.
   bool Healthy(std::size_t member) const;
-  /// The member that says that it is the raft leader; nullopt: no running member says so.
+  /// The first member that says that it is the raft leader; nullopt: no running member says so.
+  /// Waits up to a second for each member that runs.
   std::optional<std::size_t> Leader() const;
 
   /// A lower bound of the longest sync of any member's log since the member was last started. Every
-  /// commit waits for a sync. It is read from etcd's histogram, whose bounds double from 1 ms to
-  /// 8.192 s. 0: all syncs took 1 ms at most, or no member answers.
+  /// commit waits for a sync. The bound is read from etcd's histogram, whose buckets double from 1
+  /// ms to 8.192 s. 0: all syncs took 1 ms at most, or no member answers. Waits up to a second for
+  /// each member that runs.
   Duration SlowestSync() const;
 
   /// Makes the destructor keep the folder.
@@ -132,7 +143,8 @@ class PrivateEtcd {
   /// Makes the destructor keep the folder and leave the members running. REQUIRES:
   /// PrivateEtcdOptions::lifetime is kOwned.
   void LeaveRunning();
-  /// The process ids of the members that Kill has not killed. A member may have ended by itself.
+  /// The process ids of the members that Kill has not killed. Some of them may have ended by
+  /// themselves.
   std::vector<pid_t> pids() const;
 
  private:

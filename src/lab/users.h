@@ -12,12 +12,13 @@ namespace baton::lab {
 struct EtcdUser {
   std::string name;
   std::string password;
-  /// The user may read and write the keys that begin with one of these.
+  /// The user may read and write the keys that begin with one of these texts.
   std::vector<std::string> prefixes;
 };
 
-/// Creates root, with this password, and `user`, and turns authentication on. Later runs of etcdctl
-/// need a user. Errors: those of PrivateEtcd::Etcdctl; a part may be done then. REQUIRES: `etcd`
+/// Creates the user root with this password, and the user `user` with a role "baton". Then turns
+/// authentication on. Later runs of etcdctl need a user (PrivateEtcdOptions::etcdctl_arguments).
+/// Errors: those of PrivateEtcd::Etcdctl; a part may be done then. REQUIRES (not checked): `etcd`
 /// has no users yet.
 Status EnableUsers(const PrivateEtcd& etcd, const std::string& root_password, const EtcdUser& user);
 

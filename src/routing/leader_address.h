@@ -14,11 +14,12 @@ namespace baton::routing {
 
 enum class LeaderAddresses : std::uint8_t { kHostsAndPorts, kUnixSocketsToo };
 
-/// Whether a router connects to `address`: it is host:port (IsPeerEndpoint), or `allowed` is
-/// kUnixSocketsToo and it is unix:/path. False for an empty address.
+/// Whether a router connects to `address`. True if it is host:port (IsPeerEndpoint), or if it is
+/// unix:/path and `allowed` is kUnixSocketsToo. False for an empty address, and for one that
+/// IsAddressText refuses.
 bool IsUsable(std::string_view address, LeaderAddresses allowed);
 
-/// Returns the gRPC target for an address. REQUIRES: IsUsable; not checked.
+/// Returns the gRPC target for an address. REQUIRES: IsUsable accepts the address; not checked.
 std::string TargetOf(std::string_view address);
 
 }  // namespace baton::routing

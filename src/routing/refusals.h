@@ -27,7 +27,8 @@ struct Refusal {
   std::string message;
   std::string reason;                                ///< ErrorInfo.reason, such as "STALE_TERM"
   std::map<std::string, std::string> metadata = {};  ///< ErrorInfo.metadata
-  /// RetryInfo.retry_delay. Below 0 counts as 0, above a day as a day. Unset: no RetryInfo.
+  /// RetryInfo.retry_delay. A time below 0 counts as 0, and a time above a day counts as a day.
+  /// Unset: no RetryInfo.
   std::optional<std::chrono::milliseconds> retry_after = {};
 };
 
@@ -44,13 +45,13 @@ struct RefusalDetails {
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
-/// Whether the refusal concerns a call for this shard of this group: it names this shard, and this
-/// group or no group. If it names another shard or group, the handler passed on the refusal of
-/// another service. Such a status is the application's own answer, because the handler may have
-/// done something before.
+/// Whether the refusal concerns a call for this shard of this group. True if it names this shard,
+/// and names this group or no group. Otherwise the handler passed on the refusal of another
+/// service. Then the status is the application's own answer, because the handler may have done
+/// something before that.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
-/// Whether the status is FAILED_PRECONDITION with the reason NOT_LEADER, and IsOfCall is true. Such
-/// a call took no effect. REQUIRES: `details` are DetailsOf(status).
+/// Whether the status is FAILED_PRECONDITION with the reason NOT_LEADER, and IsOfCall is true. If
+/// so, the call took no effect. REQUIRES: `details` are DetailsOf(status).
 bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
                 ShardId shard);
 
@@ -61,7 +62,7 @@ struct HintedLeader {
   Term term;
 };
 /// nullopt: the reason is not NOT_LEADER, or the address or the term is missing or malformed. The
-/// leader's id may be empty. A router must still check the address (IsUsable).
+/// leader's id is not checked, and may be empty. A router must still check the address (IsUsable).
 std::optional<HintedLeader> HintOf(const RefusalDetails& details);
 
 }  // namespace baton::routing

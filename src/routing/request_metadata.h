@@ -1,4 +1,5 @@
-// The gRPC metadata that a router adds to each request. Only this code writes and reads them.
+// The gRPC metadata that a router adds to each request. Only these functions write and read the
+// metadata.
 //
 // Pure functions; any thread.
 #pragma once
@@ -41,8 +42,8 @@ struct RequestMetadata {
   std::uint32_t attempt = 0;    ///< the first attempt is 1; 0: absent
 };
 
-/// Reads the metadata. Shard, term and attempt are decimal numbers, also with leading zeros; term
-/// and attempt are above 0. Group and request id have 1 to 128 visible ASCII characters.
+/// Reads the metadata. Shard, term and attempt are decimal numbers, which may have leading zeros.
+/// Term and attempt are above 0. Group and request id have 1 to 128 visible ASCII characters.
 /// kInvalidArgument: a value is malformed, or a key occurs twice; the message is one line that
 /// names the key. Ignores other keys.
 Result<RequestMetadata> ReadMetadata(
@@ -53,7 +54,7 @@ Result<RequestMetadata> ReadMetadata(const std::multimap<std::string, std::strin
 /// Calls `put` for each field that is present.
 void WriteMetadata(const RequestMetadata& said,
                    const std::function<void(const char* key, const std::string& value)>& put);
-/// Adds the fields to a call that has not begun yet.
+/// Adds the fields that are present to a call. REQUIRES: the call has not begun yet.
 void AddMetadata(grpc::ClientContext& context, const RequestMetadata& said);
 
 }  // namespace baton::routing

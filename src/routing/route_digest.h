@@ -30,11 +30,12 @@ class RouteDigest {
   RouteDigest(const RouteDigest&) = delete;
   RouteDigest& operator=(const RouteDigest&) = delete;
 
-  /// Adds the next shard's route. REQUIRES: `address` is a DigestedAddress. `leader` and `address`
-  /// are empty, and `term` is 0, if nobody leads the shard.
+  /// Adds the route of the next shard; the first call is for shard 0. REQUIRES (not checked):
+  /// `address` is a result of DigestedAddress; if nobody leads the shard, `leader` and `address`
+  /// are empty, and `term` is 0.
   void Add(Term term, std::string_view leader, std::string_view address);
-  /// Adds a standby of the last shard. REQUIRES (not checked): as Add; at most
-  /// kMaxStandbysKept of a shard.
+  /// Adds a standby of the shard that Add was last called for. REQUIRES (not checked): `address` is
+  /// a result of DigestedAddress; at most kMaxStandbysKept calls for one shard.
   void AddStandby(std::string_view node, std::string_view address, bool ready);
   /// Returns the digest of all shards, 32 bytes. REQUIRES: called once, and nothing is added later.
   std::string Finish();

@@ -1,5 +1,5 @@
-// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code, since this
-// object exists. Thread-safe: each function holds a lock for a moment.
+// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code, from the time
+// when this object was made. Thread-safe: each function holds a lock for a moment.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace baton::runtime {
 
 class CallStatsRecorder {
  public:
-  /// Adds one call. `code`: gRPC's number. REQUIRES: there are few different names of methods,
-  /// because each name is kept for ever.
+  /// Adds one call. `code`: gRPC's number; unknown numbers count together, as "OTHER". REQUIRES:
+  /// there are few different names of methods, because each name is kept for ever.
   void Record(std::string_view method, int code, std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     std::lock_guard lock(mutex_);

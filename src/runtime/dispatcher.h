@@ -4,12 +4,13 @@
 // different shards run in parallel. So a function that blocks delays only its own shard, as long as
 // a thread is free.
 //
-// If all threads are busy, functions wait (for a thread or for an earlier one of their shard), and
-// none has returned for 20 ms, the pool gets one more thread. It has kMaxThreads at most. If
-// kMaxThreads functions block, those of all other shards wait.
+// Suppose that all threads are busy, that functions wait (for a thread, or for an earlier function
+// of their shard), and that no function has returned for 20 ms. Then the pool gets one more thread.
+// It has at most kMaxThreads. If kMaxThreads functions block, the functions of all other shards
+// wait.
 //
-// The queue has no bound here. Nothing here ends a function that runs for too long: the core only
-// notices it, by its time limits.
+// The queue has no bound here. Nothing here ends a function that runs for too long. The core
+// notices the function by its time limits, but can't end it either.
 #pragma once
 
 #include <atomic>
@@ -26,9 +27,9 @@ namespace baton::runtime {
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Queues a function. Any thread may call Run, also a queued function. Run never waits for
-  /// functions to return. After Finish or FinishWithin has begun, Run drops the function, and the
-  /// caller does not learn it. If a queued function throws, the process ends.
+  /// Queues a function. Any thread may call Run, also from inside a queued function. Run never
+  /// waits for functions to return. Once Finish or FinishWithin has begun, Run drops the function,
+  /// and the caller does not learn of that. If a queued function throws, the process ends.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
   /// Waits, without a bound, until all queued functions have run and returned. Nothing runs
   /// afterwards. A second call returns at once, even while the first one still waits. REQUIRES: no
@@ -51,10 +52,10 @@ class ThreadPoolDispatcher final : public Dispatcher {
   ThreadPoolDispatcher& operator=(const ThreadPoolDispatcher&) = delete;
 
   void Run(ShardId shard, std::function<void()> function) override;
-  /// Begins to finish, and waits until all queued functions have run and returned, or `bound` has
-  /// passed. Returns the shards that still have functions, sorted; empty: all have returned. These
-  /// functions go on, and those that still wait run later. Finish, or the destructor, waits for
-  /// them. REQUIRES: no queued function calls it.
+  /// Takes no more functions (see Run), and waits until all queued functions have run and returned,
+  /// or `bound` has passed. Returns the shards that still have functions, sorted; empty: all
+  /// functions have returned. Functions that run go on, and those that wait run later. Finish, or
+  /// the destructor, waits for all of them. REQUIRES: no queued function calls it.
   std::vector<ShardId> FinishWithin(std::chrono::milliseconds bound);
   void Finish() override;
   /// The number of threads now. Any thread.

@@ -1,11 +1,12 @@
-// Engine: the driver around the core. It passes events in and carries actions out; it decides
-// nothing. It owns a GroupFollower, which reads etcd, and serves routes and the status.
+// Engine: the driver around the core. It passes events to the core and carries out the core's
+// actions. It decides nothing. It owns a GroupFollower, which reads etcd and serves routes and the
+// status.
 //
 // Threads: everything except the constructor, the destructor and SetStandbyReady runs on the
 // executor (the loop). Before Start, the thread that made the engine may also set handlers and add
 // observers. The transport's answers and the results of callbacks are posted to the executor. The
-// engine ignores those that arrive after Close. A call to etcd and a Listener's callback keep the
-// engine alive until they are over.
+// engine ignores answers and results that arrive after Close. A call to etcd or a Listener's
+// callback keeps the engine alive until it is over.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,8 @@
 
 namespace baton::runtime {
 
-/// The parts that an engine uses. REQUIRES: the parts named by reference or pointer, and `log`,
-/// outlive the engine.
+/// The parts that an engine uses. REQUIRES: the parts that are no shared_ptr outlive the
+/// engine.
 struct EngineParts {
   etcd::Transport& transport;
   const Clock& clock;
@@ -48,8 +49,8 @@ struct EngineParts {
   Dispatcher& dispatcher;
   LeadershipTable& table;
   StateRecord* record = nullptr;       ///< null: no state directory
-  std::shared_ptr<Listener> listener;  ///< null: no callbacks, or `application` runs them
-  /// For another process that acts on the leaderships; null: there is no such process.
+  std::shared_ptr<Listener> listener;  ///< null: no callbacks, or `application` gets them
+  /// The other process that acts on the leaderships; null: there is no such process.
   std::shared_ptr<Application> application = {};
   std::shared_ptr<History> history = {};  ///< null: no history is kept
   NodeLog& log = NodeLog::OfProcess();
@@ -57,8 +58,9 @@ struct EngineParts {
 
 class Engine final : public std::enable_shared_from_this<Engine>, private GroupFollower::Owner {
  public:
-  /// REQUIRES: `options.has_listener` says whether `parts` has a listener or an application, and
-  /// `options.external` whether it has an application; it does not have both.
+  /// REQUIRES (Start checks it in part): `options.has_listener` says whether `parts` has a listener
+  /// or an application. `options.external` says whether `parts` has an application. `parts`
+  /// does not have both.
   Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group, EngineParts parts);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -68,40 +70,44 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Start();
   /// Ends the engine: passes the queued callbacks to the dispatcher, ends the watch, the routes and
   /// the history, and answers waiting requests with an error (PendingRequests::Close). Later events
-  /// are ignored. Does not wait for callbacks. Revokes no lease and resigns no shard: for that,
-  /// pass core::StopRequested before, and wait for OnFinished. REQUIRES: called once.
+  /// are ignored. Does not wait for callbacks. Revokes no lease, resigns no shard, and leaves the
+  /// LeadershipTable as it is. To stop leading first, pass core::StopRequested, and wait for
+  /// OnFinished. REQUIRES: called once.
   void Close();
 
   /// Passes an event to the core at the clock's present time, and carries out the actions in order.
-  /// Does nothing after Close.
+  /// Does nothing after Close. REQUIRES (not checked): not called from inside another Step, for
+  /// example by a handler or an observer, because the actions would mix.
   void Step(const core::Event& event);
 
   const core::Core& core() const { return core_; }
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// `handler` is called at most once, on the loop, when the drain, the stop or the halt is over.
-  /// Set it before Start.
+  /// Sets the handler for the end. It is called at most once, on the loop, when the drain, the stop
+  /// or the halt is over. REQUIRES: called before Start.
   void OnFinished(std::function<void(const core::Finished&)> handler) {
     finished_ = std::move(handler);
   }
-  /// `handler` is called on the loop after each step that finds ready() changed; before the first
-  /// call it counts as false. A deadline that passes between two steps is found by the next one.
-  /// Set it before Start.
+  /// Sets the handler for changes of ready(). It is called on the loop, at the end of a step, if
+  /// ready() differs from its value at the end of the step before; at first that value is false. If
+  /// ready() turns false between two steps, because the session's deadline passes, the handler
+  /// learns this only at the end of the next step. If ready() is true again by then, the handler is
+  /// not called. REQUIRES: called before Start.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
   /// The program says whether it could at once serve a shard for which it stands by. Ignored if the
-  /// shard's Listener::Standby has not begun, or the standby has ended since. Any thread; returns
-  /// at once.
+  /// shard's Listener::Standby has not begun, or if the standby has ended since. So calls are
+  /// always ignored without a listener. Any thread; returns at once.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Passes a request of Control to the core. Calls `handler` once, on the loop, maybe before
-  /// Request returns. After Close the handler gets kNodeStopped.
+  /// Request returns. After Close the handler gets kNodeStopped. REQUIRES: as for Step.
   template <typename AnyRequest, typename Handler>
   void Request(AnyRequest request, Handler handler) {
     if (closed_) return handler(kNodeStopped);
     Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
   }
-  /// Whether the session is live, the view is complete, and the node has not halted.
+  /// Whether the session is live now, the view is complete, and the node has not halted.
   bool ready() const;
 
  private:
@@ -185,7 +191,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   bool closed_ = false;
   bool was_ready_ = false;
   bool was_live_ = false;  ///< the session was live after the last step
-  bool lapsed_ = false;    ///< before the present step its deadline had passed
+  bool lapsed_ = false;    ///< the session was live then, but not when the present step began
   bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;

@@ -285,8 +285,10 @@ bool GroupFollower::HeartbeatDue() {
 
 bool GroupFollower::IsNewTrouble(const std::string& detail) {
   const TimePoint now = parts_.clock.Now();
-  const bool long_ago = now - std::exchange(trouble_at_, now) > kTroubleIsOver;
-  return std::exchange(last_trouble_, detail) != detail || long_ago;
+  std::erase_if(troubles_,
+                [now](const auto& entry) { return now - entry.second > kTroubleIsOver; });
+  if (troubles_.size() > kTroublesKept) troubles_.clear();
+  return troubles_.insert_or_assign(detail, now).second;
 }
 
 }  // namespace baton::runtime

@@ -1,9 +1,9 @@
 // GroupFollower: follows one group's keys in etcd, for a node's engine or for a relay.
 //
-// It has the parts that both need: the watch, the proof that the view is current, routes,
-// observers, history and status. It has no view and decides nothing. Its owner merges the news into
-// a view, and decides what they mean. A node's engine is a follower with a core; a relay's engine
-// is a follower with a view.
+// It has the parts that a node and a relay both need: the watch, the proof that the view is
+// current, routes, observers, history and status. It has no view and decides nothing. Its owner
+// merges the news into a view, and decides what the news means. A node's engine is a follower with
+// a core; a relay's engine is a follower with a view.
 //
 //   etcd ──▶ WatchCursor ──news──▶ Owner (merges, decides) ──Followed──▶ proof, routes
 //
@@ -11,15 +11,18 @@
 // calls Prove with the answer's revision. Once the watch has delivered everything up to that
 // revision, the view is proven to have been current when the owner asked. A read of everything
 // proves the same for the time when the read began. What the watch itself says is no proof, because
-// its member of etcd may be cut off. core::WatchProgress says whether the watch stands still.
+// the etcd member that serves the watch may be cut off. core::WatchProgress says whether the watch
+// stands still.
 //
 // Threads: everything runs on the executor (the loop), except the constructor, the destructor, and
 // setting handlers and observers before Start.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,7 +42,8 @@
 
 namespace baton::runtime {
 
-/// The group that a follower follows, and the parts that it uses. REQUIRES: the parts outlive it.
+/// The group that a follower follows, and the parts that it uses. REQUIRES: the references outlive
+/// the follower; `random` is set.
 struct FollowerParts {
   std::string group;
   std::string name;  ///< of the node or relay
@@ -54,14 +58,15 @@ struct FollowerParts {
 
 class GroupFollower {
  public:
-  /// The follower calls its owner on the loop. After Close it calls the owner only from inside its
-  /// own methods, such as Status.
+  /// The follower calls its owner on the loop. After Close, the follower calls the owner only from
+  /// inside the follower's own methods, such as Status.
   class Owner {
    public:
-    // News. After each of these calls, when it has merged the news, the owner calls Followed.
-    /// The watch read everything. `cluster`: the id of the etcd cluster that answered.
+    // News. In each of these calls, the owner merges the news, and then calls Followed. An owner
+    // that has no view yet, or has halted, need not call it.
+    /// A read of all the group's keys. `cluster`: the id of the etcd cluster that answered.
     virtual void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) = 0;
-    /// The same for changes.
+    /// The watch delivered changes. `cluster`: as in OnSnapshot; always that of the last snapshot.
     virtual void OnChanges(Changes changes, std::uint64_t cluster) = 0;
     /// The watch has delivered everything up to this revision.
     virtual void OnReached(Revision revision) = 0;
@@ -70,7 +75,7 @@ class GroupFollower {
     /// call comes from inside Followed.
     virtual void OnProven(TimePoint at) { (void)at; }
 
-    /// Null: the group's shape is not known yet. Later it is always the same object.
+    /// The owner's view. Null: the group's shape is not known yet. Later always the same object.
     virtual const core::View* FollowedView() const = 0;
     /// The group's hash. Called only if there is a view.
     virtual HashFunction Hash() const = 0;
@@ -78,7 +83,8 @@ class GroupFollower {
     virtual Revision ConfigIncarnation() const = 0;
     /// The shard as callers and operators see it now. REQUIRES: there is a view.
     virtual ShardStatus ShardNow(ShardId shard) const = 0;
-    /// Whether the node's session is live now. If this changes, no status is shared any longer.
+    /// Whether the node's session is live now; in a relay always false. Each Status asks this. If
+    /// the answer differs from the answer for the last snapshot, Status makes a new snapshot.
     virtual bool Live() const { return false; }
     /// A view whose proof is older than this counts as stale.
     virtual Duration StaleAfter() const = 0;
@@ -89,7 +95,7 @@ class GroupFollower {
     ~Owner() = default;
   };
 
-  /// REQUIRES: `owner` outlives this object. The constructor does not call it.
+  /// Does not call `owner` yet. REQUIRES: `owner` outlives this object.
   GroupFollower(FollowerParts parts, Owner& owner);
   GroupFollower(const GroupFollower&) = delete;
   GroupFollower& operator=(const GroupFollower&) = delete;
@@ -99,20 +105,21 @@ class GroupFollower {
   /// Ends the watch, the routes and the history. Observers of routes get `why`, unless Halt ended
   /// the routes before. Keeps the other observers. A second call does nothing.
   void Close(const Error& why);
-  /// Call it when the node or relay must halt for good. Logs `why`, calls the handler that OnHalted
-  /// set, ends the routes with `ended`, and calls Observer::OnHalted, all before it returns. The
+  /// Call Halt when the node or relay must halt for good. Before it returns, it logs `why`, calls
+  /// the handler that OnHalted set, ends the routes with `ended`, and calls Observer::OnHalted. The
   /// watch and the history go on until Close. A second call does nothing.
   void Halt(const Error& why, const Error& ended);
-  /// Sets the handler for Halt. Set it before Start.
+  /// Sets the handler that Halt calls. REQUIRES: called before Start.
   void OnHalted(std::function<void(const Error&)> handler) { on_halted_ = std::move(handler); }
   /// Why Halt was called; nullopt: it was not.
   const std::optional<Error>& halted() const { return halted_; }
 
-  /// REQUIRES: not closed.
+  /// REQUIRES (not checked): not closed.
   etcd::WatchCursor& watch() { return *cursor_; }
   /// The owner asked etcd at `asked`, and the answer showed that the store has `revision`. This
   /// proof is pending until a call of Followed completes it. Does nothing while an earlier proof is
   /// pending: if each call replaced it, a watch that is always late would never prove anything.
+  /// REQUIRES (not checked): the answer is of the last snapshot's etcd cluster.
   void Prove(Revision revision, TimePoint asked);
   /// The revision that the store has, and the id of the etcd cluster that answered.
   using RevisionHandler = std::function<void(Revision, std::uint64_t cluster)>;
@@ -122,48 +129,55 @@ class GroupFollower {
   /// Whether a proof is pending.
   bool proving() const { return proof_.has_value(); }
   /// The owner's view has changed as `changed` says, and the watch has delivered everything up to
-  /// `reached`. Completes the pending proof if it needs no greater revision, and passes the change
-  /// on to the routes and the status.
+  /// `reached`. If the pending proof needs no greater revision, completes it. If there is a view,
+  /// passes the change on to the routes and the status.
   void Followed(const core::ViewChanges& changed, Revision reached);
   /// The shard's route or status changed for a reason that only the owner knows. REQUIRES (not
   /// checked): the group has this shard.
   void NoteShard(ShardId shard);
-  /// Adds a transition to the history, if one is kept. REQUIRES: there is a view.
+  /// Adds a transition to the history, if a history is kept. REQUIRES: there is a view.
   void AddToHistory(const Transition& transition, const GapPhases& gap);
-  /// The same for a change of this node's settings.
+  /// Adds a change of this node's settings, in the same way. (The follower itself adds the orders
+  /// of operators that it reads from etcd.)
   void AddToHistory(const core::ReportNodeChange& changed);
 
-  /// Keeps the observer as long as this object. After Halt, also calls its OnHalted, before
-  /// AddObserver returns.
+  /// Keeps the observer as long as this object lives. After Halt, also calls the observer's
+  /// OnHalted, before AddObserver returns.
   void AddObserver(std::shared_ptr<Observer> observer);
   const std::vector<std::shared_ptr<Observer>>& observers() const { return observers_; }
-  /// The first batch comes once the owner's view is complete. After Halt or Close, only calls
-  /// OnRoutesEnded, before AddRouteObserver returns.
+  /// Adds an observer of routes. Its first batch comes once the owner's view is complete. After
+  /// Halt or Close, only calls OnRoutesEnded, before AddRouteObserver returns.
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
-  /// A snapshot for operators; never null. Works after Close, too. All calls share it for 50 ms,
-  /// and for kStatusPause times as long as it took to make, but at most for kLongestStatusAge. So
-  /// statuses take little of the loop's time, however many calls wait there, and whatever one
-  /// costs. No call shares a status from before the view was complete, or before the session became
-  /// live or ceased to be. Once the watch or a read shows another config or policy, a status is
-  /// shared no longer than 50 ms or as long as it took to make. So it takes half of the loop's time
-  /// at most while they change all the time.
+  /// Returns a snapshot for operators; never null. Works after Close, too. If a snapshot took the
+  /// time c to make, calls share it for max(50 ms, kStatusPause * c), and at most for
+  /// kLongestStatusAge. So snapshots take little of the loop's time, however many calls come. There
+  /// are three exceptions:
+  ///  - When the watch or a read shows a config or a policy, calls share the present snapshot only
+  ///    for max(50 ms, c), counted from when it was made. So snapshots take at most half of the
+  ///    loop's time, even if configs and policies change all the time.
+  ///  - If the view was not complete at the last snapshot and is complete now, or if Owner::Live
+  ///    has another answer than then, Status makes a new snapshot.
+  ///  - After ForgetStatus or Halt, Status makes a new snapshot.
   std::shared_ptr<const NodeStatus> Status();
   static constexpr int kStatusPause = 20;
   static constexpr std::chrono::seconds kLongestStatusAge{10};
   /// The next Status makes a new snapshot.
   void ForgetStatus() { status_.reset(); }
-  /// Makes a new snapshot for the next calls of Status. It is shared for twice as long, and until
-  /// then RefreshStatus does nothing: so callers that ask for this also take at most a twentieth of
-  /// the loop's time, together with all others.
+  /// Makes a new snapshot for the next calls of Status. They share it for twice as long: for
+  /// max(50 ms, 2 * kStatusPause * c), and at most for kLongestStatusAge, with the same exceptions.
+  /// During this time a further RefreshStatus does nothing, even after an exception. So snapshots
+  /// for Status and for RefreshStatus together take about a twentieth of the loop's time.
   void RefreshStatus();
 
-  /// Whether kHeartbeatEvery has passed since Start or the last heartbeat. If so, the owner must
-  /// log a heartbeat, and the time begins again.
+  /// Whether kHeartbeatEvery has passed since Start, or since the last call that returned true. If
+  /// so, the owner must log a heartbeat.
   bool HeartbeatDue();
-  /// Whether this trouble must be logged: it differs from that of the call before, or that call was
-  /// more than kTroubleIsOver ago.
+  /// Whether this trouble must be logged: there was no call with this `detail` within the last
+  /// kTroubleIsOver. If more than kTroublesKept different details come in that time, all are
+  /// forgotten.
   bool IsNewTrouble(const std::string& detail);
   static constexpr std::chrono::minutes kTroubleIsOver{1};
+  static constexpr std::size_t kTroublesKept = 16;
 
  private:
   /// Once the watch has reached `revision`, the view was current at `asked`.
@@ -204,13 +218,12 @@ class GroupFollower {
   StatusBoard board_;
   std::shared_ptr<const NodeStatus> status_;
   TimePoint status_until_{};       ///< until then, all calls share status_
-  TimePoint status_kept_until_{};  ///< until then, ForgetStatusSoon does not end this
+  TimePoint status_kept_until_{};  ///< ForgetStatusSoon lets calls share status_ until then
   TimePoint refresh_from_{};       ///< until then, RefreshStatus does nothing
   bool status_complete_ = false;   ///< whether the view was complete when status_ was made
   bool status_live_ = false;       ///< whether the session was live then
   TimePoint heartbeat_at_ = TimePoint::max();
-  std::string last_trouble_;
-  TimePoint trouble_at_{};
+  std::map<std::string, TimePoint> troubles_;  ///< by detail: the last call of IsNewTrouble
 };
 
 }  // namespace baton::runtime

@@ -3,15 +3,15 @@
 //
 // It has one word for each shard (the term, and whether the shard is activated) and one deadline
 // for all shards. A Watchdog adds a second deadline, until which the application counts as alive.
-// It also keeps when the lease was renewed last, for metrics; Leads() does not depend on that. A
-// reader loads the shard's word, both deadlines, the clock, and the word again. So if the answer is
-// true, the same leadership held the shard from the first load to the last, and neither deadline
-// had passed. The loop must clear the words of a lost session before it sets a new session's
-// deadline.
+// The table also keeps when the lease was renewed last, for metrics; Leads() does not depend on
+// that. A reader loads the shard's word, both deadlines, the clock, and the word again. So if the
+// answer is true, the same leadership held the shard from the first load to the last, and neither
+// deadline had passed when the clock was read. The loop must clear the words of a lost session
+// before it sets a new session's deadline.
 //
-// In a child made by fork() all words are 0, so the child leads nothing. On a kernel that can't do
-// this, the child ends by a signal when it reads the table. A child of vfork() must not read the
-// table (ForkWipedWords).
+// In a child made by fork() all words are 0, so the child leads nothing. On a kernel that can't
+// clear the words, the child ends by a signal when it reads the table. A child of vfork() must not
+// read the table (ForkWipedWords).
 #pragma once
 
 #include <atomic>
@@ -27,30 +27,32 @@ namespace baton::runtime {
 
 class LeadershipTable {
  public:
-  /// At first nothing is led. Throws std::bad_alloc. REQUIRES: `clock` outlives the table.
+  /// At first no shard is led. Throws std::bad_alloc if there is no memory. REQUIRES: `clock`
+  /// outlives the table.
   LeadershipTable(std::uint32_t shards, const Clock& clock)
       : shards_(shards), words_(std::size_t{shards} + 1), deadline_(words_[shards]), clock_(clock) {
     SetDeadline(TimePoint::min());
   }
 
   // For the loop only.
-  /// Each Get that begins after Set has returned gives the new answer. Term 0: this node does not
-  /// lead the shard. REQUIRES: shard < shards (checked).
+  /// Sets the leadership of a shard. Term 0: this node does not lead the shard. Each Get that
+  /// begins after Set has returned gives the new answer. REQUIRES: shard < shards (checked).
   void Set(ShardId shard, Term term, bool activated) noexcept {
     BATON_CHECK(shard.value < shards_);
     words_[shard.value].store(term.value * 2 + (activated ? 1 : 0), std::memory_order_seq_cst);
   }
-  /// Until when this node may lead; TimePoint::min(): it leads nothing.
+  /// Sets until when this node may lead. TimePoint::min(), also at first: it leads nothing.
   void SetDeadline(TimePoint deadline) noexcept {
     deadline_.store(deadline.time_since_epoch().count(), std::memory_order_seq_cst);
   }
-  /// When the last confirmed renewal was sent; TimePoint::min(): there was none.
+  /// Sets when the last confirmed renewal was sent. TimePoint::min(), also at first: no renewal was
+  /// confirmed.
   void SetRenewed(TimePoint sent) noexcept {
     renewed_.store(sent.time_since_epoch().count(), std::memory_order_relaxed);
   }
 
   // For any thread.
-  /// The time that SetRenewed was given last; nullopt: there was no renewal.
+  /// The time that SetRenewed has set; nullopt: no renewal was confirmed.
   std::optional<TimePoint> Renewed() const noexcept {
     const TimePoint sent{Duration(renewed_.load(std::memory_order_relaxed))};
     return sent == TimePoint::min() ? std::nullopt : std::optional(sent);
@@ -59,7 +61,7 @@ class LeadershipTable {
   void SetAliveUntil(TimePoint until) noexcept {
     alive_until_.store(until.time_since_epoch().count(), std::memory_order_seq_cst);
   }
-  /// Does the same, but only if `until` is later than the time that is set.
+  /// Does the same as SetAliveUntil, but only if `until` is later than the time that is set.
   void ProlongAliveUntil(TimePoint until) noexcept {
     const std::int64_t wanted = until.time_since_epoch().count();
     std::int64_t known = alive_until_.load(std::memory_order_seq_cst);

@@ -1,7 +1,8 @@
-// Loop: the thread that owns a node's state. All other threads post functions to it. Any thread may
-// call its methods, except End, and except Schedule, which only functions on the loop may call.
+// Loop: the thread that owns a node's state. All other threads post functions to the loop. Any
+// thread may call the methods, with two exceptions: Schedule, which only functions on the loop may
+// call, and End (see there).
 //
-// The delays of Schedule don't count the time during which the host is suspended. Clock counts it.
+// While the host is suspended, the delays of Schedule stand still, but the time of Clock goes on.
 #pragma once
 
 #include <atomic>
@@ -19,18 +20,19 @@ class Loop final : public Executor {
   Loop();
   /// Calls End.
   ~Loop() override;
-  /// Runs the functions that were posted before, then ends the thread, and waits for that. Drops
-  /// the functions of Schedule that are not due yet. Functions that are posted later never run;
-  /// they are destroyed with this object. Idempotent. REQUIRES: only one thread calls it, and not
-  /// the loop's thread.
+  /// Runs the functions that were posted before, then ends the thread, and waits for its end. Drops
+  /// the functions of Schedule that have not run by then. Functions that are posted later never
+  /// run; they are destroyed with this object. Idempotent. REQUIRES: only one thread calls End, and
+  /// not the loop's thread.
   void End();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   void Post(std::function<void()> function) override;
   void Schedule(Duration delay, std::function<void()> function) override;
-  /// When the loop last made a turn, by BootClock. A loop that isn't stuck makes a turn about every
-  /// kTurn. After End the time stays the same. Lock-free.
+  /// When the loop last made a turn, by BootClock; before the first turn, when this object was
+  /// made. A loop that isn't stuck makes a turn about every kTurn. After End the time stays the
+  /// same. Lock-free.
   TimePoint LastTurn() const noexcept;
   /// Whether the calling thread is the loop's.
   bool OnLoop() const;

@@ -1,4 +1,4 @@
-// Starts a node whose leaderships another process acts on, for the sidecar. Any thread.
+// Starts a node for the sidecar: another process acts on the node's leaderships. Any thread.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ namespace baton::runtime {
 struct NodeWithApplication {
   /// Like Node::Start, with the same errors, but with an application instead of a listener. The
   /// node is no member of the group until the application is attached. The address in routes is
-  /// `service_address` alone, even if it is empty. The node's own guard never acts, because the
+  /// NodeOptions::service_address, also if that is empty. No guard acts for the node, because the
   /// death of this process proves nothing. REQUIRES (not checked): `application` is not null, and
-  /// `watchdog` is 0, because the node's own watchdog expects Node::Alive.
+  /// NodeOptions::watchdog is 0, because the node's own watchdog expects Node::Alive.
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Application> application);
 };

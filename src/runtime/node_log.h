@@ -6,10 +6,11 @@
 // calls the sink or writes to stderr. A full queue drops its oldest record; a later record says how
 // many were dropped.
 //
-// There is one exception. If there is no sink, and the process's log has a queue when this object
-// is made, as in batond, records go straight to the process's log (log::Write), and this object has
-// no thread. Before ConfigureLog and after ShutDownLog that log has no queue. Write then writes to
-// stderr on the caller's thread, and may wait, for example if stderr is a file (base/log.h).
+// There is one exception. Suppose that there is no sink, and that the process's log has a queue
+// when this object is made, as in batond. Then records go straight to the process's log
+// (log::Write), and this object has no thread. Before ConfigureLog and after ShutDownLog the
+// process's log has no queue. Write then writes to stderr on the caller's thread, and may wait, for
+// example if stderr is a file (base/log.h).
 #pragma once
 
 #include <condition_variable>
@@ -39,17 +40,18 @@ class NodeLog {
   /// If `sink` is empty, records go to stderr. Exceptions of the sink are ignored. Records below
   /// `level` are dropped and not counted. This object's thread writes to stderr as text, whatever
   /// the level and format of the process's log are. Its lines of transitions end with `owner`,
-  /// because several nodes may write there. Records that go to the process's log have its format,
-  /// must reach its level, too, and lack `owner`, because such a process has one node. Throws
-  /// std::system_error if the host lacks threads.
+  /// because several nodes may write there. Records that go to the process's log have that log's
+  /// format, are dropped if they are below `level` or below that log's level, and lack `owner`,
+  /// because a process that configures its log has one node. Throws std::system_error if the host
+  /// lacks threads.
   NodeLog(LogSink sink, LogLevel level, const LogOwner& owner = {});
   /// Calls Finish.
   ~NodeLog();
   NodeLog(const NodeLog&) = delete;
   NodeLog& operator=(const NodeLog&) = delete;
 
-  /// Writes to the process's log (base/log.h), for records that belong to no node. Its Write may
-  /// wait (see above). It has no thread, and is never destroyed.
+  /// The NodeLog that writes to the process's log (base/log.h), for records that belong to no node.
+  /// Its Write may wait (see above). It has no thread, and is never destroyed.
   static NodeLog& OfProcess();
 
   void Info(std::string_view message, log::Fields fields = {}) {

@@ -1,10 +1,10 @@
 // PendingRequests: the requests of operators that the core has not answered, with their handlers.
 //
-// The core answers each request once, also when its time (`within`) is over: see OperatorRequests.
-// So this class has no timers, and no bound. Each handler is called once, from inside Answer or
-// Close. If this object is destroyed without Close, the handlers that wait are never called. A
-// second Close does nothing. REQUIRES: nothing is added after Close, because nobody would answer
-// it.
+// The core answers each request once, also when its time (`within`) is over: see
+// core::OperatorRequests. So this class has no timers, and no bound. Each handler is called once,
+// from inside Answer or Close. If this object is destroyed without Close, the handlers that wait
+// are never called. A second Close does nothing. REQUIRES (not checked): no request is added after
+// Close, because nobody would answer that request.
 //
 // Single-threaded: an Engine owns it, and uses it on the loop.
 #pragma once

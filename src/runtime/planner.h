@@ -1,8 +1,9 @@
 // Planner: answers which moves would balance the group, without work on the node's loop.
 //
 // It plans from the node's newest status, on a thread of its own, which the first request starts.
-// At most kMaxWaiting requests wait for the thread, besides the one that it works on. So a flood of
-// requests costs the loop one status at a time. The destructor waits until all are answered.
+// At most kMaxWaiting requests wait for the thread, besides the one that the thread works on. So a
+// flood of requests costs the loop one status at a time. The destructor waits until all requests
+// are answered.
 //
 // Thread-safe, except for the destructor.
 #pragma once
@@ -27,14 +28,17 @@ class Planner {
   static constexpr std::size_t kMaxWaiting = 4;
   using Handler = std::function<void(Result<std::vector<MoveFact>>)>;
 
-  /// Before each plan, this object calls `refresh` on its thread. The next status of `control` then
-  /// shows the group as it is, if one may be made. REQUIRES: `control` outlives this object.
+  /// Before each plan, this object's thread calls `refresh`, which asks the node for a new status
+  /// (GroupFollower::RefreshStatus). Then it plans from the status that `control` returns next.
+  /// This status may be older than the request, because RefreshStatus does nothing for a while
+  /// after it has made a status. REQUIRES: `control` outlives this object.
   Planner(Control& control, std::function<void()> refresh);
 
-  /// Returns at once. Calls the handler once: on this object's thread (then it may block), or on
-  /// the caller's before Plan returns. kUnavailable: the node's view is not complete, the node
-  /// does not answer within kStatusPatience or has stopped, too many requests wait, or the host
-  /// lacks threads.
+  /// Returns at once. Calls the handler once, on this object's thread (then the handler may block)
+  /// or on the caller's thread before Plan returns. The moves are those of core::PlanAll.
+  /// kUnavailable: the node's view is not complete, the node does not answer within kStatusPatience
+  /// or has stopped, too many requests wait, or the host lacks threads. REQUIRES: the handler does
+  /// not throw, and does not destroy this object.
   void Plan(Handler handler);
 
  private:
@@ -43,7 +47,8 @@ class Planner {
   const std::function<void()> refresh_;
   std::mutex mutex_;
   StatusSource status_;
-  // For this object's thread alone: the last plan, which is given again while nothing has changed.
+  // For this object's thread alone: the last plan, which PlanNow returns again if the assignment
+  // and the revision of the status are still the same.
   std::shared_ptr<const StatusAssignment> planned_for_;
   Revision planned_at_;
   std::vector<MoveFact> planned_;

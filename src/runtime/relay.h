@@ -21,8 +21,8 @@ inline constexpr const char* kRelayMakesNoChanges =
 
 struct RelayOptions {
   std::string group;  ///< REQUIRED; the group need not exist yet
-  /// REQUIRED (not checked): the server's name in answers to callers. It must differ from each
-  /// node's name (not checked), or metrics take the relay for that node.
+  /// REQUIRED: the server's name in answers to callers. It must differ from each node's name, or
+  /// metrics take the relay for that node. Neither is checked.
   std::string name;
   EtcdOptions etcd;
   /// The most events to keep, 1 to 1,000,000, as NodeOptions::history.
@@ -36,7 +36,8 @@ class Relay {
   /// not exist. kInvalidArgument: an option is invalid. Throws std::system_error if the host lacks
   /// threads, boost::system::system_error if the process lacks descriptors (as Loop does).
   static Result<std::unique_ptr<Relay>> Start(RelayOptions options);
-  /// Calls Stop. REQUIRES: no other call still runs, also no other Stop.
+  /// Calls Stop, and waits for a running examination (Control::Examine), about 13 s at most.
+  /// REQUIRES: no other call still runs, also no other Stop.
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;

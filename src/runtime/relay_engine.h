@@ -8,9 +8,10 @@
 //
 // It halts at once if etcd went back in time, if a read of everything shows another etcd cluster,
 // or if a newer version or a recovery changed the config. It also halts at once if the first config
-// that it reads can't be followed. If a later config does not fit, it halts once the view is proven
-// to have been current core::kConfigPatience after that, unless another config has come by then. A
-// halt ends the routes; the view stays.
+// that it reads can't be followed. If a later config does not fit, the relay waits for
+// core::kConfigPatience from when it saw the config. It halts once the view is proven to have been
+// current at the end of this time. Another config that does not fit begins the wait again. A config
+// that fits ends the wait. A halt ends the routes; the view stays as it is.
 //
 // Threads: everything except the constructor and the destructor runs on the executor. Before Start,
 // the thread that made the engine may also set handlers. After Close, late answers are ignored.
@@ -36,8 +37,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   static constexpr Duration kProveEvery = std::chrono::seconds(2);
   static constexpr Duration kStaleAfter = std::chrono::seconds(10);
 
-  /// `parts.name`: the server's name in answers to callers. REQUIRES: the parts named by reference
-  /// outlive this object.
+  /// `parts.name`: the server's name in answers to callers. REQUIRES: as for FollowerParts.
   explicit RelayEngine(FollowerParts parts);
   RelayEngine(const RelayEngine&) = delete;
   RelayEngine& operator=(const RelayEngine&) = delete;
@@ -49,8 +49,9 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
 
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// `handler` is called on the loop each time a complete view is proven to have been current. Its
-  /// argument is the time for which that is proven; it grows with each call. Set it before Start.
+  /// Sets the handler that is called on the loop each time a complete view is proven to have been
+  /// current. Its argument is the time for which that is proven, and grows with each call.
+  /// REQUIRES: called before Start.
   void OnProven(std::function<void(TimePoint)> handler) { proven_ = std::move(handler); }
 
  private:
@@ -68,9 +69,9 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   Duration StaleAfter() const override { return kStaleAfter; }
   NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
-  /// A config that this relay can't follow. The group's nodes may still replace it by the right
-  /// one. Each new bad config begins core::kConfigPatience again, as in ConfigKeeper. So the relay
-  /// does not halt while bad ones keep coming within that time.
+  /// A config that this relay can't follow. The group's nodes may still put the right config back.
+  /// Each new bad config begins core::kConfigPatience again, as in ConfigKeeper. So the relay does
+  /// not halt while bad configs keep coming within that time.
   struct BadConfig {
     Error problem;
     Revision revision;
@@ -85,7 +86,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
 
   template <typename News>
   void Take(const News& news, std::uint64_t cluster);
-  /// Shows what changed in the view, and goes on with what is left to do there.
+  /// Passes on what changed in the view, and continues to choose standbys (ContinueStandbys).
   void ShowChanges(TimePoint now);
   void TakeConfig(const ConfigFact& config, std::uint64_t cluster);
   void TakeBadConfig(const ConfigFact& config, const Error& problem);

@@ -37,9 +37,12 @@ struct PolicyRequest {
     kSetLimits
   };
   Verb verb = Verb::kPause;
-  NodeId node;               ///< only for kDrain and kUndrain
-  std::uint32_t number = 0;  ///< only for kSetExpectedNodes; 0: clears the setting
-  LimitsChange limits = {};  ///< only for kSetLimits
+  NodeId node;  ///< only for kDrain and kUndrain
+  /// Only for kSetExpectedNodes: up to kMaxExpectedNodes (not checked); 0: clears the setting.
+  std::uint32_t number = 0;
+  /// Only for kSetLimits. The ranges of NodeOptions hold, but a delay is at most
+  /// kLongestDurationFlag (not checked).
+  LimitsChange limits = {};
   bool dry_run = false;
   std::string actor;
   std::optional<Duration> within = {};  ///< see Control::Request
@@ -52,7 +55,8 @@ struct RetryRequest {
   std::string actor;
 };
 
-/// Changes how the group fails over, or its placement rules. An unset setting stays as it is.
+/// Changes how the group fails over, or its placement rules. An unset setting stays as it is. The
+/// ranges are those of core::GroupChangeRequested.
 struct GroupChangeRequest {
   std::optional<FailoverPolicy> failover = {};
   std::optional<std::chrono::milliseconds> delay = {};  ///< only with FailoverPolicy::kAfter
@@ -72,7 +76,7 @@ struct ReleaseRequest {
   std::optional<Duration> within = {};  ///< see Control::Request
 };
 
-/// Changes weight and labels of a running node, which must be the one that is asked.
+/// Changes weight and labels of a running node. It must be the node that gets this request.
 struct NodeChangeRequest {
   NodeId node;
   NodeChange change;
@@ -91,7 +95,8 @@ struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
   SensitiveFiles files = {};
-  std::shared_ptr<const ServerIdentity> tls = {};  ///< of this process's ports; null: none
+  /// The certificate of this process's ports; null: they have none.
+  std::shared_ptr<const ServerIdentity> tls = {};
   /// The addresses of this process's ports that other hosts may reach; unset: not known.
   std::optional<std::vector<std::string>> exposed = {};
 };

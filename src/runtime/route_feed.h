@@ -4,8 +4,8 @@
 //   - Two batches are at least kEvery apart, so a storm of claims makes at most 200 batches a
 //     second. If the last batch is older than kEvery, a change leaves on the executor's next turn.
 //     A batch that a new observer causes does not wait for kEvery.
-//   - If only the view's revision or the time of its last proof changed, a batch without routes
-//     leaves within kProofWithin.
+//   - If only the view's revision or the time of the view's last proof changed, a batch without
+//     routes leaves within kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
 //     leave at the same time.
 //   - Before the view is complete, no batch leaves. Observers that wait for it get their first
@@ -17,16 +17,17 @@
 //     An observer may miss states in between, but never the newest one.
 //   - An observer's first batch has all routes; a later one has those that changed. A route's keys
 //     are the shard's record, its move, and the member keys of its leader and standbys.
-//   - A route that is sent has the greatest of these revisions: the view's, its keys', and the one
-//     that it had before. So its revision never goes back.
+//   - A route that is sent has the greatest of these revisions: the view's, those of the route's
+//     keys, and the one with which the route was last sent. So its revision never goes back.
 //   - If the feed examines a shard (see Cost), and one of the route's keys has a greater revision
-//     than the route that was last sent, it sends the route again, even an unchanged one. Reason:
-//     another server may have sent a router a different route meanwhile, and the greater revision
-//     tells which one is newer.
+//     than the route that was last sent, it sends the route again, even if the route looks the
+//     same. Reason: another server may have sent a router a different route meanwhile, and the
+//     greater revision tells which route is newer.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
 //     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
 //     each route.
-//   - A route is moving only while a live move of its shard is in etcd, whatever its leader does.
+//   - A route has the state kMoving only while a live move of its shard is in etcd, whatever the
+//     leader does.
 //   - Each batch also says up to which revision the observer's routes are now complete (this never
 //     decreases), and for which time the view was last proven to be current.
 //
@@ -97,12 +98,13 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void Add(std::shared_ptr<RouteObserver> observer);
   /// Call it after each step of the core or of the relay, with what the step changed in the view.
   void Note(const core::ViewChanges& changes);
-  /// The node's own knowledge of the shard changed: activating or suspended. REQUIRES (not
-  /// checked): the shard is below `group.shards`.
+  /// The shard changed for a reason that only this node knows: for example, it is activating or
+  /// suspended now. REQUIRES (not checked): the shard is below `group.shards`.
   void Note(ShardId shard);
   /// Call it when the view's revision, or the time of its last proof, may have moved on.
   void NoteProof();
-  /// Sets the store's incarnation once it is known. Observers get it with the next batch.
+  /// Sets the store's incarnation once it is known. Causes no batch: observers get the incarnation
+  /// with the next one.
   void SetStoreIncarnation(std::uint64_t incarnation);
   /// Ends the feed: calls OnRoutesEnded of all observers with `why`, and releases them. No batch
   /// follows. Later calls of Note and NoteProof have no effect. A second Close does nothing.

@@ -1,8 +1,8 @@
 // SharedBlocks: a sequence whose copies share equal parts, in blocks of kBlock elements.
 //
 // A copy costs a pointer for each block. A change of an element first copies its block if another
-// sequence shares the block. So a loop can hand out a status of 100,000 shards for the price of the
-// shards that changed.
+// sequence shares the block. So the node's loop can hand out a status of 100,000 shards for the
+// price of the blocks in which shards changed.
 //
 // If an object is not const, each access to one of its elements counts as a change, also an access
 // by an iterator. To read, use a const object (std::as_const). A reference to an element is valid
@@ -90,8 +90,8 @@ class SharedBlocks {
     size_ = size;
   }
   /// Gives this sequence a new copy of the element's block, even if nobody shares the block. Renew,
-  /// and later changes of the block, are safe while other threads destroy their copies. Call it
-  /// again after this sequence was copied.
+  /// and later changes of the block, are safe while other threads destroy their copies. Call
+  /// Renew again after this sequence was copied.
   void Renew(std::size_t at) {
     auto& block = blocks_[at / kBlock];
     block = std::make_shared<Block>(*block);

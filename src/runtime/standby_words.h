@@ -1,11 +1,13 @@
 // StandbyWords: the application's words about the shards that it stands by for, on their way to the
 // loop.
 //
-// A standby begins with a kStandby callback, and that callback's operation names it. Each word
-// names its standby. So a late word is never taken for a word about the shard's next standby.
+// A standby begins with a kStandby callback, and the operation of that callback names the standby.
+// Each word names its standby. So a late word is never taken for a word about the shard's next
+// standby.
 //
-// A program may say such words in a tight loop, and must not fill the queue of the node's loop. So
-// of each shard only the newest word waits, and at most one step to take the words is on its way.
+// A program may say words again and again without a pause, and must not fill the queue of the
+// node's loop. So for each shard only the newest word waits, and at most one function that takes
+// the words waits in the queue.
 //
 // Thread-safe; waits only for its lock.
 #pragma once
@@ -23,7 +25,7 @@ namespace baton::runtime {
 
 class StandbyWords {
  public:
-  /// Call it right before each callback of the Listener runs. After a kStandby, Say(shard, ready)
+  /// Call Note right before each callback of the Listener runs. After a kStandby, Say(shard, ready)
   /// is about the standby that begins. After a kStandbyEnded, kAcquired or kLost, Say(shard, ready)
   /// is ignored until the shard's next kStandby. Other callbacks change nothing.
   void Note(const core::RunCallback& callback);
@@ -31,12 +33,13 @@ class StandbyWords {
   /// if the caller must make sure that Take is called; false if an earlier caller does so already,
   /// or the word is ignored.
   [[nodiscard]] bool Say(ShardId shard, bool ready);
-  /// The same for an application in another process, whose words name the standby themselves. The
-  /// word is ignored if a word about a later standby of the shard waits.
+  /// The same for an application in another process. Its words name the standby, and nothing here
+  /// checks that the standby goes on. A word is ignored only if a word about a later standby of the
+  /// shard waits.
   [[nodiscard]] bool Say(const core::StandbyReadySaid& word);
-  /// Takes up to `most` words, those of the shards that have waited longest. If it returns any
-  /// word, the caller must make sure that Take is called again. If it returns no word, the next Say
-  /// that is not ignored returns true. REQUIRES: most > 0.
+  /// Takes up to `most` words, first those of the shards that have waited longest. If it returns
+  /// any word, the caller must make sure that Take is called again. If it returns no word, the next
+  /// Say that is not ignored returns true. REQUIRES (not checked): most > 0.
   std::vector<core::StandbyReadySaid> Take(std::size_t most);
 
  private:

@@ -34,7 +34,8 @@ struct StateFile {
   /// Another process acts on what `session` leads, so the death of the process that wrote the file
   /// proves nothing of `session`.
   bool external = false;
-  /// False: an early version wrote the file. It does not know `external`, which is false then.
+  /// False: an early version wrote the file, and the file lacks `external`. Then `external` is
+  /// false here.
   bool says_external = true;
   /// Guards may end the sessions. False: only the node's next process acts on the proof.
   bool guarded = false;
@@ -55,7 +56,7 @@ std::string StateFileIn(const std::string& directory);
 std::string Format(const StateFile& content);
 /// Nullopt: the text is damaged or empty.
 std::optional<StateFile> ParseStateFile(const std::string& text);
-/// Reads an open file from its begin, at most kStateFileSize bytes. Empty: the file is empty, or
+/// Reads an open file from its start, at most kStateFileSize bytes. Empty: the file is empty, or
 /// can't be read.
 std::string ReadStateFile(int file);
 

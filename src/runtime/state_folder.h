@@ -1,6 +1,6 @@
-// Makes and checks a state directory. A user who can write there can make two leaders. So Baton
-// makes the directory for its owner alone, and refuses a directory in which everybody may write.
-// The directory's group may write there, because volumes of Kubernetes have such directories.
+// Makes and checks a state directory. A user who can write to it can make two leaders. So Baton
+// makes the directory for its owner alone, and refuses a directory to which everybody may write.
+// The directory's group may write to it, because that is usual for volumes of Kubernetes.
 //
 // The functions block as long as the disk does. Any thread, but not while another thread or process
 // changes the same directory.
@@ -18,11 +18,11 @@ namespace baton::runtime {
 /// is a file, belongs to a user other than this one and root, or everybody may write to it.
 Status MakeStateFolder(const std::string& directory);
 
-/// Checks an open file in the directory. kInvalidArgument, with one line that says what to do: it
-/// is not a regular file, belongs to a user other than this one and root, or everybody may write to
-/// it. If the file is this user's, tries to take all rights away from its group and from others:
-/// who can read it can hold its lock. So that the file's group may write to it is no error. `path`
-/// is only for messages.
+/// Checks an open file in the directory. kInvalidArgument, with one line that says what to do: the
+/// file can't be examined, is not a regular file, belongs to a user other than this one and root,
+/// or everybody may write to it. It is no error if the file's group may write to it. If there is no
+/// error, and the file is this user's, tries to take all rights away from the file's group and from
+/// others, because a user who can read the file can hold its lock. `path` is only for messages.
 Status CheckStateFile(int file, const std::string& path);
 
 }  // namespace baton::runtime

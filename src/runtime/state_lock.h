@@ -11,17 +11,18 @@
 // the file matches. Then the earlier process is dead, also if both run in containers. If anything
 // does not match, nothing is proven, and the new process waits until the old lease has run out. For
 // example, nothing is proven if the file was renamed or copied. On a file system whose locks are no
-// proof (see FileSystem), nothing is proven either, unless the operator trusts it (LockTrust).
-// Process ids would prove no death.
+// proof (see FileSystem), nothing is proven either, unless the operator trusts the file system
+// (LockTrust). Process ids are not compared, because they prove no death.
 //
 // A child made by fork() shares the lock, which is free only when all processes that share it have
 // closed the file or called exec. So a child that lives on delays a restart, but never makes a
 // wrong proof.
 //
-// Guards (runtime/guard) take a shared lock, for the time of a read. A node that finds guards there
-// waits for them, up to kWaitForGuards. If a guard still holds its lock after that, the node starts
-// all the same, without the lock. Each later record tries again to get the exclusive lock, and once
-// it has the lock, writes the session, too. Until then a restart has no proof.
+// Guards (runtime/guard) take a shared lock, for the time of a read. If guards hold the lock when a
+// node starts, the node waits for them, up to kWaitForGuards. If a guard still holds its lock after
+// that, the node starts all the same, without the lock. Each later record tries again to get the
+// exclusive lock. The first record that gets it also writes what the earlier ones could not write.
+// Until then a restart has no proof.
 //
 // Not thread-safe. A write blocks while the disk stands still: see StateWriter.
 #pragma once
@@ -39,23 +40,23 @@
 
 namespace baton::runtime {
 
-/// No etcd gets there: at a million commits a second it would take 31,000 years. A recovery neither
-/// believes a higher one nor takes one from an operator.
+/// No etcd reaches this revision: at a million commits a second it would take 31,000 years. A
+/// recovery believes no higher revision in a file, and takes none from an operator.
 inline constexpr Revision kHighestRevision{1'000'000'000'000'000'000};
 
 struct StateLockOptions {
   LockTrust trust = LockTrust::kKnownFileSystems;
   bool guarded = false;  ///< guards may end the node's sessions once its process is dead
-  /// The program promises to close no descriptors that it did not open. So the lock also lasts on
-  /// overlayfs, and guards may act there.
+  /// The program promises to close no descriptors that it did not open. So the lock lasts on
+  /// overlayfs, too, and guards may act there.
   bool keeps_descriptors = false;
 };
 
 struct StateLockFound {
   /// The last sessions of earlier processes, at most two, if these processes are proven dead.
   std::vector<SessionId> proven_dead;
-  /// Those of them on whose leaderships surely no other process acts. None if an early version
-  /// wrote the file, which does not say so.
+  /// The sessions of `proven_dead` on whose leaderships surely no other process acts. Empty if an
+  /// early version wrote the file, because then the file does not say it.
   std::vector<SessionId> stopped_sessions;
   /// The highest revision that a commit of an earlier process of this node had, also if no death is
   /// proven; 0: unknown.
@@ -81,9 +82,9 @@ class StateLock final : public StateRecord {
 
   /// Creates `directory` if it is missing, takes the lock, reads what an earlier process left in
   /// the file, and gives the directory its number. Does not write the lock file's content. Blocks
-  /// while guards read the file, and while the disk takes a new number. kFailedPrecondition: a
-  /// living process holds the lock. kInvalidArgument: the directory or a file in it can't be made,
-  /// opened or locked, or others may write to it (state_folder.h).
+  /// while guards read the file (up to kWaitForGuards), and while the disk takes a new number.
+  /// kFailedPrecondition: a living process holds the lock. kInvalidArgument: the directory or a
+  /// file in it can't be made, opened or locked, or fails the checks of state_folder.h.
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node,
                                                  StateLockOptions options = {});
@@ -103,16 +104,16 @@ class StateLock final : public StateRecord {
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
-  /// The result of Take. Read it before the first record: if Take did not get the lock, a record
-  /// may change it.
+  /// The things that Take found. Read them before the first record: if Take did not get the lock, a
+  /// record may change them.
   const StateLockFound& found() const { return found_; }
-  /// Writes the session into the file (StateRecord). A process that has recorded no session yet
-  /// ignores session 0, so that an earlier process's session stays in the file. kUnavailable: the
-  /// file can't be written, another process still holds the lock, or the program has closed the
-  /// descriptor.
+  /// Writes the session into the file (StateRecord). Ignores session 0, without an error, if this
+  /// process has recorded no session yet, or has recorded session 0 last. So an earlier process's
+  /// session stays in the file. kUnavailable: the file can't be written, another process still
+  /// holds the lock, or the program has closed the descriptor.
   Status RecordSession(const RecordedSession& session) override;
-  /// Writes the revision, if it is greater than the recorded one. The same errors. Each call writes
-  /// also what an earlier call of this or of RecordSession could not write.
+  /// Writes the revision, if it is greater than the recorded one. Also writes what an earlier call
+  /// of RecordHighest or RecordSession could not write. The same errors.
   Status RecordHighest(Revision revision) override;
 
  private:

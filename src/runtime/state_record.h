@@ -18,11 +18,11 @@ struct RecordedSession {
 class StateRecord {
  public:
   virtual ~StateRecord() = default;
-  /// Stores the session, in place of the one before. The engine calls it before it puts the
-  /// session's member key, and with session 0 when the node has left and leaves no lease. OK: no
-  /// failure is known, but the write may still be to come (StateWriter). kUnavailable: this or an
-  /// earlier record is not written. That is safe: a later process then has no proof, and waits for
-  /// the lease. So the engine goes on.
+  /// Stores the session; it replaces the stored session. The engine calls RecordSession before it
+  /// puts the session's member key, and with session 0 when the node has left and leaves no lease.
+  /// OK: no failure is known, but the write may still be to come (StateWriter). kUnavailable: this
+  /// or an earlier record is not written. That is safe, so the engine goes on: a later process then
+  /// has no proof, and waits for the lease.
   virtual Status RecordSession(const RecordedSession& session) = 0;
   /// Stores the highest revision that a commit of this node had, if the stored one is lower. Also
   /// writes what an earlier call could not write. kUnavailable: as for RecordSession.

@@ -32,19 +32,19 @@ class StateWriter final : public StateRecord {
   /// lacks threads. REQUIRES: the clock outlives this object, and also a write that stands still
   /// when this object is destroyed.
   StateWriter(std::unique_ptr<StateRecord> record, const Clock& clock);
-  /// Writes what waits, and destroys the record. If that takes longer than kWaitAtEnd, returns all
-  /// the same, and the thread does both later. Until then this process keeps the lock that the
-  /// record holds.
+  /// Waits until the thread has written what waits and has destroyed the record, up to kWaitAtEnd.
+  /// If that takes longer, the thread does both later. Until then this process keeps the lock that
+  /// the record holds.
   ~StateWriter() override;
   StateWriter(const StateWriter&) = delete;
   StateWriter& operator=(const StateWriter&) = delete;
 
   /// Waits for the write, up to kWaitForSession. OK: no failure is known, but the write may still
   /// be to come. kUnavailable: this or an earlier write failed, or a write has taken longer than
-  /// kStandsStill. Of several failures since the last call only the last one is reported, and only
-  /// once.
+  /// kStandsStill. Of several failed writes since the last call, only the last failure is reported,
+  /// and only once.
   Status RecordSession(const RecordedSession& session) override;
-  /// The same, but does not wait.
+  /// Does the same for the revision, but does not wait.
   Status RecordHighest(Revision revision) override;
 
  private:

@@ -24,11 +24,11 @@ class StatusAssignment;
 
 /// The state of the node's own session, as one word.
 enum class SessionPhase : std::uint8_t {
-  kOpening,    ///< no confirmed renewal of the present session yet, or no session
+  kOpening,    ///< no session, or no renewal of the present session was confirmed yet
   kLive,       ///< renewals are confirmed
   kSuspended,  ///< the local deadline has passed; the lease may still be alive
-  kDraining,   ///< it gives its shards away, because it stops
-  kEnded,      ///< drained or stopped
+  kDraining,   ///< the node was asked to drain or stop, and has not ended yet
+  kEnded,      ///< the node has drained or stopped, or the relay has stopped
   kHalted,     ///< stopped for good, see NodeStatus::halted
   kRelay,      ///< a relay, which has no session
 };
@@ -51,7 +51,7 @@ struct MemberStatus {
   bool drained_by_policy = false;
   std::uint32_t led = 0;  ///< the number of shards that it leads
   /// The number of shards that it should lead by the assignment. Set only in a status that came
-  /// over gRPC; NodeStatus::TargetOf has it in any case.
+  /// over gRPC. NodeStatus::TargetOf returns the number in any case.
   std::uint32_t told_target = 0;
   /// How many of the shards in `led` are suspended. Only the node itself knows; 0 for other nodes.
   std::uint32_t suspended = 0;
@@ -96,49 +96,58 @@ struct ShardStatus {
   std::string address;  ///< the leader's service address
   Term term;            ///< 0 if nobody leads
   ShardState state = ShardState::kLeaderless;
-  Reason reason = Reason::kStartup;      ///< why this leader leads, or why nobody does
+  Reason reason = Reason::kStartup;      ///< why this leader leads, or why nobody leads
   Cause cause;                           ///< why this leader got it; kUnknown if nobody leads
   NodeId previous;                       ///< the leader before; if nobody leads, the last leader
   std::shared_ptr<const MoveFact> move;  ///< null unless the move is live; few shards have one
   bool quarantined = false;              ///< the shard's record can't be read
   std::optional<FailingActivation> failing;  ///< set only on the leader itself
-  /// How many leaderships in a row were short and ended in a death, before the present one. 0 once
-  /// the present one has lasted (core::DeathBackoff).
+  /// How many leaderships in a row were short and ended in a death, before the present leadership.
+  /// 0 once the present leadership has lasted long enough (core::DeathBackoff).
   std::uint32_t deaths = 0;
   std::chrono::nanoseconds claims_wait{0};  ///< for how long nobody may claim it after these deaths
-  /// If nobody leads it: the only node that may claim it, by failover settings. Empty: any, none.
+  /// The node for which the failover settings keep the shard, if nobody leads it. Other nodes may
+  /// not claim the shard before `others_from`. Empty: the settings keep it for no node.
   NodeId waits_for;
-  bool waits_for_directory = false;  ///< it is live, but not with the state directory that led
-  /// From when on other nodes may claim it, too, if `waits_for` is set; unset: never, or not known.
-  /// This time and `locked_until` are of the clock of NodeStatus::at.
+  /// `waits_for` is live, but does not have the state directory with which it led.
+  bool waits_for_directory = false;
+  /// From when on other nodes than `waits_for` may claim the shard, too; may have passed. Unset:
+  /// never, not known, or `waits_for` is empty. By the clock of NodeStatus::at.
   std::optional<TimePoint> others_from;
-  /// Of a shard that nobody leads: until when the lock delay keeps everybody from claiming it.
+  /// If nobody leads the shard: until when the lock delay keeps everybody from claiming it; may
+  /// have passed. Unset: the lock delay does not keep it, or the time is not known. By the clock of
+  /// NodeStatus::at.
   std::optional<TimePoint> locked_until;
-  std::uint32_t rule = 0;         ///< the placement rule that counts for it, from 1; 0: none does
-  bool nobody_may_lead = false;   ///< nobody leads it, and the rule lets no live node lead it
-  bool led_against_rule = false;  ///< the rule would not let its leader begin to lead it
-  bool without_ready_standby = false;  ///< its rule asks for standbys, and none is ready
-  /// The first to take over first; null if the shard has no standbys.
+  std::uint32_t rule = 0;  ///< the number of the shard's placement rule, from 1; 0: no rule
+  /// Nobody leads it, and its rule lets no live node of a weight above 0 lead it.
+  bool nobody_may_lead = false;
+  bool led_against_rule = false;       ///< its rule would not let its leader begin to lead it
+  bool without_ready_standby = false;  ///< its rule asks for standbys, and no standby is ready
+  /// The standbys in the order in which they would take over; null: no standbys.
   std::shared_ptr<const std::vector<StandbyStatus>> standbys;
 };
 
-/// How long the lock delay still keeps everybody from claiming the shard; 0: it does not.
+/// How long the lock delay still keeps everybody from claiming the shard. 0: it does not, or the
+/// time is not known.
 inline std::chrono::nanoseconds LockWait(const ShardStatus& shard, TimePoint at) {
   if (!shard.locked_until || *shard.locked_until <= at) return std::chrono::nanoseconds{0};
   return *shard.locked_until - at;
 }
-/// In how long other nodes than the shard's `waits_for` may claim it; unset: never, or not known.
+/// How long it takes until other nodes than the shard's `waits_for` may claim the shard, too; 0:
+/// they may already. Unset: never, not known, or the shard waits for no node.
 inline std::optional<std::chrono::nanoseconds> OthersWait(const ShardStatus& shard, TimePoint at) {
   if (shard.waits_for.empty() || !shard.others_from) return std::nullopt;
   return std::max<std::chrono::nanoseconds>(*shard.others_from - at, std::chrono::nanoseconds{0});
 }
-/// Whether the group's failover settings let nobody, or only one node, claim the shard now.
+/// Whether the shard has `waits_for`, or the lock delay keeps everybody from claiming it. True also
+/// after `others_from`, as long as the shard has `waits_for`.
 inline bool WaitsBySettings(const ShardStatus& shard, TimePoint at) {
   return !shard.waits_for.empty() || LockWait(shard, at).count() > 0;
 }
 
-/// Orders failing shards: the one with the most failed attempts first, then the one that has failed
-/// for longest, then by number. REQUIRES: both fail.
+/// Orders failing shards: by the number of failed attempts, the greatest first; then by the time
+/// since the first failure, the longest first; then by number. REQUIRES: both shards have
+/// `failing`.
 inline bool WorseFailing(const ShardStatus& left, const ShardStatus& right) {
   return std::tuple(right.failing->attempts, right.failing->lasted, left.shard) <
          std::tuple(left.failing->attempts, left.failing->lasted, right.shard);
@@ -156,7 +165,7 @@ struct StoppingShard {
   ShardId shard;
   Duration lasted{};  ///< since the leadership ended
 };
-/// Orders stopping shards: the one that takes longest first, then by number.
+/// Orders stopping shards: by `lasted`, the longest first; then by number.
 inline bool LongerStopping(const StoppingShard& left, const StoppingShard& right) {
   return std::tuple(right.lasted, left.shard) < std::tuple(left.lasted, right.shard);
 }
@@ -172,9 +181,11 @@ struct NodeStatus {
   SessionId session_id;         ///< 0: no session
   std::optional<Error> halted;  ///< why it has stopped for good; unset: it has not halted
   bool ready = false;           ///< see Control::Ready
-  std::string not_ready;        ///< why not, in one line; empty if ready
-  TimePoint at{};               ///< when the snapshot was made, by this process's clock
-  Revision revision;            ///< the view is complete up to here
+  std::string not_ready;        ///< why the node is not ready, in one line; empty if ready
+  /// When the snapshot was made, by this process's clock. TimePoint{}: the node has stopped, or a
+  /// relay does not know the group yet.
+  TimePoint at{};
+  Revision revision;  ///< the view's; a complete view has all changes up to this revision
   /// The time since the view was last proven to be current; 0: there is no complete view yet.
   std::chrono::nanoseconds view_age{0};
   /// `view_age` is longer than the TTL (a relay: 10 s). So what the view shows of other nodes may
@@ -183,8 +194,10 @@ struct NodeStatus {
   /// The time since the last confirmed renewal was sent, also of an earlier session; 0: no renewal
   /// was confirmed yet.
   std::chrono::nanoseconds renewal_age{0};
-  std::chrono::milliseconds ttl{0};  ///< etcd's last grant; before the first, what is asked for
-  NodeId balancer;                   ///< empty: no node
+  /// The lease time that etcd granted or confirmed last. Before the first grant, the time that the
+  /// node asks for. A relay: 0.
+  std::chrono::milliseconds ttl{0};
+  NodeId balancer;  ///< empty: no node
   bool paused = false;
   bool rebalance_requested = false;  ///< an operator's "apply" is being carried out
   bool braking = false;              ///< no vacancies are filled: too many members vanished at once
@@ -196,12 +209,13 @@ struct NodeStatus {
   FailoverSettings failover;        ///< the group's; the defaults before its config is known
   Placement placement;              ///< the group's rules; none before its config is known
   std::uint32_t config_schema = 0;  ///< of the group's config; 0: not known
-  /// Null: the view is not complete yet, or another process answered.
+  /// Null: the view is not complete yet, the node has stopped, or another process answered.
   std::shared_ptr<const StatusAssignment> assignment;
   /// By id, including members that are not live; empty until the view is complete.
   std::vector<MemberStatus> members;
   std::vector<DepartedMember> departed;  ///< within the last hour, the newest first
-  SharedBlocks<ShardStatus> shards;      ///< by number; empty: a relay does not know the group yet
+  /// By number. Empty: the node has stopped, or a relay does not know the group yet.
+  SharedBlocks<ShardStatus> shards;
   std::uint32_t failing = 0;  ///< the number of shards that this node leads and fails to activate
   /// The worst of these first, see WorseFailing. At most kMaxFailingListed.
   std::vector<ShardStatus> worst_failing;
@@ -216,15 +230,17 @@ struct NodeStatus {
   std::uint32_t nobody_may_lead = 0;            ///< how many have ShardStatus::nobody_may_lead
   std::uint32_t led_against_rules = 0;          ///< how many shards are led_against_rule
   std::uint32_t without_ready_standby = 0;      ///< how many shards are without_ready_standby
-  /// For how long each status of this process has shown some shard without_ready_standby.
+  /// How long this process's statuses have shown shards without_ready_standby, without a gap. 0 if
+  /// this status is the first of them, or shows no such shard.
   Duration without_ready_standby_for{0};
   std::uint32_t standing_by = 0;   ///< for how many shards this node stands by
   std::uint32_t ready_here = 0;    ///< for how many of these it is ready
-  std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256
+  std::vector<Transition> recent;  ///< the newest 256 transitions of the history, oldest first
   NodeCounters counters;
 
-  /// How many shards one of `members` should lead by the assignment. 0 if it gets nothing for now.
-  /// Thread-safe. The first call for a status of this process takes O(shards).
+  /// How many shards one of `members` should lead by the assignment. 0 if the member gets nothing
+  /// for now. Thread-safe. The first call for an assignment of this process takes O(shards), and
+  /// other threads wait for it (StatusAssignment::TargetOf).
   std::uint32_t TargetOf(const MemberStatus& member) const;
 };
 

@@ -1,7 +1,9 @@
 // The assignment that a status shows: whose shards are whose, and how many each member should lead.
 //
-// The loop only notes what has changed (AssignmentBoard). Targets and plans take O(shards). The
-// first thread that asks a status for them computes them (StatusAssignment).
+// The loop keeps the assignment's input up to date, and reads only what has changed
+// (AssignmentBoard). It computes no targets, because that takes O(shards). The first thread that
+// asks a StatusAssignment for a target computes all targets of that assignment, once. Planner plans
+// moves from a StatusAssignment.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +19,27 @@
 
 namespace baton::runtime {
 
-/// An assignment at one time. Thread-safe.
+/// An assignment at one time: its input, and the targets that follow. Thread-safe.
 class StatusAssignment {
  public:
+  /// REQUIRES (not checked): `pools` and `shards` name members by their places in `members`.
   StatusAssignment(std::vector<core::AssignmentMember> members,
                    std::vector<core::AssignmentPool> pools,
                    SharedBlocks<core::ShardOfAssignment> shards)
       : members_(std::move(members)), pools_(std::move(pools)), shards_(std::move(shards)) {}
 
+  /// The members that take part (see core::AssignmentOfView).
   const std::vector<core::AssignmentMember>& members() const { return members_; }
-  /// By number. Assignments share each block in which nothing changed.
+  /// All shards of the group, by number, also those that don't take part. Assignments of one
+  /// AssignmentBoard share each block in which no shard changed.
   const SharedBlocks<core::ShardOfAssignment>& shards() const { return shards_; }
-  /// Its `changes_at`, `owners_awaited` and `to_take_back` are not set.
-  core::AssignmentOfView Whole() const;
-  /// How many shards the member should lead; 0 if it does not take part. The first call takes
+  /// Returns the assignment in the form that core::PlanAll reads. `changes_at`, `owners_awaited`
+  /// and `to_take_back` keep their defaults. Each call builds the result again, which takes
   /// O(shards).
+  core::AssignmentOfView Whole() const;
+  /// How many shards the member should lead; 0 if the member does not take part. The first call
+  /// computes the targets of all members, which takes O(shards). Calls of other threads wait for
+  /// that.
   std::uint32_t TargetOf(const NodeId& node) const;
 
  private:
@@ -42,19 +50,24 @@ class StatusAssignment {
   mutable std::map<NodeId, std::uint32_t> targets_;
 };
 
-/// Keeps an assignment that follows a view. Not thread-safe.
+/// Keeps the assignment of a view up to date. Not thread-safe.
 class AssignmentBoard {
  public:
-  /// The assignment may read something else of this shard now. Call it for each shard whose
-  /// ShardStatus may have changed.
+  /// The next Of reads this shard from the view again. Call Mark for each shard whose ShardStatus
+  /// may have changed. Does nothing before the first Of, which reads all shards. REQUIRES (not
+  /// checked): the view has this shard.
   void Mark(ShardId shard);
-  /// The view's members, policies or config have changed.
+  /// The next Of reads the members from the view again. Call MarkMembers when the view's members,
+  /// policies or config have changed.
   void MarkMembers() { members_marked_ = true; }
 
-  /// The assignment of the view, now. The same object as before, unless it has changed. Takes
-  /// O(members + marked shards); if members or their settings changed, also what
-  /// AssignmentMembersFrom takes, and O(shards) if that found other ones. `settle`: see
-  /// AssignmentFrom. REQUIRES: all calls pass the same `view` and `settle`.
+  /// Returns the assignment of the view at `now`. Returns the same object as the last call if the
+  /// assignment has not changed. Also reads again what changes only because time passes. Takes
+  /// O(members + marked shards). If the members are read again, also takes what
+  /// core::AssignmentMembersFrom takes. If it returns other members than before, Of reads all
+  /// shards. `settle`: see core::AssignmentFrom. REQUIRES (not checked): all calls pass the same
+  /// `view` and `settle`, and the shard count stays that of the first call. The view is complete:
+  /// in an incomplete view, an unknown shard looks like a shard that nobody leads.
   std::shared_ptr<const StatusAssignment> Of(const core::View& view, Duration settle,
                                              TimePoint now);
 
@@ -69,7 +82,7 @@ class AssignmentBoard {
   SharedBlocks<core::ShardOfAssignment> shards_;
   std::vector<bool> is_marked_;
   std::vector<ShardId> marked_;
-  std::size_t renewed_ = 0;  ///< the block that Read renewed last
+  std::size_t renewed_ = 0;  ///< the block that Read renewed last in this call of Of
   /// By shard: when it may change without a mark; max: not known. `changes_` has these times.
   std::vector<TimePoint> changes_at_;
   std::set<std::pair<TimePoint, ShardId>> changes_;

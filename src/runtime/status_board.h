@@ -1,9 +1,10 @@
 // StatusBoard: keeps the shards' part of a status, and the assignment. For a new status, the loop
-// renders only the shards that changed since the last one. The two statuses share each block of
+// renders only the shards that changed since the last status. The two statuses share each block of
 // shards (SharedBlocks) in which no shard changed.
 //
-// Until the first call of Shards it keeps no shards. Call Note for each change of the view, and for
-// each change that ShardOf (node_status.h) shows of what only the node knows of its own shards.
+// Until the first call of Shards, which renders all shards, the board keeps no shards. Call
+// Note(view, changes) after each change of the view. Call Note(shard) if ShardOf (node_status.h)
+// shows the shard differently now, although the view has not changed.
 //
 // For the loop alone; other threads may read what Shards returned. REQUIRES: all calls pass the
 // same view.
@@ -29,9 +30,10 @@ namespace baton::runtime {
 class SharedStandbys {
  public:
   using List = std::shared_ptr<const std::vector<StandbyStatus>>;
-  /// Returns the list that all shards with this content share. Null stays null.
+  /// Returns the list that all shards with this content share: `list` itself if the content is new.
+  /// Null stays null.
   List Shared(List list);
-  /// Call it after each status. Now and then it forgets the lists that no shard has any more.
+  /// Call Sweep after each status. Now and then it forgets the lists that no shard has any more.
   void Sweep();
 
  private:
@@ -44,14 +46,14 @@ class SharedStandbys {
 
 class StatusBoard {
  public:
-  /// The view has changed as `changes` says. Call it after each change of the view.
+  /// The view has changed as `changes` says. Call Note after each change of the view.
   void Note(const core::View& view, const core::ViewChanges& changes);
-  /// The shard changed for a reason that the view does not show. REQUIRES (not checked): the group
-  /// has this shard.
+  /// The shard changed for a reason that the view does not show. Does nothing before the first call
+  /// of Shards. REQUIRES (not checked): the group has this shard.
   void Note(ShardId shard);
 
-  /// Returns all shards, by number. `look` renders the shards that changed, as of `now`, and must
-  /// not call this object. This object itself sets their ShardStatus::nobody_may_lead.
+  /// Returns all shards, by number. Calls `look` to render each shard that changed, as of `now`;
+  /// `look` must not call this object. This object itself sets ShardStatus::nobody_may_lead.
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
   // Counts at the last call of Shards; 0 before the first call.
@@ -68,10 +70,11 @@ class StatusBoard {
   /// Since when every call of Shards has found such a shard: the `now` of the first such call.
   /// TimePoint::max(): the last call found no such shard, or there was no call yet.
   TimePoint without_ready_standby_since() const { return without_ready_standby_since_; }
-  /// How many of the shards that `node` leads were suspended. Only a node itself knows this of its
-  /// shards, so it is 0 if `node` is not this process's node.
+  /// How many of the shards that `node` leads were suspended. A node knows this only of its own
+  /// shards, so the answer is 0 if `node` is another process's node.
   std::uint32_t SuspendedBy(const NodeId& node) const;
-  /// As AssignmentBoard::Of. REQUIRES (checked): Shards was called before.
+  /// As AssignmentBoard::Of, with the same requirements. REQUIRES (checked): Shards was called
+  /// before.
   std::shared_ptr<const StatusAssignment> Assignment(const core::View& view, Duration settle,
                                                      TimePoint now) {
     BATON_CHECK(shards_.size() == view.shard_count());

@@ -1,5 +1,5 @@
 // TransitionLog: writes one log record, with LogLevel::kInfo, for each change of leadership that a
-// node counts. The node calls it on its loop. It does not wait for the log.
+// node counts. The node calls OnTransition on its loop; the call does not wait for the log.
 #pragma once
 
 #include "runtime/control.h"
@@ -9,7 +9,7 @@ namespace baton::runtime {
 
 class TransitionLog final : public Observer {
  public:
-  /// `log` must outlive this object.
+  /// REQUIRES: `log` outlives this object.
   explicit TransitionLog(NodeLog& log) : log_(log) {}
   void OnTransition(const Transition& transition) override;
 

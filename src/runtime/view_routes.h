@@ -14,8 +14,8 @@
 
 namespace baton::runtime {
 
-/// A node that leads shards, or stands by for them. All routes of one view that name it share this
-/// object.
+/// A node that leads shards, or stands by for them. All routes of one view that name the node share
+/// one object.
 struct RouteNode {
   NodeId node;
   std::string address;  ///< its service address
@@ -62,14 +62,14 @@ struct RouteBatch {
   Duration stale_after{};  ///< if the proof is older than this, the view counts as stale
 };
 
-/// Observes a view's routes. The node calls it on its loop, in order, so each method must be quick,
-/// and must not throw. RouteFeed says when a batch comes, and which routes it holds.
+/// Observes a view's routes. The node calls the methods on its loop, in order, so they must be
+/// quick, and must not throw. RouteFeed says when a batch comes, and which routes the batch has.
 class BATON_EXPORT RouteObserver {
  public:
   virtual ~RouteObserver() = default;
   virtual void OnRoutes(const RouteBatch& batch) = 0;
-  /// No batch follows, because the node or relay stops or has halted. Called at most once; on the
-  /// caller's thread if the node had stopped before AddRouteObserver.
+  /// No batch follows, because the node or relay stops or has halted. Called at most once. If the
+  /// node had stopped before AddRouteObserver, called on the thread that called AddRouteObserver.
   virtual void OnRoutesEnded(const Error& why) = 0;
 };
 

@@ -1,10 +1,10 @@
 // Watchdog: notices if the application in this process gives no sign of life any more.
 //
 // If no sign comes within the bound, Leads() turns false at once. This needs no turn of the loop,
-// because LeadershipTable compares the time itself. A moment later the loop looks, calls `changed`
-// with false, and so ends the session. When the next sign comes, `changed` is called with true, and
-// the node begins another session. But if a sign comes before the loop has looked, the session goes
-// on: Leads() turns true again, with the same terms, and `changed` is not called.
+// because LeadershipTable compares the time itself. A moment later the loop calls Look, which calls
+// `changed` with false. That ends the session. When the next sign comes, `changed` is called with
+// true, and the node begins another session. But if a sign comes before that call of Look, the
+// session goes on: Leads() turns true again, with the same terms, and `changed` is not called.
 #pragma once
 
 #include <atomic>
@@ -43,13 +43,13 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   /// A second call changes nothing. If the bound has passed before the call, `changed` may still be
   /// called, and Leads() may turn true again until the loop has ended the session.
   void End() noexcept;
-  /// Makes a watchdog with the real clock that passes to `engine` whether the application lives
-  /// (core::ApplicationChanged). Does not keep the engine. Null: the bound is 0. REQUIRES: as for
-  /// the constructor, but the bound may be 0.
+  /// Makes a watchdog that uses the real clock, and passes each change to `engine`
+  /// (core::ApplicationChanged). Does not keep the engine alive. Returns null if the bound is 0.
+  /// REQUIRES: as for the constructor, but the bound may be 0.
   static std::shared_ptr<Watchdog> Of(const std::shared_ptr<Engine>& engine, Duration bound,
                                       Executor& executor, LeadershipTable& table);
-  /// Checks whether the bound has passed, calls `changed` if the answer is new, and checks again
-  /// when the bound can next pass. Called on the loop.
+  /// Checks whether the bound has passed, and calls `changed` if the answer is new. While signs
+  /// come in time, Look calls itself again when the bound can next pass. Called on the loop.
   void Look();
 
  private:

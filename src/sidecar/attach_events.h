@@ -7,13 +7,13 @@
 
 namespace baton::sidecar {
 
-/// Whether the application answers the callback's event: true for all except kSuspended and
-/// kResumed. Only answered events have an operation.
+/// Whether the application must answer events of this kind. True for all kinds except kSuspended
+/// and kResumed. Only events that must be answered have an operation.
 bool IsAnswered(core::CallbackKind kind);
 
-/// The callback's event. An event about standing by has no term and no reason.
+/// Returns the callback's event. An event about standing by has no term and no reason.
 v1::AttachEvent EventOf(const core::RunCallback& callback);
-/// An event without a reason and an operation.
+/// Returns an event that has neither a reason nor an operation.
 v1::AttachEvent EventOf(v1::AttachEvent::Kind kind, ShardId shard, Term term);
 
 }  // namespace baton::sidecar

@@ -11,11 +11,17 @@
 
 namespace baton::sidecar {
 
-/// The version of sidecar.proto's rules that this node keeps.
+/// The version of sidecar.proto's rules that this node follows.
 inline constexpr std::uint32_t kProtocol = 1;
 
-/// Returns why a node of `group` refuses the hello, also while no application is attached. nullopt:
-/// there is no such reason. `now`: the node's CLOCK_BOOTTIME.
+/// Returns why a node of `group` refuses the hello because of its content. nullopt: nothing is
+/// wrong with the content. `now`: the node's CLOCK_BOOTTIME. The refusals:
+///   - kOtherGroup: the hello names another group.
+///   - kUnavailable: its time is more than 5 s and at most 2 minutes before `now`, so it may have
+///     come late.
+///   - kMalformed: its time is negative, after `now`, or more than 2 minutes before `now`; its
+///     protocol is not kProtocol; its client has more than 256 bytes; or its token has more than
+///     64.
 std::optional<Refusal> CheckHello(const v1::AttachHello& hello, const std::string& group,
                                   TimePoint now);
 

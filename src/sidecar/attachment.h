@@ -1,6 +1,6 @@
 // Attachment: an application in another process, as the node sees it. It knows which messages were
-// sent to the application, which answers are missing, until when the application may act, and
-// whether the application is attached, detached or absent.
+// sent to the application, and which answers are missing. It knows until when the application may
+// act, and whether the application is attached, detached or absent.
 //
 //   absent ──Attach──▶ attached ──stream ends──▶ detached ──the last sent deadline passes──▶ absent
 //                         ▲                         │
@@ -9,27 +9,33 @@
 // The rules:
 //   - A deadline counts as sent when Take has returned it, whether or not it arrives.
 //   - The end of a stream is no proof of death. The application may act until the last sent
-//     deadline. Until then no later deadline is sent, and its shards are not given away.
-//   - If the same application attaches again, it gets its activated leaderships once more, and the
-//     events that it has not answered, with the same operation numbers. It still stands by for the
-//     same shards. It is the same application if it has the token of the last welcome and, if the
-//     process is known, is the same process. If it has an earlier stream, that stream is ended.
+//     deadline. Until then its shards are not given away. No later deadline is sent, unless the
+//     application attaches again.
+//   - If the same application attaches again, it first gets LED for each leadership whose ACQUIRED
+//     it has answered with ok. Then it gets the events that it has not answered, with the same
+//     operation numbers. It still stands by for the same shards. If its earlier stream has not
+//     ended, this object ends that stream.
+//   - An application that attaches is the same one if its hello has the token of the last welcome.
+//     If peer() is not null, the connection must also be from the process of peer(), and the hello
+//     must have the id of this process.
 //   - A RELEASING, LOST or STANDBY_ENDED must not end what a later ACQUIRED or STANDBY of the shard
-//     has begun. If the application attaches again after it answered the later event, the earlier
-//     one counts as answered, and is not sent again. Until the application attaches again, it
-//     counts as unanswered, because a shard whose LOST has no answer is still stopping.
-//   - Another application may attach only when the earlier one is absent.
-//   - A deadline that gives the application more time is sent only after all events that wait. One
-//     that gives it less time is sent at once.
-//   - If the node calls a callback before it knows that the application is absent, the callback
-//     never reaches the next application.
+//     has begun. Suppose that LOST is sent, then ACQUIRED is sent, then the application answers
+//     ACQUIRED with ok, but not LOST, and then it attaches again. From then on, LOST counts as
+//     answered, and is not sent again. Until the application attaches again, LOST counts as
+//     unanswered, because a shard whose LOST has no answer is still stopping. The same holds for
+//     RELEASING or STANDBY_ENDED instead of LOST, and for STANDBY instead of ACQUIRED.
+//   - Another application may attach only when the earlier application is absent.
+//   - A deadline that gives the application more time is sent only after all events that wait. A
+//     deadline that gives it less time is sent with the next message.
+//   - If the application became absent, and the node calls Run before it knows this (OnChanged),
+//     the callback never reaches the next application: `done` gets ok at once.
 //   - With a watchdog, no deadline is later than the last sign of life plus the watchdog's time.
-//     After this time the application is absent. While none is attached or detached, an application
-//     can attach only with a sign of life in its hello, also the first time.
+//     After this time the application is absent. An absent application can attach only with a sign
+//     of life in its hello, also the first time.
 //
 // Thread-safe; waits only for its lock. It calls streams and `wake` without the lock, so they may
-// call back. It calls `done` of Run, `changed` and `said` with the lock held. REQUIRES: these three
-// neither wait nor call back.
+// call back. It calls `done` of Run, `changed` and `said` with the lock held. REQUIRES: `done`,
+// `changed` and `said` neither wait nor call this object.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +67,7 @@ struct Refusal {
   enum class Kind : std::uint8_t {
     kMalformed,    ///< the client breaks the protocol
     kOtherGroup,   ///< the client wants another group
-    kTaken,        ///< another stream or application is attached
+    kTaken,        ///< another application, or another stream of this one, is attached
     kUnavailable,  ///< the client may try again later
     kExhausted,    ///< the client does not read or answer; it may attach again
     kDenied        ///< the caller lacks the role kLead
@@ -71,27 +77,30 @@ struct Refusal {
 };
 
 /// The stream of an application. The Attachment shares the ownership of it. The methods are called
-/// on any thread, and must not wait.
+/// on any thread, perhaps before Attach returns, and must not wait.
 class Stream {
  public:
   virtual ~Stream() = default;
   /// Attachment::Take may have a message now, so the stream should call it.
   virtual void Kick() = 0;
-  /// Writes the messages that Take still returns, then ends the stream. It need not call Ended.
+  /// Writes the messages that Take still returns, then ends the stream with `why`. The stream need
+  /// not call Ended after this.
   virtual void End(Refusal why) = 0;
 };
 
 /// How often each of the sidecar's limits was reached.
 struct SidecarBounds {
-  std::uint64_t connections = 0;  ///< closed: too many were open, or ReceiveBudget refused them
-  /// Connections of users without the role kLead. If the port asks for certificates, or if it is
-  /// not known yet whether the user has the role, the connection does not count. Instead, its
-  /// streams count if they are refused because the caller lacks the role, or is not known to have
-  /// it.
+  /// Connections that were closed at once: too many were open, DeniedPace gave no answer, or
+  /// ReceiveBudget refused them.
+  std::uint64_t connections = 0;
+  /// Counts connections or streams. If the port does not ask for certificates, and the user of a
+  /// connection is known at its begin to lack the role kLead, the connection counts once, and its
+  /// streams don't count. On any other connection, each stream counts that is refused because its
+  /// caller lacks the role, or is not known to have it.
   std::uint64_t denied = 0;
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
-  std::uint64_t slow_reader = 0;  ///< applications cut off: they read no deadline for too long
+  std::uint64_t slow_reader = 0;  ///< applications cut off: see AttachmentOptions::patience
   std::uint64_t silent = 0;       ///< applications made absent: no sign of life in time
 };
 
@@ -100,30 +109,33 @@ struct AttachmentOptions {
   NodeId node;
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// The most events that wait to be written, and also the most missing answers. If there are more
-  /// of either, the application is cut off: its stream ends, and it is detached. 0: 8 for each
-  /// shard plus 1,000.
+  /// The most events that wait to be written, and the most missing answers. If there are more of
+  /// either while the application is attached, it is cut off: its stream ends with kExhausted, and
+  /// it is detached. 0: 8 for each shard, plus 1,000.
   std::size_t most_waiting = 0;
-  /// An application is cut off if its last deadline has passed, and a new one has waited for this
-  /// long because the application does not read. Use a third of the TTL, and at least 1 s.
+  /// An application is cut off if its last deadline has passed, and a new deadline has waited for
+  /// this long because the application does not read. It is then absent at once. Use a third of the
+  /// TTL, and at least 1 s.
   Duration patience = std::chrono::seconds(1);
-  /// The longest time without a sign of life; 0: no watchdog.
+  /// The longest time without a sign of life. 0: there is no watchdog.
   Duration watchdog{0};
 };
 
 class Attachment final : public runtime::Application {
  public:
-  /// This object calls `wake` when Advance should be called soon: on any thread, also within a call
-  /// of this object, without the lock held. `wake` may be empty. REQUIRES: `clock` outlives this
-  /// object.
+  /// This object calls `wake` when Advance should be called soon. It does so on any thread, also
+  /// within a call of this object, without the lock held. `wake` may be empty. REQUIRES: `clock`
+  /// outlives this object.
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
-  // The node calls these on its loop; see runtime::Application. If the application is not absent,
-  // Begin calls `changed`. Run calls `done` with ok at once while the application is absent, and
-  // for callbacks that it does not answer (IsAnswered). Otherwise `done` is called with the
-  // application's answer; or with ok once the application is absent, or once a later callback or
-  // the end of the shard's leadership has made this callback obsolete. After End, no `done` is
-  // called.
+  // The node calls these; see runtime::Application. Begin calls `changed` if the application is not
+  // absent. Run calls `done` at once with ok while the application is absent, and for callbacks
+  // that the application does not answer (IsAnswered). Otherwise the application's answer comes
+  // later, and is passed to `done`. Instead of the answer, `done` gets ok in these cases:
+  //   - The application is absent now.
+  //   - A later callback, or the end of the shard's leadership, made this callback obsolete.
+  //   - The application attached again, and the callback counts as answered (see the rules).
+  // End ends the stream with kUnavailable. After End, Attach refuses, and Run does nothing.
   void Begin(std::function<void(core::ApplicationState)> changed,
              std::function<void(const core::StandbyReadySaid&)> said) override;
   void Run(const core::RunCallback& callback, Done done) override;
@@ -133,31 +145,38 @@ class Attachment final : public runtime::Application {
   void End() override;
 
   // Streams call these.
-  /// An application wants to attach on `stream`. Returns nullopt if it is attached now, otherwise
-  /// the refusal. `peer`: the process that connected, if its death can be proven; otherwise null.
-  /// It is used only if `hello` names the same process id: another process may be a proxy. Does not
-  /// check the caller's role.
+  /// An application wants to attach on `stream`. `peer`: the process that connected, if its death
+  /// can be proven; otherwise null. Refuses the application at once if CheckHello (attach_hello.h)
+  /// refuses the hello, or if `peer` is known to be dead (kUnavailable). Otherwise first does what
+  /// Advance does. nullopt: the application is attached now. Otherwise the refusal: that of
+  /// CheckHello, kTaken or kUnavailable. Apart from the check for its death, `peer` is used only if
+  /// `hello` names its process id, because a proxy may have connected. Does not check the caller's
+  /// role.
   std::optional<Refusal> Attach(const std::shared_ptr<Stream>& stream, const v1::AttachHello& hello,
                                 std::shared_ptr<const PeerProcess> peer);
-  /// Returns the next message to write; its deadline is now sent. nullopt: there is none, or
-  /// `stream` is not the present stream.
+  /// Returns the next message to write, with at most 4,096 events. Its deadline counts as sent from
+  /// now on. nullopt: there is no message, or `stream` is not the present stream.
   std::optional<v1::AttachResponse> Take(const Stream& stream);
-  /// The application has answered this operation; `error`: why it failed, any text. Does nothing if
-  /// `stream` is not the present stream, or no such answer is missing.
+  /// The application has answered this operation. `error`: why it failed, any text; `done` gets one
+  /// line of it, cut to runtime::kLongestCallbackError. Does nothing if `stream` is not the present
+  /// stream, if the answer to this operation is not missing, or after End.
   void Answer(const Stream& stream, std::uint64_t operation, bool ok, std::string_view error = {});
   /// The application says whether it could at once serve a shard for which it stands by.
-  /// `operation` is that of the STANDBY. Does nothing if `stream` is not the present stream, or
-  /// this standby has ended.
+  /// `operation`: that of the STANDBY. Does nothing if `stream` is not the present stream, if this
+  /// standby has ended, or after End.
   void SayReady(const Stream& stream, std::uint64_t operation, bool ready);
-  /// The application gave a sign of life. Does nothing if `stream` is not the present stream, or if
-  /// the watchdog's time is over already.
+  /// The application gave a sign of life. First does what Advance does, so a sign comes too late if
+  /// the watchdog's time is over, or the process has ended. Does nothing if `stream` is not the
+  /// present stream, or after End.
   void NoteAlive(const Stream& stream);
-  /// The stream has ended. Does nothing if `stream` is not the present stream.
+  /// The stream has ended. Detaches the application, and then does what Advance does. Does nothing
+  /// if `stream` is not the present stream.
   void Ended(const Stream& stream);
 
   // The server calls this.
-  /// Acts on passed deadlines and on the end of the process. Call it again at the returned time,
-  /// after `wake`, and when the process ends. TimePoint::max(): no time is known. Any thread.
+  /// Acts on passed deadlines and on the end of the process: it makes the application absent, or
+  /// cuts it off. Call it again at the returned time, after `wake`, and when the process ends.
+  /// TimePoint::max(): no time is known. After End, does nothing. Any thread.
   TimePoint Advance();
 
   core::ApplicationState state() const override;

@@ -17,10 +17,11 @@ namespace baton::sidecar {
 
 class Complaints {
  public:
-  /// Logs `what` and the caller's name, unless `what` was logged less than a minute ago, for any
-  /// caller.
+  /// Logs `what` and the caller's name, unless `what` was logged for any caller less than a minute
+  /// ago.
   void Say(const char* what, const access::Caller& caller);
-  /// Counts a caller that lacks the role kLead, and logs this with Say.
+  /// Adds 1 to denied(), because a caller lacks the role kLead or is not known to have it. Logs
+  /// this with Say.
   void SayDenied(const access::Caller& caller);
   /// How many calls of SayDenied there were.
   std::uint64_t denied() const { return denied_; }

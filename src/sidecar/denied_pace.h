@@ -1,6 +1,6 @@
-// DeniedPace: decides which callers without the role kLead learn why they may not attach. An answer
-// costs a gRPC server; further connections are closed at once. So a user who connects again and
-// again leaves the server's thread to others.
+// DeniedPace: decides which callers without the role kLead learn why they may not attach. Each such
+// answer needs a gRPC server of its own. Connections that get no answer are closed at once. So a
+// user who connects again and again leaves the server's thread to others.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -18,7 +18,7 @@ class DeniedPace {
   static constexpr int kOfOne = 4;
   static constexpr int kOfAll = 16;
 
-  /// Whether this connection of `user` (access::LimitedAs) gets an answer; it is counted then.
+  /// Whether this connection of `user` (access::LimitedAs) gets an answer. True: it is counted.
   bool Answers(const std::string& user, TimePoint now);
 
  private:

@@ -1,10 +1,10 @@
 // PeerProcess: the process at the other end of a connection, and the proof of its death.
 //
 // The proof is a pidfd that the kernel made for the process that connected (SO_PEERPIDFD, Linux
-// 6.5). A pidfd opened later, by the process id from SO_PEERCRED, would prove nothing: the process
-// that connected may have died, and another one may have its id now. On older kernels only a child
-// of this process is safe, because a child keeps its id until it is reaped. Other processes then
-// have no PeerProcess, and only deadlines show when they must have stopped.
+// 6.5). A pidfd that is opened later, by the process id from SO_PEERCRED, would prove nothing: the
+// process that connected may have died, and another process may have its id now. On older kernels
+// this object exists only for a child of this process, because a child keeps its id until it is
+// reaped. Of other processes only the deadlines show when they must have stopped.
 //
 // Immutable and thread-safe.
 #pragma once
@@ -33,18 +33,18 @@ class PeerProcess {
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  /// The pidfd, which becomes readable when the process has ended. Open while this object lives; no
-  /// other object has the same descriptor. But those of OfSocket(fd, child) and of its `child`
-  /// share an open file. So remove the pidfd from an epoll set before this object goes: closing is
-  /// not enough.
+  /// The pidfd, which becomes readable when the process has ended. The descriptor is open while
+  /// this object lives. No other object has the same descriptor. But the pidfds of `child` and of
+  /// the result of OfSocket(fd, child) share an open file. So remove the pidfd from an epoll set
+  /// before this object is destroyed: closing it is not enough.
   int pidfd() const { return pidfd_; }
   /// The process id in this process's pid namespace; 0: the process is not visible there.
   pid_t pid() const { return pid_; }
-  /// Whether the process has ended. Waits up to `patience` for its end; without a bound if that is
-  /// negative. False proves nothing, and may come early, after a signal to this thread. True stays
-  /// true.
+  /// Whether the process has ended. Waits up to `patience` for its end; without a bound if
+  /// `patience` is negative. False proves nothing, and may come early if a signal interrupts this
+  /// thread. Once true, it stays true.
   bool ProvenDead(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) const;
-  /// Whether both are the same process, and it still lives. False also if pid() is 0.
+  /// Whether both are the same process, and this process still lives. False if pid() is 0.
   bool Is(const PeerProcess& other) const;
 
  private:

@@ -3,9 +3,10 @@
 // It accepts connections itself, and asks the kernel for the user at the other end. A caller needs
 // the role kLead to attach. Each connection has a gRPC server of its own, so the user of a stream
 // is known for certain. On the unix socket the process is known, too, if the kernel can name it
-// (see PeerProcess). Then the application becomes absent as soon as its process ends. TCP has no
-// such proof. A port may have TLS; then the client's certificate may also give the role. One thread
-// waits for connections, ends of processes and deadlines.
+// (see PeerProcess) and the hello has its process id. Then the application becomes absent as soon
+// as its process ends. TCP has no proof of this kind. A port may have TLS; then the client's
+// certificate may also give the role. One thread waits for connections, ends of processes and
+// deadlines.
 //
 // Call methods from one thread at a time, except attachment() and bounds().
 #pragma once
@@ -36,37 +37,40 @@
 
 namespace baton::sidecar {
 
-/// The most connections at a time. A further connection is closed at once. A connection without a
+/// The most connections at a time. One more connection is closed at once. A connection without a
 /// stream is closed after half a minute.
 inline constexpr std::size_t kMaxConnections = 16;
-/// How many of these connections may be of users who are not known to have the role kLead. They are
-/// accepted, because a certificate can give them the role, or the host's user database says later
-/// that a group gives it. Otherwise their streams get an error that says why, or they are closed at
-/// once if there are too many in a second (DeniedPace).
+/// How many of these connections may have callers who are not known to have the role kLead. Such a
+/// caller may still get the role: by a certificate, or by a group that the host's user database
+/// names later. Otherwise the caller's stream gets an error that says why. If the user is known to
+/// lack the role and no certificate can help, DeniedPace bounds the connections of each second;
+/// more of them are closed at once.
 inline constexpr std::size_t kMaxDenied = 4;
 
 /// TLS of a port. A connection's handshake uses the texts that `identity` has when the connection
 /// is accepted.
 struct PortTls {
   std::shared_ptr<const ServerIdentity> identity = {};  ///< null: no TLS
-  /// About how long a connection lasts. After that its stream may go on for as long again, up to
-  /// 30 s. 0: no bound.
+  /// About how long a connection lasts; 0: no bound. After that time its stream may go on for the
+  /// same time again, at most for 30 s. Then the stream ends, and the application attaches again.
+  /// REQUIRES: at most 24 days; not checked.
   std::chrono::milliseconds max_age{0};
 };
 
 class Server {
  public:
   /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what callers
-  /// send to a port. If the user is not known to have the role kLead when the connection is
-  /// accepted, the budget counts the connection until a stream begins with the role. On a unix
-  /// socket nothing is counted. REQUIRES: `access` is not null.
+  /// send to a port. It counts connections whose user is not known to have the role kLead when the
+  /// connection is accepted. It stops counting a connection when a stream begins whose caller has
+  /// the role. On a unix socket it counts nothing. REQUIRES: `access` is not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
          std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has
-  /// mode 600. Start the node before Listen: if another process runs this node, the node's start
-  /// fails, and that process keeps its socket. kUnavailable: the server can't listen on the
-  /// address; the message says why. Throws std::system_error if the host has no thread left.
-  /// REQUIRES: called only once, even if it fails.
+  /// mode 600. Start the node before Listen. If another process runs this node, then the start
+  /// fails, and Listen does not touch the socket of that process. kUnavailable: the server can't
+  /// listen on the address, for example because another process does; the message says why. Throws
+  /// std::system_error if the host has no thread left. REQUIRES: called only once, even if it
+  /// fails.
   Status Listen(const Address& address);
   /// Calls Stop.
   ~Server();
@@ -80,12 +84,14 @@ class Server {
   /// The address for clients, with the real port. REQUIRES: Listen has succeeded.
   std::string address() const { return FormatAddress(address_); }
   /// Calls `start`, which starts a child of this process and returns its id, or 0 if this failed.
-  /// Then the child's death can be proven even if the kernel can't name the process of a connection
-  /// (see PeerProcess). On such a kernel, new connections wait until `start` has returned.
-  /// REQUIRES: called at most once.
+  /// After that the child's death can be proven even if the kernel can't name the process of a
+  /// connection (see PeerProcess). On such a kernel, if a connection to the unix socket comes
+  /// before `start` has returned, the server's thread waits for `start`. REQUIRES: called at most
+  /// once; the child is not reaped before `start` has returned.
   void StartChild(const std::function<pid_t()>& start);
-  /// Ends every stream, waits for their ends, closes all connections, and removes the socket file.
-  /// No application can attach later. Later calls do nothing.
+  /// Ends every stream, waits until the streams have ended, closes all connections, and removes the
+  /// socket file. No application can attach later. Later calls do nothing. If Listen did not
+  /// succeed, attachment() is not ended.
   void Stop();
 
  private:

@@ -1,8 +1,9 @@
 // SidecarService: an Attachment's streams over gRPC.
 //
-// Each connection has a service of its own. So the user of a stream is known for certain, and on a
-// unix socket also the process. gRPC's own name for a peer is not enough, because that name may
-// belong to a connection that is closed. The client's certificate is known when a stream begins.
+// Each connection has a service of its own. So the user of a stream is known for certain. On a unix
+// socket the process is known, too, if the kernel can name it. gRPC's own name for a peer is not
+// enough, because that name may belong to a connection that is closed. The client's certificate is
+// known when a stream begins.
 //
 // The service never blocks. A stream has at most one write in flight; all other messages wait in
 // the Attachment.
@@ -29,20 +30,23 @@ class Service final
   /// The other end of the connection.
   struct Peer {
     std::shared_ptr<const PeerProcess> process;  ///< null: its death can't be proven
-    access::Caller caller;                       ///< `certificate` is empty
-    /// Counts and logs callers that are refused. Null: this peer is counted already.
+    access::Caller caller;                       ///< without a certificate, which Attach adds
+    /// Counts and logs callers that lack the role, once for each stream. Null: this connection is
+    /// counted already.
     std::shared_ptr<Complaints> complaints;
-    /// Called when a caller has the role, before it attaches. It may be called on any thread, and
-    /// again for each stream. It must not wait. Empty: nothing is called.
+    /// Called when the caller of a stream has the role, before it attaches. May be empty. REQUIRES:
+    /// any thread may call it, and call it again for each stream; it doesn't wait.
     std::function<void()> may_attach;
   };
 
   /// A caller may attach if it has the role kLead when its first message arrives. A token gives no
   /// role here. Other callers get PERMISSION_DENIED, or UNAVAILABLE if the user or its groups are
-  /// not known yet. The statuses of the Attachment's refusals: INVALID_ARGUMENT (kMalformed),
+  /// not known yet. A stream that breaks the rules of sidecar.proto ends with INVALID_ARGUMENT.
+  /// Each kind of refusal by the Attachment has its status: INVALID_ARGUMENT (kMalformed),
   /// NOT_FOUND (kOtherGroup), ALREADY_EXISTS (kTaken), UNAVAILABLE (kUnavailable),
-  /// RESOURCE_EXHAUSTED (kExhausted). REQUIRES: this service outlives the server that it is
-  /// registered with; `attachment` and `access` are not null.
+  /// RESOURCE_EXHAUSTED (kExhausted). A stream that the client closes ends with OK. REQUIRES: this
+  /// service outlives the server that it is registered with; `attachment` and `access` are not
+  /// null.
   Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,
           Peer peer)
       : attachment_(std::move(attachment)), access_(std::move(access)), peer_(std::move(peer)) {}

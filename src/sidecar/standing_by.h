@@ -1,18 +1,18 @@
 // StandingBy: the shards for which an application stands by, by the events that it was sent.
 //
-// A standby begins with STANDBY, whose operation names it. It ends with the shard's next
-// STANDBY_ENDED, ACQUIRED or LOST.
+// A standby begins with STANDBY, and the operation of this event names the standby. It ends with
+// the shard's next STANDBY, STANDBY_ENDED, ACQUIRED or LOST.
 //
-// An application that attaches again is sent the events that it has not answered. A late event must
-// not undo a newer one there, so a newer event of the shard makes some earlier ones obsolete. The
-// newer event, and what it makes obsolete:
-//   - the end of a standby: its STANDBY
-//   - STANDBY: the shard's earlier STANDBY
-//   - STANDBY_ENDED: the shard's earlier STANDBY_ENDED
-//   - ACQUIRED: also STANDBY_ENDED, because the application would drop the state of a shard that it
-//     leads
-// Earlier events that are obsolete only once the application has answered a newer STANDBY: see
-// Attachment.
+// An application that attaches again is sent the events that it has not answered. An earlier event
+// that is sent again must not undo a newer event. So a newer event of the shard makes some earlier
+// events obsolete, which are not sent again:
+//   - STANDBY_ENDED, ACQUIRED and LOST make the shard's STANDBY obsolete.
+//   - STANDBY makes the shard's earlier STANDBY obsolete.
+//   - STANDBY_ENDED makes the shard's earlier STANDBY_ENDED obsolete.
+//   - ACQUIRED makes the shard's STANDBY_ENDED obsolete, too. Otherwise the application would drop
+//     the state of a shard that it leads.
+// A STANDBY_ENDED before a newer STANDBY becomes obsolete only when the application has answered
+// that STANDBY: see Attachment.
 //
 // Not thread-safe: an Attachment uses it with its lock held.
 #pragma once
@@ -33,11 +33,13 @@ class StandingBy {
   /// earlier events that are obsolete now; some may have been answered. REQUIRES: each callback
   /// that the application is sent is passed here, in the same order.
   std::vector<std::uint64_t> Note(const core::RunCallback& callback);
-  /// The shard of the standby that this STANDBY began; nullopt: it has ended, or there is none.
+  /// Returns the shard of the standby that the STANDBY with this operation began. nullopt: this
+  /// standby has ended, or there was no such STANDBY.
   std::optional<ShardId> ShardOf(std::uint64_t operation) const;
-  /// The operation of the STANDBY by which the application stands by for the shard; 0: it does not.
+  /// Returns the operation of the STANDBY by which the application stands by for the shard. 0: it
+  /// does not stand by.
   std::uint64_t OperationOf(ShardId shard) const;
-  /// Another application comes next: it stands by for nothing.
+  /// Forgets all standbys. The next application stands by for nothing.
   void Clear();
 
  private:

@@ -62,15 +62,14 @@ TEST(Doctor, OfTheNode) {
                      status.not_ready = "no session yet";
                    }),
          kProblem, "no session yet", "etcd");
-  for (const auto& [why, advice] :
-       {std::pair{"no application is attached", "attaches"},
-        {"the application gives no sign of life (watchdog)", "--watchdog"}}) {
+  for (const auto& said : {std::pair{"no application is attached", "attaches"},
+                           {"the application gives no sign of life (watchdog)", "--watchdog"}}) {
     Expect(AfterNode("session",
-                     [why = why](NodeStatus& status) {
+                     [&said](NodeStatus& status) {
                        status.ready = false;
-                       status.not_ready = why;
+                       status.not_ready = said.first;
                      }),
-           kProblem, why, advice);
+           kProblem, said.first, said.second);
   }
   Expect(After("ttl", [](Examination& seen) { seen.ttl_asked = milliseconds(1000); }), kWarning,
          "asked 1000 ms, granted 10000 ms", "election");

@@ -202,6 +202,20 @@ TEST_F(GroupFollowerTest, EveryObserverLearnsOfTheEndOnce) {
   EXPECT_EQ(follower_.Status()->halted->message, "why");
 }
 
+// Plan: while etcd is away, the watch and the renewals fail in turn. Each trouble is new once, and
+// again after a minute without it.
+TEST_F(GroupFollowerTest, TroublesThatAlternateAreNewOnce) {
+  EXPECT_TRUE(follower_.IsNewTrouble("watching failed"));
+  EXPECT_TRUE(follower_.IsNewTrouble("renewing failed"));
+  for (int again = 0; again < 100; ++again) {
+    time_.Elapse(seconds(2));
+    EXPECT_FALSE(follower_.IsNewTrouble("watching failed"));
+    EXPECT_FALSE(follower_.IsNewTrouble("renewing failed"));
+  }
+  time_.Elapse(GroupFollower::kTroubleIsOver + seconds(1));
+  EXPECT_TRUE(follower_.IsNewTrouble("watching failed"));
+}
+
 TEST_F(GroupFollowerTest, AStatusIsSharedFor50Milliseconds) {
   Read(10);
   const auto first = follower_.Status();

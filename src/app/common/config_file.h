@@ -10,17 +10,19 @@
 namespace baton::app {
 
 struct ConfigValue {
-  /// As on the command line. Of a list: its items, joined by commas; so an item that has a comma
-  /// counts as several.
+  /// The value, as on the command line. The items of a list are joined by commas. So an item that
+  /// has a comma counts as several items.
   std::string text;
-  int line = 0;  ///< of the key, from 1
+  int line = 0;  ///< the line of the key, from 1
 };
 
-/// Reads the file, which may be empty. The results are by key. kInvalidArgument, in these cases:
-/// the file can't be read, is larger than 1 MiB, or is not one YAML document with one mapping; a
-/// key is not in `known` or appears twice; a value is neither a scalar nor a non-empty list of
-/// scalars (null is not allowed). The message is about the first error. It names the file, and the
-/// line if the file could be read. Blocks as long as the file system does; any thread.
+/// Reads the file. Returns its values by key; no values if the file is empty. kInvalidArgument, in
+/// these cases:
+///  - The file can't be read, is larger than 1 MiB, or is not one YAML document with one mapping.
+///  - A key is not in `known`, or appears twice.
+///  - A value is neither a scalar nor a list of scalars with at least one item. Null is no scalar.
+/// The message is about the first error. It names the file, and the line if the file could be read.
+/// Any thread. Waits for the file system, and for the writer if the file is a pipe.
 Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
                                                           const std::set<std::string>& known);
 

@@ -9,9 +9,10 @@
 
 namespace baton::app {
 
-/// Reads a duration. The units are "ms", "s", "m" and "h"; only "0" needs none. kInvalidArgument:
-/// the text has another form (no sign, fraction or space is allowed), or is above 1,000 hours. The
-/// message has the text and what was expected, and names no flag. Pure; any thread.
+/// Reads a duration. The units are "ms", "s", "m" and "h". Only "0" may stand without a unit.
+/// kInvalidArgument: the text has another form (a sign, a fraction or a space is not allowed), or
+/// the duration is above 1,000 hours. The message repeats the text and says what was expected. It
+/// names no flag. Pure; any thread.
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text);
 
 }  // namespace baton::app

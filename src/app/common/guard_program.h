@@ -5,8 +5,9 @@
 
 namespace baton::app {
 
-/// Returns the path of baton-guard in the folder of this process's program. If no executable file
-/// is there, returns "baton-guard", and the caller looks it up on PATH. Any thread.
+/// Returns the path of baton-guard in the folder of this process's own program. If this folder has
+/// no baton-guard that can be executed, returns "baton-guard". The caller then looks for this name
+/// on PATH. Any thread.
 std::string GuardProgram();
 
 }  // namespace baton::app

@@ -1,9 +1,9 @@
 // ReloadedFiles: files that belong together and are read again while the program runs. batond has
-// two such objects: one for --etcd-password-file, --etcd-ca, --etcd-cert and --etcd-key, and one
+// two ReloadedFiles: one for --etcd-password-file, --etcd-ca, --etcd-cert and --etcd-key, and one
 // for --tls-cert, --tls-key and --tls-client-ca. The log says when new content is used, and when
 // new content can't be used.
 //
-// One thread at a time. A look blocks as long as the file system does.
+// One thread at a time. Look waits for the file system.
 #pragma once
 
 #include <string>
@@ -17,11 +17,13 @@ class ReloadedFiles {
  public:
   using File = ChangingFiles::File;
 
-  /// `what`: a plural noun for the log, such as "the certificates".
+  /// Reads nothing yet. `what`: a plural noun for the log, such as "the certificates". `files`:
+  /// with the contents that are in use now.
   ReloadedFiles(std::string what, std::vector<File> files);
 
-  /// Reads the files and gives changed content to `use`: see ChangingFiles::Look. A problem is
-  /// logged when two looks in a row have found it, and not again before it changes or is over.
+  /// Reads the files, and gives changed content to `use` (see ChangingFiles::Look). If two calls in
+  /// a row find the same problem, logs this problem. Does not log it again until a call finds
+  /// another problem or none.
   void Look(const ChangingFiles::Use& use);
 
  private:

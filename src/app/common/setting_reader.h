@@ -1,8 +1,9 @@
-// SettingReader: turns batond's settings (flag_table.h) into values, and checks each by itself.
+// SettingReader: turns batond's settings (flag_table.h) into values, and checks each setting by
+// itself.
 //
 // It notes each error as one line and goes on, so that users see all errors at once. If a setting
-// is wrong, the value that a method returns means nothing. It reads the files that settings name,
-// which blocks as long as the file system does. One thread at a time.
+// is wrong, the value that a method returns means nothing. File and PemFile read the file that a
+// setting names, and wait for the file system meanwhile. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -34,32 +35,35 @@ class SettingReader {
     errors_.push_back(origin + ": " + what);
   }
 
-  /// Returns null if the setting is absent. The result is valid as long as the settings.
+  /// Returns null if the setting is absent. The result is valid as long as the settings live.
   const Setting* Find(const std::string& name) const;
 
-  // Each function below returns the value of a setting. An absent setting is no error: the result
-  // is then an empty value, false or 0; but Duration returns its argument `least`.
+  // Each function below returns the value of a setting. An absent setting is no error. For an
+  // absent setting, the result is an empty value, false or 0; only Duration returns its argument
+  // `least`.
 
   /// An empty text is an error.
   std::string Text(const std::string& name);
   /// A name that fits kNameRule (base/text_rules.h).
   std::string Name(const std::string& name);
-  /// A node's labels, "NAME=VALUE,...". CheckLabels (base/placement.h) says what is allowed. An
-  /// empty text is an error.
+  /// A node's labels, "NAME=VALUE,...". CheckLabels (base/placement.h) says which labels are
+  /// allowed. An empty text is an error, and so is a name that is given twice. A comma at the end
+  /// is allowed.
   Labels NodeLabels(const std::string& name);
   /// A whole number, without a sign. Both ends of the range are allowed.
   std::uint32_t Number(const std::string& name, Range range);
-  /// As ParseDuration reads it. `least` and `most` are allowed.
+  /// A duration, as ParseDuration reads it. `least` and `most` are allowed themselves.
   std::chrono::milliseconds Duration(const std::string& name, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most);
   /// One of the words true, yes, on, 1, false, no, off, 0; in lower case.
   bool Switch(const std::string& name);
-  /// As http::ParseAddress reads it.
+  /// An address, as http::ParseAddress reads it.
   http::Address Address(const std::string& name);
-  /// The whole content of the file that the setting names. A file above 1 MiB is an error; an empty
-  /// one is not.
+  /// The whole content of the file that the setting names. It is an error if the file can't be read
+  /// or has more than 1 MiB. An empty file is no error.
   std::string File(const std::string& name);
-  /// As File, but a content without "-----BEGIN " is an error. CheckPem finds other errors.
+  /// As File, but a content without "-----BEGIN " is an error. To find other errors in a PEM text,
+  /// the caller needs CheckPem.
   std::string PemFile(const std::string& name);
 
  private:

@@ -13,17 +13,18 @@
 
 namespace baton::app {
 
-/// `deadline` by the clock that gRPC's deadlines use.
+/// Converts `deadline` to the clock of gRPC's deadlines. REQUIRES (not checked): `deadline` is not
+/// TimePoint::max(), which would overflow.
 std::chrono::system_clock::time_point SystemTime(TimePoint deadline);
 
 /// Lets one thread wait for one call with a callback. REQUIRES: this object outlives the call.
 class CallCompletion {
  public:
-  /// Call it once, in the callback, on gRPC's thread: the call has ended.
+  /// Says that the call has ended. Call it once, in the call's callback, on gRPC's thread.
   void Finish(grpc::Status status);
   /// Waits until Finish was called, and returns the call's status. Only the call's deadline bounds
-  /// the wait. Within 20 ms of an Interrupt it cancels the call, and still waits for Finish, which
-  /// then mostly brings CANCELLED.
+  /// the wait. If Interrupt happens, Wait cancels the call within 20 ms, and goes on waiting for
+  /// Finish. The status is then mostly CANCELLED.
   grpc::Status Wait(grpc::ClientContext* context);
 
  private:
@@ -33,8 +34,8 @@ class CallCompletion {
   bool done_ = false;    // guarded by mutex_
 };
 
-/// Cancels a blocking call within 20 ms of an Interrupt, while the guard lives. Each guard has a
-/// thread of its own. REQUIRES: `context` outlives the guard.
+/// While this guard lives, cancels a blocking call within 20 ms after Interrupt happens. Each guard
+/// has a thread of its own. REQUIRES: `context` outlives the guard.
 class InterruptGuard {
  public:
   explicit InterruptGuard(grpc::ClientContext& context);
@@ -49,9 +50,10 @@ class InterruptGuard {
   std::thread thread_;
 };
 
-/// If the node refused the call because it does not know this user or the user's groups yet, and
-/// more than 2.1 s are left until the deadline, waits for 2.1 s. Returns whether to make the call
-/// once more. Otherwise, and after an Interrupt, returns false at once.
+/// Waits for 2.1 s if two things are true: `status` is the refusal of a node that does not know
+/// this user or the user's groups yet, and more than 2.1 s are left until the deadline. Returns
+/// true after this wait; then make the call once more. Otherwise, and if Interrupt happens, returns
+/// false at once.
 bool WaitedUntilKnown(const grpc::Status& status, TimePoint deadline);
 
 }  // namespace baton::app

@@ -11,8 +11,9 @@
 
 namespace baton::app {
 
-/// Opens a channel; it connects at the first call. `endpoint`: a target of gRPC. An answer of more
-/// than `longest` bytes ends its call with RESOURCE_EXHAUSTED. Any thread.
+/// Makes a channel, which connects at the first call. `endpoint`: a target of gRPC. Of `tls`, only
+/// `name` is used; `credentials` have the rest. If an answer has more than `longest` bytes, its
+/// call ends with RESOURCE_EXHAUSTED. Any thread.
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& endpoint, const ClientTls& tls,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials, int longest);

@@ -1,8 +1,10 @@
-// Reads the files that identify batonctl and the nodes to each other: certificates, keys, tokens.
+// Reads the files by which batonctl and the nodes identify each other: certificates, keys and
+// tokens.
 //
-// Any thread. Blocks as long as the file system, or the writer of a pipe, does. The only error is
-// kInvalidArgument. If a file can't be read or is empty, the message names it and says why. If a
-// PEM text is wrong, the message names the text (such as "client key"), but not the file.
+// Any thread. The functions wait for the file system, and for the writer if a file is a pipe. The
+// only error is kInvalidArgument. If a file can't be read or is empty, the message names it and
+// says why. If a PEM text is wrong, the message names the text (such as "client key"), but not the
+// file.
 #pragma once
 
 #include <memory>
@@ -19,14 +21,14 @@ namespace baton::app {
 /// (CheckPem). The text of a file that `tls` does not name is empty.
 Result<PemTexts> ReadClientPems(const ClientTls& tls);
 /// Returns credentials that trust only servers with one of the names in `tls.servers`, as a Router
-/// does. They follow changes of the files (GroupCredentials::FromFiles). Also kInvalidArgument:
-/// `tls.ca` is empty, `tls.name` is given, or GroupCredentials refuses the names. Throws
-/// std::system_error if the system gives no thread.
+/// does. These credentials follow changes of the files (GroupCredentials::FromFiles), on a thread
+/// of their own. The error can have three more reasons: `tls.ca` is empty, `tls.name` is given, or
+/// GroupCredentials refuses the names. Throws std::system_error if the system gives no thread.
 Result<std::shared_ptr<const GroupCredentials>> CredentialsFor(const ClientTls& tls);
 
 /// Reads a token: one line of 1 to 4,096 visible ASCII characters. Drops line ends at its end.
-/// Refuses a file that its group may write or execute, or that other users may use in any way. Its
-/// group may read it. What the file's owner may do does not matter.
+/// Refuses a file that the file's group may write or execute, or that other users may read, write
+/// or execute. The group may read the file. The rights of the file's owner do not matter.
 Result<std::string> ReadToken(const std::string& path);
 
 }  // namespace baton::app

@@ -12,36 +12,36 @@ namespace baton::app {
 /// Exit codes. They are API: scripts branch on them.
 enum class ExitCode : int {
   kDone = 0,
-  /// Failed or unhealthy; also if the node refuses this caller, if a relay is asked for a change or
-  /// for a plan of moves, or if a verb did what it should, but stdout can't be written.
+  /// The verb failed, or the group is unhealthy. Also: the node refuses this caller, a relay was
+  /// asked for a change or for a plan of moves, or the verb succeeded but stdout can't be written.
   kFailed = 1,
   kUsage = 2,  ///< a flag, a file or a value is invalid
-  /// The node can't be reached, or can't answer now. A change was not made. But a long operation
-  /// that has begun, and of which nothing was heard for a minute, goes on.
+  /// The node can't be reached, or can't answer now. A change was not made. There is one exception:
+  /// if a long operation had begun, and then all calls failed for a minute, the operation goes on.
   kUnreachable = 3,
   kNotFound = 4,
   kTimedOut = 5,      ///< a change may still be made, and a long operation goes on
   kPrecondition = 6,  ///< the group's state forbids it, for example because the term has changed
   kPartly = 7,        ///< a part is done; the rest failed or still goes on
-  /// By Ctrl-C or SIGTERM, or because nobody reads the output any more (SIGPIPE). Changes and long
-  /// operations: as with kTimedOut.
+  /// Ctrl-C or SIGTERM came, or nobody reads the output any more (SIGPIPE). A change may still be
+  /// made, and a long operation goes on.
   kInterrupted = 130,
 };
 
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
 
 /// How to reach a node that has TLS. `ca`, `cert` and `key` are paths of PEM files, which are read
-/// before the first call. TLS is off if all fields are empty, and at a unix socket; but there, too,
-/// the files must be valid.
+/// before the first call. No TLS is used if all fields are empty, or if the endpoint is a unix
+/// socket. With a unix socket, the files that are named must still be valid.
 struct ClientTls {
   std::string ca = {};    ///< the nodes' authorities; empty: the system's authorities
   std::string cert = {};  ///< this user's certificate; empty: none
-  std::string key = {};   ///< the key of `cert`; needed with it
+  std::string key = {};   ///< the key of `cert`; required with `cert`
   /// The name that the nodes' certificates must have. Empty: the host of the address.
   std::string name = {};
   /// The names of the group's servers, as in GroupCredentialsOptions. A server must have one of
-  /// them in its certificate, whatever its address is. Needs `ca`, and excludes `name`. Empty: see
-  /// `name`.
+  /// these names in its certificate; its address does not matter. REQUIRES (CredentialsFor checks
+  /// it): `ca` is given, and `name` is not. Empty: see `name`.
   std::vector<std::string> servers = {};
 
   bool on() const {
@@ -59,13 +59,14 @@ struct CtlOptions {
   std::string token_file = {};
   Format format = Format::kTable;
   bool color = false;
-  /// Bounds the whole command, except the reading of files and stdin. `top`, `recover` and `demo`
-  /// ignore it. The call that asks for a change waits for kCallTimeout at most, even if this is
-  /// longer. If it is unset, the bound is:
+  /// The bound of the whole command, except for the reading of files and stdin. `top`, `recover`
+  /// and `demo` ignore it. The call that asks for a change waits for kCallTimeout at most, even if
+  /// `timeout` is longer. If `timeout` is unset, the bound is:
   ///  - kWorkTimeout for long operations, and for `health --wait`;
   ///  - 20 s for the doctor;
-  ///  - none for `events --follow`;
-  ///  - kCallTimeout for all others; if they change something, for each of their calls (change.h).
+  ///  - no bound for `events --follow`;
+  ///  - kCallTimeout for all other verbs. If a verb changes something, this is the bound of each of
+  ///    its calls (change.h).
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

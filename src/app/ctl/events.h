@@ -1,6 +1,6 @@
 // batonctl's verbs that show what happened: `history` and `events`. Blocking; one thread. If the
-// node can't be asked, both print the error and return its exit code (Fail, output.h). kNotFound:
-// the group has no such shard.
+// node does not answer, or refuses, both print the error and return its exit code (Fail, output.h).
+// kNotFound: the group has no such shard.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace baton::app {
 
-/// Shows the events that the node at `options.endpoint` keeps: transitions of `shard`; or, without
-/// `shard`, all transitions and operators' changes. In the table formats, says on stderr if older
-/// events are missing.
+/// Shows events that the node at `options.endpoint` keeps. With `shard`, these are the transitions
+/// of this shard. Without it, they are all transitions, and operators' changes. In the table
+/// formats, says on stderr if older events are missing.
 ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard);
 
 struct EventsOptions {
   bool follow = false;  ///< go on with new events (see ShowEvents)
-  /// Shows events with a greater number. The node's process numbers its events from 1. If the
-  /// process has not used this number, all kept events are shown. Unset: all kept events, or with
-  /// `follow` only new ones.
+  /// Shows events with a greater number than this. The node's process numbers its events from 1. If
+  /// the process has not used this number yet, all kept events are shown. Unset: all kept events;
+  /// with `follow`, only new events.
   std::optional<std::uint64_t> after = {};
-  std::optional<ShardId> shard = {};  ///< unset: all shards, and operators' changes
+  std::optional<ShardId> shard = {};  ///< unset: the events of all shards, and operators' changes
 };
-/// Prints each event as one line, or as a JSON or YAML document. With `follow` it ends by Ctrl-C
-/// (kInterrupted, without a message), the timeout (kTimedOut) or an error, also if stdout can't be
-/// written (kFailed). If the node goes away
-/// after its first answer, that is no error: the node is asked again every 500 ms, for the events
-/// after the last one that was printed. Says on stderr if events are missing.
+/// Prints each event as one line, or as a JSON or YAML document. Says on stderr if events are
+/// missing.
+/// With `follow`, the verb goes on until Ctrl-C (kInterrupted, without a message), until
+/// CtlOptions::timeout has passed (kTimedOut), until stdout can't be written (kFailed), or until an
+/// error. If the node goes away after its first answer, this is no error: the verb asks the node
+/// again every 500 ms, for the events after the last printed event.
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events);
 
 }  // namespace baton::app

@@ -1,5 +1,6 @@
-// Strict parsing of a JSON document that a person wrote. Errors name line and column. An object
-// with the same key twice is refused; most parsers silently keep one of the two values.
+// Strict parsing of a JSON document that a person wrote. Errors name line and column, both from 1.
+// An object that has the same key twice is refused. (Most parsers silently keep one of the two
+// values.)
 //
 // Pure; any thread.
 #pragma once
@@ -13,8 +14,9 @@
 
 namespace baton::app {
 
-/// Returns the document's value. kInvalidArgument: the text is not one JSON document, or has
-/// more than 32 levels. A message is, for example, `line 3, column 7: not JSON (syntax error)`.
+/// Returns the document's value. kInvalidArgument: the text is not one JSON document, has a key
+/// twice, or has more than 32 levels of arrays and objects. A message is, for example, `line 3,
+/// column 7: not JSON (syntax error)`.
 Result<boost::json::value> ParseJsonDocument(std::string_view text);
 
 /// Returns a value as one line of JSON for a message: at most 40 bytes in whole characters, and

@@ -1,7 +1,7 @@
-// batonctl's output: data to stdout, messages and progress to stderr. All functions show control
-// characters in what they print as escapes. No function reports a write that fails. When the verb
-// has ended, main looks at std::cout, says that the output is not complete, and returns kFailed
-// instead of kDone. A write to stderr that fails is never reported. One thread.
+// batonctl's output: data to stdout, messages and progress to stderr. All functions print control
+// characters as escapes. No function reports a write that fails. If a write to stdout has failed,
+// main says at the end that the output is not complete, and returns kFailed instead of kDone. A
+// failed write to stderr is never reported. One thread.
 #pragma once
 
 #include <string>
@@ -14,27 +14,27 @@
 
 namespace baton::app {
 
-/// Prints a JSON document, as YAML if options.format is kYaml, otherwise as one line of JSON.
-/// REQUIRES: `json` is one line of JSON.
+/// Prints a JSON document: as YAML if options.format is kYaml, otherwise as one line of JSON.
+/// REQUIRES: `json` is one line of JSON. (If it is not JSON, an exception is thrown with kYaml.)
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
-/// Prints one line of data. Terminal codes for colours would be shown as escapes, too: for coloured
-/// text use PrintCells.
+/// Prints one line of data. Use PrintCells for coloured text, because PrintLine would print the
+/// terminal codes of colours as escapes.
 void PrintLine(const std::string& line);
 /// Prints the cells' texts on one line, without blanks between them.
 void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 
 /// Prints one message line, which begins "batonctl: ".
 void Say(const std::string& line);
-/// Prints the error and returns its exit code: kInvalidArgument gives kUsage, kFailedPrecondition
-/// and kStaleTerm give kPrecondition, kUnavailable gives kUnreachable, kNotFound and kTimedOut give
-/// the exit codes of the same names, and all others give kFailed. If Interrupt has happened, prints
-/// only "interrupted" and returns kInterrupted, for every error.
+/// Prints the error as a message line and returns its exit code: kInvalidArgument gives kUsage,
+/// kFailedPrecondition and kStaleTerm give kPrecondition, kUnavailable gives kUnreachable,
+/// kNotFound and kTimedOut give the exit codes of the same names, and all others give kFailed. If
+/// Interrupt has happened, prints only "interrupted" and returns kInterrupted, for every error.
 ExitCode Fail(const Error& error);
 
-/// Shows the progress of a long operation on stderr. On a terminal, one line is rewritten in place,
-/// at each change. Otherwise each change is a new line; but a change within a second after the
-/// last printed line is skipped, even the last one, unless Show gets it again later.
+/// Shows the progress of a long operation on stderr. On a terminal, each change rewrites one line
+/// in place. Otherwise each change is a new line. Then a change within a second after the last
+/// printed line is not printed, even if it is the last change, unless Show gets it again later.
 class Progress {
  public:
   Progress();

@@ -1,7 +1,7 @@
 // The file of `batonctl placement`: a group's placement rules as YAML.
 //
 //   rules:
-//     - shards: 0-99, 120       # text or a list; without it: all shards
+//     - shards: 0-99, 120       # a text or a list; left out: all shards
 //       require: {zone: a, disk: [ssd, nvme]}
 //       prefer: [{zone: a}, {zone: b}]
 //       standbys: 2
@@ -10,7 +10,8 @@
 //       node: n3                # a pin: short for require: {node: n3}
 //
 // `rules` is required; `rules: []` says that there are no rules. All parts of a rule are optional.
-// If a rule has `node` and `require`, a node must fit both; `require` must not name `node` then.
+// If a rule has both `node` and `require`, a node must fit both; `require` must not have the label
+// `node` then.
 //
 // Pure functions, except ReadPlacementFile; any thread.
 #pragma once
@@ -25,24 +26,24 @@ namespace baton::app {
 
 /// Reads rules from YAML text, which may be JSON. The rules keep their order. They pass
 /// CheckPlacement, but may name shards and nodes that the group does not have. kInvalidArgument:
-/// the text has another form, or CheckPlacement refuses the rules. The message is one line: `name`,
-/// the line in the text, what is wrong, and mostly what was expected.
+/// the text has another form, or CheckPlacement refuses the rules. The message is one line. It has
+/// `name`, the line in the text, what is wrong, and in most cases what was expected.
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text);
 
-/// Reads the file ("-": stdin), and parses it. kInvalidArgument also if the file can't be read or
-/// has more than 1 MiB, or if Interrupt::Happened() is true after stdin was read. Waits for the
-/// file system, and for the end of stdin or of a pipe.
+/// Reads the file ("-": stdin), and parses it. kInvalidArgument: see ParsePlacement. Or the file
+/// can't be read or has more than 1 MiB, or Interrupt::Happened() is true after stdin was read.
+/// Waits for the file system, and for the end of stdin or of a pipe.
 Result<Placement> ReadPlacementFile(const std::string& path);
 
-/// Returns the rules as YAML with a line feed at the end; ParsePlacement reads the same rules from
-/// it. REQUIRES (not checked, also for PlacementJson): CheckPlacement accepts the rules.
+/// Returns the rules as YAML with a line feed at the end. ParsePlacement reads the same rules from
+/// this text. REQUIRES (not checked, also for PlacementJson): CheckPlacement accepts the rules.
 std::string PlacementYaml(const Placement& placement);
 /// The same as one line of JSON without a line feed: {"rules":[{"shards":["0-99"],
 /// "require":{"zone":["a"]},"prefer":[{"zone":["a"]}],"standbys":2,"spread":"zone"}]}. An empty
 /// part of a rule is left out.
 std::string PlacementJson(const Placement& placement);
 
-/// Each range as a text, as in a rule of the file: "0-99", "120".
+/// Returns each range as a text, as in a rule of the file: "0-99", "120".
 std::vector<std::string> RangeTexts(const std::vector<ShardRange>& ranges);
 /// Adds a shard to sorted ranges. REQUIRES (not checked): the shard's number is greater than those
 /// of all shards in `ranges`.

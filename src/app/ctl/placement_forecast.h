@@ -1,8 +1,12 @@
 // PlacementForecast: what a group would do if it had other placement rules.
 //
-// Computed from a node's status by the functions that the nodes use, too (ruled_group.h), as if all
-// moves could begin at once. It ignores a pause of balance, and what ends by itself: delays,
-// cooldowns, and that some nodes get no shards for a while. Pure; any thread.
+// It is computed from a node's status, with the functions that the nodes use themselves
+// (ruled_group.h), as if all moves could begin at once. So it ignores a pause of balance,
+// rebalance_delay, cooldowns, and that some nodes get no shards for a while. But a shard without a
+// live leader that nobody may claim yet stays without a leader: its record still names a leader or
+// is damaged, or the shard waits after deaths or by the failover settings. Pure; any thread.
+//
+// In all functions below Foresee, `placement` must be the one that Foresee got (not checked).
 #pragma once
 
 #include <cstdint>
@@ -21,13 +25,14 @@ namespace baton::app {
 
 struct RuleForecast {
   std::uint32_t shards = 0;  ///< how many shards the rule decides about
-  /// How many live nodes fit the rule's `require`, also draining nodes and nodes of weight 0.
+  /// How many live nodes fit the rule's `require`. Draining nodes and nodes of weight 0 count, too.
   std::uint32_t may_lead = 0;
-  /// The nodes that should lead these shards now, by id; empty: no node may begin to lead them.
+  /// The nodes that should lead the rule's shards now, sorted by id. Empty: no node may begin to
+  /// lead these shards.
   std::vector<NodeId> wanted;
-  std::size_t preference = 0;  ///< which of the rule's preferences these nodes fit, from 1; 0: none
-  /// How many live nodes may lead or stand by for these shards: they fit `require`, don't drain,
-  /// and have a weight above 0.
+  std::size_t preference = 0;  ///< the preference that `wanted` fits, from 1; 0: none
+  /// How many live nodes may lead or stand by for the rule's shards. These nodes fit `require`,
+  /// don't drain, and have a weight above 0.
   std::size_t may_stand_by = 0;
 };
 
@@ -52,15 +57,15 @@ struct NodeForecast {
   NodeId node;
   std::uint32_t leads = 0;
   std::uint32_t gives = 0;
-  std::uint32_t gets = 0;  ///< by moves, and by claims of shards that nobody leads now
+  std::uint32_t gets = 0;  ///< by moves, and by claims of leaderless shards
   std::uint32_t then() const { return leads - gives + gets; }
 };
 
 struct PlacementForecast {
   std::vector<RuleForecast> rules;  ///< in the order of the rules
   std::uint32_t without_rule = 0;   ///< how many shards no rule decides about
-  /// The shards that a rule lets no live node begin to lead, by number. A shard without a rule is
-  /// never one of them.
+  /// The shards that no live node may begin to lead because of their rule, sorted by number. Shards
+  /// without a rule are never among them.
   std::vector<ShardRange> nobody;
   std::uint32_t nobody_count = 0;     ///< how many shards `nobody` has
   std::vector<ClaimForecast> claims;  ///< by shard number
@@ -72,8 +77,8 @@ struct PlacementForecast {
   std::vector<std::string> labels;
 };
 
-/// REQUIRES: CheckPlacement(placement); the status has all shards, sorted by number (the order is
-/// checked).
+/// Computes the forecast. REQUIRES: CheckPlacement accepts the placement (not checked); the status
+/// has all shards (not checked), sorted by number (checked).
 PlacementForecast Foresee(const runtime::NodeStatus& status, const Placement& placement);
 
 /// "0-99, 120 and 5 more ranges": names the first 20 ranges.
@@ -82,20 +87,21 @@ std::string RangeWords(const std::vector<ShardRange>& ranges);
 std::string NodeNames(const std::vector<NodeId>& nodes);
 
 /// A line for each rule that lets no live node begin to lead its shards, and a last line that names
-/// these shards. A rule that decides about no shard has no line. Empty if there is no such rule.
+/// these shards. A rule that decides about no shard has no line. The result is empty if no rule has
+/// a line.
 std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
 /// A line for each rule that names shards which the group lacks, or that decides about no shard.
-/// Empty if there is no such rule.
+/// REQUIRES (not checked): the group has shards.
 std::vector<std::string> UnusedRuleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
 /// A line for each rule that asks for standbys, if too few live nodes may lead or stand by for its
-/// shards: it needs one for the leader and one for each standby. No line for a rule that decides
-/// about no shard, or lets no node lead. Empty if there is no such rule.
+/// shards. A rule needs one node for the leader and one for each standby. There is no line for a
+/// rule that decides about no shard, or that lets no node lead.
 std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
                                             const Placement& placement);
-/// A line for each rule that names labels which no live node has: a typo, maybe. Empty if there is
-/// no such rule, or no live node.
+/// A line for each rule that names labels which no live node has, maybe because of a typo. Empty if
+/// there is no live node.
 std::vector<std::string> UnknownLabelLines(const PlacementForecast& forecast,
                                            const Placement& placement);
 /// "2 by zone"; "-" if the rule asks for no standbys.
@@ -104,13 +110,15 @@ std::string StandbysText(const PlacementRule& rule);
 bool AsksForStandbys(const Placement& placement);
 /// "12 shards would move: 8 because a rule forbids their leader, 4 to spread shards evenly".
 std::string MoveWords(const PlacementForecast& forecast);
-/// How many of the moves wait because balance is paused, in one line; empty: none does. Those of
-/// drains and of rules that forbid the leader go on, and during an operator's rebalance all do.
+/// One line that says how many of the moves wait because balance is paused. Empty: no move waits.
+/// Moves because of a drain, or because a rule forbids the leader, never wait. While an applied
+/// rebalance is under way, no move waits.
 std::string PauseWords(const runtime::NodeStatus& status, const PlacementForecast& forecast);
 Table RulesTable(const PlacementForecast& forecast, const Placement& placement);
 Table NodesTable(const PlacementForecast& forecast);
 Table MovesTable(const PlacementForecast& forecast);
-/// RulesJson and MovesJson are parts of ForecastJson. SimulationJson has them, too.
+/// RulesJson and MovesJson return parts of ForecastJson. SimulationJson (simulation_report.h) has
+/// these parts, too.
 boost::json::array RulesJson(const PlacementForecast& forecast, const Placement& placement);
 boost::json::array MovesJson(const PlacementForecast& forecast);
 /// One line: {"rules":[…],"without_rule":…,"nobody_may_lead":…,"nobody_may_lead_shards":[…],

@@ -1,9 +1,11 @@
-// RuledGroup: a group with placement rules, as the assignment reads it. It tells what the group
-// would do: claim the vacancies, and then move what balance moves.
+// RuledGroup: a group with placement rules, in the form that the assignment reads. It computes what
+// the group would do: first the claims of the vacancies, and then the moves of balance.
 //
 // It calls the same functions as the nodes (core/pools.h, core/assignment.h, core/causes.h,
 // core/standbys.h), as if all claims and moves could begin at once. `placement check`, `rebalance
 // simulate` and `plan` use it.
+//
+// Call AddShard for all shards, then Claim once, then Balance once.
 //
 // Pure; one thread at a time.
 #pragma once
@@ -25,13 +27,14 @@ namespace baton::app {
 
 /// A live node.
 struct RuledNode {
-  const MemberFact* fact = nullptr;  ///< its id, weight and labels; outlives the RuledGroup
+  const MemberFact* fact = nullptr;  ///< id, weight and labels; must outlive the RuledGroup
   bool draining = false;             ///< by its own state or by an operator's policy
-  /// It stops, and the failover policy keeps its shards for it: none of them moves.
+  /// The node stops, and the failover policy keeps its shards for it, so that none of them moves.
   bool keeps = false;
 };
 
-/// A shard. Nodes are indexes into those of the group.
+/// A shard. Nodes are given by their indexes in the constructor's `nodes`; a wrong index is not
+/// checked.
 struct RuledShard {
   ShardId shard;
   core::MemberIndex leader = core::kNobody;  ///< kNobody: a vacancy, unless it `waits`
@@ -41,22 +44,23 @@ struct RuledShard {
 
 class RuledGroup {
  public:
-  /// REQUIRES: CheckPlacement(placement); the nodes have distinct ids.
+  /// REQUIRES (not checked): CheckPlacement accepts the placement; the nodes have distinct ids.
   RuledGroup(const Placement& placement, std::uint32_t shard_count,
              const std::vector<RuledNode>& nodes);
 
-  /// Adds a shard. REQUIRES: its number is below shard_count, and (checked) greater than those of
-  /// all shards that were added before.
+  /// Adds a shard. REQUIRES: its number is below shard_count (not checked), and greater than the
+  /// numbers of all shards that were added before (checked).
   void AddShard(const RuledShard& shard);
 
-  /// Claims the vacancies, as all nodes would together, and returns the claims. PlannedClaim::shard
-  /// is an index here: see NumberOf. If some of a vacancy's RuledShard::ready are standbys by its
-  /// rule (core/standbys.h), the first of these in the order of its replicas claims it.
+  /// Claims the vacancies, as all nodes would together, and returns the claims. In the result,
+  /// PlannedClaim::shard is an index: see NumberOf. A node of RuledShard::ready takes over the
+  /// vacancy if it is a standby by the shard's rule (core/standbys.h). If several are, the first
+  /// one in the order of the shard's replicas takes over.
   std::vector<core::PlannedClaim> Claim();
-  /// Carries out what balance would move, at most `limit` moves, and returns the moves, urgent ones
-  /// first. PlannedMove::shard is an index here, too.
+  /// Carries out the moves that balance would make, but at most `limit` of them. Returns these
+  /// moves, urgent ones first. In the result, PlannedMove::shard is an index, too.
   std::vector<core::PlannedMove> Balance(std::size_t limit);
-  /// Why a claim of Claim, or a move of Balance, was made.
+  /// Returns the cause of a claim that Claim returned, or of a move that Balance returned.
   Cause CauseOf(const core::PlannedClaim& claim) const;
   Cause CauseOf(const core::PlannedMove& move) const;
 
@@ -65,15 +69,17 @@ class RuledGroup {
   /// The number of the shard with this index. REQUIRES (not checked): the index is below the number
   /// of added shards.
   ShardId NumberOf(std::size_t index) const { return number_of_[index]; }
-  /// The number of the rule that counts for the shard, from 1; 0: no rule does.
+  /// The number of the rule that counts for the shard, from 1; 0: no rule counts.
   std::uint32_t RuleOf(ShardId shard) const;
-  /// The nodes that should lead the rule's shards now, by index. Empty: nobody may. `rule` is from
-  /// 0.
+  /// The indexes of the nodes that should lead the rule's shards now. Empty: no node may begin to
+  /// lead them. REQUIRES (not checked, also for MayStandBy): `rule`, from 0, is the index of a
+  /// rule.
   const std::vector<core::MemberIndex>& Wanted(std::size_t rule) const { return wanted_[rule]; }
-  /// How many nodes may lead or stand by for the rule's shards: those that fit it, don't drain, and
-  /// have a weight above 0. `rule` is from 0.
+  /// How many nodes may lead or stand by for the rule's shards. These nodes fit the rule, don't
+  /// drain, and have a weight above 0.
   std::size_t MayStandBy(std::size_t rule) const;
-  /// Whether no node of the group may begin to lead the shard, by the rules, weights and drains.
+  /// Whether rules, weights and drains keep every node of the group from beginning to lead the
+  /// shard.
   bool NobodyMayLead(ShardId shard) const;
 
  private:

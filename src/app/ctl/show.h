@@ -10,24 +10,27 @@
 
 namespace baton::app {
 
-/// In the table formats, also asks the other live nodes (others.h) which shards fail to activate or
-/// are still stopping there, and says which nodes did not answer. kDone also if the group is
-/// unhealthy.
+/// Shows the status of the group. In the table formats, also asks the other live nodes (others.h)
+/// which shards fail to activate or are still stopping on them, and says which nodes did not
+/// answer. kDone also if the group is unhealthy.
 ExitCode ShowStatus(const CtlOptions& options);
-/// Shows as whom the node knows this user, and which role this user has.
+/// Shows the name under which the node knows this user, and the user's role.
 ExitCode ShowIdentity(const CtlOptions& options);
-/// kFailed: the node or the group is unhealthy (Unhealthy, tables.h). With `wait`, asks twice a
-/// second until both are healthy (kDone), until CtlOptions::timeout has passed (kTimedOut; unset:
-/// kWorkTimeout), or until Ctrl-C (kInterrupted). Errors don't end such a wait.
+/// kFailed: the node or the group is unhealthy (Unhealthy, tables.h). With `wait`, asks again 500
+/// ms after each answer, until both are healthy (kDone), until CtlOptions::timeout has passed
+/// (kTimedOut; unset: kWorkTimeout), or until Ctrl-C (kInterrupted). No error of a call ends this
+/// wait, not even a file that can't be used.
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
 ExitCode ListShards(const CtlOptions& options);
-/// Also asks the shard's leader, which alone knows whether the shard fails to activate. kNotFound:
+/// Shows one shard. Also asks the shard's leader, because only the leader knows whether the shard
+/// fails to activate. If the leader does not answer, shows what the first node knows. kNotFound:
 /// there is no such shard.
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
 /// Shows the shard of a key, and who leads it. kUsage: ShardOfKey (routing/lookup_key.h) refuses
-/// the key. kUnreachable also if the node has not read the group yet, or has halted.
+/// the key. kUnreachable: the node can't be asked, has not read the group yet, or has halted.
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
-/// Says so if the answer may be out of date. The part about the answering node is right even then.
+/// If NodeStatus::stale is set, prints a message that the answer may be out of date. The part about
+/// the answering node itself is right even then.
 void SayAsOf(const runtime::NodeStatus& status);
 ExitCode ListNodes(const CtlOptions& options);
 ExitCode ShowGroup(const CtlOptions& options);

@@ -27,23 +27,24 @@ struct Column {
 
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  ///< REQUIRES (checked): as many cells each as `columns`
+  std::vector<std::vector<Cell>> rows;  ///< REQUIRES (checked): each has as many cells as `columns`
 };
 
 /// Returns `text` on one line. Characters that control a terminal become escapes such as \n and
 /// \u001b (escape.h).
 std::string Printable(std::string_view text);
 
-/// Renders a title line and one line per row. Cells are made Printable; titles are not. Columns are
-/// two spaces apart, and lines have no trailing blanks. A column is as wide as its longest text has
-/// bytes, so columns after a text that is not ASCII are out of line.
+/// Renders a line with the titles and one line for each row. Cells are made Printable; titles are
+/// not. Columns are two spaces apart, and lines have no trailing blanks. Widths are counted in
+/// bytes, so the columns after a text that is not ASCII are not aligned.
 std::string Render(const Table& table, bool color);
 
-/// Returns `text` in `style`, or unchanged if `color` is false. Escapes nothing. REQUIRES: the
-/// caller made text from outside this program Printable.
+/// Returns `text` in `style`, or unchanged if `color` is false. Escapes nothing. REQUIRES (not
+/// checked): if the text comes from outside this program, the caller has made it Printable.
 std::string Paint(std::string_view text, Style style, bool color);
 
-/// A number with its noun, such as "1 shard" or "2 shards". The plural adds an "s".
+/// Returns a number with its noun, such as "1 shard" or "2 shards". The plural is `thing` with an
+/// "s".
 std::string CountOf(std::size_t count, const std::string& thing);
 
 /// Returns a JSON document as YAML, with a line feed at the end. REQUIRES: `json` is JSON;

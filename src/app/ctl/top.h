@@ -7,9 +7,10 @@
 namespace baton::app {
 
 /// Runs the view until the user types q (kDone), or until Ctrl-C or SIGTERM comes (kInterrupted).
-/// Shows errors of calls, and goes on; but a flag or file that can't be used ends it. A call may
-/// take 3 s; CtlOptions::timeout has no effect. kUsage: stdout or stdin is no terminal, or TERM is
-/// unknown. Calls Interrupt::Raise at its end: no later verb of this process can wait. One thread.
+/// If a call fails, shows the error and goes on. kUsage: stdout or stdin is no terminal, TERM is
+/// unknown, or a flag or file can't be used. A call may take 3 s; CtlOptions::timeout has no
+/// effect. Calls Interrupt::Raise at its end, so no later verb of this process can wait. One
+/// thread.
 ExitCode RunTop(const CtlOptions& options);
 
 }  // namespace baton::app

@@ -1,6 +1,7 @@
-// The shard grid of `top`: one glyph per cell, one or more shards per cell, coloured by leader. A
-// cell shows the most urgent of its shards, in this order: leaderless, suspended, moving,
-// activating, led. Pure; any thread.
+// The shard grid of `top`. A cell has one or more shards and shows one glyph, in the colour of the
+// leader. A cell shows the most urgent of its shards, in this order: leaderless, suspended, moving,
+// activating, led. Of equally urgent shards, it shows one of the node that leads most of the cell.
+// Pure; any thread.
 #pragma once
 
 #include <unordered_map>
@@ -10,7 +11,8 @@
 
 namespace baton::app {
 
-/// Each node's index among the members, called its place. It gives the node's letter and colour.
+/// Gives each member a place: its index among the members. The place selects the node's letter and
+/// colour.
 class NodeInks {
  public:
   explicit NodeInks(const runtime::NodeStatus& status);
@@ -25,12 +27,13 @@ class NodeInks {
 struct Grid {
   std::vector<Line> rows;
   std::size_t shards_per_cell = 1;
-  int rows_in_all = 0;  ///< rows of the whole grid; `rows` has those that are shown
+  int rows_in_all = 0;  ///< how many rows the whole grid has; `rows` has the shown ones
   int first_row = 0;    ///< the index of the first row that is shown
 };
 
-/// `rows`: the most rows to show. Without shards the grid has no rows. REQUIRES (checked):
-/// rows > 0, view.width >= 20.
+/// Makes the grid of the status's shards. `rows`: the most rows to show. If there are no shards,
+/// the grid has no rows. REQUIRES (checked): rows > 0, view.width >= 20. REQUIRES (not checked):
+/// the status has all shards, sorted by number, because the rows are labelled by index.
 Grid BuildGrid(const runtime::NodeStatus& status, const NodeInks& inks, const TopView& view,
                int rows);
 

@@ -8,8 +8,9 @@
 
 namespace baton::app {
 
-/// Accepts decimal digits alone. The message names the bounds, which are accepted themselves.
-/// (The parser's own conversion takes "-1" for the greatest number of 64 bits.)
+/// Accepts a text that has only decimal digits, and is a number from `least` to `most`. The error
+/// message names these bounds. (Without this check, CLI11 would read "-1" as the greatest number of
+/// 64 bits.)
 CLI::Validator WholeNumber(std::uint64_t least, std::uint64_t most);
 
 }  // namespace baton::app

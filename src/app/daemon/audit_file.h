@@ -2,20 +2,25 @@
 //
 // The fields of a line. Their names are stable; new ones may be added.
 //  - at: the time; group; node: the node that was asked.
-//  - id: the number of the change in this process; the lines of one change have the same id. 0: the
-//    caller was refused a read or an attachment.
-//  - verb: the gRPC method, or the HTTP path without its query; target; dry_run.
+//  - id: the number of the change in this process. The lines of one change have the same id. 0: a
+//    read or an attachment was refused.
+//  - verb: the gRPC method, or the HTTP path without its query; target: see RequestedChange;
+//    dry_run.
 //  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
-//  - claimed: the name that the caller gives itself; without one, its address; with id 0, empty.
+//  - claimed: the name that the caller gives itself. If it gives none, its address. Empty if id is
+//    0.
 //  - peer: the caller's address.
-//  - result: "asked" (only with AuditFileOptions::required), "done", "failed" or "refused"; error.
-//  - not_logged: how many earlier refusals got no line. Each of 64 callers gets one line a second;
-//    all others share one. All together get 256 at once, then 4 a second (access::RefusalPace).
+//  - result: "asked" (only with AuditFileOptions::required), "done", "failed" or "refused"; error:
+//    why the result is "failed" or "refused", otherwise empty.
+//  - not_logged: how many earlier refusals got no line. Each of 64 callers gets one line a second,
+//    and all other callers share one line a second. All callers together get at most 256 lines at
+//    once, and then 4 a second (access::RefusalPace).
 //
-// A thread of its own writes. Lines that it can't write, because the disk is full or slow, are
-// lost; once it can write again, the log says how many. Lines are not synced to the disk, so a host
-// that fails may lose the last ones. The log, too, has each change that was answered, if its level
-// is info or lower. It has one refused change and one refused read a second, of all callers.
+// A thread of its own writes. If it can't write lines because the disk is full or slow, these lines
+// are lost. Once it can write again, the log says how many. Lines are not synced to the disk, so
+// the last lines may be lost if the host fails. The log also has each change that was answered, if
+// its level is info or lower. Of all refused changes, the log has one a second, and of all refused
+// reads one a second.
 //
 // Write, Refused and the sinks may be called from any thread; the other functions from one thread.
 #pragma once
@@ -45,37 +50,38 @@ struct AuditFileOptions {
 
 class AuditFile {
  public:
-  /// How long EndWaits waits, and how long the destructor waits.
+  /// The bound of EndWaits, and of the destructor.
   static constexpr std::chrono::seconds kWaitAtEnd{2};
 
-  /// Opens the file to append. A new file gets mode 600. kUnavailable: the file can't be opened, or
-  /// another process writes it; the message says why.
+  /// Opens the file to append lines. A new file gets mode 600. kUnavailable: the file can't be
+  /// opened or is refused (LineFile), or another process writes it; the message says why. Throws
+  /// std::system_error if the host lacks threads.
   static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
-  /// Waits until all lines are written, at most kWaitAtEnd. If the time is too short, the log says
-  /// so, and the thread goes on while the process lives. REQUIRES: EndWaits was called if any Write
-  /// had a `then`.
+  /// Waits until all lines are written, but at most for kWaitAtEnd. If the time is too short, the
+  /// log says so, and the thread goes on while the process lives. REQUIRES (not checked): EndWaits
+  /// was called if any Write had a `then`.
   ~AuditFile();
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
 
   /// Queues the entry and returns at once. A refusal for which RefusalPace allows no line is only
   /// counted, for `not_logged`. There are two queues, one for 1,000 refusals and one for 1,000
-  /// other entries. If the entry's queue is full, the entry is lost.
+  /// other entries. If the entry's queue is full, the entry is lost, and counts as a lost line.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
   /// Queues the entry, and calls `then` once with the outcome: on the file's thread after the
   /// write, or in EndWaits. If the queue is full or EndWaits was called before, calls `then` at
   /// once, with kUnavailable.
   void Write(const runtime::AuditEntry& entry, Then then);
-  /// Waits until every `then` was called, at most kWaitAtEnd. Then calls those that are left with
-  /// kUnavailable. Their lines are not written, but a line that is being written at that moment may
-  /// still get into the file.
+  /// Waits until every `then` was called, but at most for kWaitAtEnd. Then calls each `then` that
+  /// is left, with kUnavailable. The lines that belong to them are not written. But a line that is
+  /// being written at that moment may still get into the file.
   void EndWaits();
-  /// Queues a refusal to read or to attach, as Write does. `what`: the method or path; of a longer
-  /// one the line has 128 bytes and "...".
+  /// Queues a refusal to read or to attach, as Write does. `what`: the method or path. If it is
+  /// longer than 128 bytes, the line has only the first 128 bytes and "...".
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
   /// Returns functions that call Write. `write_before` is set only with AuditFileOptions::required.
-  /// REQUIRES: this object outlives their calls.
+  /// REQUIRES: this object outlives the calls of these functions.
   runtime::Audit::Sinks Sinks();
 
  private:

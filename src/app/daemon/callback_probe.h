@@ -1,8 +1,8 @@
-// CallbackProbe: measures how late gRPC's callbacks are. All servers of a process, also those of
-// the sidecar's connections, share a few threads for them (two on two cores). The same threads
+// CallbackProbe: measures how late gRPC's callbacks are. A few threads (two on two cores) call the
+// callbacks of all servers of a process, also those of the sidecar's connections. The same threads
 // parse what callers send.
 //
-// One thread, which must not be one of gRPC's.
+// One thread at a time, which must not be one of gRPC's threads.
 #pragma once
 
 #include <condition_variable>
@@ -19,14 +19,14 @@ namespace baton::app {
 class CallbackProbe {
  public:
   CallbackProbe();
-  /// Waits for the callback that is under way.
+  /// Waits without a bound for the callback that is under way, if any.
   ~CallbackProbe();
   CallbackProbe(const CallbackProbe&) = delete;
   CallbackProbe& operator=(const CallbackProbe&) = delete;
 
-  /// Returns how long the callback that is under way has waited so far. If none is under way,
-  /// begins one, and returns 0. So a callback that came before the next call is not seen as late.
-  /// `now` must not go back.
+  /// If a callback is under way, returns how long it has waited so far. If not, asks gRPC for a
+  /// callback, and returns 0. So a callback that came before the next call of Waited is not seen as
+  /// late. Never waits. REQUIRES (not checked): `now` never goes back.
   Duration Waited(TimePoint now);
 
  private:

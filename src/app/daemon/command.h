@@ -1,8 +1,9 @@
 // Command: the program that `batond run` starts, in a process group of its own.
 //
-// Thread-safe. REQUIRES: the thread that calls Start lives as long as the program should, because
-// the kernel kills the program when that thread ends. So if batond is killed, its program does not
-// go on without news about its shards. Without util-linux's setpriv, the program does go on.
+// Thread-safe. REQUIRES (not checked): the thread that calls Start lives as long as the program
+// should, because the kernel kills the program when that thread ends. So if batond is killed, its
+// program does not go on without news about its shards. This needs util-linux's setpriv. On a host
+// without setpriv, the program goes on.
 #pragma once
 
 #include <condition_variable>
@@ -23,14 +24,16 @@ namespace baton::app {
 class Command {
  public:
   /// Called after the program has ended and the rest of its process group was killed. REQUIRES: the
-  /// function doesn't call Wait and doesn't destroy the Command; both wait for its return.
+  /// function neither calls Wait nor destroys the Command, because both wait for the function's
+  /// return.
   using OnEnd = std::function<void(const ExitStatus& status)>;
 
-  /// Starts the program. Its environment is this process's present one, with what GuardProcess
-  /// removed and BATON_ATTACH=`sidecar`; its limit on core dumps is the one before GuardProcess. It
-  /// writes to this process's stdout and stderr, and its stdin is empty. `on_end` is called once,
-  /// on a thread of its own, however the program ends. Errors: those of Subprocess::Start; `on_end`
-  /// is not called then. REQUIRES: `arguments` begin with the program.
+  /// Starts the program. Its environment is the present one of this process, plus the variables
+  /// that GuardProcess removed, plus BATON_ATTACH=`sidecar`. A moment after the start, it gets the
+  /// limits on core dumps and open files that this process had at first (RestoreLimits). It writes
+  /// to this process's stdout and stderr, and its stdin is empty. `on_end` is called once, on a
+  /// thread of its own, for every kind of end. Errors: those of Subprocess::Start; `on_end` is not
+  /// called then. REQUIRES: `arguments` begin with the program, and `on_end` is set.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);
   /// Calls Kill, and waits without a bound for the program's end and the return of `on_end`.
@@ -69,8 +72,8 @@ int ExitCode(const ExitStatus& status);
 /// Holds the program of `batond run`. Thread-safe: the thread of signals uses it too.
 class RunningCommand {
  public:
-  /// Replaces the command; null: there is no command any more. Destroys the earlier one, which
-  /// kills its program and waits, as ~Command does.
+  /// Replaces the command; null: there is no command any more. Destroys the earlier command, which
+  /// kills its program and waits (see ~Command).
   void Set(std::unique_ptr<Command> command) {
     std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
     const std::lock_guard lock(mutex_);

@@ -2,14 +2,15 @@
 //
 // It closes a new connection at once in three cases: only reserved descriptors are left
 // (base/descriptors.h), more descriptors are in use than Bounds allows, or Serve refuses the
-// connection. It logs this at most once a minute, except Served::kShare, which it never logs. It
-// accepts clients again as soon as there is room. If the system has no descriptor left at all, new
-// connections wait, and the listener tries every 100 ms to accept one.
+// connection. The log says so at most once a minute; it says nothing about Served::kShare. The
+// listener accepts clients again as soon as there is room. If accepting fails, for example because
+// the system has no descriptor left at all, new connections wait, and the listener tries again
+// every 100 ms.
 //
-// batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults. If
-// no descriptor is free for a new connection, it stops listening for good; until then it uses up
-// the descriptors that etcd's connections need. And it has no limit: if ten thousand idle clients
-// leave at once, gRPC's threads are busy for longer than a short lease.
+// batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults.
+// First, if no descriptor is free for a new connection, gRPC's listener stops listening for good.
+// Until then, it uses up the descriptors that etcd's connections need. Second, it has no limit. If
+// ten thousand idle clients leave at once, gRPC's threads are busy for longer than a short lease.
 //
 // Start and destroy it on one thread. It has a thread of its own.
 #pragma once
@@ -28,7 +29,7 @@ namespace baton::app {
 class ConnectionListener {
  public:
   /// How many of the last places are only for clients that the server prefers. A place is a
-  /// descriptor.
+  /// descriptor that a connection may use.
   static constexpr int kLastPlaces = 16;
 
   enum class Served : std::uint8_t {
@@ -38,24 +39,24 @@ class ConnectionListener {
   };
   /// Takes over a connected, non-blocking socket, or refuses it. For such a socket, the kernel
   /// keeps some 256 KiB of what the client does not read, and 32 KiB of what the server has not
-  /// read. `free`: how many places are left for clients that the server does not prefer, the place
-  /// of this one included. 0 or less: only a client that the server prefers should be taken. Called
-  /// on the listener's thread, which accepts nothing meanwhile.
+  /// read. `free`: how many places are left for clients that the server does not prefer, including
+  /// the place of this connection. 0 or less: only a client that the server prefers should be
+  /// taken. Called on the listener's thread, which accepts nothing meanwhile.
   using Serve = std::function<Served(int connection, int free)>;
 
   /// Bounds of the descriptors that this process has in use. The kernel gives out the lowest free
   /// descriptor, so the number of a new one shows how many are in use.
   struct Bounds {
-    /// If this many plus `kept` are in use, every new connection is closed. Clients that the server
-    /// does not prefer have fewer places. These end kLastPlaces below this number, or kLastPlaces
-    /// below the first reserved descriptor if that is lower.
+    /// If this many descriptors plus `kept` are in use, every new connection is closed. For clients
+    /// that the server does not prefer, the limit is lower: it is this number (or the first
+    /// reserved descriptor if that is lower) minus kLastPlaces.
     int most_descriptors = 0;
     int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };
 
-  /// Listens on `socket`, and owns it from now on, also after an error. `address` names it in
-  /// errors. kUnavailable: it can't listen, for example because another process took the port; the
-  /// message says why. REQUIRES: `socket` is bound.
+  /// Listens on `socket`, and owns it from now on, also after an error. `address` names the socket
+  /// in errors. kUnavailable: the listener can't listen, for example because another process took
+  /// the port; the message says why. REQUIRES: `socket` is bound; `serve` is set (not checked).
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
                                                            Bounds bounds, Serve serve);
   /// Closes the listening socket, and waits for a `Serve` that runs. No `Serve` is called later.
@@ -65,8 +66,8 @@ class ConnectionListener {
 
   /// How many connections were closed at once so far.
   struct Refused {
-    /// For want of a place. Also counts each try to accept a connection that failed, for example
-    /// for want of any descriptor; the connection goes on waiting then.
+    /// Connections for which there was no place. Each failed try to accept a connection counts,
+    /// too, for example if there was no descriptor; the connection goes on waiting then.
     std::atomic<std::uint64_t> full{0};
     std::atomic<std::uint64_t> share{0};  ///< Served::kShare
   };
@@ -76,8 +77,8 @@ class ConnectionListener {
  private:
   ConnectionListener(int socket, int wake, Bounds bounds, Serve serve);
   void Run();
-  /// Waits for a connection, at most so many milliseconds (-1: without a bound). False if the
-  /// listener ends.
+  /// Waits for a connection (if `connections`) or the listener's end, but at most this long; -1:
+  /// without a bound. Returns false if the listener ends.
   bool Wait(bool connections, int milliseconds) const;
 
   const int socket_;

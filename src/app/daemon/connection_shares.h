@@ -1,20 +1,23 @@
 // ConnectionShares: decides which callers get one more gRPC connection, so that nobody holds all of
 // them.
 //
-// A caller is what access::LimitedAs says when it connects: a user of this host, or another host's
-// address. Certificates and tokens come later, so they don't tell callers apart here. While any
-// place is free, a caller gets its first connection. A caller that has n connections gets one more
-// if n < kTimesFree * f. Here f is how many more connections there are places for, the new one
-// included: the free descriptors divided by kDescriptors. So one caller alone has about three
-// quarters of the places at most, and many together leave some to others. Users of this host with
-// the role kOperate are not limited and not counted; only they get the last places
-// (ConnectionListener::kLastPlaces). A user who loses the role loses these connections with the
-// next look at the budget, and may connect again as everybody else. What callers send is bounded by
-// base/receive_budget.h, which takes the second descriptor of each connection. It may bar a caller;
-// then the caller gets no connection, not even a first one.
+// A caller is what access::LimitedAs says when the connection comes: a user of this host, or
+// another host's address. Certificates and tokens come later, so they don't distinguish callers
+// here. While any place is free, a caller gets its first connection. A caller that has n
+// connections gets one more if n < kTimesFree * f. Here f is the number of connections for which
+// there are still places, including the new one: the free descriptors divided by kDescriptors. So
+// one caller alone has about three quarters of the places at most, and many callers together leave
+// some places to others. Users of this host with the role kOperate are not limited and not counted.
+// Only they get the last places (ConnectionListener::kLastPlaces). If a user loses the role, the
+// next ReceiveBudget::Weigh ends these connections. The user may then connect again, as everybody
+// else.
 //
-// gRPC owns the connections and tells nobody when one is over. So this class remembers the file of
-// each descriptor, and looks from time to time whether the descriptor still is that file.
+// ReceiveBudget (base/receive_budget.h) bounds what callers send. It takes the second descriptor of
+// each connection. A caller that it bars gets no connection, not even a first one.
+//
+// gRPC owns the connections, and tells nobody when a connection is over. So this class remembers
+// the socket of each descriptor. From time to time it looks whether the descriptor still belongs to
+// that socket.
 //
 // Not thread-safe.
 #pragma once
@@ -51,11 +54,15 @@ class ConnectionShares {
     int connection = -1;  ///< a connected socket
     int free = 0;         ///< see ConnectionListener::Serve
   };
-  /// Whether this caller gets the new connection. If so, counts it until its descriptor is closed;
-  /// a later Admit may notice that 200 ms late. kShare: the budget bars the caller for what it
-  /// sent; or the caller has its share, which is logged at most once a minute for all callers
-  /// together. kNoPlace: no place is free, no descriptor is left for the budget, or `connection` is
-  /// not open. Never closes `connection`. `now` must not go back.
+  /// Decides whether this caller gets the new connection.
+  ///  - kTaken: yes. The connection counts until its descriptor is closed; a later Admit may notice
+  ///    this up to 200 ms late.
+  ///  - kShare: the budget bars the caller because of what it sent; or the caller has its share.
+  ///    The log says that a caller has its share at most once a minute for all callers together.
+  ///  - kNoPlace: no place is free, ReceiveBudget::Add refuses the connection (no descriptor is
+  ///    left for it, or an open connection comes from the same address and port), or `connection`
+  ///    is not open.
+  /// Never closes `connection`. REQUIRES (not checked): `now` never goes back.
   ConnectionListener::Served Admit(const Newcomer& newcomer, const access::Caller& caller,
                                    TimePoint now);
 

@@ -33,18 +33,18 @@ struct DaemonOptions {
   /// The process leads nothing and only serves routes. Of `node`, a relay uses only group, node
   /// (the relay's name), etcd and history.
   bool relay = false;
-  /// The addresses in it are empty, because they depend on the ports; see AdvertisedBy.
+  /// The addresses in these options are empty, because they depend on the ports; see AdvertisedBy.
   NodeOptions node;
-  bool guard_by_default = false;        ///< --guard was not given, and nothing else needs the guard
-  http::Address listen;                 ///< of gRPC; port 0: a free port
-  http::Address http;                   ///< of HTTP; port 0: a free port
-  std::vector<std::string> http_hosts;  ///< the names of --http-hosts; see HttpNamesOf
-  std::optional<http::Address> advertise;  ///< port 0: the port that gRPC listens on
+  bool guard_by_default = false;           ///< --guard was not given, and --hang-timeout is 0
+  http::Address listen;                    ///< of gRPC; port 0: a free port
+  http::Address http;                      ///< of HTTP; port 0: a free port
+  std::vector<std::string> http_hosts;     ///< the names of --http-hosts; see HttpNamesOf
+  std::optional<http::Address> advertise;  ///< for gRPC; port 0: the port that it listens on
   CredentialPaths credentials;             ///< etcd's; batond reads the files again while it runs
   /// The certificate of batond's own ports; null: they have no TLS.
   std::shared_ptr<ServerIdentity> tls;
   std::chrono::milliseconds tls_max_age{0};  ///< the longest life of a connection; 0: no bound
-  CredentialPaths tls_files;    ///< those of `tls`, without a password; read again as well
+  CredentialPaths tls_files;    ///< the files of `tls`, no password; read again while batond runs
   std::string admin_socket;     ///< an absolute path; empty: none
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none
@@ -52,39 +52,40 @@ struct DaemonOptions {
   std::string events_file;           ///< empty: none is written
   std::string audit_file;            ///< empty: none is written
   bool audit_required = false;       ///< no change is made without its line in audit_file
-  std::size_t max_shard_series = 0;  ///< the most series of /metrics/shards; 0: none
+  std::size_t max_shard_series = 0;  ///< the most series on /metrics/shards
   bool allow_remote_admin = false;
   std::string access_file;     ///< empty: none
   std::string access_text;     ///< the content of access_file at the start
   access::Rules access_rules;  ///< the rules in access_text
   bool grpc_reflection = false;
   bool core_dumps = false;  ///< see process_guard.h
-  /// The address at which an application in another process attaches. Unset: there is no such
-  /// application, and the node leads on its own. With `command` it is always set.
+  /// The address at which an application in another process attaches. Unset: no other process acts
+  /// on the shards. If `command` is not empty, this address is always set.
   std::optional<sidecar::Address> sidecar;
   /// Within this time the application must say again that it is alive; 0: it need not.
   std::chrono::milliseconds watchdog{0};
-  std::vector<std::string> command;  ///< of `batond run`: program and arguments; empty: no program
+  std::vector<std::string> command;  ///< of `batond run`: program and arguments; or empty
 };
 
-/// The addresses that the node tells other nodes and callers.
+/// The addresses that the node publishes to other nodes and to callers.
 struct Advertised {
   std::string grpc;
   std::string http;
-  /// The application's address. If --service-address is not given: `grpc`; but empty with a
-  /// sidecar, because batond's port does not serve the application.
+  /// The application's address. If --service-address is not given, it is `grpc`. With a sidecar it
+  /// is then empty, because batond's port does not serve the application.
   std::string service;
 };
-/// `grpc_port` and `http_port`: the ports that are bound.
+/// Returns the addresses. `grpc_port` and `http_port`: the ports that are bound.
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// The rights of callers without a rule if the rules don't give them (this_host, other_hosts):
-/// operate with --allow-remote-admin, otherwise read.
+/// Returns the role of callers for whom there is no rule. It counts if the rules don't set
+/// `this_host` or `other_hosts`. It is `operate` with --allow-remote-admin, otherwise `read`.
 access::Access::Defaults DefaultsOf(const DaemonOptions& options);
 
-/// The names by which browsers and scrapers may ask for HTTP: --http-hosts, the hosts of --http
-/// (unless it is a wildcard) and --advertise, and the host name. A name may be there twice.
+/// Returns the names by which browsers and scrapers may ask for HTTP. These are the names of
+/// --http-hosts, the host of --http (unless it is a wildcard), the host of --advertise, and this
+/// host's name. A name may be there twice.
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
 
 /// Returns files that batond reads again while it runs, with the content that was read at the
@@ -95,10 +96,11 @@ std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options);
 /// if the ports have no TLS.
 std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options);
 
-/// Reads and checks all settings, and reads the files that they name. `arguments` come without the
-/// program's name. They may begin with `run`, and then end with `-- PROGRAM ...`. Returns EarlyExit
-/// for --help or --version, and if anything is wrong. Its text then has one line for each wrong
-/// setting; but an error that ReadSettings finds, or a missing PROGRAM, is reported alone.
+/// Reads and checks all settings, and reads the files that they name. Waits for the file system,
+/// and with --access for the host's user database. `arguments` come without the program's name.
+/// They may begin with `run`, and then end with `-- PROGRAM ...`. Returns EarlyExit for --help and
+/// --version, and if a setting is wrong. If settings are wrong, the text has one line for each
+/// error. But an error that ReadSettings finds, or a missing PROGRAM, is reported alone.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
 

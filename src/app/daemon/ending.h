@@ -17,8 +17,8 @@ namespace baton::app {
 /// Records why the daemon ends, and lets the daemon wait for this. Thread-safe.
 class Ending {
  public:
-  /// Call it when a signal has come, or, with 0, when the program has ended. Only the first call
-  /// counts. Don't call it in a signal handler, because it takes a lock.
+  /// Call this when a signal has come, with its number, or when the program has ended, with 0. Only
+  /// the first call counts. Don't call this in a signal handler, because it takes a lock.
   void Terminate(int signal) {
     const std::lock_guard lock(mutex_);
     if (!terminate_) signal_ = signal;
@@ -30,15 +30,15 @@ class Ending {
     const std::lock_guard lock(mutex_);
     return signal_;
   }
-  /// Call it when the node or relay has halted. Only the last call counts.
+  /// Call this when the node or relay has halted. Only the last call counts.
   void Halt(const Error& why) {
     const std::lock_guard lock(mutex_);
     halted_ = why;
     changed_.notify_all();
   }
-  /// Waits until Terminate or Halt was called, at most `patience`; does not wait if that is 0 or
-  /// less. Returns whether one was. REQUIRES (not checked): at most 100 years, because a longer
-  /// `patience` overflows the clock.
+  /// Waits until Terminate or Halt was called, but at most for `patience`. Does not wait if
+  /// `patience` is 0 or less. Returns whether Terminate or Halt was called. REQUIRES (not checked):
+  /// `patience` is at most 100 years, because a longer time overflows the clock.
   bool WaitFor(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
@@ -57,9 +57,9 @@ class Ending {
   std::optional<Error> halted_;
 };
 
-/// Ends the daemon when its node or relay halts, also if that was before the observer is added. The
-/// call comes on the loop's thread. A node that was stopped makes no call. It is an Observer and
-/// not a Listener, because a node waits for the callbacks of its Listener.
+/// Ends the daemon when its node or relay halts, even if it halted before the observer is added.
+/// OnHalted is called on the loop's thread. A node that was stopped does not call it. This class is
+/// an Observer and not a Listener, because a node waits for the callbacks of its Listener.
 class HaltObserver : public runtime::Observer {
  public:
   explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}

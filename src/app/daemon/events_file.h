@@ -1,10 +1,10 @@
 // EventsFile: writes a history to a file, one JSON object a line.
 //
 // A thread of its own reads the history and writes, so a full or slow disk stops nothing else. If a
-// write fails, the thread logs the error once and tries again every 5 s. Events that the history
-// drops before they are written are lost; after the next write, the log says how many. Lines of an
-// earlier process stay in the file; each process numbers its events from 1. Nothing is synced to
-// the disk.
+// write fails, the thread logs the error once and tries again every 5 s. If the history drops
+// events before they are written, these events are lost; after the next write, the log says how
+// many. Lines of an earlier process stay in the file. Each process numbers its events from 1.
+// Nothing is synced to the disk.
 //
 // One thread at a time.
 #pragma once
@@ -24,17 +24,20 @@ class EventsFile {
   /// How long the destructor waits for the last events.
   static constexpr std::chrono::seconds kWaitAtEnd{2};
 
-  /// Opens the file to append; a new file gets mode 640. kUnavailable: the file can't be opened, or
-  /// another process writes it; the message says why.
+  /// Opens the file to append lines, and writes no event yet. A new file gets mode 640.
+  /// kUnavailable: the file can't be opened or is refused (LineFile), or another process writes it;
+  /// the message says why.
   static Result<std::unique_ptr<EventsFile>> Open(std::string path);
-  /// Waits until the thread has tried once more to write the events so far, at most kWaitAtEnd. If
-  /// the time is too short, the log says so, and the thread goes on while the process lives.
+  /// Waits until the thread has tried once more to write the events so far, but at most for
+  /// kWaitAtEnd. If the time is too short, the log says so, and the thread goes on while the
+  /// process lives. If Follow was not called, does not wait.
   ~EventsFile();
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;
 
-  /// Begins to write: first the events that the history has, then each new one. REQUIRES (checked):
-  /// called at most once; `history` is not null.
+  /// Begins to write: first the events that the history has, then each new event. Throws
+  /// std::system_error if the host lacks threads. REQUIRES (checked): called at most once;
+  /// `history` is not null.
   void Follow(std::shared_ptr<const runtime::History> history);
 
  private:

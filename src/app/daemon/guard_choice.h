@@ -1,4 +1,4 @@
-// Whether batond's node has a guard.
+// Decides whether batond's node has a guard.
 #pragma once
 
 #include "app/daemon/daemon_options.h"
@@ -6,9 +6,10 @@
 
 namespace baton::app {
 
-/// Sets guard_program of `node` (see GuardProgram). If DaemonOptions::guard_by_default is set, a
-/// sidecar turns the guard of `node` off, because no guard acts with one; and if the program
-/// baton-guard is missing, guard_program is empty, so that the node starts without it. Any thread.
+/// Sets `node.guard_program` (see GuardProgram). If DaemonOptions::guard_by_default is set, there
+/// are two exceptions. If there is a sidecar, sets `node.guard` to kOff, because no guard acts
+/// beside a sidecar. Otherwise, if the program baton-guard is missing, leaves `node.guard_program`
+/// empty, so that the node starts without a guard. Any thread.
 void ChooseGuard(const DaemonOptions& options, NodeOptions& node);
 
 /// Whether the node will have a guard of its own that can act: its mode is kOwn, the program

@@ -17,7 +17,7 @@
 
 namespace baton::app {
 
-/// The metrics are read from these. The objects may outlive the server.
+/// The sources of the metrics. The objects may outlive the server.
 struct ListenerCounts {
   std::size_t most_descriptors = 0;  ///< see ConnectionListener::Bounds
   int streams = 0;                   ///< see ServerLimits

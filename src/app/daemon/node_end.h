@@ -12,21 +12,21 @@ namespace baton::app {
 
 struct NodeEnd {
   bool relay = false;
-  bool halted = false;                     ///< then the node or relay has logged why
-  std::optional<Error> failure;            ///< of the drain, or why it halted; nullopt: drained
+  bool halted = false;           ///< then the node or relay has logged why
+  std::optional<Error> failure;  ///< why the drain failed, or why it halted; nullopt: drained
   std::optional<ExitStatus> program = {};  ///< how the program of `batond run` ended; may be unset
 };
 
 /// Logs how the node or relay ended, unless it halted. Returns batond's exit code, by the first of
 /// these that applies:
-///  - 1: it halted, even if that was after its drain.
-///  - With a program: the program's (ExitCode).
-///  - 0: there is no failure, or it is kTimedOut.
+///  - 1: the node or relay halted, even if it halted after its drain.
+///  - ExitCode(*program), if there was a program.
+///  - 0: there is no failure, or the failure is kTimedOut.
 ///  - 1: any other failure.
 int ConcludeEnd(const NodeEnd& end);
 
-/// How long an orderly end of batond may take with these options. (The program of `batond run` is
-/// waited for without a bound.)
+/// Returns how long an orderly end of batond may take with these options. (It does not include the
+/// wait for the program of `batond run`, which has no bound.)
 std::chrono::milliseconds LongestEnd(const DaemonOptions& options);
 
 }  // namespace baton::app

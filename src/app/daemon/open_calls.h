@@ -1,5 +1,5 @@
-// OpenCalls: how many calls and streams of batond's gRPC server are open now, by the socket over
-// which they came. gRPC 1.51 has no such count, and none for its own limits.
+// OpenCalls: how many calls and streams of batond's gRPC servers are open now, counted separately
+// for the port and for the admin socket. gRPC 1.51 does not count them.
 //
 // Any thread. The counts may outlive the server.
 #pragma once
@@ -19,9 +19,10 @@ struct OpenCalls {
   std::atomic<std::int64_t> at_admin_socket{0};  ///< --admin-socket
 };
 
-/// For ServerBuilder::experimental().SetInterceptorCreators. It counts calls in `calls`, tells
-/// `budget` of each (ReceiveBudget::Served and Over), and changes nothing. A call over any unix
-/// socket counts as the admin socket's. REQUIRES: no pointer is null.
+/// For ServerBuilder::experimental().SetInterceptorCreators. The interceptor counts calls in
+/// `calls`, reports each call to `budget` (ReceiveBudget::Served and Over), and changes nothing.
+/// Each call over a unix socket counts as a call of the admin socket. REQUIRES (not checked): no
+/// pointer is null.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountOpenCalls(
     std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget);
 

@@ -1,5 +1,5 @@
-// Readiness: shows to other programs whether this process is ready: by gRPC's health services, the
-// ready file, and the service manager.
+// Readiness: shows other programs whether this process is ready. It uses gRPC's health services,
+// the ready file, and the service manager.
 //
 // One thread at a time. No function waits, except for the file system.
 #pragma once
@@ -23,18 +23,18 @@ class Readiness {
   /// takes the service manager's variables: see ServiceManager::OfEnvironment.
   explicit Readiness(std::string ready_file);
 
-  /// The process serves, and may be ready from now on. `health`: those of all servers. `content`:
-  /// for the ready file. REQUIRES: called once; each of `health` answers "not serving" now, and
-  /// outlives the calls of Look and Leave.
+  /// Says that the process serves, and may be ready from now on. `health`: the health services of
+  /// all servers. `content`: for the ready file. REQUIRES: called once; each of `health` answers
+  /// "not serving" now, and outlives the calls of Look and Leave.
   void Serve(std::vector<grpc::HealthCheckServiceInterface*> health, ReadyContent content);
   /// Checks whether the node or relay is ready and alive. Passes a change on to the health services
   /// and the service manager, and a sign of life to the service manager. When the node is ready for
   /// the first time, writes the ready file; if that fails, the log says so, and nobody tries again.
   /// Call it several times a second. REQUIRES: Serve was called; `now` never goes back.
   void Look(const runtime::Control& control, TimePoint now);
-  /// Says that the process begins to leave, and ends within about this time. It is not ready from
-  /// now on, and the ready file is removed. If the service manager's socket is full, the service
-  /// manager does not learn it. REQUIRES: Serve was called, and Look is not called again.
+  /// Says that the process begins to leave, and ends within about this time. From now on the
+  /// process is not ready, and the ready file is removed. The message to the service manager is
+  /// lost if its socket is full. REQUIRES: Serve was called, and Look is not called again.
   void Leave(std::chrono::milliseconds within);
 
  private:

@@ -1,7 +1,7 @@
-// ReceiveWatch: calls ReceiveBudget::Weigh (base/receive_budget.h) again and again, on a thread of
-// its own, which gRPC can't hold up. The thread that hands a connection to gRPC can be held up: it
-// may have to read from the connection for as long as more comes. ReceiveWatch also gives unused
-// memory of the process back to the system.
+// ReceiveWatch: calls ReceiveBudget::Weigh (base/receive_budget.h) again and again. It has a thread
+// of its own for this, which gRPC can't delay. (gRPC can delay the thread that hands a connection
+// to it: that thread may have to read from the connection as long as more comes.) ReceiveWatch also
+// gives unused memory of the process back to the system.
 #pragma once
 
 #include <chrono>
@@ -19,20 +19,22 @@ class ReceiveWatch {
  public:
   /// The shortest pause between two calls of Weigh.
   static constexpr std::chrono::milliseconds kEvery{100};
-  /// The longest pause. With ten thousand connections, Weigh takes some 10 ms; so pauses get
-  /// longer, and the thread takes about a twentieth of a processor at most.
+  /// The longest pause. With ten thousand connections, Weigh takes some 10 ms. Then the pauses get
+  /// longer, up to this bound, so that the thread takes only about a twentieth of a processor.
   static constexpr std::chrono::milliseconds kLongest{300};
   static constexpr std::chrono::seconds kLate{1};
 
   explicit ReceiveWatch(const ReceiveBudget::Bounds& bounds)
       : budget_(std::make_shared<ReceiveBudget>(bounds)) {}
-  /// Starts the thread. It calls `late` in each of its turns in which a callback of gRPC has waited
-  /// for kLate or longer. REQUIRES: called at most once.
+  /// Starts the thread. If a callback of gRPC has waited for kLate or longer, the thread calls
+  /// `late` before each call of Weigh. REQUIRES (not checked): called at most once; `late` is set,
+  /// and does not wait.
   void Start(std::function<void()> late);
   /// Ends the thread and waits for it.
   ~ReceiveWatch() = default;
 
-  /// Never null. The budget may outlive this object, but nobody calls Weigh then. Any thread.
+  /// Returns the budget, which is never null, also before Start. It may outlive this object, but
+  /// then nobody calls Weigh. Any thread.
   const std::shared_ptr<ReceiveBudget>& budget() const { return budget_; }
 
  private:

@@ -5,9 +5,10 @@
 
 namespace baton::app {
 
-/// Makes every gRPC server that this process builds later offer reflection. Loads gRPC's library,
-/// which then adds the service to each server by itself; so this can't be undone. kUnavailable: the
-/// library can't be loaded. Any thread; a second call changes nothing and succeeds.
+/// Makes every gRPC server that this process builds later offer reflection. For this it loads a
+/// library of gRPC, which adds the service to each server by itself. So this can't be undone.
+/// kUnavailable: the library can't be loaded. Any thread. If it has succeeded once, another call
+/// changes nothing and succeeds.
 Status OfferReflection();
 
 }  // namespace baton::app

@@ -1,5 +1,5 @@
 // batond's signals. The first SIGTERM or SIGINT asks for an orderly end. The second one ends the
-// process at once, without handing shards over. Other signals can be passed on.
+// process at once, without handing shards over. SIGHUP, SIGUSR1 and SIGUSR2 can be passed on.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 namespace baton::app {
 
 struct SignalHandlers {
-  /// Called at the first SIGTERM or SIGINT, with its number. Later signals wait for its return, so
-  /// it must not block. REQUIRES: not empty.
+  /// Called at the first SIGTERM or SIGINT, with its number. Later signals wait until this call has
+  /// returned, so it must not block. REQUIRES (not checked): not empty.
   std::function<void(int signal)> first;
   /// Called at the second SIGTERM or SIGINT, right before the process ends with exit code 1. May be
   /// empty.
@@ -21,7 +21,8 @@ struct SignalHandlers {
 
 /// Installs the handlers, which are called one after another on a thread of their own. Makes the
 /// process ignore SIGPIPE and SIGXFSZ. Gives SIGCHLD its default effect, because the parent may
-/// have set that it is ignored. REQUIRES: called once, before the process has other threads.
+/// have ignored SIGCHLD, and a child inherits this. REQUIRES (not checked): called once, before the
+/// process has other threads.
 void HandleSignals(SignalHandlers handlers);
 
 }  // namespace baton::app

@@ -1,11 +1,12 @@
-// DemoBoard: a file that a demo's node and the demo both map into memory. The node writes to it
-// which shards it leads, about every millisecond.
+// DemoBoard: a file that a demo and one of its nodes both map into memory. About every millisecond,
+// the node writes into this file which shards it leads.
 //
 // In a *sweep*, the node asks its library for the leadership of every shard, and writes each answer
 // as one *word*. The demo reads the words at any time, also while the node is stopped. There are no
 // locks, and any thread may use a board. Words and the fields of the head are atomic, so a killed
-// or stopped node leaves none of them half written. (It may leave an entry of Head::notes so.) Each
-// has one writer; only Head::write_state has two, node and demo, which take turns.
+// or stopped node leaves none of them half written. (But it may leave an entry of Head::notes half
+// written.) Each word and field has one writer. Only Head::write_state has two writers, the node
+// and the demo, which take turns.
 #pragma once
 
 #include <array>
@@ -22,8 +23,8 @@
 
 namespace baton::app {
 
-/// One shard's word: the term, and whether the leader is activated. 0: the node doesn't lead the
-/// shard.
+/// One shard's word: the term in which the node leads the shard, and whether it is activated. 0:
+/// the node doesn't lead the shard.
 using BoardWord = std::int64_t;
 constexpr BoardWord WordOf(const Leadership& leadership) {
   return leadership.leads ? leadership.term.value * 2 + (leadership.activated ? 1 : 0) : 0;
@@ -34,7 +35,7 @@ constexpr bool ActivatedIn(BoardWord word) { return word % 2 == 1; }
 enum class BoardState : std::uint32_t {
   kStarting,
   kServing,
-  kHalted,  ///< the node has halted, or could not start
+  kHalted,  ///< the node has halted, or it could not start
   kEnded    ///< after a signal, the node has drained and ended
 };
 
@@ -42,9 +43,9 @@ enum class BoardState : std::uint32_t {
 /// final.
 enum class WriteState : std::uint32_t {
   kIdle,
-  kAsked,      ///< the demo asked for it
+  kAsked,      ///< the demo asked for the write
   kNotLeader,  ///< the node didn't lead the shard, so it sent nothing
-  kDecided,    ///< the node led the shard; its application works before it sends the write
+  kDecided,    ///< the node led the shard; the application works before it sends the write
   kSent,
   kAccepted,
   kRefused,  ///< etcd refused the write, because the leadership that guards it is over
@@ -55,19 +56,19 @@ enum class WriteState : std::uint32_t {
 struct SweepNote {
   std::int64_t begun = 0;  ///< CLOCK_BOOTTIME, ns
   std::uint32_t led = 0;   ///< how many shards the node led
-  std::uint32_t old = 0;   ///< how many of these in a term of at most Head::old_term
+  std::uint32_t old = 0;   ///< how many of these shards it led in a term up to Head::old_term
 };
 
 class DemoBoard {
  public:
-  static constexpr std::size_t kNotes = 8192;  ///< how many sweeps `notes` has
+  static constexpr std::size_t kNotes = 8192;  ///< how many sweeps fit into `notes`
 
   struct Head {
     // Written by the node.
-    std::atomic<std::int64_t> swept_from;  ///< when the last whole sweep began, as SweepNote::begun
+    std::atomic<std::int64_t> swept_from;  ///< start of the last whole sweep; see SweepNote::begun
     std::atomic<std::uint64_t> sweeps;     ///< complete sweeps; `notes` has the last kNotes
     std::atomic<std::uint64_t> changes;    ///< how often a word has changed
-    std::atomic<std::int64_t> sweep_period;  ///< ns from one sweep's start to the next, lately
+    std::atomic<std::int64_t> sweep_period;  ///< ns between the starts of two sweeps
     std::atomic<std::uint32_t> port;         ///< its gRPC server's port; 0 before kServing
     std::atomic<std::uint32_t> http_port;    ///< 0 before kServing, and if it serves no HTTP
     std::atomic<BoardState> state;
@@ -87,11 +88,11 @@ class DemoBoard {
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-  /// Creates the file, all zero. kUnavailable: the file exists, or can't be created or mapped; the
-  /// message says why.
+  /// Creates the file, with mode 600 and all bytes zero, and maps it. kUnavailable: the file
+  /// exists, or can't be created or mapped; the message says why.
   static Result<std::unique_ptr<DemoBoard>> Create(const std::string& path, std::uint32_t shards);
-  /// Maps a file that Create made. kUnavailable: the file can't be opened or mapped. REQUIRES:
-  /// `shards` is as in Create; otherwise the file's size changes.
+  /// Maps a file that Create made. kUnavailable: the file can't be opened or mapped. REQUIRES (not
+  /// checked): `shards` is as in Create; otherwise the file's size changes.
   static Result<std::unique_ptr<DemoBoard>> Open(const std::string& path, std::uint32_t shards);
   /// Ends the mapping. The file stays.
   ~DemoBoard();

@@ -1,8 +1,8 @@
 // DemoCluster: an etcd and the node processes of a demo, and the observer that watches the nodes.
 //
-// Use it on one thread, usually main: unless DemoOptions::keep is set, the kernel kills the
-// processes when the thread that started them ends. A `node` is an index that StartNode returned;
-// this is not checked.
+// Use it on one thread, usually main. Unless DemoOptions::keep is set, the kernel kills the
+// processes when the thread that started them ends. REQUIRES (not checked): each `node` is an index
+// that StartNode returned.
 #pragma once
 
 #include <sys/types.h>
@@ -31,14 +31,15 @@ namespace baton::app {
 /// The path of this program. Each node is a process of the same program.
 std::string ProgramPath();
 
-/// Notes when members came and went, by a watch of its own on etcd. The times are later than the
-/// events, and much later if the watch had ended: only the next call of Of opens it again. One
-/// thread at a time.
+/// Notes when members came and went, by a watch of its own on etcd. The times are those at which
+/// this process saw the events, so they are a little late. If the watch has ended, only the next
+/// call of Of opens it again, and the times may be much later. One thread at a time.
 class DemoMembers {
  public:
   /// REQUIRES: `transport` outlives this object.
   DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
-  /// When the watch last saw a node's member key created (joined) or deleted (gone). Unset: never.
+  /// When the watch last saw that a node's member key was created (joined) or deleted (gone).
+  /// Unset: never.
   struct Times {
     std::optional<TimePoint> joined = {};
     std::optional<TimePoint> gone = {};
@@ -61,20 +62,22 @@ class DemoMembers {
 
 class DemoCluster {
  public:
-  /// Starts etcd, and no node yet. kNotFound: etcd (or etcdctl, which a secure demo needs) is not
-  /// on PATH. kUnavailable: etcd did not start, or a certificate can't be written. Other errors:
-  /// folders or users could not be made.
+  /// Starts etcd, and no node yet. Blocks until etcd is healthy (see lab::PrivateEtcd::Start).
+  /// kNotFound: etcd is not on PATH, or etcdctl, which a secure demo needs. kUnavailable: etcd did
+  /// not start, or a certificate can't be written. Other errors: folders or users could not be
+  /// made.
   static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
-  /// Ends all processes, unless LeaveRunning was called. Asks the node kGuarded to drain and end,
-  /// and waits for this up to 5 s.
+  /// Ends all processes, unless LeaveRunning was called. First asks the node kGuarded, if Kill did
+  /// not kill it, to drain and end, and waits up to 5 s for its end. The other nodes and etcd are
+  /// killed.
   ~DemoCluster();
 
-  /// Starts a node process: n1, then n2 and so on. Returns before the node serves
-  /// (DemoBoard::Head::state). Only the node kGuarded has a guard. Errors: those of
-  /// DemoBoard::Create and Subprocess::Start.
+  /// Starts a node process: n1, then n2 and so on. Returns before the node serves;
+  /// DemoBoard::Head::state shows when it does. Only the node kGuarded has a guard. Errors: those
+  /// of DemoBoard::Create and Subprocess::Start.
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
   static constexpr NodeIndex kGuarded = 1;
-  /// Sends SIGKILL and waits for the end, without a bound. A second call changes nothing.
+  /// Sends SIGKILL and waits for the process's end, without a bound. A second call changes nothing.
   void Kill(NodeIndex node);
   /// Sends SIGSTOP and waits until the process has stopped or ended. Gives up after a minute, with
   /// a warning in the log.
@@ -87,11 +90,11 @@ class DemoCluster {
   const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
   /// "127.0.0.1:port" of gRPC. The port is 0 until the node serves.
   std::string endpoint(NodeIndex node) const;
-  /// "127.0.0.1:port" of HTTP. The port is 0 until the node serves, and always if the demo is not
-  /// secure.
+  /// "127.0.0.1:port" of HTTP. The port is 0 until the node serves. If the demo is not secure, it
+  /// is always 0.
   std::string http_endpoint(NodeIndex node) const;
-  /// The TLS settings with which `who` (certificates.h) calls a node; no TLS if the demo is not
-  /// secure.
+  /// The TLS settings with which `who` (a name in certificates.h) calls a node. If the demo is not
+  /// secure, they mean no TLS.
   ClientTls tls(const std::string& who = kDemoOperator) const;
   /// Null: the demo is not secure.
   DemoCertificates* certificates() { return certificates_.get(); }
@@ -107,14 +110,16 @@ class DemoCluster {
   DemoMembers& members() { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
-  /// Reads the shards' records from etcd; a damaged one is there, too (RecordFact::readability).
-  /// Waits up to 5 s. kUnavailable: etcd can't be read.
+  /// Reads the shards' records from etcd. The result has damaged records, too
+  /// (RecordFact::readability). Waits up to 5 s. kUnavailable: etcd can't be read.
   Result<std::map<ShardId, RecordFact>> ReadRecords();
 
-  /// Keeps the folder with logs and state at the end, so that the cause of a failure can be found.
+  /// Makes the destructor keep the folder with logs and state, so that the cause of a failure can
+  /// be found.
   void KeepFolder() { etcd_->Keep(); }
-  /// Lets all processes run on after the destructor. REQUIRES: DemoOptions::keep is set, and
-  /// kGuarded was killed; otherwise the destructor ends it.
+  /// Makes the destructor leave all processes running, and keep the folder. REQUIRES (not checked):
+  /// DemoOptions::keep is set, and the node kGuarded was killed. (If it was not, the destructor
+  /// ends this node.)
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
   Duration slowest_sync() const { return etcd_->SlowestSync(); }

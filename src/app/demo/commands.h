@@ -8,8 +8,8 @@
 
 namespace baton::app {
 
-/// Adds the two verbs. REQUIRES: AddCommands was called before; both arguments outlive the parsing
-/// and the run.
+/// Adds the two verbs. REQUIRES (not checked): AddCommands was called before; both arguments
+/// outlive the parsing and the run.
 void AddDemoCommands(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

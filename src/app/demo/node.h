@@ -10,8 +10,8 @@
 
 namespace baton::app {
 
-/// The demo's rebalance delay and cooldown differ from the defaults, so that it doesn't take
-/// minutes.
+/// The demo's rebalance delay and cooldown are shorter than the defaults, so that the demo doesn't
+/// take minutes.
 inline constexpr std::chrono::milliseconds kDemoRebalanceDelay{1000};
 inline constexpr std::chrono::milliseconds kDemoCooldown{0};
 inline constexpr const char* kDemoGroup = "demo";
@@ -19,7 +19,7 @@ inline constexpr const char* kDemoGroup = "demo";
 struct DemoNodeOptions {
   NodeId node;
   std::string etcd;               ///< host:port
-  std::string folder;             ///< has `<node>.board` and the node's state directory
+  std::string folder;             ///< has `<node>.board`; the node's state directory is made in it
   std::string certificates = {};  ///< folder of DemoCertificates; empty: no TLS, no HTTP
   std::uint32_t shards = 0;
   std::uint32_t expect_nodes = 1;
@@ -27,13 +27,15 @@ struct DemoNodeOptions {
   std::chrono::seconds ttl{5};
 };
 
-/// Runs until SIGTERM or SIGINT, then drains. Returns the exit code: 0, also if the drain fails
-/// (which is logged); 1 if the node can't start (which is logged, and which the board shows as
-/// kHalted). If the node halts later, the board shows this, and the process goes on until a signal.
-/// REQUIRES: called from main, after Interrupt::Install; DemoBoard::Create made the board's file.
+/// Runs until SIGTERM or SIGINT, and then drains the node. Returns the exit code. 0: the node ran;
+/// the log says so if the drain failed. 1: the node could not start; the log says why, and the
+/// board shows kHalted. If the node halts later, the board shows kHalted, and the process goes on
+/// until a signal. REQUIRES (not checked): called from main, after Interrupt::Install;
+/// DemoBoard::Create made the board's file.
 int RunDemoNode(const DemoNodeOptions& options);
 
-/// The prefix of the application's own keys in etcd, one for each shard. Guarded writes go to them.
+/// The prefix of the application's own keys in etcd. There is one key for each shard, to which
+/// guarded writes go.
 inline constexpr const char* kDemoDataPrefix = "/demo-data/";
 std::string DemoBoardPath(const std::string& folder, const NodeId& node);
 

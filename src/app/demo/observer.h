@@ -1,10 +1,11 @@
-// DemoObserver: sees from outside which node leads which shard, by the clock of this process alone.
+// DemoObserver: sees from outside which node leads which shard. All times are those of this
+// process's clock.
 //
-// A thread of its own reads the boards (board.h) of all nodes again and again. Each such sample
-// checks two rules: no two nodes lead a shard in the same term, and no node leads a shard in an old
-// term after a newer leadership of the shard was seen. A killed node leads nothing from the call of
-// Killed on. A stopped node leads nothing from the call of Stopped until the first sweep that the
-// node begins after the call of Woken.
+// A thread of its own reads the boards (board.h) of all nodes again and again. Each reading of all
+// boards is a sample. A sample checks two rules: no two nodes lead a shard in the same term, and no
+// node leads a shard in an old term after a newer leadership of the shard was seen. A killed node
+// leads nothing from the call of Killed on. A stopped node leads nothing from the call of Stopped
+// until the first sweep that the node begins after the call of Woken.
 //
 // A board is as old as the node's last sweep. So an old leadership breaks the second rule only if
 // it is still there in a sweep that began after the newer leadership was seen.
@@ -35,8 +36,9 @@ struct SeenChange {
   NodeIndex from = kNobody;  ///< the leader before; may be `to`, in an earlier term
   NodeIndex to = kNobody;
   Term term;  ///< of the new leadership
-  /// When the earlier leadership was seen to end, or its process was killed or stopped; or when the
-  /// new one was seen, if that was earlier. If nobody led the shard before: the observer's start.
+  /// When the earlier leadership was seen to end, or when its process was killed or stopped. If the
+  /// new leadership was seen before that, the time when it was seen. If nobody led the shard
+  /// before, the observer's start.
   TimePoint left{};
   TimePoint led{};  ///< when the new leadership was activated
   Duration gap() const { return led - left; }
@@ -52,19 +54,21 @@ class DemoObserver {
  public:
   explicit DemoObserver(std::uint32_t shards);
 
-  /// Adds a node. REQUIRES: `board` outlives the observer, and has as many shards as the observer.
+  /// Adds a node. REQUIRES (not checked): `board` outlives the observer, and has as many shards as
+  /// the observer.
   NodeIndex Add(const std::string& node, DemoBoard& board);
 
-  // Call each of these just before the signal (SIGKILL, SIGSTOP, SIGCONT) is sent.
+  // Call each of these just before the signal (SIGKILL, SIGSTOP, SIGCONT) is sent. REQUIRES (not
+  // checked): Add returned `node`.
   void Killed(NodeIndex node);
   void Stopped(NodeIndex node);
   void Woken(NodeIndex node);
 
-  /// The leaders now, by shard. As in Counts and Leaderless, a shard counts as led only after its
-  /// leader was activated.
+  /// The leaders now, by shard number. Here, in Counts and in Leaderless, a shard counts as led
+  /// only after its leader was activated.
   std::vector<SeenShard> Shards() const;
-  /// The leaderships that the observer saw activated, in the order in which it saw them. Leaves out
-  /// the first `from` of these. REQUIRES: from <= ChangeCount().
+  /// The leaderships that the observer saw activated, in the order in which it saw them, without
+  /// the first `from` of them. REQUIRES (checked): from <= ChangeCount().
   std::vector<SeenChange> Changes(std::size_t from = 0) const;
   std::size_t ChangeCount() const;
   /// How many shards each node leads, by NodeIndex.
@@ -72,10 +76,10 @@ class DemoObserver {
   /// How many shards nobody leads.
   std::uint32_t Leaderless() const;
   std::uint64_t Samples() const;
-  /// One line for each time that a rule was broken; only the first kMaxViolations.
+  /// One line for each time that a rule was broken, but at most the first kMaxViolations lines.
   std::vector<std::string> Violations() const;
-  /// How late a change may be seen now: the longest time that a running node lately takes from one
-  /// sweep to the next, plus the pause between two samples.
+  /// How late a change may be seen now. This is the time from one sweep to the next, of the running
+  /// node for which it is longest, plus the pause between two samples.
   Duration Resolution() const;
 
   static constexpr std::size_t kMaxViolations = 20;
@@ -133,7 +137,8 @@ struct Percentiles {
   Duration p99{};
   Duration max{};
 };
-/// REQUIRES: `durations` is not empty.
+/// Each percentile is one of the durations (nearest rank). REQUIRES (checked): `durations` is not
+/// empty.
 Percentiles PercentilesOf(std::vector<Duration> durations);
 
 }  // namespace baton::app

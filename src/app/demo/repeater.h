@@ -14,9 +14,10 @@ void Pause(Duration duration);
 
 class Repeater {
  public:
-  /// Starts the thread. `step` returns the pause after this call. REQUIRES: `step` doesn't throw.
+  /// Starts the thread, which calls `step` at once. Each call of `step` returns the pause before
+  /// the next call. REQUIRES (not checked): `step` is set, and doesn't throw.
   explicit Repeater(std::function<Duration()> step);
-  /// Waits until the present call of `step`, and the whole pause after this call, are over.
+  /// Waits until the present call of `step` has returned, and the whole pause after it is over.
   ~Repeater();
   Repeater(const Repeater&) = delete;
   Repeater& operator=(const Repeater&) = delete;

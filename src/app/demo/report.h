@@ -16,8 +16,8 @@ struct DemoClaim {
   bool holds = false;    ///< PASS or FAIL
   std::string claim;     ///< the statement
   std::string measured;  ///< the measurement
-  /// Advice on what to try if the statement is false. DemoStage::Claim puts advice here if this is
-  /// empty. DemoReport prints it as it is, also if it is empty.
+  /// Advice on what to try if the statement is false. If it is empty, DemoStage::Claim replaces it.
+  /// DemoReport itself prints it as it is, and only if the statement is false.
   std::string next = {};
 };
 
@@ -25,7 +25,7 @@ class DemoReport {
  public:
   explicit DemoReport(bool color) : color_(color), started_(BootClock::now()) {}
 
-  /// Prints a title with the next number.
+  /// Prints the title of a part, with the next number.
   void Part(const std::string& title);
   void Line(const std::string& text);
   /// Prints a remark, which neither passes nor fails.
@@ -46,10 +46,10 @@ class DemoReport {
   int failed_ = 0;
 };
 
-/// A duration with about three digits, in milliseconds, or from 1 s on in seconds: "0.42 ms",
-/// "118 ms", "5.31 s".
+/// Returns a duration with about three digits. Durations below 1 s are in milliseconds, longer ones
+/// in seconds: "0.42 ms", "118 ms", "5.31 s".
 std::string TimeWord(Duration duration);
-/// A number with separators: "1,024".
+/// Returns a number with separators: "1,024".
 std::string Grouped(std::uint64_t number);
 
 }  // namespace baton::app

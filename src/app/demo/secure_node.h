@@ -1,5 +1,5 @@
-// SecureNode: the additional parts of a node in a secure demo. These are TLS and roles by
-// certificates on its ports, an HTTP server, and certificates for etcd.
+// SecureNode: the additional parts of a node in a secure demo. It has three parts: TLS on the
+// node's ports, with roles that certificates give; an HTTP server; and certificates for etcd.
 //
 // One thread at a time.
 #pragma once
@@ -23,25 +23,28 @@ namespace baton::app {
 
 class SecureNode {
  public:
-  /// Reads the node's files in the folder of a DemoCertificates. kInvalidArgument: a file can't be
-  /// used.
+  /// Reads the node's certificate files (DemoFiles). `folder`: that of a DemoCertificates.
+  /// kInvalidArgument: a file can't be used.
   static Result<std::unique_ptr<SecureNode>> Load(const std::string& folder);
 
   /// The authority, certificate and key that the node uses now.
   PemTexts texts() const { return identity_->Get()->texts; }
-  /// Credentials that follow the certificates. REQUIRES: the server accepts connections one after
-  /// another (see TlsServerCredentials). If gRPC opens the port, set GRPC_ARG_ALLOW_REUSEPORT to 0.
+  /// Credentials that follow changes of the certificates. REQUIRES (not checked): the server
+  /// accepts connections one after another (see TlsServerCredentials). If gRPC opens the port, set
+  /// GRPC_ARG_ALLOW_REUSEPORT to 0 for this.
   std::shared_ptr<grpc::ServerCredentials> credentials() const;
-  /// As RegisterAdminService of baton/grpc.h, but a caller needs a certificate: the operator's may
-  /// change the group, the reader's may only read. REQUIRES: `node` outlives the service.
+  /// As RegisterAdminService of baton/grpc.h, but a caller needs a certificate. With the operator's
+  /// certificate it may change the group, with the reader's it may only read. REQUIRES: `node`
+  /// outlives the service.
   std::unique_ptr<AdminService> Register(grpc::ServerBuilder& builder, Node& node) const;
   /// Serves HTTPS on a free port of 127.0.0.1. Errors: those of HttpServer::Start. REQUIRES: `node`
   /// outlives the server.
   Result<std::unique_ptr<http::HttpServer>> ServeHttp(Node& node) const;
 
-  /// Reads the files, and uses changed certificates for new connections of the servers and of the
-  /// node to etcd. If they can't be used, the earlier ones stay in use, and the log says so. If
-  /// only `node` refuses them, the servers still use the new ones. Call it twice a second.
+  /// Reads the files. Uses changed certificates for new connections to the servers, and for new
+  /// connections of `node` to etcd. If new certificates can't be used, the earlier ones stay in
+  /// use, and the log says so. If only `node` refuses the new certificates, the servers use them
+  /// nevertheless. In both cases, the next call tries again. Call it twice a second.
   void Look(Node& node);
 
  private:

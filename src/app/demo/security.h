@@ -2,7 +2,7 @@
 // certificate are refused, that a reader may only read, and that all certificates can be replaced
 // while streams and calls go on.
 //
-// One thread and exceptions: see DemoStage.
+// For threads and exceptions, see DemoStage.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ class DemoSecurity : public DemoStage {
  protected:
   using DemoStage::DemoStage;
 
-  /// Runs the whole part. REQUIRES: the demo is secure; a node runs; no node is stopped.
+  /// Runs the whole part. REQUIRES (not checked): the demo is secure; a node runs; no node is
+  /// stopped.
   void ReplaceCertificates();
 
  private:
@@ -25,8 +26,8 @@ class DemoSecurity : public DemoStage {
   void ClaimRefused();
   void ClaimReaderReads();
   void Order(runtime::PolicyRequest::Verb verb);
-  /// The serial number of the certificate that each port of etcd and of the nodes shows now; empty:
-  /// there was no handshake.
+  /// The serial numbers of the certificates that the ports of etcd and of the running nodes show
+  /// now. Empty: there was no handshake with that port.
   std::vector<std::string> Serials() const;
   void ClaimReplaced(const std::vector<std::string>& before);
 };

@@ -102,15 +102,12 @@ class SessionsEnding {
     Attempt attempt;
   };
   void Ended(const Tried& tried, const Result<SessionFound>& result) {
-    const auto [which, session, attempt] = tried;
-    if (result) return Finish(session, result);
-    if (transports_.size() == 1 || attempt == Attempt::kLast) {
-      return Failed(which, session, result.error());
+    if (result) return Finish(tried.session, result);
+    if (transports_.size() == 1 || tried.attempt == Attempt::kLast) {
+      return Failed(tried.which, tried.session, result.error());
     }
     BeginOthers();
-    loop_.Schedule(kOnceMore, [this, which = which, session = session] {
-      End(which, session, Attempt::kLast);
-    });
+    loop_.Schedule(kOnceMore, [this, tried] { End(tried.which, tried.session, Attempt::kLast); });
   }
 
   void Failed(std::size_t which, std::size_t session, const Error& error) {

@@ -1,11 +1,13 @@
 // EndSessions: ends the sessions of a dead node with any of the credentials that the node had.
 //
-// It begins with the newest credentials, and mostly needs no others. As soon as one call with them
-// fails, it also begins with all others, at once: etcd may not accept the newest ones yet. If only
-// an endpoint is away, this does no harm. A session is over as soon as one of them has ended it.
-// The writes are guarded, so two of them may do the same. A TLS handshake that succeeds does not
-// show which credentials are good, because it says nothing about the rights that the certificate's
-// user has in etcd.
+// It begins with the newest credentials, and in most cases needs no others. As soon as one call
+// with the newest credentials fails, it begins with all other credentials, too, because etcd may
+// not accept the newest ones yet. This does no harm if the call failed only because an endpoint is
+// away. A session is done as soon as the calls with any of the credentials have ended it. The
+// writes are guarded, so calls with different credentials may write the same.
+//
+// EndSessions can't choose the credentials by a TLS handshake. A handshake that succeeds says
+// nothing about the rights that the certificate's user has in etcd.
 #pragma once
 
 #include <atomic>
@@ -19,25 +21,27 @@
 
 namespace baton::app {
 
-/// Once EndSessions is asked to end, it works only until this long after it began. Mostly it needs
-/// milliseconds.
+/// If EndSessions is asked to end, it stops when this time has passed since it began. Usually it
+/// needs milliseconds.
 inline constexpr std::chrono::seconds kGraceAfterDeath{2};
-/// How often EndSessions looks whether it is asked to end.
+/// How often EndSessions checks whether it is asked to end.
 inline constexpr std::chrono::milliseconds kLookAtSignals{100};
 
 struct SessionsToEnd {
   runtime::Death death;
   EtcdOptions etcd;  ///< password and PEM texts are not used: see `credentials`
-  /// The newest first. REQUIRES (checked): not empty.
+  /// The node's credentials, the newest first. REQUIRES (checked): not empty.
   std::vector<EtcdCredentials> credentials = {};
-  /// Returns a given pause with jitter; may be empty (runtime::EndSessionParts).
+  /// Returns the given pause with jitter. May be empty (see runtime::EndSessionParts).
   std::function<Duration(Duration)> jitter = {};
 };
 
-/// Blocks until each session has ended, or can't be ended, and logs which of these it is. Gives up
-/// 10 minutes after it began; if `asked_to_end` is or becomes true, 2 s after it began. False: not
-/// all were ended. If there are several credentials, and etcd denies something to one of them, that
-/// one is tried once more, because etcd may have got it just then.
+/// Blocks until each session has ended or can't be ended, and logs for each session which of the
+/// two is true. Gives up 10 minutes after it began. If `asked_to_end` is true, gives up
+/// kGraceAfterDeath after it began (if this time has passed already, at once). Returns whether all
+/// sessions have ended; true if there are no sessions. If there are several credentials and ending
+/// a session with one of them fails, tries these credentials once more after 200 ms, because etcd
+/// may have got them just then.
 bool EndSessions(const SessionsToEnd& work, const std::atomic<bool>& asked_to_end);
 
 }  // namespace baton::app

@@ -1,10 +1,10 @@
 // FreeRequests and FreeableRequests: a server drops the request of a unary call before it sends the
 // answer.
 //
-// gRPC keeps both messages of a call until the call is over. When that is decides the caller: the
-// call is over once its answer has left. A request of 64 KiB can take 3 MiB once it is parsed,
-// because an empty element of a list costs some 50 times its bytes. So without this, callers
-// that take no answers make the process grow, and no limit of calls or bytes is exceeded.
+// gRPC keeps both messages of a call until the call is over. The caller decides when that is,
+// because a call is over only once its answer has left. A request of 64 KiB can take 3 MiB once it
+// is parsed, because an empty element of a list costs some 50 times its bytes. So callers that take
+// no answers would make the process grow, and exceed no limit of calls or bytes.
 //
 // A server needs both: FreeableRequests for each unary method of a service, and the interceptor
 // FreeRequests. The interceptor also frees a request that could not be parsed, which no method
@@ -21,8 +21,8 @@
 
 namespace baton {
 
-/// Allocates the messages of a method's calls, so that gRPC's FreeRequest frees the request. It has
-/// no state.
+/// Allocates the messages of a method's calls in a way that lets gRPC's FreeRequest free the
+/// request. It has no state.
 template <typename Request, typename Response>
 class FreeableRequest final : public grpc::MessageAllocator<Request, Response> {
  public:
@@ -47,9 +47,10 @@ class FreeableRequest final : public grpc::MessageAllocator<Request, Response> {
   };
 };
 
-/// Gives methods of `service` such an allocator. `setters`: the members SetMessageAllocatorFor_...
-/// of its class, one for each unary method. REQUIRES: no server has the service yet. The methods
-/// don't use their request after they have called Finish.
+/// Gives methods of `service` a FreeableRequest each. `setters`: the members
+/// SetMessageAllocatorFor_... of its class, one for each unary method. REQUIRES (not checked): no
+/// server has the service yet, and the methods don't use their request after they have called
+/// Finish.
 template <typename Service, typename... Base, typename... Request, typename... Response>
 void FreeableRequests(Service& service,
                       void (Base::*... setters)(grpc::MessageAllocator<Request, Response>*)) {
@@ -61,7 +62,8 @@ void FreeableRequests(Service& service,
   (set(setters), ...);
 }
 
-/// For ServerBuilder::experimental().SetInterceptorCreators. Changes nothing for other methods.
+/// For ServerBuilder::experimental().SetInterceptorCreators. Changes nothing for methods without a
+/// FreeableRequest.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> FreeRequests();
 
 }  // namespace baton

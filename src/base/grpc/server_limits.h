@@ -19,31 +19,31 @@ inline constexpr std::size_t kRelayMemory = 256 << 20;
 inline constexpr std::size_t kAdminMemory = 16 << 20;
 
 /// The most calls at once on a connection. A client makes further calls wait. RFC 9113 recommends
-/// at least 100. gRPC 1.51 enforces this only once the client has acknowledged the limit; then more
-/// calls end the connection.
+/// at least 100. gRPC 1.51 enforces this limit only once the client has acknowledged it. From then
+/// on, a call above the limit ends the connection.
 inline constexpr int kMaxStreams = 100;
 /// The same for a node's own port. gRPC's threads take all calls in turn, so many calls at once
-/// make everybody wait, operators too. No client of ours needs more.
+/// make everybody wait, even operators. No client of ours needs more calls at once.
 inline constexpr int kMaxStreamsOfNode = 16;
 /// The most threads of batond's servers for synchronous services (ServerLimits::threads). The only
 /// such service is gRPC's reflection.
 inline constexpr int kMaxThreadsOfReflection = 16;
 /// The most bytes of a call's metadata. This is gRPC's default, set here so that it can't change.
-/// gRPC enforces it only for clients that have acknowledged it, as with kMaxStreams.
+/// gRPC enforces it only for clients that have acknowledged it, like kMaxStreams.
 inline constexpr int kMaxMetadata = 8 << 10;
 
 /// The most bytes that gRPC reads from a connection at once. It handles all of them, even if the
 /// connection has ended meanwhile. gRPC 1.51 keeps to this only if GRPC_EXPERIMENTS has
-/// "-tcp_read_chunks" when it starts, as in batond's nodes (app/daemon/grpc_polling.h). Otherwise
-/// it reads up to 4 MiB.
+/// "-tcp_read_chunks" when gRPC starts, as in batond's nodes (app/daemon/grpc_polling.h). Otherwise
+/// gRPC reads up to 4 MiB at once.
 inline constexpr int kMaxReadAtOnce = 8 << 10;
 
 struct ServerLimits {
   int message = 64 << 10;  ///< the most bytes of a request; the longest ones set placement rules
   int streams = kMaxStreams;
   std::size_t memory = kNodeMemory;  ///< bytes, see kNodeMemory
-  /// The most threads for calls of synchronous services; 0: no limit. Each such call that waits for
-  /// its caller has a thread. Above the limit, calls get RESOURCE_EXHAUSTED.
+  /// The most threads for calls of synchronous services; 0: no limit. Such a call has a thread as
+  /// long as it waits for its caller. Above the limit, calls get RESOURCE_EXHAUSTED.
   int threads = 0;
 };
 

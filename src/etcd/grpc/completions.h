@@ -3,9 +3,10 @@
 //
 // gRPC's callback threads serve all callers of a process in turn: thousands of calls at once would
 // hold up etcd's answers, and cost a node its lease. So the calls and streams to etcd complete on
-// this thread. They also begin and write here. Reason: if one thread writes to a connection while
-// another thread reads from it, gRPC (1.51) leaves the rest of both to an executor of its own. That
-// executor also handles what callers send, and may be busy with it for many seconds.
+// this thread. They also begin and write on this thread. Reason: if one thread writes to a
+// connection while another thread reads from it, gRPC (1.51) passes the rest of both to an executor
+// of its own. That executor also handles the messages of callers, and may be busy with them for
+// many seconds.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -22,7 +23,7 @@ class Step {
   /// Completed sees everything that this thread did before it called tag.
   void* tag();
   /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Called on
-  /// the queue's thread. May destroy the step.
+  /// the queue's thread. Completed may destroy the step.
   virtual void Completed(bool ok) = 0;
 
  protected:
@@ -32,7 +33,7 @@ class Step {
 /// Completes a step soon, on a queue's thread.
 class Wake {
  public:
-  /// REQUIRES: the step of the last Set has completed. Any thread, one at a time.
+  /// Any thread, one at a time. REQUIRES (not checked): the step of the last Set has completed.
   void Set(grpc::CompletionQueue& queue, Step& step) {
     alarm_.Set(&queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), step.tag());
   }
@@ -41,8 +42,8 @@ class Wake {
   grpc::Alarm alarm_;
 };
 
-/// While an object exists, its thread counts as inside a callback of the transport. So
-/// GrpcCore::Close can abort there, instead of waiting for its own callback for ever.
+/// While an object of this class exists, its thread counts as inside a callback of a transport. So
+/// GrpcCore::Close can abort on this thread, instead of waiting for its own callback for ever.
 class CallbackScope {
  public:
   CallbackScope() { ++depth_; }
@@ -59,10 +60,10 @@ class CallbackScope {
 /// A CallbackScope exists during these calls.
 class Completions {
  public:
-  /// Starts the thread.
+  /// Starts the thread. Throws std::system_error if the host lacks threads.
   Completions();
-  /// Ends the thread. REQUIRES: no step is outstanding, and none is started from now on. REQUIRES
-  /// (checked): not called inside Step::Completed.
+  /// Ends the thread. REQUIRES (not checked): no step is outstanding, and none is started from now
+  /// on. REQUIRES (checked): not called inside Step::Completed of this queue.
   ~Completions();
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;

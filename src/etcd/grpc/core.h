@@ -27,8 +27,8 @@
 namespace baton::etcd {
 
 /// A call or stream that is not over yet. It must drop its ClientContext and its stubs before it
-/// unregisters. Otherwise these would keep the channel, and a connection could outlive the
-/// transport.
+/// unregisters. Otherwise the ClientContext and the stubs would keep the channel, and a connection
+/// could outlive the transport.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -36,13 +36,14 @@ class Operation {
   virtual void Cancel() = 0;
 };
 
-/// The use of a connection: the index of its channel.
+/// The use of a connection. The value is the index of the connection's channel in
+/// EndpointStubs::channels.
 enum class Use { kUnary, kKeepAlive, kWatch };
 
 /// The stubs of one endpoint. Unary calls, keepalives and watches have a connection each; all use
 /// the same certificates.
 struct EndpointStubs {
-  std::array<std::shared_ptr<grpc::Channel>, 3> channels;  ///< those of the stubs
+  std::array<std::shared_ptr<grpc::Channel>, 3> channels;  ///< by Use
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
   std::unique_ptr<etcdserverpb::Lease::Stub> lease;
   std::unique_ptr<etcdserverpb::Auth::Stub> auth;
@@ -53,6 +54,8 @@ struct EndpointStubs {
 
 class GrpcCore {
  public:
+  /// Starts threads, and begins to connect to the current endpoint. Throws std::system_error if the
+  /// host lacks threads. REQUIRES (not checked): `endpoints` is not empty.
   GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints,
            EtcdCredentials credentials);
   /// REQUIRES (checked): Close() was called.
@@ -70,15 +73,16 @@ class GrpcCore {
   /// Calls the options' on_credentials, if it is set. REQUIRES: no lock is held.
   void TellOfCredentials(const std::string& what, const CallStatus& status);
 
-  /// Keeps the operation alive until Unregister. False: the transport closes, and the operation
-  /// must not start.
+  /// Registers an operation, and keeps it alive until Unregister. False: the transport is closing,
+  /// and the operation must not start.
   bool Register(std::shared_ptr<Operation> operation);
-  /// REQUIRES: this is the operation's last use of the core, and the caller keeps the result until
-  /// its own function returns, because the operation may be destroyed with it.
+  /// Returns what Register got. REQUIRES (not checked): this is the operation's last use of the
+  /// core, and the caller keeps the result until its own function returns, because the operation
+  /// may be destroyed with it.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
-  /// Cancels all operations and waits until they have unregistered. May be called again. REQUIRES
-  /// (checked): not called inside a callback.
+  /// Cancels all operations and waits until they have unregistered. From now on Register returns
+  /// false. May be called again. REQUIRES (checked): not called inside a callback of a transport.
   void Close();
 
   /// Completes the steps of unary calls and watches. REQUIRES: the operation is registered.
@@ -154,7 +158,8 @@ class GrpcCore {
   std::condition_variable all_over_;                                       // mutex_
 };
 
-/// The time `left` from now on gRPC's monotonic clock: steps of the wall clock move no deadline.
+/// The time that is `left` after now, on gRPC's monotonic clock. So steps of the wall clock move no
+/// deadline.
 gpr_timespec GrpcDeadline(Duration left);
 
 /// Adds the token, if there is one, to a call's metadata.

@@ -4,14 +4,15 @@
 // An endpoint is a number below size(), which is not checked. An endpoint is in one of three
 // states:
 //   usable       The endpoint is in neither of the two states below.
-//   unavailable  A call returned UNAVAILABLE. The book switches to the next endpoint at once. For
-//                kUnavailableFor this endpoint comes last among those that are not quarantined.
+//   unavailable  A call returned UNAVAILABLE. For kUnavailableFor this endpoint comes last among
+//                those that are not quarantined.
 //   quarantined  Two calls ran into their deadlines, without an answer in between (a frozen member
 //                accepts connections and is silent). Until this endpoint answers a call or a
 //                probe (a small linearizable read), the book uses it only if no other one is left.
 //
-// The book keeps the current endpoint while that endpoint is usable. It never goes back to an
-// earlier endpoint only because the earlier one is usable again.
+// If the current endpoint becomes unavailable or quarantined, the book switches to another one at
+// once. It keeps a current endpoint that is usable. It never goes back to an earlier endpoint only
+// because the earlier one is usable again.
 #pragma once
 
 #include <chrono>
@@ -40,9 +41,9 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-/// Reads a list of endpoints; all of them get `security`. kInvalidArgument, with a message of one
-/// line: the list is empty, has more than kMaxEndpoints (64) entries, or has an entry twice; or
-/// CheckEndpoint refuses an entry.
+/// Reads a list of endpoints, and keeps its order; all of them get `security`. kInvalidArgument,
+/// with a message of one line: the list is empty, has more than kMaxEndpoints (64) entries, or has
+/// an entry twice; or CheckEndpoint refuses an entry.
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
                                              Security security);
 
@@ -53,27 +54,30 @@ class EndpointBook {
 
   std::size_t size() const { return endpoints_.size(); }
 
-  /// The endpoint for a new call, which becomes the current one. Usable ones come first, then
-  /// unavailable, then quarantined ones. Of several in the same state, the current one comes first,
-  /// then those after it in the list, then those before it.
+  /// Returns the endpoint for a new call, and makes it the current one. Usable endpoints come
+  /// first, then unavailable ones, then quarantined ones. Of several in the same state, the current
+  /// one comes first, then those after it in the list, then those before it.
   std::size_t Current(TimePoint now);
-  /// The best endpoint that is not in `tried`, in the same order. Nullopt: all are in it. REQUIRES:
-  /// `tried` has an entry for each endpoint.
+  /// Returns the best endpoint that is not in `tried`, in the same order; nullopt: all are in
+  /// `tried`. REQUIRES (not checked): `tried` has an entry for each endpoint, which says whether
+  /// the endpoint is in it.
   std::optional<std::size_t> NextAfter(const std::vector<bool>& tried, TimePoint now) const;
 
-  /// etcd answered a call through this endpoint, so the endpoint is usable again. Call it for an
-  /// error, too, except for an error that says that the endpoint can't serve.
+  /// etcd answered a call through this endpoint, so the endpoint is usable, and its missed
+  /// deadlines don't count any more. Call this for an error, too, except for an error which says
+  /// that the endpoint can't serve.
   void Answered(std::size_t endpoint, TimePoint now);
   /// A call through this endpoint returned UNAVAILABLE, or an error which says that the endpoint
   /// can't serve.
   void Unavailable(std::size_t endpoint, TimePoint now);
   /// A call that was sent at `sent` got no answer by its deadline. Ignored if the endpoint has
-  /// answered another call after `sent`.
+  /// answered a call after `sent`.
   void Missed(std::size_t endpoint, TimePoint sent, TimePoint now);
   bool Quarantined(std::size_t endpoint) const { return endpoints_[endpoint].quarantined; }
 
-  /// Returns a quarantined endpoint that is due for a probe; nullopt: no endpoint is due. The first
-  /// probe is due at once. A probe runs until Answered or ProbeFailed is called.
+  /// Returns a quarantined endpoint that is due for a probe, and counts the probe as running;
+  /// nullopt: no endpoint is due. The first probe is due at once. A probe runs until Answered or
+  /// ProbeFailed is called for the endpoint; meanwhile the endpoint is not due.
   std::optional<std::size_t> TakeProbe(TimePoint now);
   /// The probe got no answer. The next one is due after kProbeInterval.
   void ProbeFailed(std::size_t endpoint, TimePoint now);

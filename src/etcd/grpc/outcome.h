@@ -1,5 +1,5 @@
-// Outcomes of calls to etcd: the one place that reads status codes and messages. Only for this
-// folder (it includes gRPC).
+// Outcomes of calls to etcd: turns a gRPC status into the outcome of a call, by its code and its
+// message. Only for this folder (it includes gRPC).
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -25,8 +25,9 @@ enum class Verdict {
 };
 Verdict VerdictOf(const grpc::Status& status);
 
-/// The final CallStatus of a call whose last attempt ended with `status`, which means `verdict`.
-/// Only kRefused and kDenied become Outcome::kRefused; all others except kDone become kUnknown.
+/// Returns the final CallStatus of a call whose last attempt ended with `status`, which means
+/// `verdict`. Only kRefused and kDenied become Outcome::kRefused. kDone stays kDone. All others
+/// become kUnknown.
 CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::string& endpoint);
 
 }  // namespace baton::etcd

@@ -1,9 +1,9 @@
 // StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for this
 // folder.
 //
-// The owner's handle calls Send and Detach, from any thread. The steps of the stream (its start,
-// reads, writes and end) begin and complete one after another on a thread of the core. GrpcCore
-// keeps the object alive until the stream has ended and no step is outstanding.
+// The owner's handle calls Send and Detach, from any thread. All steps of the stream (its start,
+// reads, writes and end) begin and complete on one thread of the core. GrpcCore keeps the object
+// alive until the stream has ended and no step is outstanding.
 #pragma once
 
 #include <condition_variable>
@@ -35,8 +35,8 @@ class StreamCall : public Operation,
   const std::string& address() const { return address_; }
 
   /// Opens the stream. If there is a user and no token yet, gets a token first, within
-  /// `unary_bound`; without one, `ended` is called. If the transport closes, does nothing, and no
-  /// callback comes. REQUIRES: called once.
+  /// `unary_bound`. If it gets no token, it calls `ended`. If the transport is closing, does
+  /// nothing, and no callback comes. REQUIRES (not checked): called once.
   void Open() {
     if (!core_.Register(this->shared_from_this())) return;
     core_.StartDueProbes();
@@ -49,8 +49,8 @@ class StreamCall : public Operation,
         });
   }
 
-  /// Queues a request, at most kQueueBound of them. Does nothing if the stream is over or the queue
-  /// is full.
+  /// Queues a request, which is sent once the stream is open. Does nothing if the stream is over,
+  /// or if kQueueBound requests are in the queue already.
   void Send(Request request) {
     const std::lock_guard lock(mutex_);
     if (over_ || queue_.size() >= kQueueBound) return;
@@ -59,7 +59,7 @@ class StreamCall : public Operation,
   }
 
   /// The owner is being destroyed: no callback starts from now on. Waits for a callback that runs
-  /// on another thread. Then cancels the stream.
+  /// on another thread, but not for one that calls Detach itself. Then cancels the stream.
   void Detach() {
     Handler released;
     {
@@ -85,9 +85,9 @@ class StreamCall : public Operation,
  protected:
   using Stream = std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>>;
 
-  /// The queue on whose thread the steps are.
+  /// The queue on whose thread the steps begin and complete.
   virtual grpc::CompletionQueue& Queue() = 0;
-  /// Prepares a call of the method with the context, for Queue().
+  /// Prepares a call of the stream's method with `context`, for Queue().
   virtual Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
   /// Handles one response. Responses come in order; the next one reuses this one's memory.
   virtual void Received(Response& response) = 0;
@@ -133,8 +133,8 @@ class StreamCall : public Operation,
     return ToCallStatus(status, verdict, address_);
   }
 
-  /// Gives up a token that was rejected. If an old token may have caused a denial, the outcome is
-  /// unknown.
+  /// Gives up a token that was rejected; without a user, the rejection counts as a denial. If an
+  /// old token may have caused a denial, the outcome is unknown.
   Verdict JudgeToken(Verdict verdict) {
     if (verdict == Verdict::kTokenRejected) {
       if (core_.options().user.empty()) return Verdict::kDenied;

@@ -5,8 +5,8 @@
 // TokenKeeper also tries the last password that etcd accepted.
 //
 // If etcd has authentication turned off, that is no error: calls go without a token until the next
-// renewal, or until etcd refuses a call because it has no token. After a failed renewal in the
-// background, the next one begins 5 s later at the earliest.
+// renewal, or until etcd refuses a call because the call has no token. After a failed renewal in
+// the background, the next one begins 5 s later at the earliest, unless there is a new password.
 //
 // Part of GrpcTransport. Thread-safe; holds no lock while it calls back.
 #pragma once
@@ -38,29 +38,31 @@ class TokenKeeper {
   /// Empty `user`: no authentication. REQUIRES: `core` outlives this object and its requests.
   TokenKeeper(GrpcCore& core, std::string user, std::string password);
 
-  /// The token to use now. It is empty if no user is configured. Nullopt: there is no token now, so
-  /// call Get. If the token's renewal is due, starts it in the background.
+  /// Returns the token to use now. It is empty if no user is configured. Nullopt: there is no token
+  /// now, so call Get. If the token's renewal is due, starts it in the background.
   std::optional<Token> Current();
 
-  /// Calls `ready` once: with a token, or with an error and no token. The call comes as soon as
-  /// there is one of these; without an answer from etcd, soon after `deadline`. Get does not call
-  /// `ready` itself, with one exception: it may do so while the transport
-  /// closes. If a request to etcd is in flight that ends by `deadline`, waits for its token instead
-  /// of asking again.
+  /// Calls `ready` once: with a token, or with an error and no token. This happens on the thread of
+  /// GrpcCore::queue(), as soon as etcd has answered; without an answer, soon after `deadline`.
+  /// There is one exception: while the transport closes, Get may call `ready` itself. If a request
+  /// with the newest password is in flight and ends by `deadline`, Get waits for its token instead
+  /// of asking again. REQUIRES (not checked): a user is configured.
   void Get(TimePoint deadline, Ready ready);
 
   /// etcd rejected this token: Current does not return it again. Does nothing if there is another
   /// token by now.
   void GiveUp(std::uint64_t generation);
   /// etcd denied permission to a call with this token. The cause may be that a member of etcd has
-  /// lost the token. So gives the token up, unless there is another one by now, and returns true:
-  /// try again. Returns false if the token is less than 5 s old and replaced another one that was
-  /// denied: then the role lacks the right. Also returns false without a user.
+  /// lost the token. So this function gives the token up, unless there is another one by now, and
+  /// returns true: try again. Returns false if the token is less than 5 s old and replaced another
+  /// one that was denied: then the role lacks the right. Also returns false if no user is
+  /// configured.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
-  /// Sets the newest password. The next call of Current or Get authenticates with it. The present
-  /// token is used until etcd rejects it or there is another one. No effect without a user, or if
-  /// the password is the same.
+  /// Sets the newest password. The next request for a token authenticates with it. If there is a
+  /// token, the next call of Current starts such a request, unless an earlier request is still in
+  /// flight. The present token is used until etcd rejects it or there is another one. No effect
+  /// without a user, or if the password is the same.
   void SetPassword(std::string password);
 
  private:

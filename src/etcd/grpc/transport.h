@@ -19,7 +19,9 @@
 // etcd on new connections with the new certificates. The first trial begins at once. While trials
 // fail, a new call or stream begins the next one, 1 to 30 s after the last. Once etcd has answered
 // on the new connections, new calls and streams use them. Until then they use the earlier ones, so
-// certificates that etcd rejects do no harm. Open streams stay on their connections.
+// certificates that etcd rejects do no harm. Open streams stay on their connections. If an endpoint
+// with a DNS name can't be reached for 5 s, it makes trials, too, because new connections look the
+// name up again.
 //
 // Endpoints: one is current; endpoints.h says when another one becomes current.
 //
@@ -30,8 +32,9 @@
 //    endpoint to try, an attempt also takes at most half of the time that remains, or 200 ms if
 //    that is more. So a call leaves a frozen endpoint even if the caller's deadline is later. With
 //    a single endpoint, an attempt takes all the time until the deadline.
-//  - The first attempt is always made: a deadline of 0 or less gives it 1 ms. No other attempt
-//    begins less than 5 ms before the deadline.
+//  - The first attempt is always made: a deadline of 0 or less gives it 1 ms. (If the call first
+//    has to get a token, this is the attempt to get the token.) No other attempt begins less than
+//    5 ms before the deadline.
 //  - A read is tried once at each endpoint within the deadline, as long as the endpoints are
 //    unavailable or don't answer in time.
 //  - A write goes on to another endpoint only if it certainly never reached a store: there was no
@@ -41,16 +44,19 @@
 //
 // Outcomes: these errors are kRefused; all others are kUnknown, including `database space
 // exceeded`.
-//  - Invalid argument, already exists, unimplemented, too large.
+//  - Invalid argument, unless it is about the token.
+//  - Unimplemented, unless the member refuses to serve.
+//  - Already exists, too large.
 //  - Not found (`requested lease not found`), out of range (compacted).
 //  - Failed precondition. A grant repeated with the same id gets this one (`lease already exists`).
 //  - Permission denied, if the call had a fresh token (TokenKeeper::GiveUpUnlessFresh).
-//  - Without a user also: permission denied, and etcd's words that a call needs a token.
+//  - Without a user: permission denied, unauthenticated, and etcd's words that a token is needed.
 //
 // Tokens: if a user is given, the first call authenticates. Tokens are renewed in the background
-// while they are used. If etcd refuses a call, also a write, because of its token, the call is sent
-// again with a new token, at most twice: etcd has not applied it. If etcd refuses a newer password,
-// the last password that etcd accepted is tried, too, because etcd may not have the new one yet.
+// while they are used. If etcd refuses a call because of its token, the call is sent again with a
+// new token, at most twice. This is safe even for a write, because etcd has not applied it. If etcd
+// refuses a newer password, the last password that etcd accepted is tried, too, because etcd may
+// not have the new one yet.
 #pragma once
 
 #include <chrono>
@@ -73,12 +79,12 @@ enum class FirstEndpoint {
 };
 
 struct GrpcTransportOptions {
-  /// 1 to 64 of them, each once, each host:port (base/endpoint.h). DNS resolves names.
+  /// 1 to 64 endpoints, none of them twice, each host:port (base/endpoint.h). DNS resolves names.
   std::vector<std::string> endpoints = {};
   FirstEndpoint first = FirstEndpoint::kAny;
 
-  /// etcd's user. Empty: no authentication, or by the certificate. REQUIRES: a password if and only
-  /// if there is a user.
+  /// etcd's user. Empty: no authentication, or authentication by the certificate. REQUIRES: a
+  /// password if and only if there is a user.
   std::string user = {};
   std::string password = {};
   /// PEM texts. A CA, or a certificate with its key, turns TLS on. Without a CA, the system's roots
@@ -98,8 +104,8 @@ struct GrpcTransportOptions {
   std::chrono::milliseconds ping_timeout{3000};
   /// The first pause before a failed connection is tried again. Later pauses are longer.
   std::chrono::milliseconds reconnect_first{100};
-  /// How long an attempt to connect may take before it counts as failed; with TLS a second more. It
-  /// may take longer if the present pause is longer.
+  /// How long an attempt to connect may take before it counts as failed; with TLS a second more. If
+  /// the present pause is longer, the attempt may take as long as that.
   std::chrono::milliseconds connect_timeout{500};
   /// The longest pause. REQUIRES: it is not below reconnect_first.
   std::chrono::milliseconds reconnect_longest{2000};
@@ -123,18 +129,20 @@ class GrpcCore;
 
 class GrpcTransport final : public Transport {
  public:
-  /// Creates a transport. It begins to connect to the current endpoint, in the background, and so
-  /// does not fail if etcd is away. Throws std::system_error if the host has no thread left.
+  /// Creates a transport, which begins to connect to the current endpoint in the background. So
+  /// Create does not fail if etcd is away. Throws std::system_error if the host has no thread left.
   /// kInvalidArgument: the endpoints, the user, the PEM texts or the times are not as
   /// GrpcTransportOptions requires; the message says in one line what is wrong.
   static Result<std::unique_ptr<GrpcTransport>> Create(GrpcTransportOptions options);
   ~GrpcTransport() override;
 
   /// Replaces the credentials: new tokens and new connections use them once etcd accepts them (see
-  /// above). The present token and open streams go on. Returns at once; on_credentials says what
-  /// etcd makes of them. Any thread. kInvalidArgument: the PEM texts can't be used; there are
-  /// certificates, but TLS was off at the start; there is a user, but no password; or there is a
-  /// password, but no user. Then nothing changes; the message says in one line what is wrong.
+  /// above). The present token and open streams go on. Without PEM texts, TLS stays as it is, the
+  /// system's roots are trusted, and no certificate is shown. Returns at once; on_credentials says
+  /// later whether etcd accepts the credentials. Any thread. kInvalidArgument: the PEM texts can't
+  /// be used; there are certificates, but TLS was off at the start; there is a user, but no
+  /// password; or there is a password, but no user. Then nothing changes; the message says in one
+  /// line what is wrong.
   Status SetCredentials(EtcdCredentials credentials);
 
   void RangeAvoiding(const std::string& avoid, etcdserverpb::RangeRequest request,

@@ -1,6 +1,6 @@
 // UnaryCall: one unary call with attempts, failover, tokens, and one answer. Only for this folder.
-// Any thread may start a call; its attempts begin, and follow one another, on the thread of the
-// core's completions.
+// Any thread may start a call. Its attempts begin, and follow one another, on the thread of
+// GrpcCore::queue().
 #pragma once
 
 #include <memory>
@@ -41,7 +41,8 @@ struct UnaryPlan {
   std::shared_ptr<EndpointStubs> through = nullptr;
 };
 
-/// The endpoint of a call, as in UnaryPlan. With `only_endpoint`, `retry` is kNever.
+/// The endpoint of a call, as in UnaryPlan. With `only_endpoint`, `retry` is kNever. With
+/// `through`, the call needs no token.
 struct UnaryTarget {
   std::optional<std::size_t> only_endpoint = std::nullopt;
   std::shared_ptr<EndpointStubs> through = nullptr;
@@ -181,7 +182,9 @@ std::shared_ptr<const Request> Share(Request request) {
   return std::make_shared<const Request>(std::move(request));
 }
 
-/// Starts a call of `Method`. `handler` gets one answer, soon after `deadline` at the latest.
+/// Starts a call of `Method`. `handler` gets one answer, soon after `deadline` at the latest, on
+/// the thread of GrpcCore::queue(). If the transport is closing already, StartUnary itself calls
+/// `handler`.
 template <typename Method>
 void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> request,
                 TimePoint deadline, ReplyHandler<typename Method::Response> handler,

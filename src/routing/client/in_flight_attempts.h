@@ -1,10 +1,10 @@
-// InFlightAttempts: a router's attempts in flight. If an attempt's leader was replaced, the attempt
-// is cancelled, so that its call does not wait until the deadline.
+// InFlightAttempts: a router's attempts in flight. If another leader has replaced the leader of a
+// replaceable attempt, the attempt is cancelled, so that its call does not wait until the deadline.
 //
 // A leader that hands a shard over still answers the requests that it has accepted. So an attempt
 // is cancelled only kGrace after the router heard of the newer term.
 //
-// Thread-safe. REQUIRES: this object outlives its attempts.
+// Thread-safe; waits only for a short lock. REQUIRES: this object outlives its attempts.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ inline constexpr Duration kGrace = std::chrono::milliseconds(100);
 
 class InFlightAttempts {
  public:
-  /// One attempt, in flight while this object lives. If Close was called before, the attempt is
-  /// cancelled at once.
+  /// One attempt. It is in flight from its constructor to its destructor. If Close was called
+  /// before, the constructor cancels it.
   class Attempt {
    public:
     /// `replaceable`: the attempt may be cancelled when a newer leader is known. (Close cancels all
@@ -36,7 +36,8 @@ class InFlightAttempts {
     Attempt(const Attempt&) = delete;
     Attempt& operator=(const Attempt&) = delete;
 
-    /// Whether EndDue cancelled it. It may have been answered all the same: look at its status.
+    /// Whether EndDue has cancelled the attempt. The answer may have come all the same: look at the
+    /// call's status.
     bool superseded() const;
 
    private:
@@ -51,14 +52,16 @@ class InFlightAttempts {
     bool superseded_ = false;
   };
 
-  /// Starts kGrace for each replaceable attempt whose shard has a newer term now, unless the
-  /// attempt's kGrace has been started already. `term_of` returns a shard's newest term. REQUIRES:
-  /// `term_of` doesn't call this object, whose lock is held.
+  /// Starts kGrace for each replaceable attempt whose shard has a greater term now than the
+  /// attempt. A kGrace that has been started already goes on. `term_of` returns a shard's newest
+  /// term; 0: nobody leads the shard, so its attempts stay. REQUIRES: `term_of` doesn't call this
+  /// object, whose lock is held.
   void Compare(const std::function<Term(ShardId)>& term_of, TimePoint now);
-  /// Cancels the attempts whose kGrace has passed. Returns when the next kGrace passes; nullopt: no
-  /// kGrace is running.
+  /// Cancels the attempts whose kGrace has passed at `now`. Returns when the next kGrace passes;
+  /// nullopt: no kGrace is running.
   std::optional<TimePoint> EndDue(TimePoint now);
-  /// Cancels all attempts, also those that begin later. These don't count as superseded.
+  /// Cancels all attempts, also those that begin later. Attempts that Close cancels don't count as
+  /// superseded.
   void Close();
 
  private:

@@ -33,7 +33,6 @@ ShardState StateOf(v1::Route::State state) {
   }
 }
 
-/// Known to the leader alone.
 /// The state may end although the route's revision stays: see RouteHub.
 bool MayEndUnseen(ShardState state) {
   return state == ShardState::kActivating || state == ShardState::kSuspended ||

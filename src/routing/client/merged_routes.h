@@ -3,32 +3,32 @@
 // A router reads one stream after another, possibly from different servers. A new server may know
 // less or more than the last one, so the order of arrival is not enough. Rules for one shard (as in
 // proto/baton/v1/routing.proto):
-//   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
-//     that arrived later wins. The standbys are those of the route that wins.
-//   - A route with a smaller revision can change the state, and nothing else. It does so if it has
-//     the known term and the known leader's node id, and if the old or the new state is activating
-//     or suspended. Only the leader knows these two states, and they change without a revision.
-//   - When a stream's first message arrives, activating and suspended shards become led, because
-//     this object may have missed the end of such a state.
+//   - Of two routes, the route with the greater revision wins. If the revisions are equal, the
+//     route that arrived later wins. The standbys are those of the route that wins.
+//   - A route with a smaller revision can change only the state. It does so if it has the known
+//     term and the known leader's node id, and if the old or the new state is activating, suspended
+//     or moving. These three states may end although the route's revision stays.
+//   - When a stream's first message arrives, shards that are activating, suspended or moving become
+//     led, because this object may have missed the end of that state.
 //   - If the first message says `anew`, or names another history of etcd (`cluster`), all routes
 //     are forgotten.
-//   - If the routes are not complete when a stream begins, the stream brings all routes. The known
-//     revisions are forgotten at its first message, so each route of the stream replaces what is
-//     known.
+//   - If the routes are not complete when a stream begins, the stream brings all routes. At its
+//     first message the known revisions are forgotten, so each route of the stream replaces the
+//     known route.
 //
-// A server may lie about a route, or only about its revision: it may name a revision that etcd has
-// not reached. By the rules above, no true route would ever replace a route with such a revision.
-// The remedy is a check. On a stream that continued from revision(), the server sends one check, a
-// digest of all its routes without their states. It sends the check once it has proven that its
-// view is newer than all that this object has read from other servers.
-//   - If the known routes have another digest, their revisions are forgotten: doubted(). The next
-//     stream reads all routes. It replaces whatever is known.
-//   - If they have the same digest, revisions above `complete_to` of the check's message are
-//     lowered to `complete_to`. So revision() may go back.
-//   - In a stream that began with all routes, a check is ignored. So no check makes a router read
-//     all routes twice in a row. (A first message with `anew` can.)
-// So what a false server said lasts until another server's check, and no false revision outlives
-// that check.
+// A server may lie about a route. It may also name a revision that etcd has not reached yet. By the
+// rules above, no true route would replace a route with such a revision. The remedy is a check. On
+// a stream that continued from revision(), the server sends one check: a digest of all its routes
+// without their states and revisions. It sends the check after it has proven that its view is newer
+// than all that this object has read from other servers.
+//   - If the known routes have another digest, doubted() becomes true and complete() false. The
+//     next stream reads all routes, and replaces all that are known.
+//   - If they have the same digest, known revisions above `complete_to` of the check's message are
+//     lowered to `complete_to`. revision() becomes `complete_to`, so it may go back.
+//   - In a stream that began with all routes, a check is ignored. A second check in a stream is
+//     ignored, too. So no check makes a router read all routes twice in a row. (A first message
+//     with `anew` can.)
+// So a false route lasts until the check of a true server, and so does a false revision.
 //
 // Apply first looks for errors in the whole message. A message with an error changes nothing. These
 // are no errors:
@@ -77,22 +77,23 @@ class MergedRoutes {
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
   /// request to send. The request asks for the changes after revision(), or for all routes if
-  /// revision() is 0. The known routes stay. Without any call of BeginStream, the first message
-  /// that Apply gets counts as a stream's first.
+  /// revision() is 0. The known routes stay. If BeginStream was never called, the first message
+  /// that Apply gets is the first of a stream.
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors, whose texts do not name the sender:
-  ///   - kInvalidArgument: the message is malformed, has more routes than the group has shards, or
-  ///     maps keys in a way that this version does not know;
-  ///   - kInvalidArgument: the group has no shards, or more than kMaxShards;
+  ///   - kInvalidArgument: the message is malformed, or has more routes than the group has shards;
+  ///   - kInvalidArgument: the stream's first message maps keys in a way that this version does not
+  ///     know, with 0 shards, or with more than kMaxShards;
   ///   - kInvalidArgument: more nodes would be stored than kMaxRouteNodes, or than LimitNodes
   ///     allows. Nodes in the message that are stored already don't count;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far. This is an error even if the message says `anew`. Only a new object can read
-  ///     that stream.
+  ///     such routes.
   ///
-  /// After an error, close the stream. The object stays usable: call BeginStream for the next one.
+  /// After an error, close the stream. The object stays usable: call BeginStream for the next
+  /// stream.
   Status Apply(const v1::WatchRoutesResponse& message);
 
   /// How many nodes (pairs of node id and address) are stored.
@@ -101,11 +102,11 @@ class MergedRoutes {
   /// only kMaxRouteNodes counts.
   void LimitNodes(std::size_t most) { most_nodes_ = std::min(most, kMaxRouteNodes); }
 
-  /// Whether any stream's first message was merged. From then on, the mapping of keys is known, and
-  /// never changes.
+  /// Whether the first message of any stream was merged. From then on, the mapping of keys is
+  /// known, and never changes.
   bool mapped() const { return !entries_.empty(); }
-  /// REQUIRES, for this function, entry and changes: mapped(); the shard is below
-  /// mapping().shards. Not checked.
+  /// REQUIRES, for mapping, entry and changes: mapped(); the shard is below mapping().shards. Not
+  /// checked.
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
   const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
   /// How often the shard's entry has changed, from 0. A forgotten route counts as a change; changes
@@ -113,28 +114,29 @@ class MergedRoutes {
   /// one.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
-  /// Whether all routes have been read. False again from when all routes were forgotten, or were
-  /// doubted, until the new snapshot's end.
+  /// Whether all routes have been read. When all routes are forgotten or doubted, it becomes false
+  /// again, until the next snapshot ends.
   bool complete() const { return complete_to_ > 0; }
   /// The routes have all changes up to this revision; 0: not complete().
   Revision revision() const { return Revision{complete_to_}; }
   /// Whether the current stream's first message was merged.
   bool begun() const { return begun_; }
-  /// Whether the current stream continued from revision(), without a new snapshot.
+  /// Whether the current stream brings only the changes after revision(). False: it brings all
+  /// routes, or has not begun.
   bool resumed() const { return resumed_; }
-  /// Whether the first check of the current stream showed another digest. Then close the
-  /// stream, and call BeginStream for the next one: at the same server, because it has just proven
-  /// that its routes are current. The known routes stay until the next stream replaces them, but
-  /// complete() is false until that stream's snapshot ends.
+  /// Whether the first check of the current stream showed another digest. Then close the stream,
+  /// call BeginStream, and open the next stream at the same server, because this server has just
+  /// proven that its routes are current. The known routes stay until the next stream replaces them.
+  /// complete() is false until the snapshot of that stream ends. BeginStream sets it back to false.
   bool doubted() const { return doubted_; }
 
   /// REQUIRES: `index` is RouteEntry::leader of an entry, and not kNobodyLeads; not checked. The
   /// reference is valid until the next Apply. The names that it points to live as long as this
   /// object.
   const NodeEntry& node(std::uint32_t index) const { return nodes_[index]; }
-  /// Returns a copy of the present routes, complete or not. Any thread may read it. Costs time in
-  /// proportion to the number of shards. REQUIRES: mapped(); this object outlives the use of the
-  /// copy, which points to names in this object.
+  /// Returns a copy of the present routes, complete or not. Any thread may read the copy. Making it
+  /// costs time in proportion to the number of shards. REQUIRES: mapped(); this object outlives the
+  /// use of the copy, which points to names in this object.
   std::shared_ptr<const RouteTable> Table();
 
  private:

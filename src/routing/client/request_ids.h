@@ -11,9 +11,11 @@ namespace baton::routing {
 
 class RequestIds {
  public:
-  /// `client`: the first part of each id; empty: there is no such part. REQUIRES: visible ASCII,
-  /// short enough for kLongestRequestId; not checked.
+  /// `client`: the first part of each id; empty: an id has no such part. REQUIRES: `client` is
+  /// visible ASCII, and is so short that ids have at most kLongestRequestId bytes (up to 38 follow
+  /// it); not checked.
   explicit RequestIds(const std::string& client);
+  /// Returns another id with each call.
   std::string Next();
 
  private:

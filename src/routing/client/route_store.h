@@ -1,9 +1,10 @@
 // RouteStore: a router's routes. The router's thread merges messages. Any thread reads the
 // published table, almost always without a lock, or waits for a shard's route to change.
 //
-// A merged change is seen at once by Find, FindTerm and Await; table() shows it later. To publish
-// the table costs a copy of all routes, so it is done at most once in kPublishEvery. One exception:
-// a snapshot that has just become complete is published at once.
+// A merged change is seen at once by Find, FindTerm and Await; table() shows it later. Each
+// published table is a copy of all routes, so the store publishes at most one in kPublishEvery. One
+// exception: when the routes have just become complete, it publishes them at once. It publishes no
+// incomplete routes.
 #pragma once
 
 #include <chrono>
@@ -25,8 +26,8 @@ namespace baton::routing {
 
 inline constexpr Duration kPublishEvery = std::chrono::milliseconds(10);
 
-/// How many nodes servers may name that are not stored yet: this many at once, and one more after
-/// each kNewNodeEvery. So a false server needs hours to fill kMaxRouteNodes, after which this
+/// How many new nodes, which are not stored yet, servers may name: this many at once, and one more
+/// after each kNewNodeEvery. So a false server needs hours to fill kMaxRouteNodes. After that this
 /// router could take no new node.
 inline constexpr std::size_t kNewNodesAtOnce = 100'000;
 inline constexpr Duration kNewNodeEvery = std::chrono::milliseconds(10);
@@ -45,26 +46,27 @@ class RouteStore {
     bool changed = false;       ///< a route may have changed
     bool doubted = false;       ///< MergedRoutes::doubted(): close the stream, and open another one
   };
-  /// Merges one message, wakes the threads that wait for what it changed, and publishes the table
-  /// if that is due at `now`. After an error nothing was merged; close the stream. kNotFound: it is
-  /// of another group. kFailedPrecondition: it maps keys differently from the known routes.
-  /// kInvalidArgument: the message is malformed, or above a limit, such as kNewNodesAtOnce.
+  /// Merges one message, wakes the threads that wait for a change that it made, and publishes the
+  /// table if this is due at `now`. After an error nothing was merged; close the stream. kNotFound:
+  /// the message is of another group. kFailedPrecondition: it maps keys differently from the known
+  /// routes. kInvalidArgument: it is malformed, or above a limit, such as kNewNodesAtOnce.
   /// MergedRoutes::Apply has the details.
   Result<Merged> Merge(const v1::WatchRoutesResponse& message, TimePoint now);
   /// Publishes the table if a change is unpublished, the routes are complete, and kPublishEvery has
   /// passed since the last publication.
   void PublishDue(TimePoint now);
-  /// When to call PublishDue next, perhaps a time in the past. nullopt: nothing is unpublished, or
-  /// the routes are not complete. Merge publishes them once they are.
+  /// When to call PublishDue next; this may be a time in the past. nullopt: nothing is unpublished,
+  /// or the routes are not complete. When they become complete, Merge publishes them.
   std::optional<TimePoint> next_publish() const;
 
   // Any thread may call these.
   /// The table that was published last; null before the first complete snapshot. It always has all
-  /// routes: while a new snapshot replaces routes that were forgotten or doubted, this is the table
-  /// with the earlier routes. Keeps the table in memory for this thread. Until this thread has a
-  /// table, a call may wait for a short lock; later calls never wait. The pointer is for this
-  /// thread only. It is valid until this thread's next call of table(), of any RouteStore, until
-  /// the thread ends, or until this store is destroyed.
+  /// routes. While a new snapshot replaces routes that were forgotten or doubted, this is still the
+  /// table with the earlier routes. Keeps the table in memory for this thread. Until this thread
+  /// has a table, a call may wait for a short lock. Later calls never wait: if the lock is taken,
+  /// they return the table that this thread has. The pointer is for this thread only. It is valid
+  /// until this thread calls table() of this or another RouteStore again, until the thread ends, or
+  /// until this store is destroyed.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
   bool complete() const;
   Revision revision() const;
@@ -73,29 +75,30 @@ class RouteStore {
     Route route;                ///< its texts live as long as the store
     std::uint64_t changes = 0;  ///< how often the route has changed; see MergedRoutes::changes
   };
-  /// Returns the shard's newest route. It may be newer than the one in table(). If all routes were
-  /// forgotten, it is leaderless until the new one arrives. Waits for a short lock. REQUIRES
-  /// (checked): a stream's first message was merged, and the shard is in range.
+  /// Returns the shard's newest route. It may be newer than the route in table(). If all routes
+  /// were forgotten, it is leaderless until the shard's new route arrives. Waits for a short lock.
+  /// REQUIRES (checked): a stream's first message was merged, and the shard is in range.
   Newest Find(ShardId shard) const;
   /// Returns the shard's newest term, also before there is a table. 0: nobody leads the shard, or
   /// no routes were read. nullopt: there is no such shard. Unlike table(), keeps no table in
   /// memory.
   std::optional<Term> FindTerm(ShardId shard) const;
   /// Waits until Newest::changes of the shard differs from `changes`, the number that Find
-  /// returned. Returns true at once if it differs already. False: `until` has passed without a
-  /// change, or the store is closed, even if the number differs. A change of standbys alone is no
-  /// change here. REQUIRES (not checked): as Find; `until` is not TimePoint::max(), which would
-  /// overflow.
+  /// returned. Returns true at once if the numbers differ already. False: `until` has passed
+  /// without a change, or the store is closed. If it is closed, the result is false even if the
+  /// numbers differ. A change of standbys alone is no change here. REQUIRES (not checked): as Find;
+  /// `until` is not TimePoint::max(), which would overflow.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
-  /// Waits until all routes were read, the store is closed, `given_up` returns true, or `until` has
-  /// passed. Returns whether all routes were read, in each of these cases. Calls `given_up`,
-  /// without arguments, at first and after each Nudge, and maybe more often. REQUIRES: `given_up`
-  /// doesn't call this object, because the lock is held; `until` is not TimePoint::max().
+  /// Waits until complete(), the store is closed, `given_up` returns true, or `until` has passed.
+  /// In each of these cases it returns complete(). It calls `given_up`, without arguments, before
+  /// it waits, after each Nudge, and maybe more often; but not while complete() or closed.
+  /// REQUIRES: `given_up` doesn't call this object, because the lock is held; `until` is not
+  /// TimePoint::max().
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);
   /// Makes AwaitComplete ask `given_up` again.
   void Nudge();
-  /// Ends all waits. Waits that begin later end at once.
+  /// Ends all waits. Waits that begin later end at once. Routes can still be read and merged.
   void Close();
   bool closed() const;
 

@@ -1,5 +1,5 @@
 // RouteTable: an immutable snapshot of a group's routes. TablePublisher: gives readers the newest
-// one.
+// RouteTable.
 #pragma once
 
 #include <atomic>
@@ -45,8 +45,8 @@ struct StandbyEntry {
 
 /// The standbys of all shards of a group. Takes 4 bytes a shard, and 8 bytes a standby.
 struct StandbyLists {
-  /// One index into `entries` for each shard, and one more. The shard's standbys are from
-  /// begins[shard] up to, but without, begins[shard + 1].
+  /// One index into `entries` for each shard, and one more at the end. A shard's standbys are at
+  /// the indexes from begins[shard] to begins[shard + 1] - 1.
   std::vector<std::uint32_t> begins;
   std::vector<StandbyEntry> entries;
 };
@@ -55,9 +55,10 @@ struct StandbyLists {
 /// StandbyLists.
 class RouteTable {
  public:
-  /// `entries`: by shard number. `standbys`: null if no shard has any. REQUIRES, not checked: each
-  /// entry's leader is an index of `nodes`, or kNobodyLeads; `standbys` is for as many shards, and
-  /// has indexes of `nodes`.
+  /// `entries`: by shard number. `standbys`: null if no shard has any. REQUIRES, not checked:
+  /// `entries` has mapping.shards entries; each entry's leader is an index of `nodes`, or
+  /// kNobodyLeads; `standbys` is for the same number of shards, and its indexes are of `nodes`,
+  /// which is not null.
   RouteTable(KeyMapping mapping, std::vector<RouteEntry> entries,
              std::shared_ptr<const std::vector<NodeEntry>> nodes,
              std::shared_ptr<const StandbyLists> standbys = nullptr)
@@ -67,10 +68,11 @@ class RouteTable {
         standbys_(std::move(standbys)) {}
 
   const KeyMapping& mapping() const { return mapping_; }
-  /// Returns the shard's route, whose texts are those of NodeEntry. Out of range: a leaderless one.
+  /// Returns the shard's route. Its texts are those of NodeEntry, so they may outlive the table. If
+  /// the shard is out of range, the route is leaderless.
   Route Find(ShardId shard) const noexcept;
-  /// Returns the nodes that stand by for the shard, the first to take over first. Empty for a shard
-  /// out of range.
+  /// Returns the nodes that stand by for the shard, in the order in which they would take over.
+  /// Empty if there is no standby, or the shard is out of range.
   std::vector<RouteStandby> StandbysOf(ShardId shard) const;
 
  private:
@@ -101,8 +103,8 @@ class TablePublisher {
   void Publish(std::shared_ptr<const RouteTable> table);
 
   /// Returns the newest table, or the thread's present one (see above); null before the first
-  /// Publish. The pointer is for this thread only. It is valid until this thread's next call of
-  /// Read, of any publisher, until the thread ends, or until this publisher is destroyed. Any
+  /// Publish. The pointer is for this thread only. It is valid until this thread calls Read of this
+  /// or another publisher again, until the thread ends, or until this publisher is destroyed. Any
   /// thread.
   const RouteTable* Read() const noexcept;
 

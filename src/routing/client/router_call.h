@@ -1,15 +1,17 @@
-// RouterCall: one call of a router. It makes attempts at one leader after another until one of them
-// has an answer for the caller.
+// RouterCall: one call of a router. It makes attempts, at one leader after another, until an
+// attempt has an answer for the caller.
 //
 // It runs on the caller's thread. Between attempts it waits for the backoff, or until the shard's
 // route changes. The backoff doubles from kFirstBackoff to kLongestBackoff. Each wait is a random
-// time from half of the backoff to all of it; if the refusal has a RetryInfo, see Router::Call.
-// After NOT_LEADER it does not wait if a newer leader is known, up to CallOptions::max_hops times
-// in a row. A refusal may name a leader that the routes don't name yet. If such a leader can't
-// serve, or if max_hops such leaders refuse, the call goes back to the leader that the routes name.
-// So false hints can't keep a call. If the shard has no leader with a usable address, the call
-// waits for a change of the route, until the deadline. While the call waits for a connection, it
-// checks the route every kConnectTurn: if the route has changed, it gives this connection up.
+// time from half of the backoff to all of it. If the attempt ended with UNAVAILABLE and a
+// RetryInfo, the wait depends on the RetryInfo: see Router::Call. If a newer leader is known after
+// NOT_LEADER, the call goes to this leader without a wait, up to CallOptions::max_hops times in a
+// row. A refusal may hint at a leader that the routes don't name yet. If a hinted leader can't
+// serve, or if max_hops hinted leaders refuse, the call goes back to the leader that the routes
+// name. So false hints can't keep a call from the true leader. If the shard has no leader with a
+// usable address, the call waits for a change of the route, until the deadline. While the call
+// waits for a connection, it checks the route every kConnectTurn. If the route has changed, it no
+// longer waits for this connection.
 //
 // An attempt that may have taken effect is repeated only with CallOptions::retry_unknown.
 #pragma once
@@ -53,13 +55,14 @@ struct CallParts {
 
 class RouterCall {
  public:
-  /// REQUIRES: all routes were read; `shard` is in range (only this is checked, by Run, which
-  /// aborts); `options` are valid; `parts` and `options` outlive this object.
+  /// REQUIRES: all routes were read once; `shard` is in range; `options` are valid; `parts` and
+  /// `options` outlive this object. Run checks only that routes were read and that the shard is in
+  /// range.
   RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
              std::string request_id);
-  /// Makes attempts and returns the status for the caller, which Router::Call describes. It ends
-  /// when the deadline has passed or the store is closed, but not before a running attempt ends. An
-  /// exception of `attempt` passes through. REQUIRES: called once.
+  /// Makes attempts and returns the status for the caller, which Router::Call describes. It returns
+  /// at the latest when the deadline has passed or the store is closed, but not before a running
+  /// attempt ends. If `attempt` throws, the exception passes through. REQUIRES: called once.
   grpc::Status Run(const Router::Attempt& attempt);
 
  private:

@@ -1,23 +1,26 @@
 // RouteHub: the newest route of every shard, and the streams that follow the routes.
 //
 // Each batch of changes becomes a *delta*, which is encoded once for all streams. A stream is only
-// a cursor: the number of the last delta that was sent to it. A *pass* sends routes from the table,
-// page by page. A new stream first gets a pass as its snapshot. If the next delta of a stream is no
-// longer kept, the stream gets a pass over the routes that later deltas have changed. Each stream
-// has at most one message in flight. So a slow reader costs no more than a fast one: it misses
-// intermediate states, but never the newest one.
+// a cursor: the number of the last delta that was sent to it. A *pass* sends routes from the table
+// to one stream, page by page. A new stream first gets a pass as its snapshot. If the next delta of
+// a stream is no longer kept, the stream gets a pass over the routes that later deltas have
+// changed. Each stream has at most one message in flight. So a slow reader costs no more than a
+// fast one. It misses states in between, but never the newest state.
 //
-// A stream that goes on after a revision gets a *check* once: a digest of the whole table
-// (routing/route_digest.h). By it the caller finds out whether an earlier server told it something
-// false. The stream gets it once all of this is so: the view was proven current after the request
-// came; no route is newer than the view's revision (the server's own write makes one newer for a
-// moment); all changes were sent to the stream; and its last message was sent. The table is hashed
-// once for all streams that get a check before it changes, and at most once in kCheckEvery. A
-// stream for which that is too early gets its check later.
+// A stream that goes on after a revision gets one *check*: a digest of the whole table
+// (routing/route_digest.h). The check shows the caller whether an earlier server sent it something
+// false. The hub sends the check when all of these hold:
+//   - The view was proven current after the request came.
+//   - No route has a greater revision than the view. (After this server's own write, a route may
+//     have a greater one for a moment.)
+//   - All changes were sent to the stream, and no message of it is in flight.
+//   - The digest of the present table is known, or the last digest was made at least kCheckEvery
+//     ago. Otherwise the stream gets its check later. One digest serves all streams until the table
+//     changes.
 //
-// Not thread-safe, and without a clock of its own. RouteServer calls it on the server's thread. The
-// hub calls sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll,
-// EndPoll and Advance.
+// Not thread-safe, and without a clock of its own. RouteServer calls the hub on the server's
+// thread. The hub calls sinks only from Remove, End and Advance, and polls' answers only from
+// Apply, End, Poll, EndPoll and Advance.
 #pragma once
 
 #include <atomic>
@@ -40,25 +43,32 @@
 
 namespace baton::routing {
 
-/// Gets a stream's messages. REQUIRES: it lives until End was called.
+/// Gets a stream's messages. REQUIRES: the sink lives until End was called.
 class RouteSink {
  public:
   virtual ~RouteSink() = default;
   std::uint64_t stream = 0;  ///< the stream's id; RouteServer::Watch sets it before any call
-  /// Sends a message. RouteHub::Written must be called once for it, after this returns.
+  /// Sends a message. Must not wait. RouteHub::Written must be called once for each message, after
+  /// Write has returned.
   virtual void Write(const RouteMessage& message) = 0;
-  /// Ends the stream. The hub has already removed it.
+  /// Ends the stream, which the hub has already removed. Called once.
   virtual void End(const Error& why) = 0;
 };
 
-/// A request for a stream. If the caller has routes of another incarnation, the stream sends all
-/// routes, and its first message says `anew`.
+/// A request for a stream. The stream begins with a snapshot, which may have no routes. The
+/// snapshot's first message has the opening (EncodeOpening). The snapshot's last message has
+/// snapshot_end, and the hub's revision as complete_to, even if this is below `after`. If the
+/// caller has routes of another incarnation, the snapshot has all routes, and its first message
+/// says `anew`.
 struct RouteRequest {
-  std::string group{};            ///< empty: any
-  Revision after{};               ///< the caller has all routes up to this revision; 0: none
+  std::string group{};  ///< empty: any
+  /// The caller has all routes up to this revision; 0: none. The snapshot has the routes with a
+  /// greater revision, and all routes that are activating, suspended or moving. It may have more.
+  Revision after{};
   std::uint64_t incarnation = 0;  ///< RouteGroup::incarnation of the caller's routes; 0: no routes
-  /// When the request came. If the view is proven current after this time, it is newer than all
-  /// that the caller has read elsewhere, and the stream gets its check. max(): it gets none.
+  /// When the request came. A view that is proven current after this time is newer than all that
+  /// the caller has read elsewhere, so the stream may get its check. max(): the stream gets no
+  /// check. Nor does it if `after` is 0, or if the caller's incarnation is another one.
   TimePoint came = TimePoint::max();
 };
 
@@ -76,11 +86,12 @@ struct RouteList {
 /// A request that waits until a route changes.
 struct RoutePoll {
   std::uint64_t id = 0;  ///< for EndPoll; 0: EndPoll is never used
-  /// Only routes that changed after this revision. While a poll waits, it also gets routes that
-  /// change at this very revision: a leader on this node can change its state without a new one. A
-  /// poll that comes later misses such a change. Unset: all routes, at once.
+  /// The answer has only routes with a greater revision. While a poll waits, it also gets routes
+  /// that change at exactly this revision, because a leader on this node can change its state
+  /// without a new revision. A poll that comes after that change misses it. Unset: all routes, at
+  /// once.
   std::optional<Revision> after{};
-  TimePoint deadline{};  ///< without a change until then, the answer is an empty list
+  TimePoint deadline{};  ///< if no change comes before this time, the answer is an empty list
   /// The most routes in the answer; see RouteList::too_long.
   std::size_t most = std::numeric_limits<std::size_t>::max();
   std::function<void(Result<RouteList>)> answer{};
@@ -94,73 +105,83 @@ struct RouteHubCounts {
   std::uint64_t catch_ups = 0;       ///< passes for streams that fell behind
   std::uint64_t shared_instead = 0;  ///< pages shared because kPrivateBytes was used up
   std::uint64_t slow_readers = 0;    ///< streams that ended because their callers did not read
-  std::uint64_t looked_at = 0;       ///< routes examined, for passes and polls
-  std::uint64_t checks = 0;          ///< written to streams
-  std::uint64_t tables_hashed = 0;   ///< for checks
+  std::uint64_t looked_at = 0;  ///< routes examined for polls, and for passes without shared pages
+  std::uint64_t checks = 0;     ///< written to streams
+  std::uint64_t tables_hashed = 0;  ///< for checks
 };
 
 class RouteHub {
  public:
   using StreamId = std::uint64_t;
 
-  static constexpr std::uint32_t kPage = 10'000;  ///< routes in a message, at most
+  static constexpr std::uint32_t kPage = 10'000;  ///< the most routes in a message
   /// Routes in a block. A pass skips whole blocks without a relevant change, so it looks at few
   /// routes for a caller that knows nearly all of them.
   static constexpr std::uint32_t kBlock = 128;
-  /// The most deltas, and the most bytes of deltas, that are kept. The oldest are dropped first;
-  /// the newest is kept even if it alone has more bytes.
+  /// The most deltas that are kept, and the most bytes of their routes. The oldest deltas are
+  /// dropped first. The newest delta is kept even if it alone has more bytes. A batch of more than
+  /// kPage routes drops all kept deltas, and is not kept as a delta: passes send the changes. A
+  /// batch that comes while there are no streams drops all kept deltas, too, and is not kept.
   static constexpr std::size_t kKeptDeltas = 64;
   static constexpr std::size_t kKeptBytes = 4 << 20;
-  /// Bytes of pages that were encoded for one stream and are not sent yet. Above this, streams get
-  /// shared pages, which have more routes than needed. Callers ignore routes older than their own.
+  /// The bound for bytes of private pages, which were encoded for one stream, and are not sent yet.
+  /// While it is reached, streams get shared pages, which have more routes than needed. Callers
+  /// ignore routes that are older than their own.
   static constexpr std::size_t kPrivateBytes = 16 << 20;
-  /// A stream ends if its caller does not read a message within this time. The caller may open
-  /// another one.
+  /// If Written is not called within this time after Write, because the caller does not read, the
+  /// hub ends the stream with kUnavailable. It notices this up to kHeartbeat later. The caller may
+  /// open another stream.
   static constexpr Duration kSlowReader = std::chrono::seconds(60);
-  /// How often a stream without other messages gets the view's age. It also gets it when the view
-  /// becomes stale, or current again.
+  /// How often a stream that has got all changes gets a message with the view's age. It also gets
+  /// this message when the view becomes stale, or current again.
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
-  /// The least time from one hashing of the table to the next. One takes some 25 ms for 100,000
+  /// The least time from one digest of the table to the next. A digest takes some 25 ms for 100,000
   /// shards.
   static constexpr Duration kCheckEvery = std::chrono::milliseconds(500);
 
-  /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
-  /// batch to the streams. After End it does nothing. REQUIRES: all batches have the same number of
-  /// shards, and their routes are in range.
+  /// Stores a batch of changes, and answers the polls that wait for one of them. Advance sends the
+  /// batch to the streams. After End, Apply does nothing. REQUIRES (not checked): the first batch
+  /// has the routes of all shards; all batches have the same number of shards, and their routes are
+  /// in range, in the order of shards, each shard at most once.
   void Apply(const runtime::RouteBatch& batch, TimePoint now);
-  /// Ends all streams and polls with `why`; later ones are refused with `why`. Only the first call
-  /// counts.
+  /// Ends all streams and polls with `why`. Later streams, polls and lookups are refused with
+  /// `why`. Only the first call counts.
   void End(const Error& why);
 
-  /// Adds a stream. After an error the sink is not called. kNotFound: the request names another
-  /// group. kUnavailable: no routes were read yet. After End: the error of End. REQUIRES: `id` was
-  /// never used.
+  /// Adds a stream. Advance sends its first message. After an error the sink is not called.
+  /// kNotFound: the request names another group. kUnavailable: no routes were read yet. After End:
+  /// the error of End. REQUIRES (not checked): `id` was never used; `request.after` is not
+  /// negative.
   Status Add(StreamId id, RouteSink& sink, const RouteRequest& request);
-  /// The stream's last message was sent, so the stream may get another one. Ignores ids of streams
+  /// The stream's last message was sent. Advance may now send the next one. Ignores ids of streams
   /// that have ended.
   void Written(StreamId id);
-  /// The caller is gone: removes the stream, and calls its sink's End. Ignores ids of streams that
-  /// have ended.
+  /// The caller is gone: removes the stream, and calls its sink's End with kUnavailable. Ignores
+  /// ids of streams that have ended.
   void Remove(StreamId id);
 
-  /// Answers once: at once if there are routes to list, otherwise after the first change or at the
-  /// deadline. Errors: as for Add, without kNotFound.
+  /// Answers the poll once: at once if there are routes to list, otherwise after the first change
+  /// or at the deadline. If the deadline is not after `now`, the answer comes at once. Errors, also
+  /// while the poll waits: kUnavailable: no routes were read yet, or EndPoll was called. After End:
+  /// the error of End.
   void Poll(RoutePoll poll, TimePoint now);
   /// The caller is gone: if the poll still waits, answers it with kUnavailable.
   void EndPoll(std::uint64_t id);
   /// Returns one route, as the only element of `routes`. kNotFound: there is no such shard.
-  /// kUnavailable: as for Add.
+  /// kUnavailable: no routes were read yet. After End: the error of End.
   Result<RouteList> Lookup(ShardId shard, TimePoint now) const;
   /// Null before the first batch.
   const std::shared_ptr<const runtime::RouteGroup>& group() const { return group_; }
-  /// Why no question can be answered now; nullopt: questions can be answered.
+  /// Why no stream, poll or lookup is possible now: kUnavailable before the first batch, and the
+  /// error of End after it. nullopt: they are possible.
   std::optional<Error> Trouble() const;
-  /// Why no question about `group` can be answered now. Empty: any group.
+  /// The same for `group`; empty: any group. In addition, kNotFound: this is another group.
   std::optional<Error> Trouble(std::string_view group) const;
 
-  /// Sends the messages that are due. Returns when to call Advance again. REQUIRES: after
-  /// calls of other methods, it is called before the caller waits. Sinks and answers don't call the
-  /// hub.
+  /// Sends the messages that are due, and answers the polls whose deadline has passed. Returns when
+  /// to call Advance again; TimePoint::max(): no time is known. REQUIRES: after calls of other
+  /// methods, the thread calls Advance before it waits for new work. Sinks and answers don't call
+  /// the hub.
   TimePoint Advance(TimePoint now);
 
   const RouteHubCounts& counts() const { return counts_; }
@@ -190,9 +211,10 @@ class RouteHub {
   };
   /// One walk over the table for one stream.
   struct Pass {
-    std::uint32_t position = 0;     ///< the next shard
-    Revision after{};               ///< only routes with a greater revision
-    std::uint64_t after_delta = 0;  ///< only routes that a later delta changed
+    std::uint32_t position = 0;  ///< the next shard
+    /// A snapshot has the routes with a greater revision, and those that may end unseen.
+    Revision after{};
+    std::uint64_t after_delta = 0;  ///< any other pass has the routes that a later delta changed
     std::uint64_t begun_at = 0;     ///< the pass includes all deltas up to this one
     Revision complete_to{};         ///< after the pass, the stream is complete up to this revision
     bool snapshot = true;

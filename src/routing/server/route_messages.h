@@ -1,7 +1,7 @@
 // Encodes routes as serialized WatchRoutesResponse messages.
 //
 // A message is a list of parts. The bytes of all parts, one after another, are one serialized
-// message, because protobuf merges concatenated messages. So one part can be shared by all streams.
+// message, because protobuf merges concatenated messages. So all streams can share one part.
 //
 // Pure functions; any thread.
 #pragma once
@@ -28,23 +28,23 @@ struct RouteMessage {
 /// The part that only a stream's first message has: group, mapping, incarnation, server and `anew`.
 Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 
-/// Routes, and the nodes that lead or stand by for their shards. A message may have at most one
-/// such part, because a route names nodes by their indexes in the message. REQUIRES: no pointer is
-/// null.
+/// Encodes routes, and the nodes that lead or stand by for their shards. A message may have at most
+/// one part of this kind, because a route names nodes by their indexes in the message. REQUIRES: no
+/// pointer is null.
 Bytes EncodeRoutes(const std::vector<const runtime::ViewRoute*>& routes);
 
 /// A message's words about the view behind its routes: how complete it is, and how old.
 struct ViewWords {
   bool snapshot_end = false;  ///< the snapshot ends with this message
-  Revision complete_to{};     ///< the stream has all changes up to this revision; 0: unknown
-  Duration age{0};
-  bool stale = false;
-  std::string_view check{};  ///< the DigestOf all routes of the view; empty: not told
+  Revision complete_to{};  ///< the stream has all changes up to this revision; 0: inside a snapshot
+  Duration age{0};         ///< the time since the view was last proven current
+  bool stale = false;      ///< the server can't tell whether the view is current
+  std::string_view check{};  ///< DigestOf all routes that the server has; empty: no check
 };
 Bytes EncodeWords(const ViewWords& words);
 
-/// The digest of all routes (routing/route_digest.h). REQUIRES: they are in the order of shards; no
-/// pointer is null.
+/// Returns the digest of the routes (routing/route_digest.h). REQUIRES: `routes` has each shard
+/// once, in the order of shards; no pointer is null.
 std::string DigestOf(const std::vector<const runtime::ViewRoute*>& routes);
 
 v1::KeyMapping MappingOf(const runtime::RouteGroup& group);

@@ -3,8 +3,8 @@
 // Thread-safe; no method blocks, except Shutdown and the destructor. The server calls answers and
 // sinks on its own thread. One exception: if it refuses a question at once, it calls the answer on
 // the caller's thread, before the method returns. REQUIRES: answers and sinks are quick. Each queue
-// to the thread is bounded: changes by the size of the routes' table, streams by max_watchers with
-// one message each, questions by kMaxQuestions.
+// to the thread is bounded: changes by twice the number of shards, streams by max_watchers with one
+// message each, questions by kMaxQuestions. A question is a lookup or a poll.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,8 @@ class RouteServer final : public runtime::RouteObserver,
   static constexpr std::size_t kMaxQuestions = 1024;
 
   /// Starts the thread and observes `control`, which shares the ownership of the server until the
-  /// node stops or halts. Throws std::system_error if the host has no thread left.
+  /// node stops or halts. After that the server refuses streams and questions with the node's
+  /// error. Throws std::system_error if the host has no thread left.
   static std::shared_ptr<RouteServer> Start(runtime::Control& control,
                                             RouteServerOptions options = {});
   /// Calls Shutdown.
@@ -48,28 +49,31 @@ class RouteServer final : public runtime::RouteObserver,
   RouteServer(const RouteServer&) = delete;
   RouteServer& operator=(const RouteServer&) = delete;
 
-  /// Ends every stream, answers every question that still waits with kUnavailable, and waits for
-  /// the thread's end. Later streams and questions are refused; later calls of Shutdown only wait.
-  /// REQUIRES: not called from an answer or a sink.
+  /// Ends every stream, and answers every question that still waits, both with kUnavailable. Waits
+  /// for the thread's end. Later streams and questions are refused. Later calls of Shutdown only
+  /// wait. REQUIRES: neither Shutdown nor the destructor is called from an answer or a sink.
   void Shutdown();
 
-  /// Begins a stream, and sets RouteRequest::came. True: the sink's End will be called once; if the
-  /// request is refused, End says why. False: there are too many watchers, or the server was shut
-  /// down; the sink is never called. REQUIRES: the sink lives until its End.
+  /// Begins a stream, and sets RouteRequest::came. True: the sink's End will be called once. If the
+  /// request is refused (RouteHub::Add), only End is called, and says why. False: there are
+  /// max_watchers streams already, or the server was shut down. Then the sink is never called.
+  /// REQUIRES: the sink lives until its End.
   [[nodiscard]] bool Watch(RouteSink& sink, RouteRequest request);
-  /// Call it once for each message that the sink got. `sent`: the message was sent. Otherwise it
-  /// could not be sent, which ends the stream.
+  /// Call it once for each message that the sink got. `sent`: the message was sent, so the sink may
+  /// get the next one. False: it could not be sent, so the stream ends. Does nothing if the stream
+  /// has ended.
   void Written(const RouteSink& sink, bool sent);
-  /// The caller is gone. The sink's End follows if it was not called before.
+  /// The caller is gone, so the stream ends. The sink's End follows if it was not called before.
   void Cancel(const RouteSink& sink) { Written(sink, false); }
 
-  /// Makes room for another stream. REQUIRES: called once for each stream for which Watch returned
-  /// true, after its End, when nothing uses the sink any more.
+  /// Makes room for another stream. REQUIRES: for each stream for which Watch returned true,
+  /// WatcherEnded is called once, after the sink's End, when nothing uses the sink any more.
   void WatcherEnded();
 
   /// A shard's number, or a key.
   using Question = std::variant<ShardId, std::string>;
-  /// Answers once, with one route. An empty `group` means any group. Errors:
+  /// Answers once, with one route. The answer may come before Lookup returns. An empty `group`
+  /// means any group. Errors:
   ///  - kInvalidArgument: the key is invalid;
   ///  - kNotFound: the server has another group, or there is no such shard;
   ///  - kUnavailable: no routes were read yet, too many questions wait, or the server or its node
@@ -77,16 +81,19 @@ class RouteServer final : public runtime::RouteObserver,
   ///  - if the node halted: the node's error.
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
   /// Answers once: see RoutePoll. Without `after` the list has all routes. Otherwise it has the
-  /// routes that changed after that revision. If there are none, the answer waits for a change;
-  /// after `wait` without a change, it is an empty list. A `wait` of 0 or less does not wait. If
-  /// there are more than `most`, the list is empty and RouteList::too_long.
-  /// Errors: kUnavailable and the node's error, as in Lookup. Returns the id for EndPoll.
+  /// routes that changed after that revision. If no route did, the answer waits for a change. If no
+  /// change comes within `wait`, the list is empty. With a `wait` of 0 or less the answer does not
+  /// wait. If there are more than `most` routes, the list is empty and RouteList::too_long is true.
+  /// Errors: kUnavailable and the node's error, as in Lookup. The answer may come before Poll
+  /// returns. Returns the id for EndPoll. REQUIRES (not checked): now plus `wait` does not
+  /// overflow.
   std::uint64_t Poll(std::optional<Revision> after, Duration wait, std::size_t most,
                      std::function<void(Result<RouteList>)> answer);
-  /// The caller is gone: if the poll still waits, answers it with kUnavailable, which makes room
-  /// for another one.
+  /// The caller is gone. If the poll still waits, answers it with kUnavailable, which makes room
+  /// for another question. Otherwise does nothing.
   void EndPoll(std::uint64_t poll);
 
+  /// The counts so far. Those of the hub are as of the thread's last turn.
   RouteServerCounts counts() const;
 
   // RouteObserver, called on the node's loop.

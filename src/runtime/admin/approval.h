@@ -15,25 +15,26 @@
 
 namespace baton::runtime {
 
-/// How long a change may take if its caller waits for this time, which may be negative. An eighth
-/// of the time (at least 20 ms, at most 500 ms) is kept for the answer. The change gets the rest,
-/// but at most a minute. Never negative.
+/// Returns how long a change may take if its caller waits for `callers_time`. An eighth of this
+/// time (at least 20 ms, at most 500 ms) is kept for the answer. The change gets the rest, but at
+/// most a minute. If there is no rest (20 ms or less, also a negative time), returns 0.
 Duration TimeForChange(Duration callers_time);
 
 class Approval {
  public:
-  /// Begins the time of a change that is asked for now: TimeForChange of the time until the
-  /// caller's deadline. REQUIRES: the call is finished only after the last use of this object and
-  /// its copies; `gate` outlives them.
+  /// For a change that is asked for now. The time of the change begins now. It is TimeForChange of
+  /// the time until the call's deadline; without a deadline, it is a minute. REQUIRES: the call is
+  /// finished only after the last use of this object and its copies; `gate` outlives them.
   Approval(const grpc::CallbackServerContext& context, const access::Gate& gate);
 
-  /// How long the change may take from now on, so that its caller still hears the outcome. Zero or
-  /// less: no time is left.
+  /// How long the change may still take, so that its caller gets the outcome in time. Zero or less:
+  /// no time is left.
   Duration TimeLeft() const { return by_ - BootClock::now(); }
-  /// Why the change must not be made now; unset: it may be made. Identifies the call's caller
-  /// again, and ignores `change.caller`. The first of these that applies: the caller may not make
-  /// the change any more (another code, see access::Gate::Refusal); UNAVAILABLE: no time is left;
-  /// CANCELLED: the caller hung up.
+  /// Returns why the change must not be made now; unset: it may be made. Ignores `change.caller`,
+  /// and identifies the caller of the call again. Returns the first of these that applies:
+  ///  - The caller may not make the change any more: the code of access::Gate::Refusal (StatusOf).
+  ///  - UNAVAILABLE: no time is left.
+  ///  - CANCELLED: the caller hung up.
   std::optional<grpc::Status> WhyNot(const RequestedChange& change) const;
 
  private:

@@ -9,10 +9,11 @@
 namespace baton::runtime {
 
 v1::Cause ToProto(const Cause& cause);
-/// A kind of a newer version becomes kUnknown, without rule and detail.
+/// A message whose kind is not set, or is of a newer version, becomes kUnknown without a rule or a
+/// detail.
 Cause FromProto(const v1::Cause& message);
 
-/// Sets the message's field `cause`, but leaves it out if the cause is not known.
+/// Sets the field `cause` of `out`. Does nothing if the cause is kUnknown.
 template <typename Message>
 void SetCause(const Cause& cause, Message* out) {
   if (cause.kind != CauseKind::kUnknown) *out->mutable_cause() = ToProto(cause);

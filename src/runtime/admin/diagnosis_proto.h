@@ -1,7 +1,7 @@
 // Translates a diagnosis between plain values and messages of baton.v1.
 //
-// Pure functions; any thread. They accept any message. An unknown severity, of a newer version,
-// becomes "problem".
+// Pure functions; any thread. They accept any message. A severity that is not set, or is of a newer
+// version, becomes kProblem.
 #pragma once
 
 #include "baton/v1/admin.pb.h"
@@ -9,6 +9,7 @@
 
 namespace baton::runtime {
 
+/// Appends the findings to those in `out`, so pass an empty message.
 void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out);
 Diagnosis FromProto(const v1::DiagnoseResponse& message);
 

@@ -11,12 +11,13 @@
 namespace baton::runtime {
 
 google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point time);
-/// A time beyond the clock's range (292 years from 1970) becomes the range's first or last time.
+/// A time outside of the clock's range (292 years before and after 1970), or less than 3 s inside
+/// it, becomes the first or last time of the range.
 std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp);
 
 google::protobuf::Duration DurationOf(std::chrono::nanoseconds duration);
-/// A duration of more than 73 years becomes 73 years, and a negative one likewise. So a few
-/// durations can be added up.
+/// A duration above 73 years becomes 73 years, and one below -73 years becomes -73 years. So the
+/// sum of four durations does not overflow.
 std::chrono::nanoseconds NanosecondsOf(const google::protobuf::Duration& duration);
 
 }  // namespace baton::runtime

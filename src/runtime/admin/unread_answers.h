@@ -1,11 +1,11 @@
 // UnreadAnswers: the answers of a service that callers have not read yet, within a budget of bytes.
 //
-// gRPC keeps an answer until its caller has read it or has disconnected, and a caller may do
-// neither. While the budget is used up, new calls are refused before their answers are made (Full).
-// Each such refusal also cuts off the answers that were not read within UnreadLimits::patience.
-// Below the budget, unread answers harm nobody, and no answer is cut off.
+// gRPC keeps an answer until the caller has read it or has disconnected, and a caller may do
+// neither. While the budget is used up, the service refuses new calls before it makes their answers
+// (Full). Each of these refusals also cuts off the answers that were not read within
+// UnreadLimits::patience. Below the budget, unread answers harm nobody, and no answer is cut off.
 //
-// Thread-safe.
+// Thread-safe, except for the destructor.
 #pragma once
 
 #include <atomic>
@@ -23,11 +23,13 @@
 namespace baton::runtime {
 
 struct UnreadLimits {
-  /// The budget, in serialized bytes of answers. gRPC keeps the message as well, so answers with
-  /// shards cost about seven times these bytes. The budget is checked before an answer is made. So
-  /// an answer may exceed it, by any size: 1,000,000 shards are 100 MiB.
+  /// The budget, in serialized bytes of answers. gRPC keeps the message beside its bytes, so
+  /// answers with shards take about seven times as much memory. The budget is checked before an
+  /// answer is made. So one answer may exceed the budget by any size: 1,000,000 shards are 100 MiB.
   std::size_t bytes = 16 << 20;
-  Duration patience = std::chrono::seconds(30);  ///< the same as HTTP's for slow readers
+  /// How long a caller may take to read an answer while others are refused. HTTP has the same bound
+  /// for slow readers.
+  Duration patience = std::chrono::seconds(30);
 };
 
 /// Counts since the service started. Any thread may read them.
@@ -40,13 +42,14 @@ class UnreadAnswers {
  public:
   explicit UnreadAnswers(UnreadLimits limits = {}) : limits_(limits) {}
 
-  /// A call, and its answer. Return it to gRPC, which calls OnDone at the end; then it deletes
-  /// itself.
+  /// The reactor of one call. Return it to gRPC. It deletes itself when gRPC calls OnDone, at the
+  /// end of the call.
   class Answer final : public grpc::ServerUnaryReactor {
    public:
-    /// Ends the call. If `status` is OK, sends the answer, and counts its bytes until the caller
-    /// has read it. Any thread. Hides the base's Finish. REQUIRES: called once; `response` of Begin
-    /// is complete. Don't use this object afterwards.
+    /// Ends the call. If `status` is OK, sends `response` of Begin as the answer, and counts its
+    /// bytes until OnDone: the caller has read it, has disconnected, or was cut off. An error
+    /// counts nothing. Any thread. Hides the base's Finish. REQUIRES: called once; `response` is
+    /// complete. Don't use this object afterwards.
     void Finish(const grpc::Status& status);
     void OnDone() override;
 
@@ -66,17 +69,17 @@ class UnreadAnswers {
     bool cut_off_ = false;
   };
 
-  /// Begins a call, whose answer will be in `response`. Never null. REQUIRES: this object outlives
-  /// the server; gRPC keeps `context` and `response` until OnDone.
+  /// Returns the reactor of a call whose answer will be in `response`. Never null. REQUIRES: this
+  /// object outlives the server; gRPC keeps `context` and `response` until OnDone.
   Answer* Begin(grpc::CallbackServerContext& context,
                 const google::protobuf::MessageLite& response);
-  /// A kUsual caller is refused once the unread answers have reached the budget; a kFirst caller
-  /// (an operator) once they have reached twice the budget. So usual callers can't keep operators
-  /// out.
+  /// A kUsual caller is refused once the unread answers have reached the budget. A kFirst caller
+  /// (an operator) is refused once they have reached twice the budget. So usual callers can't keep
+  /// operators out.
   enum class Caller { kUsual, kFirst };
-  /// Whether the caller must be refused, because too much is unread. If so, counts the refusal, and
-  /// cuts off the answers that were not read in time: their callers get CANCELLED. This makes room
-  /// for later calls, not for this one.
+  /// Call it before an answer is made. Returns whether to refuse the caller, because too much is
+  /// unread. If so, counts the refusal, and cuts off the answers that were not read in time: their
+  /// callers get CANCELLED. This makes room for later calls, not for this call.
   bool Full(Caller caller);
 
   /// The counts, which may outlive this object.

@@ -1,6 +1,6 @@
 // Worker: one thread that runs posted tasks in order, with a bounded queue for each urgency.
 //
-// Thread-safe, except for the destructor and End. Tasks must not throw.
+// Thread-safe, except for the destructor and End. Tasks must not throw. A task may call Post.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,24 @@ class Worker {
  public:
   enum class Urgency { kUsual, kUrgent };
 
-  /// `bound`: the most waiting tasks of each urgency. Throws std::system_error if the host lacks
-  /// threads.
+  /// Starts the thread. `bound`: the most waiting tasks of each urgency, without the task that
+  /// runs. Throws std::system_error if the host lacks threads.
   explicit Worker(std::size_t bound);
-  /// Runs the queued tasks, then ends the thread. Waits without a bound. After End, does nothing.
-  /// REQUIRES: no task calls it, because it would wait for itself.
+  /// Waits without a bound until the queued tasks have run and the thread has ended. After End,
+  /// does nothing. REQUIRES: no task destroys the worker, because it would wait for itself.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Queues a task, and returns at once. All urgent tasks that wait run before the next usual one.
-  /// False: the queue of this urgency is full, or the worker ends; the task is dropped.
+  /// Queues a task, and returns at once. All urgent tasks that wait run before the next usual task.
+  /// False: the task is dropped, because the queue of this urgency is full, or because the
+  /// destructor or End was called.
   [[nodiscard]] bool Post(std::function<void()> task, Urgency urgency = Urgency::kUsual);
 
-  /// Runs the queued tasks and ends the thread, but waits at most for `patience`, because tasks may
-  /// stand still. False: the tasks have not ended by then. The tasks that run or wait go on without
-  /// this object, so they must own what they use. REQUIRES: called once, by the owner, and not by a
-  /// task.
+  /// Ends the thread once the queued tasks have run. Waits for this, but at most for `patience`,
+  /// because a task may hang. False: not all tasks have ended by then. The tasks that are left
+  /// still run, even after this object is destroyed, so they must own what they use. REQUIRES:
+  /// called once, by the owner, and not by a task.
   bool End(Duration patience);
 
  private:

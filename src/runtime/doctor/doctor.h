@@ -1,8 +1,9 @@
 // Doctor: examines a node, its etcd and its group on request, and gives advice.
 //
-// Thread-safe. The first request starts a thread of this object, which makes one examination after
-// another. An examination takes about 13 s at most: it waits for the node (kStatusPatience) and for
-// etcd (kCheckupBound). The destructor waits until all requests are answered.
+// Thread-safe, except for the destructor. The first request starts a thread of this object. This
+// thread makes one examination after another. An examination takes about 13 s at most: it waits for
+// the node (kStatusPatience, 1 s) and for etcd (kCheckupBound, 12 s). The destructor waits until
+// all requests are answered. Call Stop before it; otherwise each request that waits is examined.
 #pragma once
 
 #include <atomic>
@@ -32,20 +33,21 @@ struct DoctorOptions {
 
 class Doctor {
  public:
-  /// The most requests that wait, besides the one under examination.
+  /// The most requests that wait, besides the request that is examined now.
   static constexpr std::size_t kMaxWaiting = 4;
 
   /// REQUIRES: `control` outlives this object.
   Doctor(Control& control, DoctorOptions options);
 
-  /// Calls the handler once, on this object's thread, or at once on the caller's. If the node or
-  /// etcd does not answer, this is a finding and no error. kUnavailable: too many requests wait,
-  /// Stop was called, or the host lacks threads. REQUIRES: the handler does not throw, and does not
+  /// Returns at once. Calls the handler once, on this object's thread. If the request can't wait
+  /// for this thread, calls it on the caller's thread, before Examine returns. If the node or etcd
+  /// does not answer, this is a finding and no error. kUnavailable: kMaxWaiting requests wait, Stop
+  /// was called, or the host lacks threads. REQUIRES: the handler does not throw, and does not
   /// destroy this object.
   void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler);
 
-  /// Examinations that begin later use these credentials with etcd, so they show whether etcd
-  /// accepts them. etcd's user stays.
+  /// Examinations that begin later use these credentials with etcd, and show whether etcd accepts
+  /// them. An empty field removes the earlier value. The user's name stays.
   void SetEtcdCredentials(const EtcdCredentials& credentials);
 
   /// Makes waiting and later requests fail with kUnavailable, each when its turn comes. A running

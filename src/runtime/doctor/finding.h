@@ -1,5 +1,4 @@
-// The findings of `batonctl doctor`: one for each thing that was examined, with advice. Plain
-// values; any thread.
+// The findings of `batonctl doctor`: one for each check, with advice. Plain values; any thread.
 #pragma once
 
 #include <chrono>
@@ -38,7 +37,7 @@ struct Finding {
 struct Diagnosis {
   std::string group;
   NodeId node;                                 ///< the node or relay that was examined
-  std::chrono::system_clock::time_point at{};  ///< when, by that node's clock
+  std::chrono::system_clock::time_point at{};  ///< the end of the examination, by that node's clock
   std::vector<Finding> findings;
 };
 

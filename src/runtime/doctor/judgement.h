@@ -1,5 +1,5 @@
 // Derives findings from an examination. The functions are pure, so that tests can give them any
-// situation. Any thread.
+// situation. Any thread may call them.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace baton::runtime {
 
 /// The state of this host's clock, as its kernel reports it.
 struct ClockCheckup {
-  bool told = false;  ///< false: the kernel reports nothing, and the other fields say nothing
+  bool told = false;  ///< false: the kernel reports nothing, and the other fields are not set
   bool synchronised = false;
   std::chrono::microseconds estimated_error{0};
 };
@@ -25,27 +25,31 @@ struct ClockCheckup {
 /// The results of an examination.
 struct Examination {
   NodeStatus status;
-  bool known = true;     ///< false: the loop has never answered; `status` has group and node only
-  bool answered = true;  ///< false: the node's loop did not answer; `status` is old or not known
-  std::chrono::milliseconds ttl_asked{0};
+  /// False: the node's loop has never answered. Then `status` has only the group and the node.
+  bool known = true;
+  /// False: the node's loop did not answer this time. Then `status` is the last one that came.
+  bool answered = true;
+  std::chrono::milliseconds ttl_asked{0};   ///< the TTL that the node asks etcd for
   std::optional<GuardCounters> guard = {};  ///< see Control::Guard
   std::string etcd_prefix;
   bool authenticates = false;  ///< the node shows etcd a user or a client certificate
   std::optional<std::size_t> max_shard_series = {};      ///< see ExamineRequest; unset: not known
   std::optional<std::vector<std::string>> exposed = {};  ///< see ExamineRequest; unset: not known
   std::vector<EndpointCheckup> endpoints;
-  std::size_t endpoints_left_out = 0;  ///< how many were not examined (kMaxExamined)
+  std::size_t endpoints_left_out = 0;  ///< how many endpoints were not examined (kMaxExamined)
   ClockCheckup clock;
   SecretsCheckup secrets;
 };
 
 /// Returns one finding for each check, in a fixed order: the node, etcd, the group, the open ports.
+/// If `seen.known` is false, each finding that depends on the status is a kNotice, "not known".
 std::vector<Finding> Judge(const Examination& seen);
 
-/// Judges the difference between the node's clock and the caller's. The caller read its own clock
-/// before (`asked`) and after (`answered`) the node read its clock (`node`). The difference is the
-/// distance from `node` to the interval between the other two, 0 inside it. Below 500 ms the clocks
-/// agree. Accepts any times.
+/// Judges the difference between the node's clock and the caller's clock. `node`: when the node
+/// read its clock. `asked` and `answered`: when the caller read its own clock, before and after
+/// that. If `node` is between these two, the difference is 0. Otherwise it is the distance from
+/// `node` to the nearer one of them. Below 500 ms the finding is kOk, otherwise kWarning. Accepts
+/// any times.
 Finding ClockDifference(std::chrono::system_clock::time_point asked,
                         std::chrono::system_clock::time_point node,
                         std::chrono::system_clock::time_point answered);

@@ -1,5 +1,6 @@
-// Secrets: whether others can read a process's secrets, and whether its certificates are valid. The
-// process logs in to etcd with some certificates, and shows another one on its own ports.
+// Secrets: whether other users can read a process's secrets, and whether its certificates are
+// valid. The process may have two certificates: a client certificate for etcd, and the certificate
+// of its own ports.
 //
 // Any thread. CheckSecrets reads the file system; the other functions are pure.
 #pragma once
@@ -16,36 +17,42 @@
 
 namespace baton::runtime {
 
-/// A certificate that ends within this time is worth a warning.
+/// A certificate that ends within this time gets a warning.
 inline constexpr std::chrono::days kCertificateNotice{14};
 
 struct SecretsCheckup {
-  bool any = false;                          ///< the process has a password or a key
-  std::vector<std::string> open_files = {};  ///< secret files with more rights than 0640
-  /// Of SensitiveFiles::trusted: files that their group or other users may write. Such users could
+  bool any = false;  ///< the process has a password or a key
+  /// Files of SensitiveFiles::secret that have more rights than 0640. The rights of the files'
+  /// owner don't count.
+  std::vector<std::string> open_files = {};
+  /// Files of SensitiveFiles::trusted that their group or other users may write. These users could
   /// decide who is trusted.
   std::vector<std::string> writable_files = {};
-  bool password_in_clear = false;  ///< etcd's password crosses the network without TLS
-  /// When the client certificate and its chain are valid; unset: there is no certificate, or it
-  /// can't be read.
+  /// The password for etcd crosses the network without TLS, because some endpoint is not on this
+  /// host.
+  bool password_in_clear = false;
+  /// When the client certificate for etcd and its chain are valid. Unset: there is no certificate,
+  /// or it can't be read.
   std::optional<Validity> certificate = {};
-  std::optional<Validity> own = {};            ///< the same of the ports' certificate
-  std::chrono::system_clock::time_point at{};  ///< when it was looked at
+  std::optional<Validity> own = {};            ///< the same for the certificate of the ports
+  std::chrono::system_clock::time_point at{};  ///< `now` of CheckSecrets
 };
 
 /// Looks at the rights of the files, and at the certificates in `etcd` and `own_pem`. Leaves out
-/// files that are not there or are no regular files. `own_pem`: the certificate of the process's
-/// own ports; empty: they have no TLS.
+/// files that are missing, can't be examined, or are not regular files; follows symbolic links.
+/// `own_pem`: the certificate of the process's own ports; empty: the ports have no TLS.
 SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const SensitiveFiles& files,
                             std::chrono::system_clock::time_point now,
                             const std::string& own_pem = {});
 
-/// Returns one line for each trouble, with what is wrong and what to do; empty: all is well.
+/// Returns one line for each trouble: it says what is wrong and what to do. Empty: all is well. A
+/// certificate is a trouble if it has ended, is not valid yet, or ends within kCertificateNotice.
 std::vector<std::string> SecretsTroubles(const SecretsCheckup& found);
-/// The doctor's finding `secrets`.
+/// Returns the doctor's finding `secrets`: kWarning if there are troubles, otherwise kOk.
 Finding JudgeSecrets(const SecretsCheckup& found);
 
-/// Returns the options with these credentials. All else stays, also the user's name.
+/// Returns the options with all of these credentials; an empty one removes the value. All else
+/// stays, also the user's name.
 EtcdOptions Renewed(EtcdOptions etcd, const EtcdCredentials& credentials);
 
 }  // namespace baton::runtime

@@ -1,10 +1,10 @@
-// HangJudge: decides from a node's progress and the clock whether the node hangs. It hangs if its
-// loop made no turn for the timeout plus kProgressEvery.
+// HangJudge: decides from a node's progress and the clock whether the node hangs. A node hangs if
+// its loop made no turn for the timeout plus kProgressEvery.
 //
-// HangJudge must not mistake a machine that stood still for a node that hangs. So it wants four
-// looks within each timeout (Verdict::look_at). If a look comes late by more than an eighth of the
-// timeout, the machine may have stood still, so the timeout begins again. An early look does no
-// harm.
+// HangJudge must not mistake a machine that stood still for a node that hangs. So it asks its
+// caller to look four times within each timeout (Verdict::look_at). If a look comes late by more
+// than an eighth of the timeout, the machine may have stood still, so the timeout begins again. An
+// early look does no harm.
 //
 // Pure and single-threaded: the caller reads the clock and the node's ProgressPage.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace baton::runtime {
 
-/// A node whose guard watches for hangs notes its progress this often.
+/// How often a node notes its progress, if its guard watches for hangs.
 inline constexpr std::chrono::milliseconds kProgressEvery{20};
 
 class HangJudge {
@@ -30,8 +30,8 @@ class HangJudge {
     SteadyTime look_at{};  ///< when to call Look again; `now` if the node hangs
   };
   /// `progress`: when the node's loop made its last turn (ProgressPage::Last). nullopt: no turn is
-  /// expected, so the node does not hang, and the timeout begins again. Time before the
-  /// constructor's `now` never counts. REQUIRES: `now` never goes back.
+  /// expected, so the node does not hang, and the timeout begins again. Time before the `now` of
+  /// the constructor never counts. REQUIRES: `now` never goes back.
   Verdict Look(SteadyTime now, std::optional<SteadyTime> progress);
 
  private:

@@ -1,14 +1,15 @@
 // OwnGuard: a node's own guard. The guard is a process that outlives the node, and ends the node's
 // session when the node's process dies.
 //
-// A thread of this object passes the settings to the guard. If the guard ends, the thread logs a
-// warning and starts another one after a pause. The pause doubles from 1 s to 1 min; it is 1 s
-// again after a guard that lived for more than a minute. A guard ends by itself once the node's
-// lock is free.
+// A thread of this object starts the guard and passes the settings to it. If the guard ends, the
+// thread logs a warning and starts another guard after a pause. The pause doubles from 1 s to 1
+// min. It is 1 s again after a guard that lived for more than a minute. Once the node's lock is
+// free, the guard ends the node's session, and then itself.
 //
-// The guard has a session of its own, so Ctrl-C in a terminal does not reach it. It holds this
-// process's stdout, stderr and each descriptor that is not close-on-exec, also after this process
-// has died: a reader of such a pipe sees its end only when the guard ends, too.
+// The guard is in a terminal session of its own, so Ctrl-C does not reach it. It writes to this
+// process's stdout and stderr, and keeps them open after this process has died. If one of them is a
+// pipe, its reader sees the end only when the guard has ended. baton-guard closes all other
+// descriptors that it inherits.
 //
 // Thread-safe, except for the destructor.
 #pragma once
@@ -36,29 +37,33 @@ class OwnGuard {
   /// Returns at once; the thread starts the program. `program`: a path, or a name for FindHelper.
   /// kNotFound: there is no such program, or this process may not execute it. kInternal: the system
   /// gives no descriptor, memory or thread. If the system later refuses to start the program, the
-  /// thread logs a warning, and tries again as after a guard that ended at once. While nobody holds
-  /// the lock of `settings.state_dir`, guards end at once. While another process holds it, they
-  /// wait for the death of that process, and end its session if it is of the same group and node.
-  /// REQUIRES: `log` outlives this object.
+  /// thread logs a warning, and tries again after the same pauses as above. REQUIRES: `log`
+  /// outlives this object.
+  ///
+  /// The guard waits while any process holds the lock of `settings.state_dir`. Then it ends the
+  /// sessions in the lock file (AwaitDeath), if the file is of the group and node in `settings`. So
+  /// call Start after this process has taken the lock. Otherwise each guard ends at once, and is
+  /// started again.
   static Result<std::unique_ptr<OwnGuard>> Start(const std::string& program,
                                                  const GuardSettings& settings, NodeLog& log);
-  /// Waits up to a second for the guard's end. A guard that still works then is left to finish;
-  /// nobody reaps it before this process ends. REQUIRES: the node's lock was released before.
+  /// Waits up to a second for the guard's end. If the guard still works then, it is left to finish,
+  /// and nobody reaps it before this process ends. REQUIRES: the node's lock was released before.
+  /// Otherwise the guard waits for the lock for 10 s at most.
   ~OwnGuard();
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
 
   /// Passes these credentials to the guard, and to each later guard. An empty field removes the
-  /// earlier value. etcd's user stays. Each guard also gets up to three that were set before
-  /// (RecentCredentials), because etcd may not accept the new ones yet. Does nothing if these are
-  /// the same as the last. Returns at once; the guard gets them soon.
+  /// earlier value. The user's name stays. Each guard also gets up to three earlier credentials
+  /// (RecentCredentials), because etcd may not accept the new ones yet. Does nothing if
+  /// these are the newest already. Returns at once; the guard gets them soon.
   void SetCredentials(const EtcdCredentials& credentials);
 
-  /// From now on, every kProgressEvery (hang_judge.h), notes for the guard when the loop made its
-  /// last turn. Does nothing if `hang_timeout` is 0. REQUIRES: called once; the loop ends before
-  /// this object.
+  /// From now on, this object notes for the guard when the loop made its last turn, every
+  /// kProgressEvery (hang_judge.h). Before this call, the guard expects no progress. Does nothing
+  /// if `hang_timeout` is 0. REQUIRES: called once; the loop ends before this object is destroyed.
   void FollowProgress(Executor& loop);
-  /// Call it when the loop has ended: the guard then expects no progress any more.
+  /// Call it when the loop has ended. From then on, the guard expects no progress.
   void EndProgress() noexcept {
     if (page_ != nullptr) page_->Clear();
   }
@@ -73,19 +78,19 @@ class OwnGuard {
            std::unique_ptr<ProgressPage> page);
   void Watch();
   void WatchOne(Run& run);
-  /// A line for each of the credentials, the newest last.
+  /// Returns a line (Format) for each of the credentials, the newest last.
   std::string Settings();
   void Wake();
-  /// Waits for the duration. False: this object ends.
+  /// Waits for the duration. False: the destructor was called.
   bool Pause(Duration duration);
 
   const std::string program_;
   NodeLog& log_;
   const int wake_;                            ///< an eventfd
-  const std::unique_ptr<ProgressPage> page_;  ///< null: hangs are not watched for
+  const std::unique_ptr<ProgressPage> page_;  ///< null: the guard does not watch for hangs
   std::atomic<bool> running_{false};
   std::atomic<std::uint64_t> starts_{0};
-  const GuardSettings settings_;  ///< those at the start
+  const GuardSettings settings_;  ///< the argument of Start
   std::mutex mutex_;              // guards what follows
   RecentCredentials credentials_;
   bool changed_ = false;

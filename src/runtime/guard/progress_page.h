@@ -1,7 +1,8 @@
-// ProgressPage: a page of memory that a node shares with its own guard. The node's loop notes in it
-// when it last made a turn, and the guard reads this time.
+// ProgressPage: a page of memory that a node shares with its own guard. The node's loop notes the
+// time of its last turn in the page, and the guard reads this time.
 //
-// The times are of CLOCK_MONOTONIC, which stands still while the host is suspended. Any thread.
+// The times are of CLOCK_MONOTONIC, which stands still while the host is suspended. Thread-safe,
+// except for the destructor.
 #pragma once
 
 #include <sys/types.h>
@@ -20,25 +21,26 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 class ProgressPage {
  public:
-  /// Makes a page in which nothing is noted. kInternal: the system gives no memory or descriptor.
+  /// Makes a page without a noted turn. kInternal: the system gives no memory or descriptor.
   static Result<std::unique_ptr<ProgressPage>> Create();
-  /// Maps the page of another process, and closes the descriptor, also on an error. kInternal: the
-  /// descriptor's file can't be mapped, or is no such page.
+  /// Maps a page that another process made, and closes the descriptor, also on an error. The page
+  /// can be read after the other process has died. kInternal: the descriptor's file can't be
+  /// mapped, or is not a ProgressPage.
   static Result<std::unique_ptr<ProgressPage>> Open(int descriptor);
   ~ProgressPage();
   ProgressPage(const ProgressPage&) = delete;
   ProgressPage& operator=(const ProgressPage&) = delete;
 
-  /// The loop made a turn.
+  /// Notes that the loop made a turn at this time.
   void Note(SteadyTime turn) noexcept { Time() = turn.time_since_epoch().count(); }
-  /// No turns are expected from now on.
+  /// Notes that no turns are expected until the next Note.
   void Clear() noexcept { Time() = 0; }
-  /// The last turn; nullopt: no turn was noted, or no turn is expected.
+  /// The time of the last turn. nullopt: no turn was noted yet, or Clear was called after it.
   std::optional<SteadyTime> Last() const noexcept;
 
-  /// The descriptor to pass to the guard. It is above 2, and closed on exec. This object owns it.
-  /// -1: Open made this page, or other code of this process has closed the descriptor (its number
-  /// may now be another file's).
+  /// The descriptor to pass to the guard. It is above 2, and close-on-exec. This object owns it and
+  /// closes it. -1: Open made this object, or other code of this process has closed the descriptor,
+  /// whose number may belong to another file now.
   int descriptor() const;
 
  private:

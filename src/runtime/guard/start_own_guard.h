@@ -1,4 +1,4 @@
-// Starts a node's own guard, if the node's options ask for one. Any thread.
+// Starts a node's own guard, if the node's options ask for it. Any thread.
 #pragma once
 
 #include <memory>
@@ -13,21 +13,23 @@
 namespace baton::runtime {
 
 struct StartedGuard {
-  std::unique_ptr<OwnGuard> guard;  ///< null: the node has no guard of its own
-  /// Why no guard can act, although NodeOptions::guard is not kOff; empty otherwise.
+  std::unique_ptr<OwnGuard> guard;  ///< null: no guard was started
+  /// If NodeOptions::guard is not kOff, but no guard can act: why, as one line. Otherwise empty.
   std::string cannot_act;
 };
 
-/// Why no guard can act for a node that holds this lock; empty: one can. `external`: another
-/// process acts on what the node leads, so the death of the node's process proves nothing.
+/// Returns why no guard can act for the node whose lock has `found`, as one line. Empty: a guard
+/// can act. `external`: another process acts on what the node leads, so the death of the node's
+/// process proves nothing.
 std::string WhyNoGuardActs(const StateLockFound& found, bool external);
 
-/// `why_not` says why no guard can act for the node; empty: a guard can act. Starts none if
+/// Starts the node's own guard. `why_not`: the result of WhyNoGuardActs. Starts no guard if
 /// NodeOptions::guard is not kOwn, if NodeOptions::guard_program is empty, or if `why_not` is not
-/// empty. Logs StartedGuard::cannot_act as a warning. Also warns if this process is the first one
-/// of its container, because its guard dies with it; and if `hang_timeout` is too long for the
-/// lease. Errors: those of OwnGuard::Start. REQUIRES: the node holds the lock of its state
-/// directory, and `log` outlives the guard.
+/// empty; this is no error. Errors: those of OwnGuard::Start. Logs a warning in these cases:
+///  - StartedGuard::cannot_act is not empty.
+///  - This process is the first process of its container: the guard would die with it.
+///  - NodeOptions::hang_timeout is not below NodeOptions::ttl: the lease would end first.
+/// REQUIRES: the node holds the lock of its state directory, and `log` outlives the guard.
 Result<StartedGuard> StartOwnGuard(const NodeOptions& options, const std::string& why_not,
                                    NodeLog& log);
 

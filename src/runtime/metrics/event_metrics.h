@@ -1,8 +1,8 @@
-// EventMetrics: counts what a status does not show, because only events show it: durations, and
-// each shard's history. Counts begin when this object is made, and never go back.
+// EventMetrics: counts what only events show, and no status: durations, and the history of each
+// shard. Counts begin when this object is made, and never go back.
 //
-// Thread-safe: the node's loop calls the Observer's methods, and scrapes call the others. Each call
-// holds a lock for a moment.
+// Thread-safe. The node's loop calls OnTransition and OnHandoffPhase, and scrapes call the other
+// methods. Each call holds a lock for a moment.
 #pragma once
 
 #include <array>
@@ -22,36 +22,40 @@
 
 namespace baton::runtime {
 
-/// The events of one shard that this node counted. EventMetrics keeps one of these for each shard
-/// that the node ever led, for ever. So it keeps at most as many as the group has shards.
+/// The events of one shard that this node counted. EventMetrics keeps a ShardHistory for each shard
+/// that the node ever led, and never drops one. So it keeps at most as many as the group has
+/// shards.
 struct ShardHistory {
-  /// How often this node gained the shard, by reason. A resumption counts, too (Reason::kResumed).
+  /// How often this node gained the shard, by reason. A resumption also counts (Reason::kResumed).
   std::array<std::uint64_t, kReasonCount> gained{};
-  Term term;                                    ///< of the newest leadership
-  std::chrono::system_clock::time_point since;  ///< when that leadership began
+  Term term;                                    ///< the term of the newest leadership
+  std::chrono::system_clock::time_point since;  ///< when this leadership began, before `acquired`
 };
 
 class EventMetrics : public Observer {
  public:
   EventMetrics();
 
-  /// Ignores transitions that have no new leader. REQUIRES: `transition` has detect_at_most only
-  /// with kLeaseExpired, and detect only with kProcessDied (else throws std::out_of_range).
+  /// Ignores transitions that have no new leader, and suspensions. REQUIRES: `transition` has
+  /// `detect_at_most` only with kLeaseExpired, and `detect` only with kProcessDied; otherwise
+  /// throws std::out_of_range.
   void OnTransition(const Transition& transition) override;
   void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) override;
 
-  /// The gaps without a leader, in seconds: one histogram for each possible (reason, phase), with
-  /// the labels `reason` and `phase`. Each reason but kSuspended has the phases elect and activate.
-  /// In addition, kLeaseExpired has detect_at_most, and kProcessDied has detect. All histograms
-  /// exist from the start.
+  /// Returns histograms of the gaps without a leader, in seconds. There is one for each possible
+  /// pair of labels `reason` and `phase`. Each reason except kSuspended has the phases elect and
+  /// activate. In addition, kLeaseExpired has detect_at_most, and kProcessDied has detect. All
+  /// histograms exist from the start.
   std::vector<prometheus::ClientMetric> Leaderless() const;
-  /// One histogram for each phase of a handoff, in seconds, with the label `phase`. Those of
-  /// prepare, release and transfer exist from the start; others if OnHandoffPhase got them.
+  /// Returns a histogram for each phase of a handoff, in seconds, with the label `phase`. The
+  /// histograms of prepare, release and transfer exist from the start. Another phase has one once
+  /// OnHandoffPhase got it.
   std::vector<prometheus::ClientMetric> Handoffs() const;
 
   /// Returns the history of each of these shards, in the order of `led`. `led`: shards, with the
-  /// terms of their present leaderships. A leadership that no event showed counts as beginning at
-  /// the first call that names it.
+  /// terms of their present leaderships. If no event showed a leadership, it counts as begun at the
+  /// first call that names it. If an event has shown a newer leadership already, the history has
+  /// the newer term.
   std::vector<ShardHistory> Histories(const std::vector<std::pair<ShardId, Term>>& led);
 
  private:

@@ -1,4 +1,4 @@
-// FamilyBuilder: makes Prometheus families in which each series has the label `group` first.
+// FamilyBuilder: makes Prometheus families. The first label of each series is `group`.
 // Single-threaded.
 #pragma once
 
@@ -23,7 +23,8 @@ class FamilyBuilder {
  public:
   explicit FamilyBuilder(std::string group) : group_(std::move(group)) {}
 
-  // Each of these three begins a family. Add appends series to the family that was begun last.
+  // Each of these three functions begins a family. Add appends series to the family that was begun
+  // last.
   FamilyBuilder& Counter(std::string name, std::string help) {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Counter);
   }
@@ -34,8 +35,8 @@ class FamilyBuilder {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Histogram);
   }
 
-  /// Adds a series with the label `group`, and then `labels`. REQUIRES (not checked): the family
-  /// that was begun last is one of counters or gauges.
+  /// Adds a series with the label `group`, followed by `labels`. REQUIRES (not checked): a family
+  /// of counters or gauges was begun last.
   FamilyBuilder& Add(double value, Labels labels = {}) {
     prometheus::ClientMetric metric;
     metric.label = std::move(labels);
@@ -43,8 +44,8 @@ class FamilyBuilder {
     (counter ? metric.counter.value : metric.gauge.value) = value;
     return Add(std::move(metric));
   }
-  /// Puts the label `group` first into a complete series, and adds the series. REQUIRES (not
-  /// checked): a family was begun, and it has the type of the series.
+  /// Adds a complete series, with the label `group` before its other labels. REQUIRES (not
+  /// checked): the family that was begun last has the type of the series.
   FamilyBuilder& Add(prometheus::ClientMetric metric) {
     metric.label.insert(metric.label.begin(), {"group", group_});
     families_.back().metric.push_back(std::move(metric));

@@ -1,6 +1,6 @@
-// NodeMetrics: the series of Metrics::node(), for /metrics. metrics.h says which threads may call
-// Collect, how long it blocks, and what it returns if the node does not answer. REQUIRES: `control`
-// outlives this object.
+// NodeMetrics: the series of Metrics::node(), for /metrics. The comment of metrics.h says which
+// threads may call Collect, how long Collect blocks, and what it returns if the node does not
+// answer. REQUIRES: `control` outlives this object; `source` and `events` are not null.
 #pragma once
 
 #include <memory>

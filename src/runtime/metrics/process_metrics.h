@@ -1,7 +1,8 @@
 // ProcessMetrics: the resources that this process uses, under the names of Prometheus' own clients.
 //
-// Each series has the label `group`. Thread-safe. Linux only: each scrape reads /proc, and leaves
-// out values that can't be read there.
+// Each series has the label `group`. Thread-safe. Linux only: each Collect reads /proc, and leaves
+// out values that it can't read. Only the start time of the process is read once, by the
+// constructor, so it stays the same when somebody sets the wall clock.
 #pragma once
 
 #include <string>

@@ -1,11 +1,13 @@
 // ServerCalls: counts the calls that a gRPC server serves. The series have the names that the
-// dashboards and rules of etcd's mixin (and most others) use. This class does not depend on gRPC:
-// server_interceptor.h reports the calls.
+// dashboards and rules of etcd's mixin expect; most other dashboards expect the same names. This
+// class does not depend on gRPC: the interceptors of server_interceptor.h report the calls.
 //
-// Thread-safe. The number of series is bounded, because a caller can invent method names. Methods
-// after the first kMaxMethods are counted with the service and the method "other". So are names
-// with characters that are not letters (a to z, A to Z), digits, "." or "_", and names with more
-// than 128 characters.
+// Thread-safe. The number of series is bounded, because a caller can invent method names. In these
+// cases a call is counted with the service "other" and the method "other":
+//  - The method is new, and there are kMaxMethods already.
+//  - The name of its service or method has a character that is not a letter (a to z, A to Z), a
+//    digit, "." or "_".
+//  - The name of its service or method has more than 128 characters.
 #pragma once
 
 #include <array>
@@ -27,20 +29,22 @@ namespace baton::runtime {
 
 class ServerCalls : public prometheus::Collectable {
  public:
+  /// The most methods that have series of their own. A method that is called with two types counts
+  /// as two.
   static constexpr std::size_t kMaxMethods = 64;
   static constexpr int kCodes = 17;  ///< gRPC's codes, from OK to UNAUTHENTICATED
 
   explicit ServerCalls(std::string group) : group_(std::move(group)) {}
 
-  // In all three, `type` is "unary", "client_stream", "server_stream" or "bidi_stream"; it is not
-  // checked. `path` is "/package.Service/Method".
-  /// Creates the method's series now, so that rate() sees the first call. The method counts as one
-  /// of the kMaxMethods.
+  // In the next three functions, `type` is "unary", "client_stream", "server_stream" or
+  // "bidi_stream" (not checked), and `path` is "/package.Service/Method".
+  /// Creates the method's series now, so that rate() sees the first call. A code other than OK gets
+  /// its series with the first call that has the code. The method counts towards kMaxMethods.
   void Expect(std::string_view type, std::string_view path);
   /// The server begins to serve a call.
   void Started(std::string_view type, std::string_view path);
-  /// The server answered the call with gRPC's `code`, `took` after it began to serve the call. A
-  /// code that gRPC doesn't have counts as UNKNOWN.
+  /// The server answered a call with gRPC's `code`. `took`: the time since it began to serve the
+  /// call. A code that gRPC doesn't have counts as UNKNOWN.
   void Handled(std::string_view type, std::string_view path, int code,
                std::chrono::nanoseconds took);
 

@@ -1,5 +1,5 @@
-// CountCalls: reports the calls of a gRPC server to ServerCalls. It has a header of its own because
-// it needs gRPC's interceptors, which gRPC calls experimental. Any thread.
+// CountCalls: reports the calls of a gRPC server to ServerCalls. These functions have a header of
+// their own, because they need gRPC's interceptors, which gRPC calls experimental. Any thread.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,9 @@
 namespace baton::runtime {
 
 /// Returns a factory for ServerBuilder::experimental().SetInterceptorCreators. Its interceptors
-/// count calls, and change nothing. A call that the server did not answer counts as CANCELLED.
+/// count calls, and change nothing. A call is handled when the server sends its status. If the call
+/// ends before the server has sent a status, it counts as CANCELLED. The factory and its
+/// interceptors keep `calls` alive.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountCalls(
     std::shared_ptr<ServerCalls> calls);
 

@@ -1,6 +1,7 @@
-// ShardMetrics: the series of Metrics::shards(), for /metrics/shards. metrics.h says which threads
-// may call Collect and AppendText, how long they block, and what they give if the node does not
-// answer. REQUIRES: `control` outlives this object.
+// ShardMetrics: the series of Metrics::shards(), for /metrics/shards. The comment of metrics.h says
+// which threads may call Collect, how long Collect blocks, and what it returns if the node does not
+// answer. The same is true for AppendText. REQUIRES: `control` outlives this object; `source` and
+// `events` are not null.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,11 @@ class ShardMetrics : public TextCollectable {
   void AppendText(std::string& out) const override;
 
  private:
-  /// A shard that this node leads by its record.
+  /// A shard that this node leads according to the status.
   struct LedShard {
     std::string name;
     Term term;
-    bool leads = false;
+    bool leads = false;        ///< false: the node is suspended, or the status is out of date
     std::uint32_t failed = 0;  ///< failed attempts to activate it; 0: it does not fail
     ShardHistory history;
   };
@@ -38,7 +39,7 @@ class ShardMetrics : public TextCollectable {
     std::vector<LedShard> led;  ///< ordered by number, as many as the limit allows
     std::size_t cut = 0;        ///< the number of series beyond the limit
   };
-  /// False: the node has never answered.
+  /// False: no status came yet.
   bool Look(Snapshot* snapshot) const;
 
   Control& control_;

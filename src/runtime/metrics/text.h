@@ -1,6 +1,6 @@
-// TextCollectable: a collectable that can also write Prometheus' text format itself. It is for
-// collectables with very many series: to write 40,000 series takes 50 ms by way of a MetricFamily,
-// and 5 ms as text.
+// TextCollectable: a collectable that can itself write its series in Prometheus' text format. It is
+// for collectables with very many series. To make MetricFamily objects of 40,000 series and then
+// write them takes 50 ms; AppendText takes 5 ms.
 #pragma once
 
 #include <string>
@@ -11,8 +11,9 @@ namespace baton::runtime {
 
 class TextCollectable : public prometheus::Collectable {
  public:
-  /// Appends the series of Collect(), in the same order, as text. The same threads may call it as
-  /// Collect().
+  /// Appends the series of Collect() to `out` as text, in the same order, with the lines # HELP and
+  /// # TYPE. Appends nothing if Collect() would return no families. The threads that may call
+  /// Collect() may call AppendText.
   virtual void AppendText(std::string& out) const = 0;
 };
 
