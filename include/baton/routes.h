@@ -38,8 +38,9 @@ struct RouteStandby {
 struct RoutesAge {
   /// The routes are complete up to this revision; 0: they are incomplete. It may go back after the
   /// router has switched servers. A server's revision is that of the group's last change, or that
-  /// of the server's last read of the whole group if this is greater. Servers read at different
-  /// times. The revision is 0 again while the router reads all routes again.
+  /// of the server's last read of the whole group if this is greater. Servers read the whole group
+  /// at different times, so one server's revision may be below another's. The revision is 0 again
+  /// while the router reads all routes again.
   Revision revision{};
   /// How old the routes are: the age that the server gave for its own view in its last message,
   /// plus the time since that message. 0: no complete routes were read yet.
@@ -80,10 +81,14 @@ struct RouterCounters {
   std::uint64_t intercepted_calls = 0;      ///< calls with the metadata that Router::Mark adds
   std::uint64_t intercepted_misroutes = 0;  ///< such calls that were answered with NOT_LEADER
 
-  std::uint64_t reconnects = 0;  ///< streams of routes that ended, also those that failed to open
+  // A stream of routes begins when the router accepts its first message. A stream that ends before
+  // that counts only in `reconnects`.
+  /// Streams that ended, also those that failed to open, and those that the router itself ended,
+  /// for example for new credentials. The stream that Stop ends is not counted.
+  std::uint64_t reconnects = 0;
   /// Streams that began with all routes. At first, streams begin like this until one of them has
   /// brought all routes. They begin like this again after etcd was restored, after the group's
-  /// config was put back, and after a server has shown that an earlier server told false routes.
+  /// config was put back, and after a server has shown that an earlier server sent false routes.
   std::uint64_t snapshots = 0;
   std::uint64_t resumes = 0;  ///< streams that began where the last one ended
 };

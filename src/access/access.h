@@ -13,7 +13,7 @@
 // every call is refused, except HTTP paths that need kNone, and gRPC's health checks and
 // reflection. If it is not known which user of this host calls, the caller may do only what every
 // user of this host may do. If it is not known in which groups a user is, the user may do only what
-// the rules would allow with any groups.
+// the rules would allow whatever the user's groups are.
 //
 // Callers without the role kOperate have limits (CallLimits), so that operators always get through.
 //
@@ -208,10 +208,10 @@ class Access {
   /// whatever its role. If the caller's certificate has expired, the role is kNone.
   Role RoleOf(const Caller& caller) const;
   /// Returns why the call is refused. nullopt: the call is allowed. Then the caller's role includes
-  /// `needed`, and its token and its certificate are valid, if it has them. But whether these have
-  /// expired is checked only when the Caller is made: Identified checks the token, and Certify
-  /// (callers.h) checks the certificate. So make a new Caller for each call. Never returns kTooMany
-  /// or kNoChanges.
+  /// `needed`, and if it has a token or a certificate, its token and its certificate were valid
+  /// when the Caller was made (Identified, and Certify in callers.h). Refusal does not check again
+  /// whether they have expired. So make a new Caller for each call. Never returns kTooMany or
+  /// kNoChanges.
   std::optional<Refused> Refusal(const Caller& caller, Role needed) const;
   /// As Refusal, for a call that only reads. If the demand has a limit, it also counts this call,
   /// and refuses it with kTooMany above the limit (CallLimits). It does not count calls that

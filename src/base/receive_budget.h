@@ -73,10 +73,10 @@ class ReceiveBudget {
     std::int64_t growth_in_100_s = 1 << 30;
     // The next three say who is a suspect: they are compared with the bytes that a caller sent in a
     // certain time. After too much growth, this is the time of the growth (1, 10 or 100 s). After
-    // too long a wait, this time begins kWindow before the wait began, and ends now, but it is the
-    // last 4 s at most. If there is no suspect then, and the wait is more than three times `wait`,
-    // the time is the last 10 s. If there is no suspect then either, and the wait is more than ten
-    // times `wait`, the time is the last 100 s.
+    // too long a wait: the time from kWindow before the wait began until now, but no more than the
+    // last 4 s. If there is no suspect then, and the wait is more than three times `wait`, the time
+    // is the last 10 s. If there is no suspect then either, and the wait is more than ten times
+    // `wait`, the time is the last 100 s.
     /// If all callers together sent more than `harmless_together`, a suspect is each caller that
     /// sent more than this.
     std::int64_t harmless_of_many = 1 << 10;
@@ -100,10 +100,10 @@ class ReceiveBudget {
   // time are bounded. Without this bound, a client could cheaply make many calls or segments, to
   // have room for a header that does not end.
   /// The bytes that each served call excuses: a request has at most 64 KiB, and its headers 8 KiB.
-  /// But all calls of one kPeriod together excuse no more than one kOfCall. In addition, the first
-  /// kMaxUsualCalls calls of a period excuse kOfUsualCall each, which has room for a token. The
-  /// next kMaxQuickCalls excuse kOfQuickCall each. If Weigh comes late, the time since the last
-  /// Weigh counts as kMaxPeriods at most.
+  /// But all calls of one kPeriod together excuse no more than one kOfCall. In addition, outside
+  /// this limit, the first kMaxUsualCalls calls of a period excuse kOfUsualCall each, which has
+  /// room for a token. The next kMaxQuickCalls excuse kOfQuickCall each. If Weigh comes late, the
+  /// time since the last Weigh counts as kMaxPeriods at most.
   static constexpr std::int64_t kOfCall = 72 << 10;
   static constexpr std::int64_t kOfUsualCall = 1 << 10;
   static constexpr std::int64_t kMaxUsualCalls = 100;
@@ -117,7 +117,8 @@ class ReceiveBudget {
   /// can make segments as small as it likes.
   static constexpr std::int64_t kOfSegment = 64;
   static constexpr std::int64_t kOfSegmentsASecond = 16 << 10;
-  /// This many bytes that the other side has taken from this process excuse one received byte.
+  /// One received byte is excused for each kOfSent bytes that the other side has taken from this
+  /// process.
   static constexpr std::int64_t kOfSent = 64;
   /// Each second that passes excuses this many received bytes.
   static constexpr std::int64_t kASecond = 64;
@@ -155,7 +156,8 @@ class ReceiveBudget {
     /// address and port at their other ends.
     bool calls_count = true;
     /// Once this is true, the connection counts as one without `caller`: its bytes don't count any
-    /// more, and only `may_stay` can end it. What it sent before still counts. Null: never true.
+    /// more, and only `may_stay` can end it. What Weigh counted before still counts. Null: never
+    /// true.
     std::shared_ptr<const std::atomic<bool>> trusted = {};
     /// Weigh calls it with the lock held. Once it returns false, Weigh ends this connection, but
     /// does not bar its caller. Null: the connection may stay. REQUIRES (not checked): it waits

@@ -29,9 +29,9 @@ struct ShardOfAssignment {
 /// out in these cases:
 ///  - Its record has a newer schema. Or it is damaged, and nobody may replace it yet
 ///    (Claimable::kLater, kByNobody).
-///  - It has a leader, or a last known leader whose session lives (Claimable::kByLastLeader). But
-///    the leader is not among the members: its member record is not live (MemberFact::Live), or it
-///    gets nothing for now.
+///  - Its leader, or its last known leader if that leader's session lives
+///    (Claimable::kByLastLeader), is not among the members, because this node's member record is
+///    not live (MemberFact::Live), or because the node gets nothing for now.
 ///  - FailoverPolicy::kNever keeps the shard for a node that can't take it back (MayTakeBack), or
 ///    for one that gets nothing for now. A node can't take it back if it is away, has another state
 ///    directory, or is forbidden by a placement rule.
@@ -56,7 +56,9 @@ struct AssignmentOfView {
   /// The first time after `now` at which the assignment may change because time passes: a member
   /// that gets nothing for now takes part again, a shard's Claimable::kAfterWait ends, or
   /// FailoverPolicy::kAfter lets other nodes claim a shard. Max: none is known. Does not say when
-  /// damaged records may be replaced, or when LockedForOthers ends.
+  /// damaged records may be replaced, or when LockedForOthers ends. Also leaves out the end of an
+  /// unsteady time that does not count now, for example because more nodes rest than are steady
+  /// (AssignmentMembersUntil has it).
   TimePoint changes_at = TimePoint::max();
   /// FailoverPolicy::kAfter is set, and some shard that has an owner (OwnerOf) is kept for it or
   /// has Claimable::kAfterWait.
@@ -100,8 +102,8 @@ class AssignmentReader {
   /// Reads a shard, and updates changes_at, owners_awaited and to_take_back. A later reader returns
   /// the same for the shard if that reader's `now` is before this reader's NextChange, and if none
   /// of these have changed: the members; the group's settings; the shard's record, move and
-  /// standbys; the sessions of the nodes that record and move name; the `ripe` key of the shard's
-  /// owner.
+  /// standbys; the sessions of the nodes that are named in the record and in the move; the `ripe`
+  /// key of the shard's owner.
   ShardOfAssignment Read(ShardId shard);
   /// The next time after `now` from which Read may return something else although the view has not
   /// changed. Max: none is known.

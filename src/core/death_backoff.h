@@ -49,7 +49,7 @@ class DeathBackoff {
   /// record's age is the time from DeathTally::begun to `snapshot`. (If the tally has deaths,
   /// `begun` may be earlier than the record, because `begun` is then the time when the series of
   /// leaders began; see DeathTally.) A `begun` in the future counts as new. TimePoint::min():
-  /// `snapshot` or `begun` is not known, or the age is over an hour.
+  /// `snapshot` or `begun` is WallTime{} (not known), or the age is over an hour.
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
   /// kFirst: the record begins a series of leaders. kNext: it goes on with the present series (see
@@ -60,13 +60,13 @@ class DeathBackoff {
   struct End {
     TimePoint seen_at;
     /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
-    /// as old as the record. Then it counts as a death if the record is younger than
-    /// kShortLeadership plus the wait that the death would cause, because the other nodes may still
-    /// wait that long.
+    /// as old as the record. Then the end counts as a death if the record is younger than
+    /// kShortLeadership plus the wait after this death. Reason: other nodes that saw the end may
+    /// still be in that wait.
     bool seen_alive = false;
-    /// The view knows the member key of the record's leader up to the record's revision or later.
-    /// Otherwise the session may be alive but not known yet: the answer to a write can show a
-    /// record before the watch shows its leader.
+    /// The view's knowledge of the leader's member key is at least as new as the record. Otherwise
+    /// the session may be alive but not known yet: the answer to a write can show a record before
+    /// the watch shows its leader.
     bool certain = true;
   };
   /// The session that the record names has ended. If the shard has to wait now, the wait begins
@@ -93,8 +93,8 @@ class DeathBackoff {
   /// leader if that counts. 0 once a series of leaders has led the shard for kShortLeadership.
   std::uint32_t DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const;
   /// When the present series will have led the shard for kShortLeadership, if no leader dies; a
-  /// past time: it has. TimePoint::min(): nobody knows when the series began, and it counts as long
-  /// ago.
+  /// past time: it has. TimePoint::min(): nobody knows when the series began, and it counts as
+  /// begun long ago.
   TimePoint LongFrom(ShardId shard) const;
   /// Until when nobody claims the shard; a past time: the wait is over. TimePoint::min(): it need
   /// not wait. Max: it has to wait, but the end of the session is uncertain.

@@ -55,10 +55,11 @@ class Session {
   bool On(const WriteAnswered& event, TimePoint now);
 
   /// Opens a session, sends its keepalives and confirmations, and keeps its member record up to
-  /// date (AdvanceRecord). Revokes the leases of sessions that ended, and of those whose member key
-  /// this session took over. If Lose or Close comes before the lease of a taken-over key is
-  /// revoked, Advance gives this revocation up, and the lease expires by itself. Appends actions,
-  /// and lowers `wake_at` to the time at which it must be called again.
+  /// date (AdvanceRecord). Revokes the leases of its ended sessions. Also revokes the lease of
+  /// another session if this session took over that session's member key. If Lose or Close comes
+  /// before the lease of a taken-over key is revoked, Advance gives this revocation up, and the
+  /// lease expires by itself. Appends actions, and lowers `wake_at` to the time at which it must be
+  /// called again.
   ///
   /// A session opens only if SetWanted allows it, the view is complete, no revocation is unsettled,
   /// and no other session holds our member key. But the new session takes the key over if the key
@@ -89,9 +90,10 @@ class Session {
   /// closed() turns true at one of these times:
   ///  - At once, if no lease is left to revoke.
   ///  - When an answer says that the lease is revoked, or that etcd refuses to revoke it.
-  ///  - In an Advance that finds no try left. If `revoke_attempts` is 0, that is the next Advance.
-  ///    But Advance first waits for the answer to a try in flight, and for 200 ms after an answer
-  ///    that left the outcome unknown.
+  ///  - In an Advance that finds no try left. Even if `revoke_attempts` is 0, Advance first
+  ///    waits for the answer to a try in flight, and for 200 ms after an answer that left the
+  ///    outcome unknown. If `revoke_attempts` is 0 and there is nothing to wait for, closed() is
+  ///    true after the next Advance.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
   /// Whether closed() is true because Advance gave up the revocation, so that the lease expires by
@@ -111,8 +113,9 @@ class Session {
   /// shards at first. The record names only the first kMaxReadyReported of them. REQUIRES (not
   /// checked): sorted and distinct.
   void SetReady(std::vector<ShardId> ready);
-  /// False if SetState asked for kDraining, but the member record does not say yet that this node
-  /// leaves. True in these cases:
+  /// False if SetState asked for kDraining, but the member record does not say so yet. A record
+  /// that says kDraining because the application is unhealthy does not count (MemberFact::Leaves).
+  /// True in these cases:
   ///  - SetState did not ask for kDraining.
   ///  - The record says that the node leaves.
   ///  - There is no session, or the view has no readable record of the session.
@@ -123,9 +126,9 @@ class Session {
   /// replaced. Advance calls this, too.
   ///
   /// A change of SetHealthy is written at most once a second, unless the node leaves (SetState) or
-  /// the record can't be read. While this change waits, no other change is written, either. If the
-  /// record is wrong only about SetFailing, or about SetFailing and SetReady, it is not written
-  /// until 1 s after its last update of any kind. For 200 ms after a refused write nothing is
+  /// the record can't be read. While this change waits, no other change is written, either. A
+  /// change of SetFailing alone, or together with SetReady, waits until 1 s after the record's last
+  /// update. A change of SetReady alone does not wait. For 200 ms after a refused write nothing is
   /// written.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
@@ -150,8 +153,8 @@ class Session {
   SessionGuard guard() const;
   /// The TTL of the last grant or confirmed keepalive; the option's before the first grant.
   std::chrono::milliseconds ttl() const { return ttl_; }
-  /// When the last confirmed keepalive was sent, also of an earlier session; TimePoint::min():
-  /// never.
+  /// When the newest confirmed keepalive was sent. It may be a keepalive of an earlier session.
+  /// TimePoint::min(): no keepalive was confirmed yet.
   TimePoint last_renewed() const { return last_renewed_; }
 
   /// The newest revision at which a confirmation passed (ConfirmAnswered), also of an earlier
@@ -176,7 +179,9 @@ class Session {
   /// Counts since this object was created.
   struct Counters {
     std::uint64_t confirmed = 0;  ///< confirmed renewals
-    std::uint64_t failed = 0;     ///< keepalives without an answer, and answers without a proof
+    /// Keepalives without an answer, and keepalive answers that a confirmation did not prove, or
+    /// that were not confirmed within the TTL.
+    std::uint64_t failed = 0;
   };
   const Counters& counters() const { return counters_; }
 

@@ -12,15 +12,15 @@
 //     goes moves no shard between two other nodes.
 //
 // The replicas don't depend on who leads. The standbys of a shard are its replicas without its
-// leader. If the leader is no replica, and there are enough nodes for k + 1 replicas, one replica
-// has nothing to do. It is the last replica that shares the leader's `spread` value. If no replica
-// shares this value, it is the last replica of all. So a change of leader makes at most one node
-// begin to stand by. While nobody leads, all replicas stand by.
+// leader. If the leader is no replica, and the shard has k + 1 replicas, one replica does not stand
+// by: the last one with the leader's `spread` value or, if there is none, the last of all. So a
+// change of leader makes at most one node begin to stand by. While nobody leads, all
+// replicas stand by.
 //
 // The order of the replicas is the order in which ready standbys take over.
 //
 // Deterministic, without floating point: once settled(), all nodes with the same view agree. Nodes
-// with different views may disagree. That does no harm: a node does not lead because it stands by.
+// with different views may disagree. That does no harm: standing by gives a node no right to lead.
 // Single-threaded: owned by a View.
 #pragma once
 
@@ -56,12 +56,12 @@ class Standbys {
   ///
   /// Returns these shards, sorted, each once:
   ///  - Those whose replicas changed, or whose rule changed in a way that matters here.
-  ///  - Those with a replica whose labels, zone or weight changed, because Of may then give other
-  ///    nodes.
+  ///  - Those with a replica whose labels, zone or weight changed, because `Of()` may then return
+  ///    other nodes.
   ///  - All shards of the last Update, if no rule asks for standbys any more.
   ///
-  /// Of also depends on the labels and the zone of a leader that is no replica. The caller has to
-  /// note a change of these.
+  /// The result of `Of()` also depends on the labels and the zone of a leader that is no replica.
+  /// The caller has to note a change of these.
   ///
   /// Costs next to nothing without rules about standbys. A node that came costs a few scores a
   /// shard, and `most` does not limit these. A node whose labels, zone or weight changed costs as

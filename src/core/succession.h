@@ -19,11 +19,11 @@
 //
 // A node stalls if the assignment gives it vacancies, and no leadership of the node begins for
 // kPassOverAfter plus the time that its pace needs (ClaimPace::LongestPause). Then the next node in
-// line claims these shards. The node at each further place, up to the 16th, takes over after a
-// further period, twice as long as the one before. Each node measures these periods itself. If one
-// of the cases 1 to 4 holds for the node that measures, its periods begin again when the case is
-// over. The line for a shard begins with the shard's ready standbys, without the node that stalls.
-// Nodes with different views may see different lines. That does no harm: a claim's guards decide.
+// line claims these shards. Each later place, up to the 16th, waits for one more period, which is
+// twice as long as the period before it. Each node measures these periods itself. If one of the
+// cases 1 to 4 holds for the node that measures, its periods begin again when the case is over. The
+// line for a shard begins with the shard's ready standbys, without the node that stalls. Nodes with
+// different views may see different lines. That does no harm: a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

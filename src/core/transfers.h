@@ -7,8 +7,8 @@
 // of the transfer can be applied, because each copy compares the move.
 //
 // At most kTransferBatchesInFlight (1) batches of transfers are in flight. A batch has at most
-// kTransfersAtOnce shards, and no more than one transaction takes (MaxTransfers in base/writes.h).
-// The constants are in core/options.h.
+// kTransfersAtOnce shards, and at most as many as fit into one transaction (MaxTransfers in
+// base/writes.h). The constants are in core/options.h.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once

@@ -101,6 +101,7 @@ EventFeed::EventFeed(std::shared_ptr<const History> history, const EventsQuestio
 EventFeed::~EventFeed() { history_->Cancel(waiting_); }
 
 std::string EventFeed::Next() {
+  const bool closed = history_->closed();  // before it is read: an event may come, and then the end
   const HistoryPage page =
       history_->Read({.after = after_, .limit = kBatch, .examine = kExamined, .shard = shard_});
   std::string text;
@@ -113,7 +114,7 @@ std::string EventFeed::Next() {
                     event->change.empty() ? "transition" : "change", EventJson(*event, page.node));
   }
   after_ = page.upto;
-  more_ = page.upto < page.last;
+  ended_ = closed && page.upto >= page.last;
   return text;
 }
 

@@ -50,8 +50,8 @@ struct EventsQuestion {
 bool IsEvents(std::string_view target);
 /// Reads a request. Returns the refusal (400) if the target is not percent-encoded correctly, a
 /// parameter is malformed, or ?limit= is not from 1 to kMaxEvents (runtime/history.h). Ignores
-/// unknown parameters. For a document it ignores Last-Event-ID; for a feed, a Last-Event-ID that is
-/// not in the form of a feed's ids.
+/// unknown parameters. For a document it ignores Last-Event-ID. For a feed it ignores a
+/// Last-Event-ID that does not have the form of a feed's ids.
 std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head);
 /// The answer of a process that keeps no history (404).
 Response NoHistory();
@@ -85,9 +85,9 @@ class EventFeed {
   /// this object. Reason: the history's lock is held during the call, and the destructor takes this
   /// lock.
   void Await(std::function<void()> ready);
-  /// Whether the feed has ended: the node stops, so no new events follow, and the last Next did not
-  /// stop at one of its bounds. REQUIRES: Next has just returned an empty text.
-  bool ended() const { return history_->closed() && !more_; }
+  /// Whether the feed has ended: the node had stopped before the last Next, which left no events
+  /// for another one. False before the first Next.
+  bool ended() const { return ended_; }
 
  private:
   static constexpr std::size_t kBatch = 256;  ///< events in one Next
@@ -102,7 +102,7 @@ class EventFeed {
   std::uint64_t after_ = 0;
   bool begun_ = false;  ///< Next was called
   bool reset_ = false;  ///< the next text begins with a reset
-  bool more_ = false;   ///< the last Next left events for the next one
+  bool ended_ = false;
   runtime::History::WaitId waiting_ = 0;
 };
 

@@ -22,8 +22,8 @@
 
 namespace baton::runtime {
 
-/// The longest error of a callback, in bytes. It is kept for each shard that fails, and shown to
-/// operators.
+/// The longest error of a callback, in bytes, without the "..." of a cut error. It is kept for each
+/// shard that fails, and shown to operators.
 inline constexpr std::size_t kLongestCallbackError = 256;
 
 class Application {
@@ -31,9 +31,9 @@ class Application {
   virtual ~Application() = default;
 
   /// Says that a callback is done. If the callback failed, `ok` is false. REQUIRES (not checked):
-  /// `error` is empty if `ok` is true, or if no reason is known. Otherwise `error` is one line. If
-  /// the line has more than kLongestCallbackError bytes, it is cut to this length, and "..." is
-  /// added.
+  /// `error` is empty if `ok` is true, or if no reason is known. Otherwise `error` is one line.
+  /// The application cuts a longer line to kLongestCallbackError bytes and adds "...": at most
+  /// kLongestCallbackError + 3 bytes.
   using Done = std::function<void(bool ok, const std::string& error)>;
 
   /// Called once, before all other methods except `state` and End. The application calls `changed`
@@ -48,21 +48,26 @@ class Application {
                      std::function<void(const core::StandbyReadySaid&)> said) = 0;
   /// Starts a callback. The application calls `done` at most once. The core's time limits are the
   /// same as for a Listener, and `done` may come after the limit. A late `done` of kAcquired still
-  /// counts while the same leadership lasts. A `done` of kLost always counts. A late `done` of
-  /// kPrepare or kReleasing is ignored. If a kStandby or kStandbyEnded fails, the node only counts
-  /// the failure. The node calls Run for a shard's callbacks in the order in which a Listener would
-  /// get them, but does not wait for the `done` of earlier ones.
+  /// counts while the same leadership lasts. But it is ignored after the node has sent a
+  /// resignation of the shard, even if etcd refuses the resignation, and after a later kAcquired of
+  /// the shard. While a transfer of the shard is in flight, a late `done` does not make the node
+  /// lead the shard. A `done` of kSuspended or kResumed is ignored. A `done` of kLost always
+  /// counts. A late `done` of kPrepare or kReleasing is ignored. If a kStandby or kStandbyEnded
+  /// fails, the node only counts the failure. The node calls Run for a shard's callbacks in the
+  /// order in which a Listener would get them, but does not wait for the `done` of earlier ones.
   virtual void Run(const core::RunCallback& callback, Done done) = 0;
   /// The node does not lead the shard any more, until a later kAcquired of the shard. Either the
   /// node lost the shard, or after this call it sends the write that gives the shard away. In the
-  /// second case a second call follows when the node has lost the shard. A kReleasing of the shard
-  /// may still be without `done`.
+  /// second case a second call follows when the node has lost the shard. A kReleasing or kAcquired
+  /// of the shard may still be without `done`.
   virtual void OnNotLed(ShardId shard) = 0;
   /// The node has processed a call of `changed` with this state. Each later call of a method here
   /// takes the change into account. Called once for each call of `changed`, in the same order. When
   /// the node ends, the last calls may be missing.
   virtual void OnChanged(core::ApplicationState state) = 0;
-  /// Sets the time until which the application may act. TimePoint::min(): it may not act.
+  /// Sets the time until which the application may act. TimePoint::min(): it may not act; the same
+  /// holds before the first call. When the session ends, min() comes before the OnNotLed and kLost
+  /// of the shards that the node still has. A call may repeat the last value.
   virtual void OnDeadline(TimePoint deadline) = 0;
   /// The application's state at this moment. Any thread.
   virtual core::ApplicationState state() const = 0;

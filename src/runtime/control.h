@@ -92,9 +92,9 @@ class BATON_EXPORT Control {
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
   // Operators' changes. A relay answers kUnimplemented. Each method may also give these errors:
-  //  - kUnavailable: the change is never made. The node stops, its view is not complete, too many
-  //    changes wait (64), or the time `within` is over and no write of the change that was sent to
-  //    etcd can still take effect.
+  //  - kUnavailable: the change was not made, and never will be. Causes: the node is stopping or
+  //    has stopped; its view is not complete; 64 changes wait already; or the time `within` is
+  //    over, and no write that was sent for the change can take effect any more.
   //  - kTimedOut: the change may still be made, now or later. The time `within` is over, or the
   //    node stopped first.
   //  - kFailedPrecondition: another change came first, or etcd denies the write.
@@ -118,8 +118,8 @@ class BATON_EXPORT Control {
                        std::function<void(Result<std::uint32_t>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent. kNotFound: the node to drain is not in the group; or
   /// for kUndrain, neither the node nor a drain of it exists. kFailedPrecondition also: kUndrain,
-  /// under FailoverPolicy::kNever, of a drained node that has no state directory and a weight above
-  /// 0. A dry run looks only for these errors and for kUnavailable.
+  /// under FailoverPolicy::kNever, of a drained node whose weight is above 0 and which has no state
+  /// directory. A dry run looks only for these errors and for kUnavailable.
   virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
   /// Changes the group's failover settings or placement rules. A dry run finds out whether the
   /// change is possible. kInvalidArgument: the settings or rules make no sense.
@@ -137,9 +137,9 @@ class BATON_EXPORT Control {
   /// that is possible. kFailedPrecondition: the session lives, any node may claim the shard
   /// already, the record is of a newer version, or the nodes will replace the damaged record. Under
   /// FailoverPolicy::kNever, only the last leader replaces a damaged record, and only if its
-  /// session lives. In all other cases under kNever the shard of a damaged record can be released,
-  /// but only after the time by which every session that may have led the shard has certainly
-  /// ended. kNotFound: no such shard.
+  /// session lives. Otherwise, under kNever, the shard of a damaged record can be released, but not
+  /// before every session that may have led the shard has certainly ended. kNotFound: no such
+  /// shard.
   virtual void Request(ReleaseRequest request, std::function<void(Status)> handler) = 0;
   /// Finds the moves that the balancer would make now if there were no delays, cooldowns or limits.
   /// Only the fields named at core::PlanAll are set. The handler may block, unless it runs before
@@ -183,9 +183,9 @@ class BATON_EXPORT Control {
   };
   /// By (method, name of the gRPC code). A pair without a call is missing.
   virtual std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const = 0;
-  /// The guard that the node starts (GuardMode::kOwn). If the node's options ask for a guard of any
-  /// kind, and none can act for this node: only GuardCounters::cannot_act is set. Nullopt in all
-  /// other cases, also if a guard that the node does not start acts for it.
+  /// Returns the counts of the guard that the node started (GuardMode::kOwn). If the options ask
+  /// for a guard of any kind, and none can act for this node, only cannot_act is set. Otherwise
+  /// nullopt, also if a guard that the node did not start acts for it.
   virtual std::optional<GuardCounters> Guard() const { return std::nullopt; }
 };
 

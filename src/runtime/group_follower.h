@@ -119,7 +119,9 @@ class GroupFollower {
   /// The owner asked etcd at `asked`, and the answer showed that the store has `revision`. This
   /// proof is pending until a call of Followed completes it. Does nothing while an earlier proof is
   /// pending: if each call replaced it, a watch that is always late would never prove anything.
-  /// REQUIRES (not checked): the answer is of the last snapshot's etcd cluster.
+  /// Prove does not ask the watch for anything: if the watch is behind `revision`, also call
+  /// watch().RequestProgress(revision). REQUIRES (not checked): the answer is of the last
+  /// snapshot's etcd cluster.
   void Prove(Revision revision, TimePoint asked);
   /// The revision that the store has, and the id of the etcd cluster that answered.
   using RevisionHandler = std::function<void(Revision, std::uint64_t cluster)>;
@@ -165,8 +167,9 @@ class GroupFollower {
   void ForgetStatus() { status_.reset(); }
   /// Makes a new snapshot for the next calls of Status. They share it for twice as long: for
   /// max(50 ms, 2 * kStatusPause * c), and at most for kLongestStatusAge, with the same exceptions.
-  /// During this time a further RefreshStatus does nothing, even after an exception. So snapshots
-  /// for Status and for RefreshStatus together take about a twentieth of the loop's time.
+  /// During this time a further RefreshStatus does nothing, even if one of the cases above has
+  /// ended the sharing. So snapshots for Status and for RefreshStatus together take about a
+  /// twentieth of the loop's time.
   void RefreshStatus();
 
   /// Whether kHeartbeatEvery has passed since Start, or since the last call that returned true. If

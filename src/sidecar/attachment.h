@@ -17,13 +17,13 @@
 //     ended, this object ends that stream.
 //   - An application that attaches is the same one if its hello has the token of the last welcome.
 //     If peer() is not null, the connection must also be from the process of peer(), and the hello
-//     must have the id of this process.
+//     must have that process's id.
 //   - A RELEASING, LOST or STANDBY_ENDED must not end what a later ACQUIRED or STANDBY of the shard
-//     has begun. Suppose that LOST is sent, then ACQUIRED is sent, then the application answers
-//     ACQUIRED with ok, but not LOST, and then it attaches again. From then on, LOST counts as
-//     answered, and is not sent again. Until the application attaches again, LOST counts as
-//     unanswered, because a shard whose LOST has no answer is still stopping. The same holds for
-//     RELEASING or STANDBY_ENDED instead of LOST, and for STANDBY instead of ACQUIRED.
+//     has begun. Suppose that the application attaches again, and has answered a later ACQUIRED
+//     with ok, but not the LOST before it. LOST is then not sent again, because it would end what
+//     ACQUIRED began. It counts as answered from this attach on, and not before: a shard whose LOST
+//     has no answer is still stopping. The same holds for RELEASING and STANDBY_ENDED, and for
+//     STANDBY instead of ACQUIRED.
 //   - Another application may attach only when the earlier application is absent.
 //   - A deadline that gives the application more time is sent only after all events that wait. A
 //     deadline that gives it less time is sent with the next message.
@@ -93,10 +93,9 @@ struct SidecarBounds {
   /// Connections that were closed at once: too many were open, DeniedPace gave no answer, or
   /// ReceiveBudget refused them.
   std::uint64_t connections = 0;
-  /// Counts connections or streams. If the port does not ask for certificates, and the user of a
-  /// connection is known at its begin to lack the role kLead, the connection counts once, and its
-  /// streams don't count. On any other connection, each stream counts that is refused because its
-  /// caller lacks the role, or is not known to have it.
+  /// If the port asks for no certificates, and it is known when a connection begins that its user
+  /// lacks the role kLead, the connection counts once, and its streams don't. On other connections,
+  /// each refused stream counts if its caller lacks the role, or is not known to have it.
   std::uint64_t denied = 0;
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
@@ -146,12 +145,14 @@ class Attachment final : public runtime::Application {
 
   // Streams call these.
   /// An application wants to attach on `stream`. `peer`: the process that connected, if its death
-  /// can be proven; otherwise null. Refuses the application at once if CheckHello (attach_hello.h)
-  /// refuses the hello, or if `peer` is known to be dead (kUnavailable). Otherwise first does what
-  /// Advance does. nullopt: the application is attached now. Otherwise the refusal: that of
-  /// CheckHello, kTaken or kUnavailable. Apart from the check for its death, `peer` is used only if
-  /// `hello` names its process id, because a proxy may have connected. Does not check the caller's
-  /// role.
+  /// can be proven; otherwise null. Returns nullopt if the application is attached now, and
+  /// otherwise the refusal. Refuses at once if CheckHello (attach_hello.h) refuses the hello, or if
+  /// `peer` is dead. Otherwise first does what Advance does. Besides the refusals of CheckHello:
+  /// kTaken: another application is attached. kUnavailable: another application is detached and may
+  /// still act; or `peer` is dead; or there is a watchdog, the application is absent, and the hello
+  /// has no sign of life; or End was called. If the same application attaches again, its earlier
+  /// stream ends with kTaken. Apart from the check for its death, `peer` is used only if `hello`
+  /// names its process id, because a proxy may have connected. Does not check the caller's role.
   std::optional<Refusal> Attach(const std::shared_ptr<Stream>& stream, const v1::AttachHello& hello,
                                 std::shared_ptr<const PeerProcess> peer);
   /// Returns the next message to write, with at most 4,096 events. Its deadline counts as sent from

@@ -300,6 +300,20 @@ TEST(EventFeedTest, WhoFallsBehindIsTold) {
   EXPECT_THAT(feed.Next(), IsEmpty());
 }
 
+// Plan: the node's last event comes, and then its end, after the reader has looked and before it
+// asks whether the feed has ended.
+TEST(EventFeedTest, TheLastEventBeforeTheEndIsSent) {
+  const auto history = HistoryFor(3);
+  EventFeed feed(history, {});
+  EXPECT_THAT(feed.Next(), Not(HasSubstr("transition")));
+  EXPECT_THAT(feed.Next(), IsEmpty());
+  Gain(*history, 0, 1);
+  history->Close();
+  EXPECT_FALSE(feed.ended());
+  EXPECT_THAT(feed.Next(), HasSubstr("\"seq\":1"));
+  EXPECT_TRUE(feed.ended());
+}
+
 // Plan: nothing happens to the followed shard, and much to another: the heartbeat moves the
 // reader's id on.
 TEST(EventFeedTest, HeartbeatsMoveTheIdOn) {

@@ -149,11 +149,15 @@ class Loader:
 
 
 class MemberOfAGroup(unittest.TestCase):
+    # A member has no end, and goes on trying its port. So each test has an address of its own: ports come again.
+    hosts = (f"127.0.0.{host}" for host in range(2, 255))
+
     def setUp(self):
         self.batond = Batond()
         server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
         sidecar_pb2_grpc.add_SidecarServiceServicer_to_server(self.batond, server)
-        self.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        host = next(self.hosts)
+        self.address = f"{host}:{server.add_insecure_port(f'{host}:0')}"
         server.start()
         self.addCleanup(lambda: server.stop(None).wait())
         self.application = Application()

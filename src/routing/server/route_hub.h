@@ -68,7 +68,7 @@ struct RouteRequest {
   std::uint64_t incarnation = 0;  ///< RouteGroup::incarnation of the caller's routes; 0: no routes
   /// When the request came. A view that is proven current after this time is newer than all that
   /// the caller has read elsewhere, so the stream may get its check. max(): the stream gets no
-  /// check. Nor does it if `after` is 0, or if the caller's incarnation is another one.
+  /// check. The stream also gets no check if `after` is 0, or if `incarnation` is not this group's.
   TimePoint came = TimePoint::max();
 };
 
