@@ -390,11 +390,9 @@ TEST_F(GroupFollowerTest, CountersOutliveTheWatch) {
 }
 
 // Plan: a trouble goes on for long, is over, and comes back with the same words.
-TEST_F(GroupFollowerTest, LogsATroubleOnceInARow) {
+TEST_F(GroupFollowerTest, LogsATroubleOnceWhileItLasts) {
   EXPECT_TRUE(follower_.IsNewTrouble("a"));
   EXPECT_FALSE(follower_.IsNewTrouble("a"));
-  EXPECT_TRUE(follower_.IsNewTrouble("b"));
-  EXPECT_TRUE(follower_.IsNewTrouble("a"));
   for (int i = 0; i < 10; ++i) {
     time_.Elapse(GroupFollower::kTroubleIsOver);
     EXPECT_FALSE(follower_.IsNewTrouble("a"));
