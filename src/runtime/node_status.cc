@@ -1,9 +1,8 @@
 #include "runtime/node_status.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
-#include "core/assignment_of_view.h"
 #include "core/may_claim.h"
 
 namespace baton::runtime {
@@ -267,11 +266,11 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   }
   status->leaderless = view.shard_count();
   for (const auto& [node, member] : view.members()) status->leaderless -= view.LedBy(node);
-  if (board.may_wait_by_settings() == 0) return;
-  status->waiting_by_settings = static_cast<std::uint32_t>(
-      std::count_if(status->shards.begin(), status->shards.end(), [&](const ShardStatus& each) {
-        return each.claims_wait.count() == 0 && WaitsBySettings(each, looks.now);
-      }));
+  for (const ShardId shard : board.may_wait_by_settings()) {
+    const ShardStatus& each = std::as_const(status->shards)[shard.value];
+    const bool waits = each.claims_wait.count() == 0 && WaitsBySettings(each, looks.now);
+    status->waiting_by_settings += waits ? 1 : 0;
+  }
 }
 
 NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board) {

@@ -135,7 +135,11 @@ void StatusBoard::Render(const core::View& view, ShardStatus& status, ShardStatu
     if (--earlier->second == 0) suspended_.erase(earlier);
   }
   nobody_may_lead_ += rendered.nobody_may_lead - status.nobody_may_lead;
-  may_wait_by_settings_ += MayWaitBySettings(rendered) - MayWaitBySettings(status);
+  if (MayWaitBySettings(rendered)) {
+    may_wait_by_settings_.insert(rendered.shard);
+  } else if (MayWaitBySettings(status)) {
+    may_wait_by_settings_.erase(rendered.shard);
+  }
   led_against_rules_ += rendered.led_against_rule - status.led_against_rule;
   without_ready_standby_ += rendered.without_ready_standby - status.without_ready_standby;
   status = std::move(rendered);

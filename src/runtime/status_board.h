@@ -56,13 +56,13 @@ class StatusBoard {
   /// `look` must not call this object. This object itself sets ShardStatus::nobody_may_lead.
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
-  // Counts at the last call of Shards; 0 before the first call.
+  // As of the last call of Shards; 0 or empty before the first call.
   /// How many shards had a ShardStatus::claims_wait above 0.
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
   /// How many shards had ShardStatus::nobody_may_lead.
   std::uint32_t nobody_may_lead() const { return nobody_may_lead_; }
-  /// How many shards had ShardStatus::waits_for or ShardStatus::locked_until.
-  std::uint32_t may_wait_by_settings() const { return may_wait_by_settings_; }
+  /// The shards that had ShardStatus::waits_for or ShardStatus::locked_until.
+  const std::set<ShardId>& may_wait_by_settings() const { return may_wait_by_settings_; }
   /// How many shards had ShardStatus::led_against_rule.
   std::uint32_t led_against_rules() const { return led_against_rules_; }
   /// How many shards had ShardStatus::without_ready_standby.
@@ -97,7 +97,7 @@ class StatusBoard {
   std::set<std::pair<TimePoint, ShardId>> deaths_until_;
   std::map<NodeId, std::uint32_t> suspended_;  ///< how many shards of a node are; none is 0
   std::uint32_t nobody_may_lead_ = 0;
-  std::uint32_t may_wait_by_settings_ = 0;
+  std::set<ShardId> may_wait_by_settings_;
   std::uint32_t led_against_rules_ = 0;
   std::uint32_t without_ready_standby_ = 0;
   TimePoint without_ready_standby_since_ = TimePoint::max();
