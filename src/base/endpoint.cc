@@ -62,6 +62,12 @@ bool IsLoopbackHost(const std::string& host) {
   return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
 }
 
+std::string LocalhostAsAddress(std::string_view text) {
+  constexpr std::string_view kLocalhost = "localhost:";
+  if (!text.starts_with(kLocalhost)) return std::string(text);
+  return "127.0.0.1:" + std::string(text.substr(kLocalhost.size()));
+}
+
 bool IsWildcardHost(std::string_view host) {
   const std::string text(host.substr(0, host.find('%')));
   in_addr four{};

@@ -30,6 +30,10 @@ Status CheckEndpoint(std::string_view text, int example_port);
 /// names, even localhost, and for ::ffff:127.0.0.1.
 bool IsLoopbackHost(const std::string& host);
 
+/// Returns localhost:port as 127.0.0.1:port, and other texts as they are. Use it to connect without
+/// TLS. A resolver may also give ::1 for localhost, and there any user of this host may listen.
+std::string LocalhostAsAddress(std::string_view text);
+
 /// Whether `host` is 0.0.0.0 or ::, without brackets, in any form that the system takes ("0",
 /// "0x0", "::ffff:0.0.0.0"). Ignores a zone ("::%eth0"). Other hosts can't connect to such a host.
 bool IsWildcardHost(std::string_view host);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 #include "base/check.h"
@@ -24,10 +25,10 @@ sockaddr_un NameOf(const std::string& path) {
   return name;
 }
 
-// A killed process leaves a file without a listener.
-bool IsServed(const sockaddr_un& name) {
+// A killed process leaves a file without a listener. Unset: no descriptor is free to find out.
+std::optional<bool> IsServed(const sockaddr_un& name) {
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return false;  // no descriptor is free: the next call reports it
+  if (probe < 0) return std::nullopt;
   const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof(name));
   const bool served = connected == 0 || (errno != ECONNREFUSED && errno != ENOENT);
   close(probe);
@@ -46,7 +47,9 @@ Error Failed(const std::string& why) { return {ErrorCode::kUnavailable, why}; }
 Result<int> BindUnixSocket(const std::string& path) {
   const sockaddr_un name = NameOf(path);
   if (IsSocket(path)) {
-    if (IsServed(name)) return Failed("another process listens there; give another path");
+    const std::optional<bool> served = IsServed(name);
+    if (!served) return Failed(std::generic_category().message(errno));
+    if (*served) return Failed("another process listens there; give another path");
     unlink(path.c_str());
   }
   const int bound = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -161,6 +161,7 @@ void ConfigKeeper::Create(Context& context) {
     config.failover = LastFitting(context).failover;
     config.placement = LastFitting(context).placement;
     config.actor = LastFitting(context).actor;
+    config.unknown_fields = LastFitting(context).unknown_fields;
   }
   context.Submit(WriteOwner::kConfig, ConfigCreate{config});
   in_flight_ = true;

@@ -78,8 +78,9 @@ std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpec
   BATON_CHECK(config.present && (expected.shape || !node));
   const Words& words = node ? kNodeWords : kRelayWords;
   if (OfNewerSchema(config)) {
-    return Wrong("written by a newer version (schema " + std::to_string(config.schema) +
-                 ", this one knows " + std::to_string(kConfigSchema) + "); " + words.update);
+    return Wrong("the key '" + expected.key + "' was written by a newer version (schema " +
+                 std::to_string(config.schema) + ", this one knows " +
+                 std::to_string(kConfigSchema) + "); " + words.update);
   }
   // A node compares the count with its own, so it needs no bound.
   const bool sane = node || (config.shards > 0 && config.shards <= kMaxShards);

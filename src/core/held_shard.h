@@ -41,14 +41,14 @@ struct HeldShard {
   Term term;
   Phase phase = Leading{};
   bool activated = false;  ///< the last `acquired` of this term succeeded, or there is no listener
-  /// The `acquired` that runs. 0: no `acquired` runs, or the node resigns the shard and does not
-  /// wait for it any more.
+  /// The `acquired` that runs. 0: no `acquired` runs; or it ran within its timeout when the node
+  /// resigned the shard, so the node does not wait for it any more.
   OperationId activation = 0;
   /// Max: `activation` is 0, or it has exceeded its timeout.
   TimePoint activation_deadline = TimePoint::max();
   TimePoint gained_at{};
-  /// No handoff begins before this time. Set after a transfer was refused or given up, because the
-  /// view may be behind etcd.
+  /// No handoff begins before this time. Set after a transfer or resignation was refused, or a
+  /// transfer was given up, because the view may be behind etcd.
   TimePoint give_not_before{};
   /// The shard is not resigned by ResignAll before this time. Set after a refused resignation.
   TimePoint resign_not_before{};

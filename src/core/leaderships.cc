@@ -414,7 +414,7 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
              resigning != nullptr && resigning->write == operation) {
     // Otherwise, as long as etcd denies it, the shard would be resigned at once again, and the
     // application asked to take it up again.
-    held.resign_not_before = context.now + 2 * kMinRetryPause;
+    held.resign_not_before = held.give_not_before = context.now + 2 * kMinRetryPause;
     LeadAgain(context, shard, held);
   }
 }

@@ -1,5 +1,7 @@
 #include "core/node_change_request.h"
 
+#include "base/endpoint.h"
+
 namespace baton::core {
 namespace {
 
@@ -11,7 +13,7 @@ Error NotThisNode(const Context& context, const NodeId& named) {
   }
   return {ErrorCode::kFailedPrecondition,
           "only node '" + named + "' itself can change its settings: ask that node" +
-              (member->address.empty() ? "" : " (--endpoint " + member->address + ")")};
+              (!IsPeerEndpoint(member->address) ? "" : " (--endpoint " + member->address + ")")};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/endpoint.h"
 #include "core/drain_change.h"
 #include "core/force_release.h"
 #include "core/group_change.h"
@@ -132,7 +133,7 @@ Error LedElsewhere(const View& view, const RecordFact& record, const std::string
   const std::string& address = leader != nullptr ? leader->address : std::string();
   return {ErrorCode::kFailedPrecondition,
           shard + " is led by '" + record.leader + "': ask that node" +
-              (address.empty() ? "" : " (--endpoint " + address + ")")};
+              (!IsPeerEndpoint(address) ? "" : " (--endpoint " + address + ")")};
 }
 
 // How many attempts have failed, or why another one can't begin now.
@@ -171,7 +172,7 @@ Result<std::uint32_t> MayRetry(const Context& context, const Leaderships& leader
     return refuse(" is being handed over");
   }
   if (!context.attached()) return refuse(" can't be tried: no application is attached");
-  if (leaderships.failed().Full()) {
+  if (leaderships.failed().Full(context.options)) {
     return Error{ErrorCode::kUnavailable,
                  "as many retries run as may run at once; try again in a moment"};
   }

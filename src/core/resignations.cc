@@ -33,7 +33,8 @@ void Resignations::Submit(Context& context, HeldShards& held_shards, Transfers& 
       HeldShard& held = held_shards.at(shards[i]);
       transfers.Withdraw(shards[i]);
       Withdraw(shards[i]);
-      held.activation = 0;
+      // A late `acquired` still counts: if the node leads on, the shard is tried again after it.
+      if (held.activation_deadline != TimePoint::max()) held.activation = 0;
       held.activation_deadline = TimePoint::max();
       held.phase = HeldShard::Resigning{operation};
     }

@@ -190,7 +190,7 @@ struct Builder {
     }
     if (write.quarantined) {
       item.effects.push_back(
-          Effect{.key = keys.QuarantineKey(write.shard, read), .value = *write.quarantined});
+          Effect{.key = keys.QuarantineKey(write.shard), .value = *write.quarantined});
     }
     return Single(std::move(item));
   }
@@ -244,7 +244,7 @@ struct Builder {
     item.effects.push_back(PutRecord(claim.shard, std::move(record)));
     if (claim.quarantined) {
       item.effects.push_back(
-          Effect{.key = keys.QuarantineKey(claim.shard, claim.read), .value = *claim.quarantined});
+          Effect{.key = keys.QuarantineKey(claim.shard), .value = *claim.quarantined});
     }
     return item;
   }

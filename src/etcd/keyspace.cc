@@ -229,9 +229,8 @@ std::string Keyspace::DeathKey() const { return Concat(begin_, kDied); }
 
 std::string Keyspace::RipeKey(std::string_view node) const { return Concat(begin_, kRipe, node); }
 
-std::string Keyspace::QuarantineKey(std::optional<ShardId> shard, Revision revision) const {
-  const std::string record = shard ? std::to_string(shard->value) : std::string(kBalancer);
-  return Concat(begin_, kQuarantine, record + "-" + std::to_string(revision.value));
+std::string Keyspace::QuarantineKey(std::optional<ShardId> shard) const {
+  return Concat(begin_, kQuarantine, shard ? std::to_string(shard->value) : kBalancer);
 }
 
 std::string Keyspace::QuarantinePrefix() const { return Concat(begin_, kQuarantine); }

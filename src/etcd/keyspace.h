@@ -59,9 +59,10 @@ class Keyspace {
   /// The key `ripe/<node>`. It says that the failover delay is over for leaderships of `node` up to
   /// some term, so any node may take their shards over.
   std::string RipeKey(std::string_view node) const;
-  /// The key for the bytes of a damaged record; `revision` is that record's mod revision. Without a
-  /// shard, the damaged record is the balancer's.
-  std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
+  /// The key for the bytes of the shard's last damaged record. There is one for each shard, so that
+  /// a writer who damages records again and again does not fill etcd. Without a shard, the damaged
+  /// record is the balancer's.
+  std::string QuarantineKey(std::optional<ShardId> shard) const;
   /// All keys for damaged records begin with this prefix.
   std::string QuarantinePrefix() const;
   /// A key that never exists: deleting it is a commit without a new revision.

@@ -48,13 +48,14 @@ class Application {
                      std::function<void(const core::StandbyReadySaid&)> said) = 0;
   /// Starts a callback. The application calls `done` at most once. The core's time limits are the
   /// same as for a Listener, and `done` may come after the limit. A late `done` of kAcquired still
-  /// counts while the same leadership lasts. But it is ignored after the node has sent a
-  /// resignation of the shard, even if etcd refuses the resignation, and after a later kAcquired of
-  /// the shard. While a transfer of the shard is in flight, a late `done` does not make the node
-  /// lead the shard. A `done` of kSuspended or kResumed is ignored. A `done` of kLost always
-  /// counts. A late `done` of kPrepare or kReleasing is ignored. If a kStandby or kStandbyEnded
-  /// fails, the node only counts the failure. The node calls Run for a shard's callbacks in the
-  /// order in which a Listener would get them, but does not wait for the `done` of earlier ones.
+  /// counts while the same leadership lasts, but not after a later kAcquired of the shard. If the
+  /// node has sent a resignation of the shard within the limit, `done` is ignored, even if etcd
+  /// refuses the resignation. While a transfer of the shard is in flight, a late `done` does not
+  /// make the node lead the shard. A `done` of kSuspended or kResumed is ignored. A `done` of kLost
+  /// always counts. A late `done` of kPrepare or kReleasing is ignored. If a kStandby or
+  /// kStandbyEnded fails, the node only counts the failure. The node calls Run for a shard's
+  /// callbacks in the order in which a Listener would get them, but does not wait for the `done` of
+  /// earlier ones.
   virtual void Run(const core::RunCallback& callback, Done done) = 0;
   /// The node does not lead the shard any more, until a later kAcquired of the shard. Either the
   /// node lost the shard, or after this call it sends the write that gives the shard away. In the

@@ -108,7 +108,7 @@ void Attachment::Await(const core::RunCallback& callback, Done done) {
 }
 
 // Completes the shard's earlier callbacks. If they were sent again after their end, they would
-// restart it.
+// restart it. Nobody knows whether an `acquired` would have succeeded, so it did not.
 void Attachment::CompleteBefore(std::uint64_t operation, ShardId shard) {
   auto next = ended_with_shard_.lower_bound({shard, 0});
   while (next != ended_with_shard_.end() && next->first == shard && next->second < operation) {
@@ -119,7 +119,9 @@ void Attachment::CompleteBefore(std::uint64_t operation, ShardId shard) {
 
 void Attachment::Complete(std::uint64_t operation) {
   const auto over = pending_.extract(operation);
-  if (!over.empty()) over.mapped().done(true, "");
+  if (over.empty()) return;
+  if (over.mapped().callback.kind != CallbackKind::kAcquired) return over.mapped().done(true, "");
+  over.mapped().done(false, "it had not returned when its shard was given away or lost");
 }
 
 void Attachment::OnNotLed(ShardId shard) {

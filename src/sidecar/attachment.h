@@ -132,7 +132,8 @@ class Attachment final : public runtime::Application {
   // that the application does not answer (IsAnswered). Otherwise the application's answer comes
   // later, and is passed to `done`. Instead of the answer, `done` gets ok in these cases:
   //   - The application is absent now.
-  //   - A later callback, or the end of the shard's leadership, made this callback obsolete.
+  //   - A later callback, or the end of the shard's leadership, made this callback obsolete. But an
+  //     acquired then gets a failure.
   //   - The application attached again, and the callback counts as answered (see the rules).
   // End ends the stream with kUnavailable. After End, Attach refuses, and Run does nothing.
   void Begin(std::function<void(core::ApplicationState)> changed,

@@ -2,6 +2,7 @@
 #include "base/unix_socket.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,23 @@ TEST_F(UnixSocket, ReplacesAFileThatNobodyListensOn) {
   const Result<int> second = BindUnixSocket(path_);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().message, "another process listens there; give another path");
+  close(*bound);
+}
+
+// Plan: somebody listens, and this process has no descriptor left to find out. The file stays.
+TEST_F(UnixSocket, LeavesAFileAloneThatItCannotJudge) {
+  const Result<int> bound = BindUnixSocket(path_);
+  ASSERT_TRUE(bound.ok());
+  ASSERT_EQ(listen(*bound, 1), 0);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Result<int> second = BindUnixSocket(path_);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().message, "Too many open files");
+  EXPECT_TRUE(std::filesystem::exists(path_));
   close(*bound);
 }
 

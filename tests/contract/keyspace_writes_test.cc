@@ -346,10 +346,15 @@ TEST_F(KeyspaceWrites, QuarantineADamagedRecordsBytes) {
   const WriteResult result = Execute(ClaimBatch{.guard = us, .claims = {claim}});
   ASSERT_EQ(result.outcome, Outcome::kDone) << result.detail;
   EXPECT_EQ(result.read_back.size(), 1u);
-  const auto kept = store().Get(keys.QuarantineKey(ShardId{0}, damaged));
+  const auto kept = store().Get(keys.QuarantineKey(ShardId{0}));
   ASSERT_EQ(kept.kvs_size(), 1);
   EXPECT_EQ(kept.kvs(0).value(), "garbage");
   EXPECT_EQ(kept.kvs(0).mod_revision(), result.revision.value);
+  // The next damage of this record takes the same key, so that no writer fills etcd.
+  claim.read = store().Put(keys.ShardKey(ShardId{0}), "worse");
+  claim.quarantined = Record(0).damaged_value;
+  ASSERT_EQ(Execute(ClaimBatch{.guard = us, .claims = {claim}}).outcome, Outcome::kDone);
+  EXPECT_EQ(store().Get(keys.QuarantineKey(ShardId{0})).kvs(0).value(), "worse");
 }
 
 // Plan: a later version's field in a member's value and a record: update, claim, transfer and

@@ -174,6 +174,23 @@ TEST_F(CausesTest, TheFailoverSettingsKeepShardsForTheirLastLeader) {
               ElementsAre(Pair("taken_back: the failover settings keep it for this node", 3)));
 }
 
+// Plan: the same for a shard that an operator has moved. Its record names the state directory of
+// the node that got it, which takes it back, too.
+TEST_F(CausesTest, TheFailoverSettingsKeepAMovedShardForItsLastLeader) {
+  Pause();
+  Change([](ConfigFact& config) { config.failover.policy = FailoverPolicy::kNever; });
+  core::TransferRequested ask;
+  ask.shard = cluster_->ShardsOf("n1").front();
+  ask.to = "n4";
+  ask.actor = "ann";
+  cluster_->Transfer("n1", ask);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n4") == 4; }, seconds(5)));
+  KillAndForget("n4");
+  cluster_->Run(seconds(5));
+  EXPECT_THAT(CausesOf([&] { cluster_->Start("n4"); }),
+              ElementsAre(Pair("taken_back: the failover settings keep it for this node", 4)));
+}
+
 TEST_F(CausesTest, ADamagedRecordIsReplaced) {
   const ShardId shard = cluster_->ShardsOf("n2").front();
   EXPECT_THAT(CausesOf([&] { cluster_->DamageRecord(shard); }),

@@ -64,6 +64,23 @@ class ConfigKeeperTest : public ::testing::Test {
     }
     return mends;
   }
+  /// While etcd denies it, nobody can put the config back.
+  void DenyMends(bool denied) {
+    for (const char* const node : {"n1", "n2", "n3"}) {
+      cluster_.DenyWrites(node, [denied](const Write& write) {
+        return denied && std::holds_alternative<ConfigMend>(write);
+      });
+    }
+  }
+  std::size_t ClaimsOfShards() const {
+    std::size_t claims = 0;
+    for (const char* const node : {"n1", "n2"}) {
+      for (const auto& [at, batch] : cluster_.Sent<ClaimBatch>(node)) {
+        claims += batch.claims.front().shard ? 1 : 0;
+      }
+    }
+    return claims;
+  }
   std::string Said(const NodeId& node) const {
     std::string said;
     for (const auto& [at, notice] : cluster_.Asked<core::Notice>(node)) said += notice.text + "\n";
@@ -153,6 +170,42 @@ TEST_F(ConfigKeeperTest, BadWritesInARowArePutBackMoreAndMoreSlowly) {
   EXPECT_TRUE(cluster_.Settled()) << cluster_.WhyNotSettled();
 }
 
+// Plan: the config is damaged, and etcd denies everybody to put it back. n3 dies. Its shards are
+// claimed as soon as the config is right again, and not before: etcd would refuse each claim.
+TEST_F(ConfigKeeperTest, NobodyClaimsBeforeItIsPutBack) {
+  DenyMends(true);
+  Put(Damaged());
+  cluster_.Run(milliseconds(100));
+  const std::size_t claims = ClaimsOfShards();
+  cluster_.Kill("n3");
+  cluster_.RevokeLeaseOf("n3");
+  cluster_.Run(seconds(5));
+  ASSERT_FALSE(Good());
+  EXPECT_EQ(ClaimsOfShards(), claims);
+  DenyMends(false);
+  const auto led = [&] { return cluster_.LedBy("n1") + cluster_.LedBy("n2"); };
+  EXPECT_TRUE(cluster_.RunUntil([&] { return led() == good_.shards; }, seconds(5)));
+  EXPECT_EQ(cluster_.violations(), std::vector<std::string>{});
+}
+
+// Plan: the same, and an operator moves a shard of n1. n1 leads it until the config is right again.
+TEST_F(ConfigKeeperTest, NothingIsHandedOverBeforeItIsPutBack) {
+  DenyMends(true);
+  Put(Damaged());
+  cluster_.Run(milliseconds(100));
+  const ShardId shard = cluster_.ShardsOf("n1").front();
+  cluster_.Transfer("n1", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
+  cluster_.Run(seconds(5));
+  ASSERT_FALSE(Good());
+  ASSERT_TRUE(cluster_.store().Move(shard));
+  EXPECT_EQ(cluster_.store().Move(shard)->phase, MovePhase::kPrepared);
+  EXPECT_TRUE(cluster_.Sent<TransferBatch>("n1").empty());
+  EXPECT_EQ(cluster_.LeaderOf(shard), "n1");
+  DenyMends(false);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LeaderOf(shard) == "n2"; }, seconds(5)));
+  EXPECT_EQ(cluster_.violations(), std::vector<std::string>{});
+}
+
 // Plan: n4 starts while the config can't be read, and nobody can write. It halts at once.
 TEST_F(ConfigKeeperTest, ANodeThatStartsRefusesADamagedOne) {
   for (const char* const node : {"n1", "n2", "n3"}) cluster_.HoldWrites(node);
@@ -201,12 +254,20 @@ TEST_F(ConfigKeeperTest, ANewcomerCreatesTheConfigOnceTheLastMemberIsGone) {
 }
 
 // Plan: n3 loses its session, and then the config is deleted before n1 and n2 can hear of that. n3
-// sees that they are members, but it knows the config: it puts the config back by itself.
+// sees that they are members, but it knows the config: it puts the config back by itself, with the
+// group's settings.
 TEST_F(ConfigKeeperTest, ANodeBetweenTwoSessionsPutsADeletedConfigBack) {
+  good_.schema = kConfigSchema;
+  good_.failover = {.policy = FailoverPolicy::kAfter, .delay = seconds(20)};
+  good_.unknown_fields = "later";
+  Put(good_);
+  cluster_.Run(seconds(1));
   for (const char* const node : {"n1", "n2"}) cluster_.HoldWatch(node);
   cluster_.RevokeLeaseOf("n3");
   cluster_.store().Delete("config");
   EXPECT_TRUE(cluster_.RunUntil([&] { return Good(); }, seconds(5)));
+  EXPECT_EQ(Stored().failover, good_.failover);
+  EXPECT_EQ(Stored().unknown_fields, "later");
 }
 
 // Plan: all three nodes lose their sessions, and the config is damaged before they have new ones.

@@ -3,6 +3,8 @@
 // once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/cluster.h"
 
 namespace baton::test {
@@ -339,6 +341,35 @@ TEST_F(ExternalTest, TakesNothingWhileItIsDetached) {
   cluster_->Kill("n3");
   EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 4u; }, seconds(30)));
   EXPECT_EQ(cluster_->ShardsOf("n1"), before);
+}
+
+// Plan: `acquired` of a shard fails, and then n1's application is cut off. It could answer nothing,
+// so nothing is tried. Once it is back, the shard is tried again, in the same term.
+TEST_F(ExternalTest, NothingIsTriedWhileItIsDetached) {
+  Build(1);
+  cluster_->Behave("n1", CallbackKind::kAcquired, kShard, Behaviour::kThrows);
+  cluster_->StartAll();
+  Is(ApplicationState::kAttached);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n1") == 6u; }, seconds(30)));
+  cluster_->Run(seconds(1));
+  const auto tries = [&] {
+    const auto callbacks = cluster_->Asked<core::RunCallback>("n1");
+    return std::count_if(callbacks.begin(), callbacks.end(), [](const auto& asked) {
+      return asked.second.kind == CallbackKind::kAcquired && asked.second.shard == kShard;
+    });
+  };
+  const Term term = cluster_->TermOf(kShard);
+  Is(ApplicationState::kDetached);
+  const auto before = tries();
+  EXPECT_GT(before, 1);
+  cluster_->Run(seconds(20));
+  EXPECT_EQ(tries(), before);
+  cluster_->Behave("n1", CallbackKind::kAcquired, kShard, Behaviour::kReturns);
+  Is(ApplicationState::kAttached);
+  EXPECT_TRUE(
+      cluster_->RunUntil([&] { return cluster_->Activated("n1", kShard); }, milliseconds(100)));
+  EXPECT_EQ(tries(), before + 1);
+  EXPECT_EQ(cluster_->TermOf(kShard), term);
 }
 
 // Plan: no other node is there. An embedded node would resign at once; another process must first

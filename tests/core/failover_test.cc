@@ -307,14 +307,16 @@ TEST_F(FailoverTest, ACrashLoopIsNoReturn) {
   EXPECT_TRUE(moved());
 }
 
-// Plan: while a wait runs, balance rests, although a node has joined that leads nothing.
+// Plan: while a wait runs, balance rests, although a node has joined that should have more than
+// what waits.
 TEST_F(FailoverTest, BalanceRestsWhileANodeIsAwaited) {
+  weights_["n4"] = 3;
   Up({.policy = FailoverPolicy::kAfter, .delay = seconds(60)});
   KillAndForget("n1");
   cluster_->Start("n4");
   cluster_->Run(seconds(40));
   EXPECT_EQ(cluster_->LedBy("n4"), 0u);
-  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n4") == 4u; }, seconds(60)));
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n4") == 7u; }, seconds(60)));
 }
 
 // Plan: a node dies, and nothing proves it. Nobody claims its shards before the lock delay is over.

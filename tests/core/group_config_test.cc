@@ -45,12 +45,12 @@ TEST(GroupConfig, ANewerSchemaNeedsAnUpdate) {
   ConfigFact config = Config();
   config.schema = kConfigSchema + 1;
   EXPECT_EQ(ToNode(config),
-            "group config: written by a newer version (schema 4, this one knows 3); "
-            "update this node");
+            "group config: the key 'config' was written by a newer version (schema 4, this one "
+            "knows 3); update this node");
   config.readability = Readability::kNewerSchema;
   EXPECT_EQ(ToRelay(config),
-            "group config: written by a newer version (schema 4, this one knows 3); "
-            "update this relay");
+            "group config: the key 'config' was written by a newer version (schema 4, this one "
+            "knows 3); update this relay");
 }
 
 TEST(GroupConfig, ADamagedOneMustBeRestored) {

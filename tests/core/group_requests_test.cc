@@ -211,6 +211,26 @@ TEST_F(GroupRequests, AMemberThatCouldTakeNothingBackIsNamed) {
   EXPECT_EQ(Answer(To(FailoverPolicy::kImmediate)), "ok");
 }
 
+// Plan: n5, which has no state directory, has joined, and leads nothing yet. Then it leads a shard,
+// and is drained, but does not let go of it. It could take nothing back in both cases.
+TEST_F(GroupRequests, AMemberThatLeadsOrMayBeginToLeadIsNamed) {
+  const auto refused = [&] {
+    const std::string answer = Answer(To(FailoverPolicy::kNever));
+    return answer.find("these members have no state directory") != std::string::npos;
+  };
+  cluster_.Start("n5");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().Has("members/n5"); }, seconds(5)));
+  cluster_.Run(milliseconds(100));  // n1 hears of it
+  ASSERT_EQ(cluster_.LedBy("n5"), 0u);
+  EXPECT_TRUE(refused());
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n5") == 1; }, seconds(30)));
+  cluster_.Behave("n5", core::CallbackKind::kReleasing, Behaviour::kHangs);
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n5"});
+  cluster_.Run(seconds(1));
+  ASSERT_EQ(cluster_.LedBy("n5"), 1u);
+  EXPECT_TRUE(refused());
+}
+
 // Plan: a node without a state directory is drained. With failover after the drain can be taken
 // back; with never, too, once the node is gone.
 TEST_F(GroupRequests, OnlyNeverKeepsAMemberThatCouldTakeNothingBackDrained) {

@@ -417,5 +417,55 @@ TEST(Resigns, DeniedOnesAreTriedAgainAfterAPause) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: with a lock delay, an operator moves a shard whose `acquired` hangs on its leader, so the
+// leader resigns it. Etcd denies that. It is asked ten times a second at most. The move is
+// withdrawn, and the hanging `acquired` ends, so it counts, or the shard is tried again.
+TEST(Resigns, ADeniedOneOfALateShardLeavesItToItsNextTry) {
+  for (const bool ok : {true, false}) {
+    SCOPED_TRACE(ok);
+    ClusterOptions options;
+    options.nodes = 2;
+    options.latency_most = options.latency_least;
+    options.tune = [](core::CoreOptions& tuned) {
+      tuned.rebalance_delay = seconds(60);
+      tuned.callback_timeout = seconds(5);
+    };
+    Cluster cluster(std::move(options));
+    ASSERT_TRUE(cluster.Up());
+    ConfigFact config = cluster.core("n1").view().config();
+    config.schema = kConfigSchema;
+    config.failover.lock_delay = seconds(1);
+    cluster.store().Put(config);
+    const ShardId shard = cluster.ShardsOf("n2").front();
+    cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kHangs);
+    cluster.Transfer("n2", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+    const auto late = [&] { return cluster.core("n1").leaderships().failed().Late(shard); };
+    ASSERT_TRUE(cluster.RunUntil(late, seconds(20)));
+    cluster.DenyWrites("n1", [](const Write& write) { return IsA<ResignBatch>(write); });
+    cluster.Transfer("n1", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
+    const auto resigned = [&] { return !cluster.Sent<ResignBatch>("n1").empty(); };
+    ASSERT_TRUE(cluster.RunUntil(resigned, seconds(5)));
+    cluster.Run(seconds(1));
+    EXPECT_LE(cluster.Sent<ResignBatch>("n1").size(), 11u);
+    const auto tries = [&] {
+      std::vector<core::OperationId> operations;
+      for (const auto& [at, callback] : cluster.Asked<core::RunCallback>("n1")) {
+        const bool of_shard = callback.shard == shard && callback.kind == CallbackKind::kAcquired;
+        if (of_shard) operations.push_back(callback.operation);
+      }
+      return operations;
+    };
+    ASSERT_EQ(tries().size(), 1u);
+    const std::string digits = std::to_string(shard.value);
+    cluster.store().Delete("moves/" + std::string(6 - digits.size(), '0') + digits);
+    cluster.Run(seconds(1));
+    ASSERT_TRUE(cluster.Leads("n1", shard));
+    cluster.Deliver("n1", core::CallbackReturned{tries().front(), shard, ok});
+    EXPECT_TRUE(cluster.RunUntil(
+        [&] { return ok ? cluster.Activated("n1", shard) : tries().size() == 2; }, seconds(10)));
+    EXPECT_EQ(cluster.violations(), kNone);
+  }
+}
+
 }  // namespace
 }  // namespace baton::test

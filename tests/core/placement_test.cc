@@ -90,6 +90,18 @@ TEST_F(PlacementTest, ForbiddenLeadersGiveUpThoughMovesArePaused) {
   EXPECT_GT(in_b, 0u);  // a preference waits until the group resumes
 }
 
+// Plan: a shard rests for an hour after it was moved. Shards that a rule has just moved go at once
+// if another rule forbids them their new leaders.
+TEST_F(PlacementTest, ForbiddenLeadersGiveUpThoughTheirShardsRest) {
+  cluster_->store().Put(PolicyFact{
+      .name = {PolicyKind::kLimits}, .present = true, .cooldown = std::chrono::hours(1)});
+  cluster_->Run(seconds(1));
+  Set({Rule({}, Zone("a"))});
+  ASSERT_TRUE(Comes("6 6 0 0")) << Led();
+  Set({Rule({}, Zone("b"))});
+  EXPECT_TRUE(Comes("0 0 6 6")) << Led();
+}
+
 TEST_F(PlacementTest, ALeaderStaysIfNobodyElseMayLead) {
   const std::string before = Led();
   Set({Rule({}, Zone("typo"))});

@@ -44,6 +44,53 @@ TEST(Absences, NamesThatComeAndGoAreForgottenByTime) {
   EXPECT_EQ(absences.OverAt("n9", delay), at + delay);
 }
 
+// Plan: n1 comes and goes. After a stay of less than the delay its first absence goes on, and after
+// one of a whole delay another absence begins. A stay counts from when it can have begun, however
+// late the news of it came.
+TEST(Absences, OnlyAStayOfAWholeDelayEndsOne) {
+  const Duration delay = seconds(20);
+  core::Absences absences;
+  absences.NoteComplete(kStart);
+  absences.NoteBegan("n1", TimePoint::min(), kStart);
+  absences.NoteEnded("n1", delay, kStart + seconds(10));
+  absences.NoteBegan("n1", kStart + seconds(12), kStart + seconds(12));
+  absences.NoteEnded("n1", delay, kStart + seconds(31));
+  EXPECT_EQ(absences.OverAt("n1", delay), kStart + seconds(10) + delay);
+  absences.NoteBegan("n1", kStart + seconds(40), kStart + seconds(40));
+  absences.NoteEnded("n1", delay, kStart + seconds(60));
+  EXPECT_EQ(absences.OverAt("n1", delay), kStart + seconds(60) + delay);
+  absences.NoteBegan("n1", kStart + seconds(70), kStart + seconds(85));
+  absences.NoteEnded("n1", delay, kStart + seconds(90));
+  EXPECT_EQ(absences.OverAt("n1", delay), kStart + seconds(90) + delay);
+}
+
+// Plan: n3 is back, but its claims are held up until the delay is over. n1's mark is held up, too,
+// so it would be n2's turn 300 ms later. Before that, n3's claims arrive. Then there is nothing to
+// mark, and n2 writes no mark.
+TEST(RipeMarks, WhatWasTakenBackMeanwhileGetsNone) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  ConfigFact config = cluster.core("n2").view().config();
+  config.schema = kConfigSchema;
+  config.failover = {.policy = FailoverPolicy::kAfter, .delay = seconds(5)};
+  cluster.store().Put(config);
+  cluster.Run(seconds(5));
+  cluster.Kill("n3");
+  ASSERT_TRUE(cluster.RunUntil([&] { return !cluster.store().Member("n3").present; }, seconds(20)));
+  cluster.Start("n3");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.store().Member("n3").present; }, seconds(5)));
+  cluster.HoldWrites("n3");
+  cluster.HoldWrites("n1");
+  cluster.Run(milliseconds(5100));
+  ASSERT_EQ(cluster.LedBy("n3"), 0u);
+  ASSERT_FALSE(cluster.Sent<RipeMark>("n1").empty());
+  cluster.LetWrites("n3");
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.LedBy("n3"), 4u);
+  EXPECT_TRUE(cluster.Sent<RipeMark>("n2").empty());
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: n2 dies and is back before anybody has followed it, but n1's watch hangs. n2 stops, and has
 // resigned one shard; of the other its application lets go late. n1 finds the first by the refusal
 // of its claim, and does not know that n2 leads the other by an older term. A mark up to the newer

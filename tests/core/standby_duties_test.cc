@@ -420,6 +420,27 @@ TEST_F(StandbyDutiesTest, TheNextReadyStandbyTakesOverForOneThatStalls) {
   cluster_->Run(seconds(1));
 }
 
+// Plan: the leader dies, and n4, the first standby of some of its shards, can't claim. The first in
+// line for most shards is a node that is not ready for these. Their second standby takes over.
+TEST_F(StandbyDutiesTest, EachShardHasALineOfItsOwn) {
+  Set(2);
+  cluster_->Run(seconds(5));
+  std::map<ShardId, std::vector<NodeId>> ready;
+  for (const ShardId shard : cluster_->ShardsOf("n2")) ready[shard] = ReadyFor(shard);
+  load_.reset();
+  cluster_->HoldWrites("n4");
+  KillAndWait("n2");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return AllLed(); }, seconds(8)));
+  for (const auto& [shard, nodes] : ready) {
+    const NodeId leader = cluster_->store().Record(shard).leader;
+    EXPECT_NE(std::find(nodes.begin(), nodes.end(), leader), nodes.end())
+        << shard.value << " is led by " << leader;
+    EXPECT_NE(leader, "n4");
+  }
+  cluster_->LetWrites("n4");
+  cluster_->Run(seconds(1));
+}
+
 // Nothing has to be loaded, so nobody has to say so.
 TEST_F(StandbyDutiesTest, WithoutAListenerStandbysAreReadyAtOnce) {
   Begin(false);

@@ -209,13 +209,17 @@ TEST_F(Operators, LimitsOfTheGroupCountInsteadOfEachNodesOwn) {
   EXPECT_FALSE(etcd_.Get(key).has_value());
 }
 
-// `health --wait` returns once a starting group is healthy. Without nodes batonctl can't reach one
-// (exit 3).
+// `health --wait` returns once a starting group is healthy, or at once if it could never ask.
+// Without nodes batonctl can't reach one (exit 3).
 TEST_F(Operators, HealthWaitsForTheGroup) {
   cluster_.Start("n1");
   const app::Ran waited = cluster_.Ctl("n1", {"health", "--wait", "--timeout", "40s"});
   EXPECT_EQ(waited.exit, 0) << waited.err;
   EXPECT_EQ(waited.out, "healthy\n");
+  const app::Ran never =
+      cluster_.Ctl("n1", {"health", "--wait", "--timeout", "40s", "--tls-ca", "/no/ca.pem"});
+  EXPECT_EQ(never.exit, 2);
+  EXPECT_THAT(never.err, AllOf(HasSubstr("/no/ca.pem"), Not(HasSubstr("timed out"))));
   cluster_.AwaitBalanced({"n1"});
   EXPECT_EQ(cluster_.Ctl("n1", {"health"}).exit, 0);
   EXPECT_EQ(cluster_.Ctl("n1", {"shards", "list", "-o", "json"}).out,

@@ -117,14 +117,14 @@ TEST(GuardedWrite, ForceReleasesADamagedRecordAsItWasRead) {
   EXPECT_EQ(Flat(release), R"(if mod shards/3 = 8
 if lease members/n2 != 66
 then put shards/3
-then put quarantine/3-8
+then put quarantine/3
 else get shards/3
 else get members/n2
 )");
   release.dead = {};
   EXPECT_EQ(Flat(release), R"(if mod shards/3 = 8
 then put shards/3
-then put quarantine/3-8
+then put quarantine/3
 else get shards/3
 )");
 }
@@ -237,7 +237,7 @@ TEST(GuardedWrite, QuarantinesADamagedRecordInTheClaimThatReplacesIt) {
 if create members/n1 = 5
 if mod shards/3 = 8
 then put shards/3
-then put quarantine/3-8
+then put quarantine/3
 else get members/n1
 else get shards/3
 )");

@@ -33,9 +33,8 @@ TEST(Keyspace, SpellsItsKeysAsDocumented) {
   EXPECT_EQ(kKeys.PolicyKey({PolicyKind::kDrain, "n1"}), "/baton/v1/orders/policy/drain/n1");
   EXPECT_EQ(kKeys.MembersPrefix(), "/baton/v1/orders/members/");
   EXPECT_EQ(kKeys.RipeKey("n1"), "/baton/v1/orders/ripe/n1");
-  EXPECT_EQ(kKeys.QuarantineKey(ShardId{7}, Revision{99}), "/baton/v1/orders/quarantine/7-99");
-  EXPECT_EQ(kKeys.QuarantineKey(std::nullopt, Revision{99}),
-            "/baton/v1/orders/quarantine/balancer-99");
+  EXPECT_EQ(kKeys.QuarantineKey(ShardId{7}), "/baton/v1/orders/quarantine/7");
+  EXPECT_EQ(kKeys.QuarantineKey(std::nullopt), "/baton/v1/orders/quarantine/balancer");
 }
 
 // Plan: policies in the order of their names have the keys that operators know, in the keys' order.

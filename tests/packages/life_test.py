@@ -200,6 +200,17 @@ class Life:
         self.container.run("systemctl", "start", self.orders.unit.name, check=False)
         assert self.orders.unit.property("ActiveState") == "inactive", "it starts without settings"
 
+    def install_development_files(self):
+        """CMake's files of gRPC name programs, too, and find_package fails if one of those is missing."""
+        self.container.run("apt-get", "install", "-q", "-y", "--no-install-recommends",
+                           *(f"/debs/{path.name}" for path in PACKAGES.glob("libbaton-dev_*.deb")))
+        named = self.container.run("sh", "-c", r"""sed -n 's|^list(APPEND .*"${_IMPORT_PREFIX}\(/[^"]*\)" )$|/usr\1|p' """
+                                   "/usr/lib/*/cmake/grpc/gRPCTargets-*.cmake").split()
+        assert "/usr/bin/grpc_cpp_plugin" in named, named
+        missing = [path for path in named if not (self.container.root / path[1:]).exists()]
+        assert missing == [], missing
+        self.container.run("apt-get", "purge", "-q", "-y", "--autoremove", "libbaton-dev")
+
     def start(self):
         """systemctl returns once the node is ready."""
         self.orders.configure()
@@ -320,7 +331,7 @@ def main():
                 print("skipped: systemd-nspawn can't boot here:", container.log.read_text()[-1000:])
                 return SKIPPED
             life = Life(running, container)
-            for step in (life.install, life.start, life.kill_a_node, life.kill_a_node_and_its_guard, life.upgrade,
+            for step in (life.install, life.install_development_files, life.start, life.kill_a_node, life.kill_a_node_and_its_guard, life.upgrade,
                          life.restart_with_the_same_leaders, life.share_a_guard, life.restart, life.stop, life.remove,
                          life.purge):
                 began = time.monotonic()

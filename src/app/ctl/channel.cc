@@ -2,9 +2,22 @@
 
 #include <grpcpp/create_channel.h>
 
+#include "base/endpoint.h"
 #include "base/grpc/channel_limits.h"
+#include "http/address.h"
 
 namespace baton::app {
+namespace {
+
+// Connects to the address that was judged when a token was allowed: "127.1" would ask the DNS.
+std::string TargetOf(const std::string& endpoint, const ClientTls& tls) {
+  const auto address = http::ParseAddress(endpoint);
+  if (IsUnixAddress(endpoint) || !address) return endpoint;
+  const std::string numeric = http::FormatAddress(*address);
+  return tls.on() ? numeric : LocalhostAsAddress(numeric);
+}
+
+}  // namespace
 
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& endpoint, const ClientTls& tls,
@@ -19,7 +32,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
   LimitChannel(arguments);
-  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
+  return grpc::CreateCustomChannel(TargetOf(endpoint, tls), credentials, arguments);
 }
 
 }  // namespace baton::app

@@ -11,8 +11,9 @@
 
 namespace baton::app {
 
-/// Makes a channel, which connects at the first call. `endpoint`: a target of gRPC. Of `tls`, only
-/// `name` is used; `credentials` have the rest. If an answer has more than `longest` bytes, its
+/// Makes a channel, which connects at the first call. `endpoint`: host:port, or unix:/path. Without
+/// TLS, the host localhost means 127.0.0.1. Of `tls`, only `name` and on() are used; `credentials`
+/// have the rest. If an answer has more than `longest` bytes, its
 /// call ends with RESOURCE_EXHAUSTED. Any thread.
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& endpoint, const ClientTls& tls,

@@ -133,6 +133,11 @@ ExitCode WaitHealthy(const CtlOptions& options, AdminClient& client) {
   std::string problem = "not asked yet";
   while (!Interrupt::Happened() && BootClock::now() < deadline) {
     const auto answer = client.GetStatus(true, std::min(deadline, BootClock::now() + kOneCall));
+    // Of the command itself, such as a certificate that can't be read: to wait does not help.
+    if (!answer && answer.error().code == ErrorCode::kInvalidArgument) {
+      progress.End();
+      return Fail(answer.error());
+    }
     problem = answer ? Unhealthy(answer.value().status) : answer.error().message;
     if (answer && problem.empty()) {
       progress.End();

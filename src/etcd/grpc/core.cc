@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/endpoint.h"
 #include "base/grpc/channel_limits.h"
 #include "etcd/grpc/unary.h"
 
@@ -73,10 +74,13 @@ struct Way {
 
 std::shared_ptr<EndpointStubs> StubsOf(const GrpcTransportOptions& options,
                                        const EtcdCredentials& credentials, const Way& way) {
+  const bool plain = way.endpoint.security == Security::kPlain;
+  const std::string& address = way.endpoint.address;
+  const std::string target = plain ? LocalhostAsAddress(address) : address;
   const auto connect = [&] {
-    auto channel = grpc::CreateCustomChannel(
-        way.endpoint.address, ChannelCredentialsOf(credentials, way.endpoint.security),
-        ChannelArgumentsOf(options, way.endpoint.security));
+    auto channel =
+        grpc::CreateCustomChannel(target, ChannelCredentialsOf(credentials, way.endpoint.security),
+                                  ChannelArgumentsOf(options, way.endpoint.security));
     channel->GetState(way.when == Connect::kAtOnce);
     return channel;
   };
