@@ -263,7 +263,7 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
   MemberFact& kept = members_[after.node];
   const MemberFact before = std::exchange(kept, after);
   NoteMember(before, after);
-  if (after.present && after.readability == Readability::kReadable) said_[after.session] = after;
+  NoteLabels(after);
   NoteAway(before, after);
   const bool held = before.present && before.lease.value != 0;
   const bool holds = held && after.present && after.lease == before.lease &&

@@ -126,6 +126,7 @@ struct Observed {
   std::uint64_t crashes = 0;   ///< of processes that led a shard, under FailoverPolicy::kNever
   std::uint64_t crashed_leaderships = 0;  ///< that these processes had
   std::uint64_t placed = 0;               ///< leaderships that began by a placement rule
+  std::uint64_t outran_a_label = 0;       ///< of these, with a label that the node had before
   std::uint64_t placed_at_rest = 0;       ///< shards under a rule, judged where it wants them
   std::uint64_t claims_by_standbys = 0;   ///< of dead leaders' shards, by ready standbys
   std::uint64_t claims_judged = 0;  ///< of these shards, while one was surely known to be ready
@@ -392,6 +393,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     TimePoint counts_from{};        ///< when it began, or the one before that did not end
     std::optional<TimePoint> back;  ///< nullopt: it goes on
   };
+  void NoteLabels(const MemberFact& member);
   void NoteSettings(const ConfigFact& after);
   void NoteFailover(const FailoverSettings& after);
   void NoteAway(const MemberFact& before, const MemberFact& after);
@@ -511,10 +513,12 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool agreed_on_deaths_ = true;               ///< since the last TakeAgreedOnDeaths
   std::optional<std::vector<TimePoint>> claims_;
   bool restoring_ = false;
-  Placement placement_;                   ///< as the last readable config has it
-  std::map<SessionId, MemberFact> said_;  ///< a session's last readable member record: its labels
-  FailoverSettings failover_;             ///< as the last readable config has them
-  Duration longest_delay_{};              ///< of FailoverPolicy::kAfter, of all configs so far
+  Placement placement_;  ///< as the last readable config has it
+  /// A session's readable member records with different labels, the last one at the end, and when
+  /// it was written.
+  std::map<SessionId, std::vector<std::pair<TimePoint, MemberFact>>> said_;
+  FailoverSettings failover_;  ///< as the last readable config has them
+  Duration longest_delay_{};   ///< of FailoverPolicy::kAfter, of all configs so far
   Duration shortest_delay_ = Duration::max();
   bool failed_over_otherwise_ = false;  ///< some config so far had another policy than kImmediate
   bool locked_once_ = false;            ///< some config so far had a lock delay

@@ -1,8 +1,8 @@
 // The checkers' part for the group's placement rules: I13.
 //
 // A claim and a transfer compare the config, so what counts is the config at the moment of their
-// commit. No simulated operator sets a session's labels, and one who damages its record changes
-// none. One leadership may begin against the rules: the last leader, in its living session,
+// commit. They don't compare labels: a write that is on its way may outrun an operator who takes a
+// label away. One leadership may begin against the rules: the last leader, in its living session,
 // replaces a damaged record.
 //
 // At rest, each shard is led by a node that its rule wants. Of the nodes that live, have a weight
@@ -13,6 +13,21 @@
 #include "sim/checkers.h"
 
 namespace baton::sim {
+namespace {
+
+// A write is on its way for no longer: the time that the network keeps one, and that a process
+// stands still after it looked at its view.
+constexpr Duration kOnItsWay = seconds(60);
+
+}  // namespace
+
+void Checkers::NoteLabels(const MemberFact& member) {
+  if (!member.present || member.readability != Readability::kReadable) return;
+  auto& said = said_[member.session];
+  if (said.empty() || said.back().second.labels != member.labels) {
+    said.emplace_back(world_.now(), member);
+  }
+}
 
 void Checkers::NoteSettings(const ConfigFact& after) {
   const bool readable = after.present && after.readability == Readability::kReadable;
@@ -30,7 +45,14 @@ void Checkers::CheckPlacement(ShardId shard, const RecordFact& before, const Rec
                                  [&](const PlacementRule& each) { return each.CountsFor(shard); });
   if (rule == placement_.end()) return;
   ++observed_.placed;
-  if (said_[after.session].Fits(rule->require)) return;
+  const auto& said = said_[after.session];
+  if (!said.empty() && said.back().second.Fits(rule->require)) return;
+  for (std::size_t i = 1; i < said.size(); ++i) {  // what it said before, until when
+    const bool lately = world_.now() < said[i].first + kOnItsWay;
+    if (!lately || !said[i - 1].second.Fits(rule->require)) continue;
+    ++observed_.outran_a_label;
+    return;
+  }
   Violation("I13", Text(shard) + " went to " + after.leader + ", and the rules want " +
                        TermWords(rule->require));
 }

@@ -25,7 +25,9 @@ void Checkers::NoteGivenUp(ShardId shard, const RecordFact& after, int origin, b
   ShardHistory& seen = history(shard);
   const bool never = failover_.policy == FailoverPolicy::kNever;
   const bool stops = after.leader.empty() && after.reason == Reason::kShutdown;
-  if (!never || origin == kByOperator || (by_leader && !stops)) seen.given_up = true;
+  // By force, by a node that an operator asked.
+  const bool released = after.leader.empty() && after.reason == Reason::kOperator;
+  if (!never || origin == kByOperator || released || (by_leader && !stops)) seen.given_up = true;
   if (!after.leader.empty()) seen.claimed_under_never = never;
 }
 

@@ -12,6 +12,8 @@ namespace baton::sim {
 namespace {
 
 constexpr Duration kAskAgain = milliseconds(250);
+constexpr Duration kAsksFor = seconds(5);
+constexpr Duration kAnswerWithin = seconds(1);
 constexpr Duration kClaimWithin = seconds(20);
 constexpr int kReleasePauseMost = 8'000;  // milliseconds
 constexpr int kCrashPauseMost = 4'000;    // milliseconds
@@ -75,6 +77,11 @@ void Simulation::Crash(Process& process) {
 void Simulation::WantFailover(const FailoverSettings& settings) {
   if (world_.verbose()) world_.Say(std::string("failover: ") + ToString(settings.policy));
   failover_wanted_ = settings;
+  BeginToSet();
+}
+
+void Simulation::BeginToSet() {
+  ask_settings_until_ = world_.now() + kAsksFor;
   if (!std::exchange(setting_, true)) SetSettings();
 }
 
@@ -89,6 +96,9 @@ void Simulation::SetFailoverUnderClaim() {
 void Simulation::SetSettings() {
   const std::string key = keyspace_.ConfigKey();
   const pb::KeyValue* stored = config_spoilt_ ? nullptr : etcd_.store().Get(key);
+  if (stored != nullptr && AskSettings(etcd::DecodeConfig(stored->value()))) {
+    return world_.After(kAnswerWithin, [this] { SetSettings(); });
+  }
   if (stored != nullptr) {
     ConfigFact config = etcd::DecodeConfig(stored->value());
     setting_ = config.failover != failover_wanted_ || config.placement != placement_wanted_;
@@ -101,13 +111,45 @@ void Simulation::SetSettings() {
   world_.After(kAskAgain, [this] { SetSettings(); });
 }
 
-// One shard whose leader's session is gone, as batonctl does it.
+// Asks some node for them. False: they are there, or an operator writes them himself from now on.
+bool Simulation::AskSettings(const ConfigFact& config) {
+  const bool there = config.failover == failover_wanted_ && config.placement == placement_wanted_;
+  if (!plan_.operator_asks || there || world_.now() >= ask_settings_until_) return false;
+  runtime::GroupChangeRequest request{.failover = failover_wanted_.policy,
+                                      .lock_delay = failover_wanted_.lock_delay,
+                                      .placement = placement_wanted_,
+                                      .actor = "operator",
+                                      .within = kAnswerWithin};
+  if (failover_wanted_.policy == FailoverPolicy::kAfter) request.delay = failover_wanted_.delay;
+  AskSome(request);
+  return true;
+}
+
+// A process drawn apart, so that the run's other numbers stay as they are.
+template <typename Request>
+void Simulation::AskSome(const Request& request) {
+  std::vector<Process*> running;
+  for (const auto& process : processes_) {
+    if (process->running()) running.push_back(process.get());
+  }
+  if (running.empty()) return;
+  Process& process = *running[failover_random_.Below(running.size())];
+  Strike(Fault::kOperatorAsked, process);
+  process.Ask(request);
+}
+
+// One shard whose leader's session is gone. If a node is asked, it refuses what must not be
+// released.
 void Simulation::ReleaseByForce() {
   const Duration pause = milliseconds(failover_random_.Between(0, kReleasePauseMost));
   world_.After(pause, [this] {
     if (calm_ || world_.stopped()) return;
     const ShardId shard{static_cast<std::uint32_t>(failover_random_.Below(plan_.core.shards))};
     const RecordFact& now = checkers_->RecordOf(shard);
+    if (plan_.operator_asks) {
+      AskSome(runtime::ReleaseRequest{.shard = shard, .actor = "operator"});
+      return ReleaseByForce();
+    }
     const bool kept = now.present && now.readability == Readability::kReadable &&
                       !now.leader.empty() && failover_wanted_.policy == FailoverPolicy::kNever;
     if (kept) {

@@ -14,7 +14,7 @@ void Simulation::AskLimits(const LimitsChange& limits) {
   Process* process = calm_ ? nullptr : AnyRunning();
   if (process == nullptr) return;
   Strike(Fault::kOperatorAsked, *process);
-  process->Request(
+  process->Ask(
       runtime::PolicyRequest{.verb = runtime::PolicyRequest::Verb::kSetLimits,
                              .node = {},
                              .limits = limits,

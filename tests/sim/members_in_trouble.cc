@@ -244,7 +244,7 @@ void Simulation::ClaimAtALowLimit() {
   plan_.core.event_deliveries_per_second =
       plan_.core.shards * nodes / (shares ? 1 : kSecondsOfClaims);
   if (shares && random_.Chance(kOneHasAllPerMille)) {
-    for (Machine* machine : DrawMachines(machines_.size() - 1)) machine->weight = 0;
+    for (Machine* machine : DrawMachines(machines_.size() - 1)) machine->settings.weight = 0;
   }
   checkers_->CountClaims();
   for (Machine& machine : machines_) Start(machine);

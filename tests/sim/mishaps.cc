@@ -456,7 +456,7 @@ void Simulation::AskTransfer() {
   Process* process = AnyRunning();
   if (process == nullptr) return;
   Strike(Fault::kOperatorAsked, *process);
-  process->Request(runtime::TransferRequest{
+  process->Ask(runtime::TransferRequest{
       .shard = AnyShard(), .to = AnyMachine().node, .if_term = {}, .actor = "operator"});
 }
 
@@ -465,7 +465,7 @@ void Simulation::AskPolicy() {
   Process* process = AnyRunning();
   if (process == nullptr) return;
   Strike(Fault::kOperatorAsked, *process);
-  process->Request(
+  process->Ask(
       runtime::PolicyRequest{.verb = Verb(random_.Between(0, 5)),
                              .node = AnyMachine().node,
                              .actor = "operator's change " + std::to_string(++policies_asked_)});

@@ -96,7 +96,7 @@ bool Simulation::UntilPhase(const Handoff& move, MovePhase phase) {
 }
 
 void Simulation::AskTransfer(ShardId shard, const Process& target, Process& asked) {
-  asked.Request(runtime::TransferRequest{
+  asked.Ask(runtime::TransferRequest{
       .shard = shard, .to = target.node(), .if_term = {}, .actor = "operator"});
 }
 

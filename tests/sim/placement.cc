@@ -28,7 +28,7 @@ void Simulation::StartPlacement() {
 void Simulation::WantPlacement(const Placement& placement) {
   if (world_.verbose()) world_.Say(std::to_string(placement.size()) + " placement rules");
   placement_wanted_ = placement;
-  if (!std::exchange(setting_, true)) SetSettings();
+  BeginToSet();
 }
 
 // The claim or transfer was decided by the rules before.

@@ -13,6 +13,8 @@ constexpr std::uint64_t kPlacementDraw = 0x706C6163;
 constexpr std::uint64_t kLimitsDraw = 0x6C696D69;
 constexpr std::uint64_t kStandbysDraw = 0x7374616E;
 constexpr std::uint64_t kPlacementToRestDraw = 0x746F72657374;
+constexpr std::uint64_t kAsksDraw = 0x61736B73;
+constexpr std::uint64_t kNodesDraw = 0x6E6F6465;
 constexpr std::uint64_t kStallsDraw = 0x7374616C;
 constexpr std::uint64_t kStormDraw = 0x73746F72;
 constexpr int kFewestMishaps = 4;
@@ -208,6 +210,54 @@ void DrawStandbys(Random random, Plan& plan) {
   plan.callbacks.standbys = DrawStandbyFaults(random, plan);
 }
 
+constexpr const char* kDisk = "disk";
+
+void WantDisk(Random& random, PlacementRule& rule) {
+  LabelTerms terms = {{kDisk, {"ssd"}}};
+  if (random.Chance(300)) terms.front().values.emplace_back("nvme");
+  if (random.Chance(500)) {
+    rule.require = terms;
+  } else {
+    rule.prefer.insert(rule.prefer.begin(), terms);
+  }
+}
+
+NodeChange DrawNodeChange(Random& random) {
+  NodeChange change;
+  if (random.Chance(250)) change.weight = static_cast<std::uint32_t>(random.Between(1, 4));
+  if (change.weight && random.Chance(500)) return change;
+  const int value = random.Between(0, 3);
+  if (value == 0) change.removed.insert(kDisk);
+  if (value == 1) change.labels[kDisk] = "nvme";
+  if (value > 1) change.labels[kDisk] = "ssd";
+  return change;
+}
+
+// Some rules want the label then. Under rules for standbys, labels stay.
+void DrawNodeOrders(Random random, Plan& plan) {
+  const bool may = !plan.placement.empty() && !plan.standbys;
+  if (plan.seed < kFirstSeedWithStalls || !may || !random.Chance(500)) return;
+  for (PlacementChange& change : plan.placement) {
+    for (PlacementRule& rule : change.placement) {
+      if (random.Chance(500)) WantDisk(random, rule);
+    }
+  }
+  for (PlacementRule& rule : plan.placement_to_rest) {
+    if (random.Chance(600)) WantDisk(random, rule);
+  }
+  const bool often = random.Chance(300);
+  const auto machine = [&] { return static_cast<std::size_t>(random.Between(0, plan.nodes - 1)); };
+  Duration at{0};
+  for (int left = random.Between(2, often ? 40 : 8); left > 0; --left) {
+    const std::size_t which = machine();
+    plan.node_orders.push_back({.at = at, .machine = which, .change = DrawNodeChange(random)});
+    at += random.Between(Duration{0}, often ? Duration(seconds(2)) : plan.troubles / 4);
+  }
+  NodeChange last;
+  last.labels[kDisk] = "ssd";
+  plan.node_orders.push_back({.at = at, .machine = machine(), .change = last});
+}
+
 LimitsChange::DelayOrder DrawDelay(Random& random) {
   if (random.Chance(300)) return {};
   return {milliseconds(random.Chance(200) ? 0 : random.Between(1, 20'000))};
@@ -335,6 +385,8 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.limits = DrawLimits(Random(Mixed(seed, kLimitsDraw)), plan);
   DrawStandbys(Random(Mixed(seed, kStandbysDraw)), plan);
   plan.placement_to_rest = DrawPlacementToRest(Random(Mixed(seed, kPlacementToRestDraw)), plan);
+  plan.operator_asks = seed >= kFirstSeedWithStalls && Random(Mixed(seed, kAsksDraw)).Chance(600);
+  DrawNodeOrders(Random(Mixed(seed, kNodesDraw)), plan);
   plan.stall_gap_most = DrawStallGap(Random(Mixed(seed, kStallsDraw)), seed);
   return plan;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/node_change.h"
 #include "core/options.h"
 #include "sim/etcd_model.h"
 #include "sim/process.h"
@@ -56,6 +57,7 @@ inline constexpr int kMishaps = static_cast<int>(Mishap::kCommitsStall) + 1;
 
 /// Smaller seeds draw no stalls, so they are as they were before there were any: the mutants'
 /// bounds, the fixed seeds and the fuzzer's corpus are seeds of these.
+/// For the same reason they draw no orders for nodes, and no operator who asks nodes.
 inline constexpr std::uint64_t kFirstSeedWithStalls = 100'000;
 
 /// False if only 3.4.23 does this, and the personality is another one.
@@ -81,6 +83,13 @@ struct LimitsOrder {
   LimitsChange limits;
 };
 
+/// When an operator changes a node's weight or labels, and how.
+struct NodeOrder {
+  Duration at{};
+  std::size_t machine = 0;
+  NodeChange change;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   int nodes = 0;
@@ -93,9 +102,15 @@ struct Plan {
   bool failover_given = false;  ///< it was not drawn, and is set at once
   /// Empty: there are no rules. Otherwise machines have zones.
   std::vector<PlacementChange> placement;
-  Placement placement_in_calm;      ///< lets all nodes lead all shards; it may ask for standbys
-  Placement placement_to_rest;      ///< in place of it, until the group first rests; empty: none
-  bool standbys = false;            ///< some of these rules ask for standbys
+  Placement placement_in_calm;  ///< lets all nodes lead all shards; it may ask for standbys
+  Placement placement_to_rest;  ///< in place of it, until the group first rests; empty: none
+  bool standbys = false;        ///< some of these rules ask for standbys
+  /// In the order of time. If it is not empty, some rules want a label that these orders set, and
+  /// some node has it once all are carried out.
+  std::vector<NodeOrder> node_orders;
+  /// The operator sets the group's settings and releases shards by asking a node, as batonctl does.
+  /// Otherwise, and if the settings are not there after a while, they are written to etcd.
+  bool operator_asks = false;
   std::vector<LimitsOrder> limits;  ///< empty: each node has its own limits alone; so it is in calm
   Duration stall_gap_most{};        ///< between two stalls of etcd's commits; 0: there are none
   bool leaders_crash = false;       ///< again and again, besides the mishaps; no seed draws it

@@ -376,17 +376,6 @@ void Process::Stop() {
   executor_.Post([this] { engine_->Step(core::StopRequested{}); });
 }
 
-void Process::Request(runtime::TransferRequest request) {
-  executor_.Post([this, request = std::move(request)] {
-    engine_->Request(request, [](const Result<MoveFact>&) {});
-  });
-}
-
-void Process::Request(runtime::PolicyRequest request) {
-  executor_.Post(
-      [this, request = std::move(request)] { engine_->Request(request, [](const Status&) {}); });
-}
-
 Phases Process::Busy() const {
   Phases busy = transport_.Open();
   const core::Core& core = engine_->core();

@@ -196,8 +196,12 @@ class Process {
   /// Whether its loop knows that the application gives none.
   bool silent() const { return silent_; }
   void Stop();
-  void Request(runtime::TransferRequest request);
-  void Request(runtime::PolicyRequest request);
+  /// A request of an operator (runtime/requests.h). The answer is ignored.
+  template <typename Request>
+  void Ask(Request request) {
+    executor_.Post(
+        [this, request = std::move(request)] { engine_->Request(request, [](const auto&) {}); });
+  }
   /// The application looks now whether it leads, if a late write is armed for what the process has
   /// under way.
   void WriteIfArmed();

@@ -98,7 +98,7 @@ Simulation::Simulation(const RunOptions& options)
     machine.clock = std::make_unique<HostClock>(world_, rate, up);
     machine.dice = std::make_unique<Dice>(world_, options.seed, static_cast<std::uint32_t>(n));
     machine.next_version = random_.Chance(plan_.next_version);
-    if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
+    if (weighted) machine.settings.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
   }
   StartGuards();
   checkers_ = std::make_unique<Checkers>(world_, etcd_, processes_, CheckerOptionsOf(plan_));
@@ -211,7 +211,8 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
   const bool next_version = StartsNextVersion(machine);
   core::CoreOptions options = plan_.core;
   options.self.node = machine.node;
-  options.self.weight = machine.weight;
+  options.self.weight = machine.settings.weight;
+  options.self.labels = machine.settings.labels;
   const auto number = static_cast<int>(&machine - machines_.data()) + 1;
   if (!plan_.placement.empty()) options.self.zone = ZoneOf(number);
   options.self.directory = directory != nullptr ? directory->id : 0;
@@ -321,6 +322,7 @@ RunResult Simulation::Run() {
   StartHealthTroubles();
   StartFailover();
   StartPlacement();
+  StartNodeOrders();
   StartLimits();
   StartStalls();
   TroublesFor(plan_.troubles);
@@ -369,6 +371,7 @@ void Simulation::Calm() {
   if (!plan_.failover.empty()) WantFailover({});
   if (!plan_.placement.empty()) {
     const bool judged = !plan_.placement_to_rest.empty();
+    for (const NodeOrder& order : plan_.node_orders) CarryOut(order);
     WantPlacement(judged ? plan_.placement_to_rest : plan_.placement_in_calm);
   }
   Disturb(2 * Duration(plan_.core.ttl) + seconds(25));

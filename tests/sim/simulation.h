@@ -68,8 +68,8 @@ class Simulation {
     std::unique_ptr<Dice> dice;
     StateDirectory directory;
     std::vector<std::unique_ptr<Guard>> guards = {};
-    std::uint32_t weight = 1;
-    int process = -1;  ///< the last one's number
+    NodeSettings settings = {};  ///< of its processes that start
+    int process = -1;            ///< the last one's number
     int launches = 0;
     int storms = 0;  ///< that have hit it
     bool next_version = false;
@@ -144,6 +144,10 @@ class Simulation {
   void CheckHeirs();
   PlacementRule DrawHeirRule(HeirRule kind);
 
+  // Weights and labels of nodes (node_orders.cc).
+  void StartNodeOrders();
+  void CarryOut(const NodeOrder& order);
+
   // The group's limits of planned moves (limits.cc).
   void StartLimits();
   void AskLimits(const LimitsChange& limits);
@@ -155,8 +159,13 @@ class Simulation {
   std::uint32_t stalls_ = 0;
 
   /// Both are in the config.
+  void BeginToSet();
   void SetSettings();
+  bool AskSettings(const ConfigFact& config);
+  template <typename Request>
+  void AskSome(const Request& request);
   bool setting_ = false;
+  TimePoint ask_settings_until_{};  ///< if nodes are asked for them
 
   // Storms (storms.cc).
   RunResult RunStorms();

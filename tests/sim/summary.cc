@@ -56,6 +56,7 @@ void Summary::Add(const RunResult& result) {
   observed_.crashed_leaderships += result.observed.crashed_leaderships;
   observed_.takeovers += result.observed.takeovers;
   observed_.placed += result.observed.placed;
+  observed_.outran_a_label += result.observed.outran_a_label;
   observed_.placed_at_rest += result.observed.placed_at_rest;
   observed_.claims_by_standbys += result.observed.claims_by_standbys;
   observed_.claims_judged += result.observed.claims_judged;
@@ -172,6 +173,7 @@ std::string Summary::Text() const {
       Line("leaderships lost in them", observed_.crashed_leaderships) +
       Line("takeovers before a release", observed_.takeovers) +
       Line("leaderships by a rule", observed_.placed) +
+      Line("  that outran a label", observed_.outran_a_label) +
       Line("shards at rest under a rule", observed_.placed_at_rest) +
       Line("claims by ready standbys", observed_.claims_by_standbys) + StandbyText() + StormText() +
       Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
