@@ -10,13 +10,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "app/guard/end_sessions.h"
 #include "app/guard/guard.h"
+#include "base/clock.h"
 #include "runtime/guard/guard_settings.h"
 #include "runtime/state_lock.h"
 
@@ -146,6 +150,26 @@ TEST_F(GuardParentTest, KnowsAllCredentialsOfANodeThatIsDeadAlready) {
     EXPECT_EQ(GuardWith(lines, [&] { said = SentUpTo("..."); }), std::nullopt);
     EXPECT_NE(said.find("password-4"), std::string::npos);
   }
+}
+
+// Plan: etcd never answers, and the guard was asked to end before it began. It does not end at
+// once, because etcd usually needs milliseconds. It runs in a child, as gRPC and fork() don't mix.
+TEST_F(GuardParentTest, HasAMomentAfterItWasAskedToEnd) {
+  const pid_t guard = fork();
+  if (guard == 0) {
+    const std::atomic<bool> asked_to_end{true};
+    const TimePoint began = Clock::Real().Now();
+    const runtime::Death death{.group = "orders", .node = "n1", .sessions = {SessionId{5}}};
+    const bool ended = EndSessions(
+        {.death = death, .etcd = {.endpoints = {endpoint_}}, .credentials = {EtcdCredentials{}}},
+        asked_to_end);
+    const bool at_once = Clock::Real().Now() - began < kGraceAfterDeath;
+    _exit(ended || at_once ? EXIT_FAILURE : EXIT_SUCCESS);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(guard, &status, 0), guard);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), EXIT_SUCCESS);
 }
 
 }  // namespace
